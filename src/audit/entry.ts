@@ -1,0 +1,90 @@
+// What the chain holds: one JSON object an entry, integers and well-formed strings only, so that its
+// canonical form (RFC 8785) is the same in every language. Knows neither the store nor how entries arise.
+
+export type Outcome =
+  | 'ok'
+  | 'blocked'
+  | 'rate_limited'
+  | 'upstream_error'
+  | 'client_aborted'
+  | 'interrupted'
+  /** The call had a valid key but its body was refused with a 4xx before any rule was asked. */
+  | 'invalid_request'
+
+export type EntryDirection = 'request' | 'response'
+
+/** A rule that fired, as it is sealed. */
+export interface SealedRule {
+  readonly id: string
+  readonly name: string
+  readonly type: string
+  readonly action: string
+  readonly direction: EntryDirection
+}
+
+/** How many findings of one kind were seen one way. */
+export interface SealedFindings {
+  readonly kind: string
+  readonly direction: EntryDirection
+  readonly count: number
+}
+
+/** One chat call. Times are whole milliseconds; `cost` is in millionths of the upstream's currency unit. */
+export interface RequestDraft {
+  readonly type: 'request'
+  /** UUIDv7, also the `x-request-id` of the answer. */
+  readonly id: string
+  /** RFC 3339 with milliseconds, when the request arrived. */
+  readonly created_at: string
+  /** As the client asked for it; empty when the body could not be read. */
+  readonly model: string
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly latency_ms: number
+  readonly ttft_ms: number | null
+  readonly overhead_ms: number
+  readonly blocked: boolean
+  readonly pii_detected: boolean
+  readonly pii_types: readonly string[]
+  readonly pii: readonly SealedFindings[]
+  readonly key_id: string
+  readonly key_name: string
+  /** HTTP status the client got; 499 when it left before one was sent. */
+  readonly status: number
+  readonly outcome: Outcome
+  readonly error_code: string | null
+  readonly stream: boolean
+  readonly finish_reason: string | null
+  readonly usage_source: 'upstream' | 'estimated'
+  readonly cost: number | null
+  readonly rules: readonly SealedRule[]
+  /** Thousandths, null when no injection rule asked for a score. */
+  readonly injection_score: number | null
+  readonly policy_revision: string
+}
+
+export type ChangeDraft =
+  | { readonly type: 'key_created'; readonly key_id: string; readonly key_name: string; readonly source: string }
+  | { readonly type: 'key_revoked'; readonly key_id: string; readonly key_name: string }
+  | { readonly type: 'rules_loaded'; readonly revision: string; readonly rules: number }
+  | {
+      readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
+      readonly rule_id: string
+      readonly rule_name: string
+      readonly enabled: boolean
+    }
+  | {
+      readonly type: 'rule_override'
+      readonly rule_id: string
+      readonly rule_name: string
+      readonly enabled: boolean
+      readonly reason: string
+      /** RFC 3339, null when it lasts until the file changes that rule. */
+      readonly expires_at: string | null
+    }
+  | { readonly type: 'rule_override_ended'; readonly rule_id: string; readonly rule_name: string; readonly cause: string }
+  | { readonly type: 'boot'; readonly version: string; readonly clean: boolean }
+  | { readonly type: 'stop'; readonly version: string }
+
+export type EntryDraft = RequestDraft | ChangeDraft

@@ -1,0 +1,36 @@
+// The names of personal data: what `detect` finds, `policy` decides on and the log counts.
+
+/** Every kind, in the order they are listed to people. The names are the values of `pii_types`. */
+export const PII_KINDS = [
+  'email',
+  'phone',
+  'credit_card',
+  'us_ssn',
+  'iban',
+  'ip_address',
+  'mac_address',
+  'crypto_wallet',
+  'secret',
+  'national_id',
+  'date_of_birth',
+  'passport',
+  'driver_license',
+  'address',
+  'person',
+] as const
+
+export type PiiKind = (typeof PII_KINDS)[number]
+
+/** On unless the configuration narrows or widens them; `address` and `person` are opt-in. */
+export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS.filter(
+  (kind) => kind !== 'address' && kind !== 'person',
+)
+
+/** One piece of personal data in one text. */
+export interface Finding {
+  readonly kind: PiiKind
+  /** UTF-16 offset of the first code unit. */
+  readonly start: number
+  /** UTF-16 offset after the last code unit. */
+  readonly end: number
+}

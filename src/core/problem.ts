@@ -1,0 +1,30 @@
+// One mistake in a file a person wrote: configuration or rules. Loaders collect all of them before they give up.
+
+export interface Problem {
+  /** Path as the person gave it, or relative to the configuration's folder. */
+  readonly file: string
+  /** 1-based; 0 when the file as a whole is at fault. */
+  readonly line: number
+  readonly column: number
+  /** JSON path of the value, e.g. `rules[2].pattern`; empty for the document itself. */
+  readonly path: string
+  /** What is wrong and what to do about it; never a secret's value. */
+  readonly message: string
+}
+
+/** `file:line:column path: message`, the form editors and CI logs turn into links. */
+export function formatProblem(problem: Problem): string {
+  const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file
+  return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`
+}
+
+/** Thrown by loaders with every mistake found, never only the first. */
+export class ProblemsError extends Error {
+  override readonly name = 'ProblemsError'
+  readonly problems: readonly Problem[]
+
+  constructor(problems: readonly Problem[]) {
+    super(problems.map(formatProblem).join('\n'))
+    this.problems = problems
+  }
+}

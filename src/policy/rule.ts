@@ -1,0 +1,56 @@
+// What a rule is, as people declare it in YAML or through the API. Knows neither files nor the store.
+
+export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
+export type RuleType = (typeof RULE_TYPES)[number]
+
+export const RULE_ACTIONS = ['block', 'redact', 'monitor', 'allow'] as const
+export type RuleAction = (typeof RULE_ACTIONS)[number]
+
+/** The actions each type may take; the first is what most people mean. */
+export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
+  keyword_block: ['block', 'monitor'],
+  pii: ['redact', 'block', 'monitor', 'allow'],
+  prompt_injection: ['block', 'monitor'],
+  rate_limit: ['block', 'monitor'],
+}
+
+export type Direction = 'request' | 'response'
+
+export interface RuleMatch {
+  /** Globs over the requested model's name; any of them is enough. */
+  readonly models?: readonly string[]
+  /** Globs over the API key's name. */
+  readonly keys?: readonly string[]
+  /** Default `both`. */
+  readonly direction?: Direction | 'both'
+}
+
+/** A rule as it is written down. */
+export interface RuleDeclaration {
+  readonly name: string
+  readonly type: RuleType
+  readonly pattern: string
+  readonly action: RuleAction
+  readonly enabled: boolean
+  readonly description?: string
+  readonly match?: RuleMatch
+}
+
+/** A declared rule with its identity: UUIDv5 of the name for file rules, UUIDv7 for those made through the API. */
+export interface Rule extends RuleDeclaration {
+  readonly id: string
+}
+
+/** What a decision, an answer or a log entry says of a rule. */
+export interface RuleReference {
+  readonly id: string
+  readonly name: string
+  readonly type: RuleType
+  readonly action: RuleAction
+}
+
+/** A rule that fired on one call. */
+export interface RuleHit {
+  readonly rule: RuleReference
+  readonly direction: Direction
+}
