@@ -27,6 +27,8 @@ export interface SealedFindings {
   readonly kind: string
   readonly direction: EntryDirection
   readonly count: number
+  /** What the policy did with them: block, redact, monitor or allow; redact where it is not said. */
+  readonly action?: string
 }
 
 /** One chat call. Times are whole milliseconds; `cost` is in millionths of the upstream's currency unit. */
@@ -65,7 +67,12 @@ export interface RequestDraft {
 }
 
 export type ChangeDraft =
-  | { readonly type: 'key_created'; readonly key_id: string; readonly key_name: string; readonly source: string }
+  | {
+      readonly type: 'key_created'
+      readonly key_id: string
+      readonly key_name: string
+      readonly source: string
+    }
   | { readonly type: 'key_revoked'; readonly key_id: string; readonly key_name: string }
   | { readonly type: 'rules_loaded'; readonly revision: string; readonly rules: number }
   | {
@@ -83,8 +90,43 @@ export type ChangeDraft =
       /** RFC 3339, null when it lasts until the file changes that rule. */
       readonly expires_at: string | null
     }
-  | { readonly type: 'rule_override_ended'; readonly rule_id: string; readonly rule_name: string; readonly cause: string }
+  | {
+      readonly type: 'rule_override_ended'
+      readonly rule_id: string
+      readonly rule_name: string
+      readonly cause: string
+    }
   | { readonly type: 'boot'; readonly version: string; readonly clean: boolean }
   | { readonly type: 'stop'; readonly version: string }
 
+/** What a caller asks to be sealed. */
 export type EntryDraft = RequestDraft | ChangeDraft
+
+/** The first entry of every log. */
+export interface GenesisDraft {
+  readonly type: 'genesis'
+  readonly product: 'sidegate'
+  /** The log this one takes over from, and why; null for the first of its kind. */
+  readonly continues: { readonly log: string; readonly seq: number; readonly reason: string } | null
+}
+
+/** What sealing adds to a draft. */
+export interface Envelope {
+  /** Version of the entry format. */
+  readonly v: 1
+  /** UUIDv7 minted with the genesis entry: no entry fits into another log. */
+  readonly log: string
+  /** Counts up from 0 without gaps. */
+  readonly seq: number
+  /** Hash of the entry before; null on the genesis entry. */
+  readonly prev: string | null
+  /** RFC 3339 with milliseconds, when the entry was sealed. */
+  readonly ts: string
+  /** `sha256:` and 64 hexadecimal digits; not part of what is hashed. */
+  readonly hash: string
+}
+
+/** A sealed request; `content_hash` commits to the captured exchange, null when none was captured. */
+export type SealedRequest = RequestDraft & Envelope & { readonly content_hash: string | null }
+
+export type SealedEntry = SealedRequest | (ChangeDraft & Envelope) | (GenesisDraft & Envelope)

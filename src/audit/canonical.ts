@@ -1,0 +1,74 @@
+// RFC 8785 (JSON Canonicalization Scheme) for what the log holds: integers only, so that the one hard part
+// of the standard, printing floating point numbers, never comes up. Refuses everything else.
+
+/** The log's entries are two or three levels deep; more means that somebody hands in something else. */
+const MAX_DEPTH = 16
+
+/**
+ * The canonical form of objects, arrays, well-formed strings, safe integers, booleans and null:
+ * members sorted by UTF-16 code units, no white space (RFC 8785 §3.2).
+ * @throws TypeError for anything else, naming the path but never the value
+ */
+export function canonicalize(value: unknown): string {
+  return write(value, '$', 0)
+}
+
+/**
+ * A copy in which lone surrogates have become U+FFFD: an odd byte from an upstream must not make an entry
+ * impossible to seal. Member names are left alone; they are ours.
+ */
+export function wellFormed<Value>(value: Value): Value {
+  return replaceSurrogates(value, 0) as Value
+}
+
+function replaceSurrogates(value: unknown, depth: number): unknown {
+  if (typeof value === 'string') return value.toWellFormed()
+  // Deeper than anything that can be sealed; canonicalize will say so.
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
+  if (Array.isArray(value)) return value.map((item) => replaceSurrogates(item, depth + 1))
+  const copy: Record<string, unknown> = {}
+  for (const [key, member] of Object.entries(value)) copy[key] = replaceSurrogates(member, depth + 1)
+  return copy
+}
+
+function write(value: unknown, path: string, depth: number): string {
+  if (depth > MAX_DEPTH) throw new TypeError(`${path} is nested too deeply`)
+  switch (typeof value) {
+    case 'string':
+      if (!value.isWellFormed()) throw new TypeError(`${path} holds a lone surrogate`)
+      return JSON.stringify(value)
+    case 'number':
+      if (!Number.isSafeInteger(value)) throw new TypeError(`${path} is not a safe integer`)
+      return JSON.stringify(value)
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      if (value === null) return 'null'
+      return Array.isArray(value) ? writeArray(value, path, depth) : writeObject(value, path, depth)
+    default:
+      throw new TypeError(`${path} is of type ${typeof value}`)
+  }
+}
+
+function writeArray(values: readonly unknown[], path: string, depth: number): string {
+  let text = ''
+  // By index: an iterator or map() would pass over holes, or turn them into null.
+  for (let index = 0; index < values.length; index++) {
+    text += (index === 0 ? '' : ',') + write(values[index], `${path}[${index}]`, depth + 1)
+  }
+  return `[${text}]`
+}
+
+function writeObject(value: object, path: string, depth: number): string {
+  const prototype = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null)
+    throw new TypeError(`${path} is not a plain object`)
+  let text = ''
+  // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  for (const key of Object.keys(value).sort()) {
+    if (!key.isWellFormed()) throw new TypeError(`${path} has a member whose name holds a lone surrogate`)
+    const member = write((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1)
+    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${member}`
+  }
+  return `{${text}}`
+}

@@ -1,0 +1,85 @@
+// How one entry follows the other: what sealing adds to a draft, and what is hashed. Values in, values out;
+// the place where the head is kept, and the clock, belong to the caller.
+
+import { createHash } from 'node:crypto'
+import type { Milliseconds } from '../core/clock.ts'
+import { canonicalize } from './canonical.ts'
+import type {
+  ChangeDraft,
+  EntryDraft,
+  GenesisDraft,
+  RequestDraft,
+  SealedEntry,
+  SealedRequest,
+} from './entry.ts'
+
+/** Keeps the hash of an entry from ever being taken for one of another kind. */
+const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
+
+/** Version of the entry format, sealed in every entry. */
+export const ENTRY_VERSION = 1
+
+/** The newest entry of a log. */
+export interface Head {
+  readonly log: string
+  readonly seq: number
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string
+}
+
+/** A sealed entry with the bytes that were hashed: its canonical form without `hash`. */
+export interface Sealed<Entry extends SealedEntry = SealedEntry> {
+  readonly entry: Entry
+  readonly bytes: Buffer
+  readonly hash: string
+}
+
+/** `sha256:` and the hex SHA-256 of the domain and an entry's canonical bytes. */
+export function hashEntry(bytes: Uint8Array): string {
+  return `sha256:${createHash('sha256').update(ENTRY_DOMAIN).update(bytes).digest('hex')}`
+}
+
+/**
+ * The first entry of a log.
+ * @param log the log's id, a UUIDv7
+ */
+export function genesis(log: string, draft: GenesisDraft, tsMs: Milliseconds): Sealed {
+  return finish(draft, { v: ENTRY_VERSION, log, seq: 0, prev: null, ts: timestamp(tsMs) })
+}
+
+/**
+ * The entry that follows `head`.
+ * @param contentHash the commitment to the captured exchange of a request, null without one
+ * @throws TypeError when the draft holds what has no canonical form (fractions, lone surrogates, undefined)
+ */
+export function seal(
+  head: Head,
+  draft: RequestDraft,
+  tsMs: Milliseconds,
+  contentHash: string | null,
+): Sealed<SealedRequest>
+export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentHash: string | null): Sealed
+export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentHash: string | null): Sealed {
+  const envelope = {
+    v: ENTRY_VERSION,
+    log: head.log,
+    seq: head.seq + 1,
+    prev: head.hash,
+    ts: timestamp(tsMs),
+  }
+  return draft.type === 'request'
+    ? finish(draft, { ...envelope, content_hash: contentHash })
+    : finish(draft, envelope)
+}
+
+function finish(draft: RequestDraft | ChangeDraft | GenesisDraft, envelope: object): Sealed {
+  // The envelope last: nothing in a draft can pass for it.
+  const unsigned = { ...draft, ...envelope }
+  const bytes = Buffer.from(canonicalize(unsigned), 'utf8')
+  const hash = hashEntry(bytes)
+  return { entry: { ...unsigned, hash } as SealedEntry, bytes, hash }
+}
+
+function timestamp(tsMs: Milliseconds): string {
+  return new Date(tsMs).toISOString()
+}

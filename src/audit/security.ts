@@ -1,0 +1,89 @@
+// The security events of a sealed request: blocked, personal data found, rules that fired. They are not stored
+// but told from the sealed entry, so that the event list cannot say anything the chain does not.
+
+import type { EntryDirection, SealedFindings, SealedRequest, SealedRule } from './entry.ts'
+
+export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
+export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
+
+/** An event of `GET /api/v1/usage/security`. */
+export type SecurityEvent = {
+  /** `<log_id>:<n>`, n counting the events of one entry from 0. */
+  readonly id: string
+  readonly created_at: string
+  readonly type: SecurityEventType
+  readonly direction: EntryDirection
+  readonly rule_id: string | null
+  readonly rule_name: string | null
+  readonly rule_type: string | null
+  readonly action: string
+  readonly pii_types: string[]
+  readonly key_id: string
+  readonly key_name: string
+  readonly model: string
+  /** The usage entry's id. */
+  readonly log_id: string
+}
+
+const DIRECTIONS: readonly EntryDirection[] = ['request', 'response']
+/** What happened to a direction's findings is told by the strongest action taken, the first of these. */
+const STRONGEST_FIRST = ['block', 'redact', 'monitor', 'allow']
+
+/**
+ * The events in a fixed order: one `blocked_request` if it was blocked, one `pii_detection` a direction with
+ * findings, one `rule_trigger` a rule and direction that fired.
+ */
+export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
+  const events: SecurityEvent[] = []
+  const add = (
+    type: SecurityEventType,
+    direction: EntryDirection,
+    rule: SealedRule | undefined,
+    action: string,
+    findings: readonly SealedFindings[],
+  ) =>
+    events.push({
+      id: `${sealed.id}:${events.length}`,
+      created_at: sealed.created_at,
+      type,
+      direction,
+      rule_id: rule?.id ?? null,
+      rule_name: rule?.name ?? null,
+      rule_type: rule?.type ?? null,
+      action,
+      pii_types: [...new Set(findings.map((finding) => finding.kind))],
+      key_id: sealed.key_id,
+      key_name: sealed.key_name,
+      model: sealed.model,
+      log_id: sealed.id,
+    })
+  const found = (direction: EntryDirection) => sealed.pii.filter((finding) => finding.direction === direction)
+  const foundBy = (rule: SealedRule | undefined) =>
+    rule?.type === 'pii'
+      ? found(rule.direction).filter(({ action }) => action === undefined || action === rule.action)
+      : []
+
+  if (sealed.blocked) {
+    const rule = sealed.rules.find((candidate) => candidate.action === 'block')
+    add('blocked_request', rule?.direction ?? 'request', rule, 'block', foundBy(rule))
+  }
+  for (const direction of DIRECTIONS) {
+    const findings = found(direction)
+    if (findings.length === 0) continue
+    const rule = sealed.rules.find(
+      (candidate) => candidate.type === 'pii' && candidate.direction === direction,
+    )
+    const taken = new Set(findings.map((finding) => finding.action ?? rule?.action))
+    add(
+      'pii_detection',
+      direction,
+      rule,
+      STRONGEST_FIRST.find((action) => taken.has(action)) ?? 'redact',
+      findings,
+    )
+  }
+  for (const rule of sealed.rules) {
+    add('rule_trigger', rule.direction, rule, rule.action, foundBy(rule))
+  }
+  return events
+}

@@ -1,0 +1,70 @@
+// A sealed request as the usage API shows it: a projection, nothing is computed that was not sealed.
+
+import type { Outcome, SealedRequest } from './entry.ts'
+
+/** A usage entry of `GET /api/v1/usage/logs`, in the order it is documented in. */
+export type UsageEntry = {
+  readonly id: string
+  readonly created_at: string
+  readonly model: string
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly latency_ms: number
+  readonly blocked: boolean
+  readonly pii_detected: boolean
+  readonly pii_types: string[]
+  readonly hash: string
+  readonly seq: number
+  readonly prev_hash: string | null
+  readonly key_id: string
+  readonly key_name: string
+  readonly status: number
+  readonly outcome: Outcome
+  readonly stream: boolean
+  readonly finish_reason: string | null
+  readonly usage_source: 'upstream' | 'estimated'
+  /** In the upstream's currency unit, as the upstream reports it; null when it did not. */
+  readonly cost: number | null
+  readonly ttft_ms: number | null
+  readonly overhead_ms: number
+  /** Each rule that fired once, whatever the number of directions it fired in. */
+  readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
+  readonly policy_revision: string
+  readonly content_hash: string | null
+}
+
+/** Sealed costs are whole millionths. */
+const COST_UNIT = 1_000_000
+
+export function toUsageEntry(sealed: SealedRequest): UsageEntry {
+  const rules = new Map(sealed.rules.map(({ id, name, action }) => [id, { id, name, action }]))
+  return {
+    id: sealed.id,
+    created_at: sealed.created_at,
+    model: sealed.model,
+    prompt_tokens: sealed.prompt_tokens,
+    completion_tokens: sealed.completion_tokens,
+    total_tokens: sealed.total_tokens,
+    latency_ms: sealed.latency_ms,
+    blocked: sealed.blocked,
+    pii_detected: sealed.pii_detected,
+    pii_types: [...sealed.pii_types],
+    hash: sealed.hash,
+    seq: sealed.seq,
+    prev_hash: sealed.prev,
+    key_id: sealed.key_id,
+    key_name: sealed.key_name,
+    status: sealed.status,
+    outcome: sealed.outcome,
+    stream: sealed.stream,
+    finish_reason: sealed.finish_reason,
+    usage_source: sealed.usage_source,
+    cost: sealed.cost === null ? null : sealed.cost / COST_UNIT,
+    ttft_ms: sealed.ttft_ms,
+    overhead_ms: sealed.overhead_ms,
+    rules: [...rules.values()],
+    policy_revision: sealed.policy_revision,
+    content_hash: sealed.content_hash,
+  }
+}

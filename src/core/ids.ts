@@ -1,0 +1,28 @@
+// Identifiers, RFC 9562. The time and the randomness are handed in.
+
+import { createHash } from 'node:crypto'
+
+/** Namespace of all name-based ids of this product: ids of the same name are the same everywhere. */
+const NAMESPACE = Buffer.from('5b0c7a1e2f4d4c6b9a3e8d1f6c2b7e40', 'hex')
+const UUID_BYTES = 16
+const TIME_BYTES = 6
+
+/** Version 5: the same for the same name, in every process (RFC 9562 §5.5). */
+export function uuidv5(name: string): string {
+  const digest = createHash('sha1').update(NAMESPACE).update(name, 'utf8').digest()
+  return format(digest.subarray(0, UUID_BYTES), 5)
+}
+
+/** Version 7: ordered by time to the millisecond (RFC 9562 §5.7). @param random at least 16 random bytes */
+export function uuidv7(nowMs: number, random: Uint8Array): string {
+  const bytes = Buffer.from(random.subarray(0, UUID_BYTES))
+  bytes.writeUIntBE(nowMs, 0, TIME_BYTES)
+  return format(bytes, 7)
+}
+
+function format(bytes: Buffer, version: number): string {
+  bytes[6] = ((bytes[6] as number) & 0x0f) | (version << 4)
+  bytes[8] = ((bytes[8] as number) & 0x3f) | 0x80
+  const hex = bytes.toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

@@ -1,0 +1,133 @@
+// One write transaction on the log: reads the head, seals entries onto it, keeps the indexes that belong to them,
+// and writes the new head last. Lives only inside that transaction.
+
+import { seal } from '../audit/chain.ts'
+import type { EntryDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
+import { type SecurityEventType, securityEvents } from '../audit/security.ts'
+import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import type { Transaction } from './appender.ts'
+import { type CounterChange, writeCounterChanges } from './counters.ts'
+import {
+  type DayCounts,
+  dayOf,
+  type LogState,
+  packEntry,
+  packEventPlace,
+  packSummary,
+  readDay,
+  readJson,
+  securityKey,
+  u64,
+  writeJson,
+} from './layout.ts'
+import type { Environment } from './lmdb.ts'
+
+const STATE_KEY = Buffer.from('log')
+/** Longest id of a usage entry, bytes: it is a key of the database. */
+export const MAX_ID_BYTES = 128
+
+/** Where the log stands; null before its genesis entry. */
+export function readLogState(tables: Environment['tables']): LogState | null {
+  const bytes = tables.meta.get(STATE_KEY)
+  return bytes === undefined ? null : readJson<LogState>(bytes)
+}
+
+export function writeLogState(tables: Environment['tables'], state: LogState): void {
+  tables.meta.put(STATE_KEY, writeJson(state))
+}
+
+/** A captured exchange on its way into the store. */
+export interface CapturedContent {
+  readonly salt: Buffer
+  readonly content: Buffer
+  readonly hash: string
+}
+
+export interface Addition {
+  readonly draft: EntryDraft
+  readonly captured: CapturedContent | null
+  readonly counters: readonly CounterChange[]
+  /** Writes the change that the entry speaks of. */
+  readonly write?: () => void
+}
+
+export class Batch implements Transaction {
+  readonly #tables: Environment['tables']
+  readonly #nowMs: Milliseconds
+  readonly #days = new Map<number, DayCounts>()
+  #state: LogState
+  #torn = false
+
+  /** @throws Error when the log has no genesis entry */
+  constructor(tables: Environment['tables'], nowMs: Milliseconds) {
+    const state = readLogState(tables)
+    if (state === null) throw new Error('the log has no genesis entry')
+    this.#tables = tables
+    this.#nowMs = nowMs
+    this.#state = state
+  }
+
+  get torn(): boolean {
+    return this.#torn
+  }
+
+  /**
+   * Seals an entry and writes it with everything that goes with it.
+   * @throws before anything is written, when the draft cannot be sealed; the rest of the batch is not concerned
+   */
+  add({ draft, captured, counters, write }: Addition): SealedEntry {
+    if (draft.type === 'request') this.#checkRequest(draft.id, draft.created_at)
+    const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
+    if (bytes.length > MAX_ENTRY_BYTES)
+      throw new RangeError(`an entry takes ${MAX_ENTRY_BYTES} bytes at most`)
+    // From here on only the database itself can fail, and then with everything the transaction holds.
+    this.#torn = true
+    const place = u64(entry.seq)
+    this.#tables.entries.put(place, packEntry(hash, bytes))
+    if (captured !== null) this.#tables.content.put(place, Buffer.concat([captured.salt, captured.content]))
+    this.#state = { ...this.#state, seq: entry.seq, hash }
+    if (entry.type === 'request') this.#index(entry)
+    writeCounterChanges(this.#tables.counters, counters)
+    write?.()
+    this.#torn = false
+    return entry
+  }
+
+  /** Writes the head and the day counts. */
+  finish(): void {
+    for (const [day, counts] of this.#days) this.#tables.days.put(u64(day), writeJson(counts))
+    writeLogState(this.#tables, this.#state)
+  }
+
+  #checkRequest(id: string, createdAt: string): void {
+    const length = Buffer.byteLength(id)
+    if (length === 0 || length > MAX_ID_BYTES) throw new RangeError(`an id takes 1 to ${MAX_ID_BYTES} bytes`)
+    if (this.#tables.ids.get(Buffer.from(id)) !== undefined) throw new Error('the id is taken')
+    if (!(Date.parse(createdAt) >= 0)) throw new RangeError('created_at is not a point in time')
+  }
+
+  #index(entry: SealedRequest): void {
+    const { seq } = entry
+    this.#tables.ids.put(Buffer.from(entry.id), u64(seq))
+    const createdAtMs = Date.parse(entry.created_at)
+    const summary = packSummary({
+      seq,
+      createdAtMs,
+      blocked: entry.blocked,
+      piiDetected: entry.pii_detected,
+      keyId: entry.key_id,
+      model: entry.model,
+    })
+    this.#tables.requests.put(u64(this.#state.nextRequest), summary)
+    this.#state = { ...this.#state, nextRequest: this.#state.nextRequest + 1 }
+    const day = dayOf(createdAtMs)
+    for (const [index, event] of securityEvents(entry).entries()) this.#addEvent(day, seq, index, event.type)
+  }
+
+  #addEvent(day: number, seq: number, index: number, type: SecurityEventType): void {
+    const { counts, next } = this.#days.get(day) ?? readDay(this.#tables.days.get(u64(day)))
+    this.#tables.security.put(securityKey(day, next), packEventPlace(seq, index))
+    this.#days.set(day, { counts: { ...counts, [type]: counts[type] + 1 }, next: next + 1 })
+  }
+}

@@ -1,0 +1,197 @@
+// Token counts per rule and key. Reservations are in memory and synchronous; what a call really used is committed
+// in the transaction of its entry, so that after a crash the counts and the log say the same.
+
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import {
+  bucketAt,
+  bucketLength,
+  charge,
+  expire,
+  isLive,
+  type QuotaWindow,
+  reserveTokens,
+} from '../policy/limit.ts'
+import { joinKey, readU64, u64 } from './layout.ts'
+import type { Environment, Table } from './lmdb.ts'
+
+/** Rule and key pairs that are counted at a time; beyond it, limits refuse rather than stop counting. */
+export const MAX_COUNTERS = 50_000
+/** Counts of windows long past are looked for in steps of this many rows, so that no step is felt. */
+const SWEEP_ROWS = 2000
+const SEPARATOR = Buffer.from([0])
+
+export interface ReserveRequest {
+  readonly ruleId: string
+  readonly keyId: string
+  readonly limitTokens: number
+  readonly windowMs: Milliseconds
+  /** Estimated prompt tokens and the tokens asked for. */
+  readonly tokens: number
+  readonly nowMs: Milliseconds
+  /** Count even what is over the limit, for a limit that only watches. */
+  readonly force: boolean
+}
+
+/** Tokens held for a call that runs; to be settled once, in whatever way it ends. */
+export interface Reservation {
+  readonly allowed: boolean
+  /** Tokens left after this reservation. */
+  readonly remaining: number
+  /** Until nothing that is used now counts any more. */
+  readonly resetMs: Milliseconds
+  /** Until the same reservation could succeed; 0 when it was allowed. */
+  readonly retryAfterMs: Milliseconds
+}
+
+/** What a call adds to a bucket, for `UsageLog.append`. */
+export interface CounterChange {
+  readonly ruleId: string
+  readonly keyId: string
+  readonly windowMs: Milliseconds
+  readonly bucketIndex: number
+  readonly tokens: number
+}
+
+interface Held {
+  readonly request: ReserveRequest
+  readonly bucketIndex: number
+  readonly tokens: number
+}
+
+export class Counters {
+  readonly #environment: Environment
+  readonly #clock: Clock
+  readonly #windows = new Map<string, QuotaWindow>()
+  readonly #held = new WeakMap<Reservation, Held>()
+  #sweepFrom: Buffer | undefined
+
+  /** Takes up the counts of earlier runs. */
+  constructor(environment: Environment, clock: Clock) {
+    this.#environment = environment
+    this.#clock = clock
+    for (const { key, value } of environment.tables.counters.rows()) {
+      const { ruleId, keyId, windowMs, bucketIndex } = readKey(key)
+      if (isLive(bucketIndex, bucketAt(bucketLength(windowMs), clock.now()))) {
+        charge(this.#window(ruleId, keyId, windowMs), bucketIndex, readU64(value))
+      }
+    }
+  }
+
+  /** Counters in memory. */
+  get size(): number {
+    return this.#windows.size
+  }
+
+  /** Holds tokens if they fit. Atomic: calls side by side cannot pass what one after the other would not. */
+  reserve(request: ReserveRequest): Reservation {
+    const { ruleId, keyId, windowMs, limitTokens, tokens, nowMs, force } = request
+    if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, keyId, windowMs))) {
+      this.#forgetExpired(nowMs)
+      if (this.#windows.size >= MAX_COUNTERS) {
+        return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: bucketLength(windowMs) }
+      }
+    }
+    const window = this.#window(ruleId, keyId, windowMs)
+    const answer = reserveTokens(window, { limitTokens, tokens, nowMs, enforced: !force })
+    const { allowed, remaining, resetMs, retryAfterMs, bucketIndex } = answer
+    const reservation = { allowed, remaining, resetMs, retryAfterMs }
+    if (bucketIndex !== null)
+      this.#held.set(reservation, { request, bucketIndex, tokens: Math.max(1, tokens) })
+    return reservation
+  }
+
+  /**
+   * Replaces what was reserved with what was used, in the bucket that was charged. The changes belong into the
+   * entry's own append. A reservation that held nothing, or was settled before, gives none.
+   */
+  settle(reservation: Reservation, usedTokens: number): CounterChange[] {
+    const held = this.#held.get(reservation)
+    if (held === undefined) return []
+    this.#held.delete(reservation)
+    const { ruleId, keyId, windowMs } = held.request
+    const { bucketIndex } = held
+    const window = this.#windows.get(windowName(ruleId, keyId, windowMs))
+    if (window !== undefined) charge(window, bucketIndex, usedTokens - held.tokens)
+    return usedTokens > 0 ? [{ ruleId, keyId, windowMs, bucketIndex, tokens: usedTokens }] : []
+  }
+
+  /** To be called every minute: forgets windows that are over, in memory and step by step on disk. */
+  async sweep(): Promise<void> {
+    const nowMs = this.#clock.now()
+    this.#forgetExpired(nowMs)
+    const { counters } = this.#environment.tables
+    const range = { limit: SWEEP_ROWS, ...(this.#sweepFrom === undefined ? {} : { start: this.#sweepFrom }) }
+    const keys = counters.keys(range)
+    this.#sweepFrom = keys.length === SWEEP_ROWS ? keys.at(-1) : undefined
+    const dead = keys.filter((key) => {
+      const { windowMs, bucketIndex } = readKey(key)
+      return !isLive(bucketIndex, bucketAt(bucketLength(windowMs), nowMs))
+    })
+    if (dead.length === 0) return
+    await this.#environment.transaction(() => {
+      for (const key of dead) counters.remove(key)
+    })
+  }
+
+  #window(ruleId: string, keyId: string, windowMs: Milliseconds): QuotaWindow {
+    const name = windowName(ruleId, keyId, windowMs)
+    let window = this.#windows.get(name)
+    if (window === undefined) {
+      window = { bucketMs: bucketLength(windowMs), buckets: [] }
+      this.#windows.set(name, window)
+    }
+    return window
+  }
+
+  #forgetExpired(nowMs: Milliseconds): void {
+    for (const [name, window] of this.#windows) {
+      expire(window, bucketAt(window.bucketMs, nowMs))
+      if (window.buckets.length === 0) this.#windows.delete(name)
+    }
+  }
+}
+
+/** A rule whose window changes starts anew: counts in buckets of another length say nothing about it. */
+const windowName = (ruleId: string, keyId: string, windowMs: Milliseconds) =>
+  `${ruleId}\0${keyId}\0${windowMs}`
+
+/** Adds changes to the stored counts, inside a write transaction. */
+export function writeCounterChanges(table: Table, changes: readonly CounterChange[]): void {
+  for (const change of changes) {
+    const key = bucketKey(change, change.bucketIndex)
+    const stored = table.get(key)
+    table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
+    // The first count of a bucket is the time to drop those that have left the window.
+    if (stored === undefined) dropDeadBuckets(table, change)
+  }
+}
+
+function dropDeadBuckets(table: Table, change: CounterChange): void {
+  const range = { start: bucketKey(change, 0), end: bucketKey(change, change.bucketIndex) }
+  for (const key of table.keys(range)) {
+    if (!isLive(readKey(key).bucketIndex, change.bucketIndex)) table.remove(key)
+  }
+}
+
+/** Rule and key, each closed by a zero byte, then the window and the bucket. */
+function bucketKey({ ruleId, keyId, windowMs }: CounterChange, bucketIndex: number): Buffer {
+  return joinKey(
+    Buffer.from(ruleId),
+    SEPARATOR,
+    Buffer.from(keyId),
+    SEPARATOR,
+    u64(windowMs),
+    u64(bucketIndex),
+  )
+}
+
+function readKey(key: Buffer): Pick<CounterChange, 'ruleId' | 'keyId' | 'windowMs' | 'bucketIndex'> {
+  const afterRule = key.indexOf(0)
+  const afterKey = key.indexOf(0, afterRule + 1)
+  return {
+    ruleId: key.toString('utf8', 0, afterRule),
+    keyId: key.toString('utf8', afterRule + 1, afterKey),
+    windowMs: readU64(key, afterKey + 1),
+    bucketIndex: readU64(key, afterKey + 9),
+  }
+}

@@ -1,0 +1,199 @@
+// API keys: made, listed, revoked, recognised. The database is the truth at every call, so that a key revoked in
+// another process is refused at once. A key's text is never stored, only its SHA-256.
+
+import { createApiKey, hashApiKey, keyPrefix, parseApiKey } from '../core/apikey.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { FileKey } from '../core/config.ts'
+import { GatewayError } from '../core/errors.ts'
+import { uuidv5, uuidv7 } from '../core/ids.ts'
+import { readJson, readU64, u64, writeJson } from './layout.ts'
+import type { Environment } from './lmdb.ts'
+import type { UsageLog } from './log.ts'
+
+const KEY_RANDOM_BYTES = 32
+const ID_RANDOM_BYTES = 16
+const MAX_NAME_CHARACTERS = 128
+/** Keys kept, revoked ones included: they stay listed, and a list is one answer. */
+export const MAX_KEYS = 20_000
+/** Longest id that is looked up, characters. */
+const MAX_ID_CHARACTERS = 64
+
+/** Whose call it is. */
+export interface KeyIdentity {
+  readonly id: string
+  readonly name: string
+}
+
+export interface KeyRecord extends KeyIdentity {
+  /** What lists show of the key; null for a key of which only the hash is known. */
+  readonly prefix: string | null
+  /** Null for keys declared in the configuration. */
+  readonly createdAtMs: Milliseconds | null
+  readonly lastUsedAtMs: Milliseconds | null
+  readonly revokedAtMs: Milliseconds | null
+  readonly source: 'api' | 'file'
+}
+
+export interface NewKey {
+  readonly record: KeyRecord & { readonly createdAtMs: Milliseconds }
+  /** The key itself, known only here and now. */
+  readonly key: string
+}
+
+interface StoredKey {
+  readonly id: string
+  readonly name: string
+  readonly prefix: string
+  readonly createdAtMs: Milliseconds
+  readonly revokedAtMs: Milliseconds | null
+}
+
+export interface KeyStoreOptions {
+  readonly environment: Environment
+  readonly log: UsageLog
+  readonly clock: Clock
+  readonly random: (length: number) => Buffer
+  /** Keys that the configuration declares by hash. */
+  readonly fileKeys: readonly FileKey[]
+}
+
+export class KeyStore {
+  readonly #environment: Environment
+  readonly #log: UsageLog
+  readonly #clock: Clock
+  readonly #random: (length: number) => Buffer
+  readonly #fileKeys: ReadonlyMap<string, KeyIdentity>
+  /** Uses since the last flush, by id: at most one for every key there is. */
+  readonly #used = new Map<string, Milliseconds>()
+
+  constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
+    this.#environment = environment
+    this.#log = log
+    this.#clock = clock
+    this.#random = random
+    this.#fileKeys = new Map(
+      fileKeys.map(({ name, sha256 }) => [sha256, { id: uuidv5(`key:${sha256}`), name }]),
+    )
+  }
+
+  /**
+   * Makes a key; resolves when it is durable and its creation sealed. Names need not be unique.
+   * @throws GatewayError `invalid_parameter` for a name that is not 1 to 128 characters, `conflict` at MAX_KEYS
+   */
+  create(name: string): Promise<NewKey> {
+    if (name.trim() === '' || name.length > MAX_NAME_CHARACTERS || !name.isWellFormed()) {
+      const message = `name must be a string of 1 to ${MAX_NAME_CHARACTERS} characters.`
+      return Promise.reject(new GatewayError('invalid_parameter', message, { param: 'name' }))
+    }
+    const { keys, keyids } = this.#environment.tables
+    const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
+    const place = Buffer.from(hashApiKey(key), 'hex')
+    const createdAtMs = this.#clock.now()
+    const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
+    const stored: StoredKey = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
+    return this.#log.change(() => {
+      if (keys.count({ limit: MAX_KEYS }) >= MAX_KEYS) {
+        throw new GatewayError('conflict', `There are ${MAX_KEYS} keys already, revoked ones included.`)
+      }
+      return {
+        draft: { type: 'key_created', key_id: id, key_name: name, source: 'api' },
+        write: () => {
+          keys.put(place, writeJson(stored))
+          keyids.put(Buffer.from(id), place)
+        },
+        result: { record: { ...stored, lastUsedAtMs: null, source: 'api' }, key },
+      }
+    })
+  }
+
+  /** Every key, those of the configuration first, then in the order they were made. */
+  list(): KeyRecord[] {
+    this.#environment.refresh()
+    const declared = Array.from(this.#fileKeys.values(), (identity) => this.#describeFileKey(identity))
+    const made = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
+    made.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+    return [...declared, ...made.map((stored) => this.#describe(stored))]
+  }
+
+  /** Keys that would be accepted now. */
+  countActive(): number {
+    return this.list().filter((record) => record.revokedAtMs === null).length
+  }
+
+  /**
+   * Revokes a key; once this has resolved no process accepts it any more. Repeating it changes nothing.
+   * @throws GatewayError `not_found`, or `conflict` for a key that the configuration declares
+   */
+  async revoke(id: string): Promise<KeyRecord> {
+    for (const identity of this.#fileKeys.values()) {
+      if (identity.id !== id) continue
+      throw new GatewayError('conflict', 'This key is declared in the configuration file; remove it there.')
+    }
+    const { keys } = this.#environment.tables
+    return this.#log.change(() => {
+      const place = this.#placeOf(id)
+      const bytes = place === undefined ? undefined : keys.get(place)
+      if (place === undefined || bytes === undefined)
+        throw new GatewayError('not_found', 'There is no key with this id.')
+      const stored = readJson<StoredKey>(bytes)
+      if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: this.#describe(stored) }
+      const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
+      return {
+        draft: { type: 'key_revoked', key_id: id, key_name: stored.name },
+        write: () => {
+          keys.put(place, writeJson(revoked))
+        },
+        result: this.#describe(revoked),
+      }
+    })
+  }
+
+  /** The key's owner as of now; null when it is malformed, unknown or revoked. */
+  authenticate(key: string): KeyIdentity | null {
+    if (!parseApiKey(key)) return null
+    const sha256 = hashApiKey(key)
+    this.#environment.refresh()
+    const bytes = this.#environment.tables.keys.get(Buffer.from(sha256, 'hex'))
+    const identity = bytes === undefined ? this.#fileKeys.get(sha256) : readActive(bytes)
+    if (identity === undefined) return null
+    this.#used.set(identity.id, this.#clock.now())
+    return identity
+  }
+
+  /** To be called every minute and at the end: makes the times of last use durable. */
+  async flush(): Promise<void> {
+    if (this.#used.size === 0) return
+    const used = [...this.#used]
+    const { keyuse } = this.#environment.tables
+    await this.#environment.transaction(() => {
+      for (const [id, timeMs] of used) keyuse.put(Buffer.from(id), u64(timeMs))
+    })
+    for (const [id, timeMs] of used) {
+      if (this.#used.get(id) === timeMs) this.#used.delete(id)
+    }
+  }
+
+  #placeOf(id: string): Buffer | undefined {
+    if (id === '' || id.length > MAX_ID_CHARACTERS) return undefined
+    return this.#environment.tables.keyids.get(Buffer.from(id))
+  }
+
+  #lastUsed(id: string): Milliseconds | null {
+    const flushed = this.#environment.tables.keyuse.get(Buffer.from(id))
+    return this.#used.get(id) ?? (flushed === undefined ? null : readU64(flushed))
+  }
+
+  #describe(stored: StoredKey): KeyRecord {
+    return { ...stored, lastUsedAtMs: this.#lastUsed(stored.id), source: 'api' }
+  }
+
+  #describeFileKey({ id, name }: KeyIdentity): KeyRecord {
+    const lastUsedAtMs = this.#lastUsed(id)
+    return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs: null, source: 'file' }
+  }
+}
+
+function readActive(bytes: Buffer): KeyIdentity | undefined {
+  const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
+  return revokedAtMs === null ? { id, name } : undefined
+}

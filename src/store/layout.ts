@@ -1,0 +1,147 @@
+// How keys and values look in bytes: numbers big-endian, so that byte order is their order.
+// Values people may want to extend are JSON; what is scanned by the thousand is packed.
+
+import type { Head } from '../audit/chain.ts'
+import type { SecurityEventType } from '../audit/security.ts'
+import type { StoredRecord } from '../audit/verify.ts'
+import type { Milliseconds } from '../core/clock.ts'
+
+const HASH_PREFIX = 'sha256:'
+const HASH_BYTES = 32
+const U64_BYTES = 8
+const MS_PER_DAY: Milliseconds = 86_400_000
+
+export function u64(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(U64_BYTES)
+  bytes.writeBigUInt64BE(BigInt(value))
+  return bytes
+}
+
+export function readU64(bytes: Buffer, offset = 0): number {
+  return Number(bytes.readBigUInt64BE(offset))
+}
+
+/** A key of several parts. */
+export function joinKey(...parts: readonly Buffer[]): Buffer {
+  return Buffer.concat(parts)
+}
+
+export function readJson<Value>(bytes: Buffer): Value {
+  return JSON.parse(bytes.toString('utf8')) as Value
+}
+
+export function writeJson(value: object): Buffer {
+  return Buffer.from(JSON.stringify(value), 'utf8')
+}
+
+/** The head of the log with the counts that its indexes go by. */
+export interface LogState extends Head {
+  /** Ordinal of the oldest usage entry that is kept, and of the next one. */
+  readonly firstRequest: number
+  readonly nextRequest: number
+}
+
+/** The hash as 32 bytes, then the canonical bytes. */
+export function packEntry(hash: string, bytes: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(hash.slice(HASH_PREFIX.length), 'hex'), bytes])
+}
+
+export function unpackEntry(seq: number, packed: Buffer): StoredRecord {
+  return {
+    seq,
+    hash: `${HASH_PREFIX}${packed.toString('hex', 0, HASH_BYTES)}`,
+    bytes: packed.subarray(HASH_BYTES),
+  }
+}
+
+/** What a list of usage entries can be filtered on without reading the entries. */
+export interface RequestSummary {
+  readonly seq: number
+  readonly createdAtMs: Milliseconds
+  readonly blocked: boolean
+  readonly piiDetected: boolean
+  readonly keyId: string
+  readonly model: string
+}
+
+const FLAGS_AT = 2 * U64_BYTES
+const KEY_LENGTH_AT = FLAGS_AT + 1
+const TEXT_AT = KEY_LENGTH_AT + 2
+const BLOCKED = 1
+const PII_DETECTED = 2
+
+/** seq u64 · created_at u64 · flags u8 · length of the key's id u16 · the key's id · the model. */
+export function packSummary(summary: RequestSummary): Buffer {
+  const keyId = Buffer.from(summary.keyId)
+  const model = Buffer.from(summary.model)
+  const bytes = Buffer.allocUnsafe(TEXT_AT + keyId.length + model.length)
+  bytes.writeBigUInt64BE(BigInt(summary.seq))
+  bytes.writeBigUInt64BE(BigInt(summary.createdAtMs), U64_BYTES)
+  bytes[FLAGS_AT] = (summary.blocked ? BLOCKED : 0) | (summary.piiDetected ? PII_DETECTED : 0)
+  bytes.writeUInt16BE(keyId.length, KEY_LENGTH_AT)
+  keyId.copy(bytes, TEXT_AT)
+  model.copy(bytes, TEXT_AT + keyId.length)
+  return bytes
+}
+
+export const summarySeq = (bytes: Buffer): number => readU64(bytes)
+
+/** A null accepts everything; times are inclusive on both sides. */
+export interface UsageFilter {
+  readonly keyId?: string | null
+  readonly model?: string | null
+  readonly blocked?: boolean | null
+  readonly piiDetected?: boolean | null
+  readonly sinceMs?: Milliseconds | null
+  readonly untilMs?: Milliseconds | null
+}
+
+/** The filter as a test of packed summaries that decodes no text; null when it accepts everything. */
+export function summaryTest(filter: UsageFilter): ((bytes: Buffer) => boolean) | null {
+  const tests: ((bytes: Buffer) => boolean)[] = []
+  const { blocked, piiDetected, sinceMs, untilMs } = filter
+  const flag = (wanted: boolean, bit: number) =>
+    tests.push((bytes) => ((bytes[FLAGS_AT] as number) & bit) === (wanted ? bit : 0))
+  if (blocked != null) flag(blocked, BLOCKED)
+  if (piiDetected != null) flag(piiDetected, PII_DETECTED)
+  if (sinceMs != null) tests.push((bytes) => readU64(bytes, U64_BYTES) >= sinceMs)
+  if (untilMs != null) tests.push((bytes) => readU64(bytes, U64_BYTES) <= untilMs)
+  if (filter.keyId != null) {
+    const keyId = Buffer.from(filter.keyId)
+    tests.push((bytes) => keyId.equals(bytes.subarray(TEXT_AT, TEXT_AT + bytes.readUInt16BE(KEY_LENGTH_AT))))
+  }
+  if (filter.model != null) {
+    const model = Buffer.from(filter.model)
+    tests.push((bytes) => model.equals(bytes.subarray(TEXT_AT + bytes.readUInt16BE(KEY_LENGTH_AT))))
+  }
+  return tests.length === 0 ? null : (bytes) => tests.every((test) => test(bytes))
+}
+
+/** The UTC day a point in time lies in, counted from the epoch. */
+export const dayOf = (timeMs: Milliseconds): number => Math.floor(timeMs / MS_PER_DAY)
+
+export const startOfDay = (day: number): Milliseconds => day * MS_PER_DAY
+
+/** What happened on one UTC day. */
+export interface DayCounts {
+  readonly counts: Readonly<Record<SecurityEventType, number>>
+  /** Events of this day, those removed since included: the next one's ordinal. */
+  readonly next: number
+}
+
+const NO_COUNTS: DayCounts = { counts: { blocked_request: 0, pii_detection: 0, rule_trigger: 0 }, next: 0 }
+
+export function readDay(bytes: Buffer | undefined): DayCounts {
+  return bytes === undefined ? NO_COUNTS : readJson(bytes)
+}
+
+export const securityKey = (day: number, ordinal: number): Buffer => joinKey(u64(day), u64(ordinal))
+
+/** Where a security event is told from: the entry, and the place among its events. */
+export function packEventPlace(seq: number, index: number): Buffer {
+  return joinKey(u64(seq), u64(index))
+}
+
+export function unpackEventPlace(bytes: Buffer): { readonly seq: number; readonly index: number } {
+  return { seq: readU64(bytes), index: readU64(bytes, U64_BYTES) }
+}

@@ -1,0 +1,297 @@
+// The embedded database as the rest of the store sees it: opening, the layout's version, transactions,
+// size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
+
+import { mkdirSync } from 'node:fs'
+import { type Database, open, type RootDatabase } from 'lmdb'
+
+/** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
+export const LAYOUT_VERSION = 1
+
+/** Each sub-database and what it maps; all keys and values are bytes, numbers in keys are big-endian. */
+export const SUB_DATABASES = [
+  /** Names → JSON: the head of the log and its counts. */
+  'meta',
+  /** Sequence → hash and canonical bytes of an entry. */
+  'entries',
+  /** Sequence → salt and captured exchange. */
+  'content',
+  /** Id of a usage entry → its sequence. */
+  'ids',
+  /** Dense ordinal of a usage entry → its sequence and what lists filter on. */
+  'requests',
+  /** UTC day and dense ordinal within it → where a security event is told from. */
+  'security',
+  /** UTC day → counts of its security events. */
+  'days',
+  /** SHA-256 of an API key → its record. */
+  'keys',
+  /** Id of an API key → its SHA-256. */
+  'keyids',
+  /** Id of an API key → when it was last used. */
+  'keyuse',
+  /** Rules and overrides made through the API. */
+  'rules',
+  /** Rule, key, window and bucket → tokens used. */
+  'counters',
+  /** SHA-256 of a session's id → the session. */
+  'sessions',
+] as const
+
+export type SubDatabase = (typeof SUB_DATABASES)[number]
+
+export interface Range {
+  /** Inclusive; the first key, or the last when reverse, if left out. */
+  readonly start?: Buffer
+  /** Exclusive. */
+  readonly end?: Buffer
+  readonly reverse?: boolean
+  readonly limit?: number
+}
+
+export interface Row {
+  readonly key: Buffer
+  readonly value: Buffer
+}
+
+/** One sub-database. Reads outside a transaction see one snapshot until the next await or `refresh`. */
+export interface Table {
+  get(key: Buffer): Buffer | undefined
+  /** Only inside `Environment.transaction`, whose reads see it at once. @throws Error elsewhere */
+  put(key: Buffer, value: Buffer): void
+  /** As `put`; removing what is not there is fine. */
+  remove(key: Buffer): void
+  /** Copies, so that rows may be written while they are gone through. Bound it where the table is not small. */
+  rows(range?: Range): Row[]
+  keys(range?: Range): Buffer[]
+  /** Counts at most `limit` keys. */
+  count(range?: Range): number
+}
+
+const LAYOUT_KEY = Buffer.from('layout')
+/** Readers hold a slot a process, plus one for each command run beside it. */
+const MAX_READERS = 64
+/** Room for sub-databases a later layout may add. */
+const MAX_DATABASES = 32
+/** Owner only: the log holds what people wrote to a model. */
+const DIRECTORY_MODE = 0o700
+const FILE_MODE = 0o600
+/** Every LMDB file has two meta pages. */
+const META_PAGES = 2
+
+/** Said at start, to an operator: what is wrong with the data directory and what to do. */
+export class StoreOpenError extends Error {
+  override readonly name = 'StoreOpenError'
+}
+
+export interface StoreSize {
+  /** Bytes of pages in use: what `audit.maxBytes` limits. */
+  readonly usedBytes: number
+  /** Bytes of the file, which never shrinks; freed pages are used again. */
+  readonly fileBytes: number
+}
+
+export interface Environment {
+  readonly tables: Readonly<Record<SubDatabase, Table>>
+  /**
+   * Runs `write` inside a write transaction, alone among all processes, and resolves with its result when it is
+   * on disk. If `write` throws, or the commit fails, nothing of it is kept and the promise rejects.
+   */
+  transaction<Result>(write: () => Result): Promise<Result>
+  /** As `transaction`, but waits for the disk: for the moment before anything is served. */
+  initialize(write: () => void): void
+  /** Reads that follow, up to the next await, see everything that any process has committed until now. */
+  refresh(): void
+  size(): StoreSize
+  /** Frees what reader processes that died left behind; their snapshots would keep the file growing. */
+  reapReaders(): void
+  /** Resolves when running transactions are done. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens or makes the database in a folder. Several processes may have it open at once, on a local disk.
+ * @throws StoreOpenError when the folder cannot be used or holds a newer layout
+ */
+export function openEnvironment(path: string, mapBytes?: number): Environment {
+  const root = openRoot(path, mapBytes)
+  try {
+    const meta = openDatabase(root, 'meta')
+    checkLayout(meta, path)
+    const databases = SUB_DATABASES.map(
+      (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
+    )
+    return new LmdbEnvironment(root, new Map(databases))
+  } catch (error) {
+    // Nothing was written that would have to be waited for.
+    root.close().catch(() => {})
+    if (error instanceof StoreOpenError) throw error
+    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
+
+function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buffer, Buffer> {
+  try {
+    mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    // overlappingSync would acknowledge before the data is on disk. noSubdir is guessed from a dot in the path
+    // unless given. permissionsMode is missing from the library's types.
+    const options = {
+      noSubdir: false,
+      overlappingSync: false,
+      permissionsMode: FILE_MODE,
+      encoding: 'binary' as const,
+      keyEncoding: 'binary' as const,
+      maxReaders: MAX_READERS,
+      maxDbs: MAX_DATABASES,
+      ...(mapBytes === undefined ? {} : { mapSize: mapBytes }),
+    }
+    return open<Buffer, Buffer>(path, options)
+  } catch (error) {
+    const reason = (error as Error).message
+    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${reason}`, { cause: error })
+  }
+}
+
+function openDatabase(root: RootDatabase<Buffer, Buffer>, name: SubDatabase): Database<Buffer, Buffer> {
+  return root.openDB<Buffer, Buffer>(name, { encoding: 'binary', keyEncoding: 'binary' })
+}
+
+function checkLayout(meta: Database<Buffer, Buffer>, path: string): void {
+  const stored = meta.get(LAYOUT_KEY)
+  if (stored === undefined) {
+    // Only ever at start, before anything is served: the one synchronous write.
+    meta.transactionSync(() => {
+      if (meta.get(LAYOUT_KEY) === undefined) meta.putSync(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION)))
+    })
+    return
+  }
+  const version = Number(stored.toString())
+  if (version !== LAYOUT_VERSION) {
+    throw new StoreOpenError(
+      `the data directory ${path} has layout ${version} and this version of sidegate reads layout ${LAYOUT_VERSION}; ` +
+        'run the version that wrote it, or point data.path at another folder',
+    )
+  }
+}
+
+interface Statistics {
+  readonly pageSize: number
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+
+class LmdbTable implements Table {
+  readonly #database: Database<Buffer, Buffer>
+  readonly #isWriting: () => boolean
+
+  constructor(database: Database<Buffer, Buffer>, isWriting: () => boolean) {
+    this.#database = database
+    this.#isWriting = isWriting
+  }
+
+  get(key: Buffer): Buffer | undefined {
+    return this.#database.get(key)
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    this.#assertWriting()
+    // Inside a transaction it is done when it returns, and throws when it fails; the promise says nothing more.
+    void this.#database.put(key, value)
+  }
+
+  remove(key: Buffer): void {
+    this.#assertWriting()
+    void this.#database.remove(key)
+  }
+
+  rows(range: Range = {}): Row[] {
+    return Array.from(this.#database.getRange(range))
+  }
+
+  keys(range: Range = {}): Buffer[] {
+    return Array.from(this.#database.getKeys(range))
+  }
+
+  count(range: Range = {}): number {
+    return this.#database.getKeysCount(range)
+  }
+
+  #assertWriting(): void {
+    // The library would take it, and write it some time later in a transaction of its own.
+    if (!this.#isWriting()) throw new Error('writes belong inside a transaction')
+  }
+}
+
+class LmdbEnvironment implements Environment {
+  readonly tables: Readonly<Record<SubDatabase, Table>>
+  readonly #root: RootDatabase<Buffer, Buffer>
+  readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
+  #writing = false
+
+  constructor(
+    root: RootDatabase<Buffer, Buffer>,
+    databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>,
+  ) {
+    this.#root = root
+    this.#databases = databases
+    const tables = Array.from(databases, ([name, database]) => [
+      name,
+      new LmdbTable(database, () => this.#writing),
+    ])
+    this.tables = Object.fromEntries(tables) as Record<SubDatabase, Table>
+  }
+
+  async transaction<Result>(write: () => Result): Promise<Result> {
+    try {
+      // A child transaction, because a plain one would keep what was written before `write` threw.
+      return await this.#root.childTransaction(() => this.#write(write))
+    } catch (error) {
+      // The library hangs the real error on a promise of its own; unobserved it would end the process.
+      const { commitError } = error as { commitError?: Promise<never> }
+      commitError?.catch(() => {})
+      throw error
+    }
+  }
+
+  initialize(write: () => void): void {
+    this.#root.transactionSync(() => this.#write(write))
+  }
+
+  refresh(): void {
+    this.#root.resetReadTxn()
+  }
+
+  size(): StoreSize {
+    const root = this.#root.getStats() as Statistics & {
+      root: Statistics
+      free: Statistics
+      lastPageNumber: number
+    }
+    let pages = META_PAGES + pagesOf(root.root) + pagesOf(root.free)
+    for (const database of this.#databases.values()) pages += pagesOf(database.getStats() as Statistics)
+    return { usedBytes: pages * root.pageSize, fileBytes: (root.lastPageNumber + 1) * root.pageSize }
+  }
+
+  reapReaders(): void {
+    this.#root.readerCheck()
+  }
+
+  close(): Promise<void> {
+    return this.#root.close()
+  }
+
+  #write<Result>(write: () => Result): Result {
+    this.#writing = true
+    try {
+      return write()
+    } finally {
+      this.#writing = false
+    }
+  }
+}
+
+function pagesOf(statistics: Statistics): number {
+  return statistics.treeBranchPageCount + statistics.treeLeafPageCount + statistics.overflowPages
+}

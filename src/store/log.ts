@@ -1,0 +1,224 @@
+// The usage log: appending sealed entries, all durable before they are acknowledged, and reading them back.
+// Knows nothing of requests, rules or keys beyond what their entries say.
+
+import { wellFormed } from '../audit/canonical.ts'
+import type { Head } from '../audit/chain.ts'
+import { genesis } from '../audit/chain.ts'
+import { hashContent, SALT_BYTES } from '../audit/content.ts'
+import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
+import type { StoredRecord } from '../audit/verify.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { uuidv7 } from '../core/ids.ts'
+import { Appender, type AppenderEvents, type Commits, unavailable } from './appender.ts'
+import { Batch, type CapturedContent, readLogState, writeLogState } from './batch.ts'
+import type { CounterChange } from './counters.ts'
+import { packEntry, readU64, u64, unpackEntry } from './layout.ts'
+import type { Environment, StoreSize } from './lmdb.ts'
+import {
+  findUsage,
+  listUsage,
+  reportSecurity,
+  type SecurityQuery,
+  type SecurityReport,
+  type UsageDetail,
+  type UsagePage,
+  type UsageQuery,
+} from './query.ts'
+
+/** What an entry with its index rows takes beyond its content, bytes; generous, corrected every second. */
+const ENTRY_BYTES = 2048
+const ID_RANDOM_BYTES = 16
+const PROBE_KEY = Buffer.from('probe')
+
+export interface AppendOptions {
+  /** The captured exchange: UTF-8 JSON of an object with `request` and `response`. Not to be changed afterwards. */
+  readonly content?: Buffer
+  /** What the call used of token limits; kept in the entry's own transaction. */
+  readonly counters?: readonly CounterChange[]
+}
+
+/** A change that is sealed together with what it changes. */
+export interface Change<Result> {
+  /** Null when there turned out to be nothing to do. */
+  readonly draft: EntryDraft | null
+  /** Writes the change; runs inside the transaction. */
+  readonly write: () => void
+  readonly result: Result
+}
+
+export interface UsageLogOptions {
+  readonly environment: Environment
+  readonly clock: Clock
+  /** Bytes of the CSPRNG. */
+  readonly random: (length: number) => Buffer
+  /** Size of the store at which calls are no longer taken on. */
+  readonly maxBytes: number
+  readonly events: AppenderEvents
+}
+
+export class UsageLog {
+  readonly #environment: Environment
+  readonly #random: (length: number) => Buffer
+  readonly #maxBytes: number
+  readonly #events: AppenderEvents
+  readonly #appender: Appender<Batch>
+  #size: StoreSize
+  /** Written since `#size` was measured, about. */
+  #writtenBytes = 0
+  #full = false
+
+  /** Takes up the log of the store, or begins one. */
+  constructor({ environment, clock, random, maxBytes, events }: UsageLogOptions) {
+    this.#environment = environment
+    this.#random = random
+    this.#maxBytes = maxBytes
+    this.#events = events
+    environment.initialize(() => {
+      if (readLogState(environment.tables) !== null) return
+      begin(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
+    })
+    this.#size = environment.size()
+    this.#full = this.#size.usedBytes >= maxBytes
+    this.#appender = new Appender(commitsOf(environment, clock), clock, {
+      ...events,
+      onCommit: (jobs, bytes, spentMs) => {
+        this.#writtenBytes += bytes
+        if (this.#size.usedBytes + this.#writtenBytes >= maxBytes) this.#measure()
+        events.onCommit(jobs, bytes, spentMs)
+      },
+    })
+  }
+
+  /** Whether a call could be sealed now; while false, none may be forwarded. */
+  get available(): boolean {
+    return this.#appender.available && !this.#full
+  }
+
+  /** Entries that wait to be durable. */
+  get pending(): number {
+    return this.#appender.pending
+  }
+
+  get stalled(): boolean {
+    return this.#appender.stalled
+  }
+
+  /** The newest entry, as of now and of any process. */
+  get head(): Head {
+    this.#environment.refresh()
+    const state = readLogState(this.#environment.tables)
+    if (state === null) throw new Error('the log has no genesis entry')
+    return { log: state.log, seq: state.seq, hash: state.hash }
+  }
+
+  /**
+   * Seals and stores an entry with its exchange and counters, all or nothing. Resolves when that is durable, in
+   * which case it survives the death of the process and of the machine.
+   * @throws GatewayError `audit_unavailable` (rejects) when it could not be written; nothing may count as done then
+   */
+  append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
+  append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
+  async append(draft: EntryDraft, { content, counters = [] }: AppendOptions = {}): Promise<SealedEntry> {
+    if (this.#full && draft.type === 'request') {
+      throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
+    }
+    const captured = content === undefined ? null : this.#capture(content)
+    const addition = { draft: wellFormed(draft), captured, counters }
+    const bytes = ENTRY_BYTES + (content?.length ?? 0)
+    return this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
+  }
+
+  /**
+   * Makes a change and seals it in one transaction, in which `decide` reads what the change depends on. Also works
+   * when the store is full: a key can always be revoked.
+   * @throws what `decide` throws (rejects), and `audit_unavailable` as `append` does
+   */
+  change<Result>(decide: () => Change<Result>): Promise<Result> {
+    const run = (batch: Batch) => {
+      const { draft, write, result } = decide()
+      if (draft !== null) batch.add({ draft: wellFormed(draft), captured: null, counters: [], write })
+      return result
+    }
+    return this.#appender.submit({ bytes: ENTRY_BYTES, run })
+  }
+
+  /** A page of usage entries, newest first by sequence. */
+  list(query: UsageQuery): Promise<UsagePage> {
+    this.#environment.refresh()
+    return listUsage(this.#environment.tables, query)
+  }
+
+  /** One usage entry with its exchange; null for an unknown id. */
+  get(id: string): UsageDetail | null {
+    this.#environment.refresh()
+    return findUsage(this.#environment.tables, id)
+  }
+
+  security(query: SecurityQuery): SecurityReport {
+    this.#environment.refresh()
+    return reportSecurity(this.#environment.tables, query)
+  }
+
+  /** Entries of any type in order from `fromSeq`, at most `limit`: for verifying and exporting page by page. */
+  records(fromSeq: number, limit: number): StoredRecord[] {
+    this.#environment.refresh()
+    const rows = this.#environment.tables.entries.rows({ start: u64(fromSeq), limit })
+    return rows.map(({ key, value }) => unpackEntry(readU64(key), value))
+  }
+
+  /** To be called every second: watches over commits and the size of the store. */
+  tick(): void {
+    this.#appender.tick()
+    // After an I/O error not even reading is safe.
+    if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.#measure()
+  }
+
+  /** Takes nothing on any more; resolves when all that was taken on is durable or refused. */
+  close(): Promise<void> {
+    return this.#appender.close()
+  }
+
+  #capture(content: Buffer): CapturedContent {
+    const salt = this.#random(SALT_BYTES)
+    return { salt, content, hash: hashContent(salt, content) }
+  }
+
+  #measure(): void {
+    this.#size = this.#environment.size()
+    this.#writtenBytes = 0
+    const full = this.#size.usedBytes >= this.#maxBytes
+    if (full === this.#full) return
+    this.#full = full
+    if (full)
+      this.#events.onUnavailable(new Error(`the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`))
+    else this.#events.onAvailable()
+  }
+}
+
+/** Transactions for the appender: one batch on the head as it is when the transaction has begun. */
+function commitsOf(environment: Environment, clock: Clock): Commits<Batch> {
+  const { tables } = environment
+  return {
+    commit: (work) =>
+      environment.transaction(() => {
+        // Read here and not remembered: another process may have appended in between.
+        const batch = new Batch(tables, clock.now())
+        work(batch)
+        batch.finish()
+      }),
+    probe: () =>
+      environment.transaction(() => {
+        tables.meta.put(PROBE_KEY, u64(clock.now()))
+      }),
+  }
+}
+
+function begin({ tables }: Environment, log: string, nowMs: Milliseconds): void {
+  const { entry, bytes, hash } = genesis(
+    log,
+    { type: 'genesis', product: 'sidegate', continues: null },
+    nowMs,
+  )
+  tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
+  writeLogState(tables, { log, seq: entry.seq, hash, firstRequest: 0, nextRequest: 0 })
+}

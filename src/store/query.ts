@@ -1,0 +1,220 @@
+// Reads the log for the management API: pages of usage entries, one entry with its exchange, security events.
+// Never holds a read transaction across an await: that would keep old pages alive and make the file grow.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { SALT_BYTES } from '../audit/content.ts'
+import type { SealedEntry, SealedRequest } from '../audit/entry.ts'
+import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../audit/security.ts'
+import { toUsageEntry, type UsageEntry } from '../audit/usage.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import type { JsonValue } from '../core/json.ts'
+import { MAX_ID_BYTES, readLogState } from './batch.ts'
+import {
+  dayOf,
+  readDay,
+  readJson,
+  readU64,
+  securityKey,
+  startOfDay,
+  summarySeq,
+  summaryTest,
+  type UsageFilter,
+  u64,
+  unpackEntry,
+  unpackEventPlace,
+} from './layout.ts'
+import type { Environment } from './lmdb.ts'
+
+/** Rows that are read before the event loop gets its turn: about a millisecond. */
+const PAGE_ROWS = 500
+
+export interface UsageQuery {
+  readonly limit: number
+  readonly offset: number
+  readonly filter?: UsageFilter
+}
+
+export type UsagePage = {
+  logs: UsageEntry[]
+  /** Entries that match, on all pages. */
+  total: number
+}
+
+/** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
+export type UsageDetail = UsageEntry & { request: JsonValue; response: JsonValue }
+
+export interface SecurityQuery {
+  /** UTC days, today included. */
+  readonly days: number
+  readonly limit: number
+  readonly offset: number
+  readonly nowMs: Milliseconds
+}
+
+type SecurityTotals = { blocked_requests: number; pii_detections: number; rule_triggers: number }
+
+export type SecurityReport = {
+  days: number
+  /** Midnight at which the first of the days began, RFC 3339. */
+  since: string
+  totals: SecurityTotals
+  /** One row a day, oldest first, days without events included. */
+  by_day: ({ date: string } & SecurityTotals)[]
+  /** Newest first. */
+  events: SecurityEvent[]
+  total: number
+}
+
+type Tables = Environment['tables']
+
+/** A page of usage entries, newest first by sequence. Without a filter the work depends on `limit` alone. */
+export async function listUsage(tables: Tables, query: UsageQuery): Promise<UsagePage> {
+  const state = readLogState(tables)
+  if (state === null) return { logs: [], total: 0 }
+  const newest = state.nextRequest - 1
+  const test = summaryTest(query.filter ?? {})
+  const found =
+    test === null
+      ? {
+          ...(await readPage(tables, newest - query.offset, state.firstRequest, query.limit)),
+          total: newest + 1 - state.firstRequest,
+        }
+      : await scan(tables, newest, state.firstRequest, query, test)
+  const logs: UsageEntry[] = []
+  for (const [index, seq] of found.seqs.entries()) {
+    if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
+    const entry = readRequest(tables, seq)
+    if (entry !== null) logs.push(toUsageEntry(entry))
+  }
+  return { logs, total: found.total }
+}
+
+async function readPage(
+  tables: Tables,
+  from: number,
+  oldest: number,
+  limit: number,
+): Promise<{ seqs: number[] }> {
+  if (from < oldest) return { seqs: [] }
+  const rows = tables.requests.rows({
+    start: u64(from),
+    reverse: true,
+    limit: Math.min(limit, from - oldest + 1),
+  })
+  return { seqs: rows.map((row) => summarySeq(row.value)) }
+}
+
+/** Walks all summaries once: the total needs every one of them. */
+async function scan(
+  tables: Tables,
+  newest: number,
+  oldest: number,
+  { limit, offset }: UsageQuery,
+  test: (bytes: Buffer) => boolean,
+): Promise<{ seqs: number[]; total: number }> {
+  const seqs: number[] = []
+  let total = 0
+  for (let from = newest; from >= oldest; from -= PAGE_ROWS) {
+    const rows = Math.min(PAGE_ROWS, from - oldest + 1)
+    for (const { value } of tables.requests.rows({ start: u64(from), reverse: true, limit: rows })) {
+      if (!test(value)) continue
+      if (total >= offset && seqs.length < limit) seqs.push(summarySeq(value))
+      total++
+    }
+    await nextTurn()
+  }
+  return { seqs, total }
+}
+
+/** One entry with its exchange, or null for an unknown id. */
+export function findUsage(tables: Tables, id: string): UsageDetail | null {
+  const key = Buffer.from(id)
+  // An empty key is an error to the database, and a long one could not have been stored.
+  const place = key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
+  const entry = place === undefined ? null : readRequest(tables, readU64(place))
+  if (entry === null || place === undefined) return null
+  const stored = tables.content.get(place)
+  const content = stored === undefined ? {} : readJson<Record<string, JsonValue>>(stored.subarray(SALT_BYTES))
+  return {
+    ...toUsageEntry(entry),
+    request: content['request'] ?? null,
+    response: content['response'] ?? null,
+  }
+}
+
+/** What happened in the last days, counted and listed. */
+export function reportSecurity(
+  tables: Tables,
+  { days, limit, offset, nowMs }: SecurityQuery,
+): SecurityReport {
+  const today = dayOf(nowMs)
+  const first = today - days + 1
+  const byDay: SecurityReport['by_day'] = []
+  const sizes: { day: number; events: number; next: number }[] = []
+  for (let day = first; day <= today; day++) {
+    const { counts, next } = readDay(tables.days.get(u64(Math.max(0, day))))
+    const date = new Date(startOfDay(day)).toISOString().slice(0, 10)
+    const { blocked_request, pii_detection, rule_trigger } = counts
+    byDay.push({
+      date,
+      blocked_requests: blocked_request,
+      pii_detections: pii_detection,
+      rule_triggers: rule_trigger,
+    })
+    sizes.push({ day, events: SECURITY_EVENT_TYPES.reduce((sum, type) => sum + counts[type], 0), next })
+  }
+  const sum = (name: keyof SecurityTotals) => byDay.reduce((total, row) => total + row[name], 0)
+  const totals = {
+    blocked_requests: sum('blocked_requests'),
+    pii_detections: sum('pii_detections'),
+    rule_triggers: sum('rule_triggers'),
+  }
+  return {
+    days,
+    since: new Date(startOfDay(first)).toISOString(),
+    totals,
+    by_day: byDay,
+    events: readEvents(tables, sizes.reverse(), offset, limit),
+    total: totals.blocked_requests + totals.pii_detections + totals.rule_triggers,
+  }
+}
+
+/** Passes over whole days by their counts, so that a deep page costs no more than the first. */
+function readEvents(
+  tables: Tables,
+  newestFirst: readonly { readonly day: number; readonly events: number; readonly next: number }[],
+  offset: number,
+  limit: number,
+): SecurityEvent[] {
+  const events: SecurityEvent[] = []
+  let entry = { seq: -1, events: [] as SecurityEvent[] }
+  let skip = offset
+  for (const { day, events: count, next } of newestFirst) {
+    if (events.length >= limit) break
+    if (skip >= count) {
+      skip -= count
+      continue
+    }
+    const rows = Math.min(limit - events.length, count - skip)
+    const range = { start: securityKey(day, next - 1 - skip), reverse: true, limit: rows }
+    for (const { value } of tables.security.rows(range)) {
+      const { seq, index } = unpackEventPlace(value)
+      if (entry.seq !== seq) {
+        const sealed = readRequest(tables, seq)
+        entry = { seq, events: sealed === null ? [] : securityEvents(sealed) }
+      }
+      const event = entry.events[index]
+      if (event !== undefined) events.push(event)
+    }
+    skip = 0
+  }
+  return events
+}
+
+function readRequest(tables: Tables, seq: number): SealedRequest | null {
+  const packed = tables.entries.get(u64(seq))
+  if (packed === undefined) return null
+  const { hash, bytes } = unpackEntry(seq, packed)
+  const entry = readJson<SealedEntry>(Buffer.from(bytes))
+  return entry.type === 'request' ? { ...entry, hash } : null
+}
