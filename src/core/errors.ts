@@ -74,3 +74,15 @@ export class GatewayError extends Error {
     this.extra = details.extra ?? {}
   }
 }
+
+const UNEXPECTED = 'The gateway met an unexpected condition. The request id names the log line that explains it.'
+
+/** Any thrown value as the error a client may see; what is not a GatewayError becomes `internal_error`. */
+export const toGatewayError = (error: unknown): GatewayError =>
+  error instanceof GatewayError ? error : new GatewayError('internal_error', UNEXPECTED, { cause: error })
+
+/** The body of an error answer, the shape the OpenAI SDKs read. No stack, no path, never matched text. */
+export function errorBody(error: GatewayError): string {
+  const { message, type, param, code, extra } = error
+  return JSON.stringify({ error: { message, type, param, code, ...extra } })
+}

@@ -1,0 +1,110 @@
+// `sidegate demo`: the whole product on a fresh machine, without an account and without a network.
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { systemClock } from '../core/clock.ts'
+import { parseConfig } from '../core/config.ts'
+import { type StandIn, startStandIn } from '../demo/upstream.ts'
+import { type Command, type ExitCode, printProblems } from './command.ts'
+import { type RunGateway, type RunningGateway, untilStopped } from './lifetime.ts'
+
+const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
+
+Runs the gateway with its sample rules in front of a stand-in for a provider that
+answers by quoting what reached it. State lives in a temporary folder and goes with
+Ctrl-C.
+
+  --gateway HOST:PORT   default 127.0.0.1:8484
+  --ops HOST:PORT       default 127.0.0.1:9484
+  --help                this text
+`
+
+/** The sample rules that ship beside the code, from src/ and from dist/ alike. */
+const RULES = fileURLToPath(new URL('../../config/rules', import.meta.url))
+
+/** @param runGateway the composition root, handed in from above */
+export const demo = (runGateway: RunGateway): Command => ({
+  name: 'demo',
+  summary: 'run everything with sample rules and a stand-in provider, no account needed',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        gateway: { type: 'string', default: '127.0.0.1:8484' },
+        ops: { type: 'string', default: '127.0.0.1:9484' },
+      },
+    })
+    const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
+    const standIn = await startStandIn()
+    try {
+      const token = randomBytes(18).toString('base64url')
+      const reading = parseConfig(
+        demoConfig(values, standIn, folder),
+        join(folder, 'sidegate.yaml'),
+        { SIDEGATE_ADMIN_TOKEN: token },
+        systemClock,
+      )
+      const gateway = await runGateway(reading)
+      if ('problems' in gateway) {
+        printProblems(gateway.problems, 'the demo did not start; --gateway and --ops choose other addresses')
+        return 2
+      }
+      const key = await gateway.createKey('demo')
+      console.log(invitation(gateway, token, key, folder))
+      return await untilStopped(gateway)
+    } finally {
+      await standIn.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+})
+
+const demoConfig = (listen: { gateway: string; ops: string }, standIn: StandIn, folder: string): string =>
+  JSON.stringify({
+    listen: { gateway: listen.gateway, ops: listen.ops },
+    upstream: { baseUrl: standIn.baseUrl },
+    rules: { path: RULES },
+    data: { path: join(folder, 'data') },
+    admin: { token: { env: 'SIDEGATE_ADMIN_TOKEN' } },
+    log: { level: 'warn' },
+  })
+
+function invitation(gateway: RunningGateway, token: string, key: string, folder: string): string {
+  const base = `http://${gateway.address}`
+  const chat = (body: object, flags = '-s') =>
+    `curl ${flags} ${base}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
+  const say = (content: string, more: object = {}) => ({
+    model: 'demo/echo',
+    ...more,
+    messages: [{ role: 'user', content }],
+  })
+  const jar = join(folder, 'cookies')
+  return `
+Sidegate is running. Stop it with Ctrl-C.
+
+  base URL      ${base}/v1      (any OpenAI SDK: baseURL and apiKey)
+  API key       ${key}
+  admin token   ${token}
+  rules         ${join(dirname(RULES), 'rules')}
+
+1. A redaction: the answer quotes what left the gateway.
+   ${chat(say('Write to alice@example.com or call +1 415 555 2671.'))}
+
+2. A block: a rule forbids the word.
+   ${chat(say('Tell me about Project Aurora.'))}
+
+3. A stream, redacted while it runs.
+   ${chat(say('My card is 4111 1111 1111 1111.', { stream: true }), '-sN')}
+
+4. The usage log: every call above, sealed in a hash chain.
+   curl -s -o /dev/null -c ${jar} ${base}/api/v1/session -H 'content-type: application/json' -d '{"token":"${token}"}' && curl -s -b ${jar} '${base}/api/v1/usage/logs?limit=3'
+
+5. The metrics.
+   curl -s http://${gateway.opsAddress}/metrics | grep ^sidegate_
+`
+}

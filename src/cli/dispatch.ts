@@ -1,0 +1,49 @@
+// Finds the command, answers --help and --version, turns bad arguments into exit 2.
+
+import { VERSION } from '../core/version.ts'
+import { type Command, type ExitCode, UsageError } from './command.ts'
+
+const overview = (commands: readonly Command[]): string =>
+  [
+    'Usage: sidegate COMMAND [options]',
+    '',
+    'An LLM gateway sidecar: redacts personal data, enforces policy rules and keeps a',
+    'tamper-evident usage log in front of any OpenAI-compatible API.',
+    '',
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`),
+    '',
+    '  --help     this text; `sidegate COMMAND --help` for a command',
+    '  --version  the version',
+    '',
+    'Exit: 0 fine, 1 findings or failure, 2 could not run.',
+    '',
+  ].join('\n')
+
+export async function dispatch(args: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
+  const [name, ...rest] = args
+  if (name === '--version' || name === '-v') return print(`sidegate ${VERSION}\n`)
+  if (name === '--help' || name === '-h' || name === 'help') return print(overview(commands))
+  const command = commands.find((candidate) => candidate.name === name)
+  if (command === undefined) {
+    if (name !== undefined) console.error(`sidegate: there is no command "${name}"\n`)
+    process.stderr.write(overview(commands))
+    return 2
+  }
+  if (rest.includes('--help') || rest.includes('-h')) return print(command.help)
+  try {
+    return await command.run(rest)
+  } catch (error) {
+    const badArguments = error instanceof UsageError || isParseArgsError(error)
+    console.error(`sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
+    if (badArguments) console.error(`sidegate ${command.name} --help says what it takes`)
+    return badArguments ? 2 : 1
+  }
+}
+
+const isParseArgsError = (error: unknown): boolean =>
+  error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
+
+function print(text: string): ExitCode {
+  process.stdout.write(text)
+  return 0
+}

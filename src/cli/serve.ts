@@ -1,0 +1,43 @@
+// `sidegate serve`: the gateway until a signal ends it.
+
+import { parseArgs } from 'node:util'
+import { systemClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
+import { type RunGateway, untilStopped } from './lifetime.ts'
+
+const HELP = `Usage: sidegate serve [--config FILE]
+
+Runs the gateway. Every mistake in the configuration and the rules is reported at
+once, before anything listens.
+
+  --config FILE   configuration (default ${DEFAULT_CONFIG})
+  --help          this text
+
+Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop,
+SIGHUP loads the rules again.
+Exit: 0 stopped as asked, 1 failed while running, 2 could not start.
+`
+
+/** @param runGateway the composition root, handed in from above */
+export const serve = (runGateway: RunGateway): Command => ({
+  name: 'serve',
+  summary: 'run the gateway',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { config: { type: 'string', default: DEFAULT_CONFIG } },
+    })
+    const reading = readConfig(values.config, process.env, systemClock)
+    const gateway = await runGateway(reading)
+    if ('problems' in gateway) {
+      printProblems(
+        gateway.problems,
+        'nothing was started. To try the product without an account: npm run demo',
+      )
+      return 2
+    }
+    return untilStopped(gateway)
+  },
+})

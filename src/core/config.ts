@@ -1,0 +1,211 @@
+// From the configuration file to one checked value. Every mistake is collected; nothing has side effects.
+
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import type { Clock, Milliseconds } from './clock.ts'
+import { CONFIG_SCHEMA } from './config-schema.ts'
+import { readDocument } from './document.ts'
+import type { PiiKind } from './finding.ts'
+import type { Problem } from './problem.ts'
+import { fileSecret, fixedSecret, type Secret } from './secret.ts'
+
+export interface Address {
+  /** Without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface FileKey {
+  readonly name: string
+  /** SHA-256 of the key, lower-case hex. */
+  readonly sha256: string
+}
+
+/** The configuration with defaults filled in, paths absolute and secrets ready to read. */
+export interface Config {
+  readonly file: string
+  readonly listen: { readonly gateway: Address; readonly ops: Address }
+  readonly upstream: {
+    /** Without a trailing slash. */
+    readonly baseUrl: string
+    readonly apiKey: Secret | null
+    readonly timeouts: {
+      readonly connectMs: Milliseconds
+      readonly headersMs: Milliseconds
+      readonly idleMs: Milliseconds
+    }
+    readonly retries: { readonly attempts: number }
+  }
+  readonly rules: { readonly path: string; readonly apiWrites: 'overlay' | 'readonly' }
+  readonly keys: readonly FileKey[]
+  readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
+  readonly audit: { readonly retainDays: number; readonly maxBytes: number }
+  readonly data: { readonly path: string }
+  readonly admin: {
+    readonly token: Secret | null
+    readonly sessionTtlSeconds: number
+    readonly allowedHosts: readonly string[]
+  }
+  readonly limits: {
+    readonly bodyBytes: number
+    readonly concurrentRequests: number
+    readonly drainSeconds: number
+  }
+  readonly log: { readonly level: string }
+}
+
+interface SecretReference {
+  readonly env?: string
+  readonly file?: string
+}
+
+/** The file's own shape once defaults are in. */
+type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'admin'> & {
+  listen: { gateway: string; ops: string }
+  upstream: Omit<Config['upstream'], 'apiKey'> & { apiKey?: SecretReference }
+  admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
+}
+
+/** What reading came to; `config` is usable only when there are no problems. */
+export interface ConfigReading {
+  /** Present as soon as the shape is right, even if, say, a secret is missing: lets the caller look for more. */
+  readonly config: Config | null
+  readonly problems: readonly Problem[]
+  /** A problem with a key of the file, for what only shows outside of it (a busy port). */
+  problemAt(path: readonly string[], message: string): Problem
+}
+
+/** Reads and checks a configuration file; every mistake is among the problems. */
+export function readConfig(
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+): ConfigReading {
+  try {
+    return parseConfig(readFileSync(file, 'utf8'), file, env, clock)
+  } catch (error) {
+    const { code = (error as Error).message } = error as NodeJS.ErrnoException
+    const problemAt = (_path: readonly string[], message: string) => ({
+      file,
+      line: 0,
+      column: 0,
+      path: '',
+      message,
+    })
+    const problem = problemAt([], `cannot be read (${code}); give the path with --config`)
+    return { config: null, problems: [problem], problemAt }
+  }
+}
+
+/** As readConfig, from text at hand; `file` names it in problems and anchors relative paths. */
+export function parseConfig(
+  text: string,
+  file: string,
+  env: Readonly<Record<string, string | undefined>>,
+  clock: Clock,
+): ConfigReading {
+  const { value, problems: found, locate } = readDocument<object>(text, file, CONFIG_SCHEMA)
+  const problemAt = (path: readonly string[], message: string): Problem => ({
+    file,
+    ...locate(path),
+    path: path.join('.'),
+    message,
+  })
+  if (value === null || found.length > 0) return { config: null, problems: found, problemAt }
+  const problems: Problem[] = []
+  const declared = withDefaults(CONFIG_SCHEMA, value) as Declared
+  const folder = dirname(resolve(file))
+  const context: Context = {
+    folder,
+    env,
+    clock,
+    add: (path, message) => problems.push(problemAt(path, message)),
+  }
+  const { listen, upstream, admin } = declared
+  const config: Config = {
+    ...declared,
+    file,
+    listen: {
+      gateway: readAddress(context, ['listen', 'gateway'], listen.gateway),
+      ops: readAddress(context, ['listen', 'ops'], listen.ops),
+    },
+    upstream: {
+      ...upstream,
+      baseUrl: readBaseUrl(context, upstream.baseUrl),
+      apiKey: readSecret(context, ['upstream', 'apiKey'], upstream.apiKey, UPSTREAM_HINT),
+    },
+    rules: { ...declared.rules, path: resolve(folder, declared.rules.path) },
+    data: { path: resolve(folder, declared.data.path) },
+    admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
+  }
+  return { config, problems, problemAt }
+}
+
+const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
+const TOKEN_HINT = 'set it to a long random string of your choice'
+
+/** What the readers of single values need. */
+interface Context {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  add(path: readonly string[], message: string): void
+}
+
+interface SchemaNode {
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+}
+
+/** A copy of the value in which every absent key has its schema's default. */
+function withDefaults(schema: SchemaNode, value: unknown): unknown {
+  if (schema.properties === undefined || typeof value !== 'object' || value === null) return value
+  const filled: Record<string, unknown> = { ...value }
+  for (const [key, child] of Object.entries(schema.properties)) {
+    // `a:` with nothing behind it is null in YAML and means what leaving the section out means.
+    const present = filled[key] ?? structuredClone(child.default)
+    if (present !== undefined) filled[key] = withDefaults(child, present)
+  }
+  return filled
+}
+
+const MAX_PORT = 65_535
+
+function readAddress(context: Context, path: readonly string[], text: string): Address {
+  const colon = text.lastIndexOf(':')
+  const port = Number(text.slice(colon + 1))
+  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}`)
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
+}
+
+function readBaseUrl(context: Context, text: string): string {
+  const url = URL.parse(text)
+  const path = ['upstream', 'baseUrl']
+  if (url === null) context.add(path, 'is not a URL; give it like https://host/v1')
+  else if (url.username !== '' || url.password !== '') {
+    context.add(path, 'must not carry a credential; use upstream.apiKey')
+  }
+  return text.replace(/\/+$/, '')
+}
+
+function readSecret(
+  context: Context,
+  path: readonly string[],
+  reference: SecretReference | undefined,
+  hint: string,
+): Secret | null {
+  if (reference === undefined) return null
+  if (reference.env !== undefined) {
+    const value = context.env[reference.env]?.trim() ?? ''
+    if (value !== '') return fixedSecret(value)
+    context.add(path, `environment variable ${reference.env} is not set; ${hint}`)
+    return null
+  }
+  try {
+    return fileSecret(resolve(context.folder, reference.file ?? ''), context.clock)
+  } catch (error) {
+    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
+    context.add(path, `file ${reference.file} cannot be used (${reason}); ${hint}`)
+    return null
+  }
+}

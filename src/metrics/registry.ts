@@ -1,0 +1,173 @@
+// Every metric in one file: its name, help, labels and buckets. The rest of the code calls what is exported here.
+// Labels never carry client text: model names are bounded, all other values come from fixed lists or from operators.
+
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Distinct model names that get a label of their own; more are counted as `other`. */
+const MAX_MODELS = 100
+const MODEL_NAME = /^[\w./:+-]{1,128}$/
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const OVERHEAD_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
+const SCORES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+
+/** Steps of a call whose own time is measured. */
+export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
+
+/** What is read when the page is scraped, handed in by the composition root. */
+export interface GatewayState {
+  readonly policyRevision: string
+  readonly rules: readonly { readonly source: 'file' | 'api'; readonly enabled: boolean }[]
+  readonly overrides: number
+  readonly oldestOverrideSeconds: number
+  readonly activeKeys: number
+  readonly tokenLimits: number
+  readonly auditSequence: number
+  readonly auditAvailable: boolean
+  readonly storeBytes: number
+  readonly storeLimitBytes: number
+  readonly callsInFlight: number
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** @param state called at each scrape; must be cheap */
+export function createMetrics(version: string, state: () => GatewayState) {
+  const registry = new Registry()
+  const registers = [registry]
+  const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
+    new Counter<T>({ name: `sidegate_${name}`, help, labelNames, registers })
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+    new Histogram<T>({ name: `sidegate_${name}`, help, buckets, labelNames, registers })
+  const gauge = (name: string, help: string, read: () => number) =>
+    new Gauge({
+      name: `sidegate_${name}`,
+      help,
+      registers,
+      collect() {
+        this.set(read())
+      },
+    })
+
+  collectDefaultMetrics({ register: registry })
+  new Gauge({
+    name: 'sidegate_build_info',
+    help: 'Version of the gateway; always 1.',
+    labelNames: ['version'],
+    registers,
+  })
+    .labels(version)
+    .set(1)
+  new Gauge({
+    name: 'sidegate_rules_revision_info',
+    help: 'Revision of the rule set in force; always 1.',
+    labelNames: ['revision'],
+    registers,
+    collect() {
+      this.reset()
+      this.labels(state().policyRevision).set(1)
+    },
+  })
+  new Gauge({
+    name: 'sidegate_rules',
+    help: 'Rules known, by where they are declared and whether they are enabled.',
+    labelNames: ['source', 'enabled'],
+    registers,
+    collect() {
+      this.reset()
+      for (const rule of state().rules) this.labels(rule.source, String(rule.enabled)).inc()
+    },
+  })
+  gauge(
+    'rule_overrides',
+    'File rules whose enabled state is overridden through the API.',
+    () => state().overrides,
+  )
+  gauge(
+    'rule_override_oldest_seconds',
+    'Age of the oldest override, 0 without one.',
+    () => state().oldestOverrideSeconds,
+  )
+  gauge(
+    'keys_active',
+    'API keys that are accepted, from the API and from the configuration.',
+    () => state().activeKeys,
+  )
+  gauge(
+    'token_limit_windows',
+    'Token windows being counted, one a key and rate_limit rule.',
+    () => state().tokenLimits,
+  )
+  gauge('audit_chain_sequence', 'Sequence number of the newest sealed entry.', () => state().auditSequence)
+  gauge('audit_available', '1 while entries can be sealed; at 0 calls are refused.', () =>
+    Number(state().auditAvailable),
+  )
+  gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
+  gauge('store_limit_bytes', 'Bytes of the store at which calls are refused.', () => state().storeLimitBytes)
+  gauge('calls_in_flight', 'Chat calls being handled.', () => state().callsInFlight)
+
+  const models = new Set<string>()
+  return {
+    /** The text format of Prometheus, with its content type. */
+    page: () => registry.metrics(),
+    contentType: registry.contentType,
+    /** The label for a model that an upstream has answered for. */
+    modelLabel(model: string): string {
+      if (models.has(model)) return model
+      if (models.size >= MAX_MODELS || !MODEL_NAME.test(model)) return 'other'
+      models.add(model)
+      return model
+    },
+    requests: counter('requests_total', 'Sealed chat calls by outcome.', 'outcome', 'stream'),
+    refusals: counter('refusals_total', 'Requests answered with an error, by its code.', 'code'),
+    duration: histogram(
+      'request_duration_seconds',
+      'Time from the request to the end of its answer.',
+      SECONDS,
+      'outcome',
+    ),
+    overhead: histogram(
+      'overhead_seconds',
+      "The gateway's own time by step of a call, waiting for the upstream left out.",
+      OVERHEAD_SECONDS,
+      'phase',
+    ),
+    upstreamDuration: histogram(
+      'upstream_duration_seconds',
+      'Time spent waiting for the upstream.',
+      SECONDS,
+      'status',
+    ),
+    timeToFirstToken: histogram(
+      'time_to_first_token_seconds',
+      'Time to the first piece of a stream.',
+      SECONDS,
+    ),
+    tokens: counter('tokens_total', 'Tokens by direction and model.', 'direction', 'model'),
+    piiFindings: counter(
+      'pii_findings_total',
+      'Personal data found, by kind and direction.',
+      'kind',
+      'direction',
+    ),
+    binaryParts: counter('binary_parts_total', 'Payloads that could not be scanned.', 'decision'),
+    ruleDecisions: counter('rule_decisions_total', 'Rules that fired.', 'rule', 'action', 'direction'),
+    injectionScore: histogram(
+      'injection_score',
+      'Prompt injection scores of calls that were scored.',
+      SCORES,
+    ),
+    ruleReloads: counter('rule_reloads_total', 'Loads of the rule files by result.', 'result'),
+    ruleReloadTime: new Gauge({
+      name: 'sidegate_rule_reload_success_timestamp_seconds',
+      help: 'When the rule files were last loaded successfully.',
+      registers,
+    }),
+    auditEntries: counter('audit_entries_total', 'Entries sealed, by type.', 'type'),
+    auditCommit: histogram(
+      'audit_commit_seconds',
+      'Time from sealing an entry to its being durable.',
+      OVERHEAD_SECONDS,
+    ),
+  }
+}

@@ -1,0 +1,68 @@
+// Which calls are taken on at all, and how many at a time.
+
+import { GatewayError } from '../core/errors.ts'
+import type { Client } from './client.ts'
+
+/** What a client that was turned away is told to wait, seconds. */
+const RETRY_AFTER_SECONDS = '1'
+
+export class Admission {
+  readonly #clients = new Set<Client>()
+  #draining = false
+  #idle: (() => void) | null = null
+  readonly #limit: number
+  readonly #auditAvailable: () => boolean
+
+  /**
+   * @param limit calls in flight at a time
+   * @param auditAvailable whether an entry could be sealed right now
+   */
+  constructor(limit: number, auditAvailable: () => boolean) {
+    this.#limit = limit
+    this.#auditAvailable = auditAvailable
+  }
+
+  get inFlight(): number {
+    return this.#clients.size
+  }
+
+  /** Takes a client's call on; it must `leave` when it is over. @throws GatewayError with status 503 */
+  enter(client: Client): void {
+    if (this.#draining) throw drainingError()
+    if (!this.#auditAvailable()) {
+      throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
+    }
+    if (this.#clients.size >= this.#limit)
+      throw refusal('overloaded', `${this.#limit} calls are in flight already.`)
+    this.#clients.add(client)
+  }
+
+  leave(client: Client): void {
+    this.#clients.delete(client)
+    if (this.#clients.size === 0) this.#idle?.()
+  }
+
+  /** Ends what still runs; each call seals its entry and answers with an error. */
+  interruptAll(): void {
+    for (const client of this.#clients) client.interrupt()
+  }
+
+  /** Turns new calls away from now on; resolves when the last running one has left. */
+  drain(): Promise<void> {
+    this.#draining = true
+    return new Promise((resolve) => {
+      if (this.#clients.size === 0) resolve()
+      else this.#idle = resolve
+    })
+  }
+
+  get draining(): boolean {
+    return this.#draining
+  }
+}
+
+const refusal = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
+  new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
+
+export const drainingError = (): GatewayError =>
+  refusal('draining', 'The gateway is shutting down; send the call again.')

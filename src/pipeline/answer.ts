@@ -1,0 +1,158 @@
+// Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
+
+import { dropLogprobs, responseTexts } from '../chat/texts.ts'
+import { estimateTokens, readUsage } from '../chat/usage.ts'
+import { GatewayError } from '../core/errors.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { Placeholders } from '../detect/pii/placeholders.ts'
+import type { Selection } from '../policy/compile.ts'
+import { decideResponse } from '../policy/decide.ts'
+import type { RuleReference } from '../policy/rule.ts'
+import { clientHeaders } from '../upstream/headers.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
+import { type Call, callHeaders } from './call.ts'
+import type { Client } from './client.ts'
+import { responseBlockedBy } from './denial.ts'
+import type { Delivery } from './handle.ts'
+import { countKinds } from './inspect.ts'
+import { formatReceipt } from './record.ts'
+import { type ScanRules, TextScan } from './textscan.ts'
+
+/** Largest answer that is read into memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** What both forms of an answer are made from. */
+export interface Answer {
+  readonly call: Call
+  readonly client: Client
+  readonly response: UpstreamResponse
+  readonly scan: ScanRules
+  readonly selection: Selection
+  readonly placeholders: Placeholders
+}
+
+/**
+ * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
+ * @param credential the upstream's, which no answer may repeat
+ * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
+ */
+export async function answerWhole(answer: Answer, credential: string | null): Promise<Delivery> {
+  const { call, client, response } = answer
+  const received = clean(await call.waitForUpstream(readAll(response)), credential)
+  const { body, changed } = call.measure('response', () => scanAnswer(answer, received))
+  const sent = changed ? Buffer.from(JSON.stringify(body)) : received
+  const ok = response.status < 400
+  return {
+    ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
+    finish: (receipt) =>
+      client.respond(
+        response.status,
+        {
+          'content-type': 'application/json',
+          ...clientHeaders(response.headers),
+          ...callHeaders(call),
+          'x-sidegate-audit': formatReceipt(receipt),
+        },
+        sent,
+      ),
+  }
+}
+
+/** The whole answer. @throws GatewayError `upstream_*`, also when it is larger than MAX_ANSWER_BYTES */
+export async function readAll(response: UpstreamResponse): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  let bytes = 0
+  for (;;) {
+    const piece = await response.read()
+    if (piece === null) return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    bytes += piece.length
+    if (bytes > MAX_ANSWER_BYTES) {
+      response.abort()
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes.`,
+      )
+    }
+    pieces.push(piece)
+  }
+}
+
+/** Some upstreams quote the credential they were sent in their error. */
+export function clean(bytes: Buffer, credential: string | null): Buffer {
+  if (credential === null || !bytes.includes(credential)) return bytes
+  return Buffer.from(bytes.toString('utf8').replaceAll(credential, '[UPSTREAM_CREDENTIAL]'))
+}
+
+interface Scanned {
+  readonly body: JsonObject
+  readonly changed: boolean
+}
+
+function scanAnswer(answer: Answer, received: Buffer): Scanned {
+  const { call, response, selection } = answer
+  const parsed = parseAnswer(received)
+  if (parsed === null && response.status < 400) {
+    throw new GatewayError(
+      'upstream_unavailable',
+      'The upstream answered with something that is not a JSON object.',
+    )
+  }
+  // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
+  const body = parsed ?? { error: plainError(response.status) }
+  const scans = responseTexts(body).map((text) => {
+    const scan = new TextScan(answer.scan, answer.placeholders.fork(), text.encoding)
+    const sent = scan.push(text.text) + scan.finish()
+    if (sent !== text.text) text.replace(sent)
+    call.estimatedCompletionTokens += estimateTokens(sent)
+    return { scan, changed: sent !== text.text }
+  })
+  const changed = parsed === null || scans.some((scanned) => scanned.changed)
+  if (scans.some(({ scan }) => scan.redacted)) dropLogprobs(body)
+  call.usage = response.status < 400 ? readUsage(body) : null
+  call.finishReason = finishReason(body)
+  call.response = body
+  const blocking = noteResponse(
+    call,
+    selection,
+    scans.map(({ scan }) => scan),
+  )
+  if (blocking !== null) throw responseBlockedBy(blocking)
+  return { body, changed }
+}
+
+/** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
+export function noteResponse(
+  call: Call,
+  selection: Selection,
+  scans: readonly TextScan[],
+): RuleReference | null {
+  const findings = countKinds(scans.flatMap((scan) => scan.findings.map((kind) => ({ kind }))))
+  const keywordHits = [...new Set<RuleReference>(scans.flatMap((scan) => scan.keywordHits))]
+  const decision = decideResponse(selection, { findings, keywordHits })
+  for (const finding of findings) call.findings.push({ ...finding, direction: 'response' })
+  call.hits.push(...decision.hits)
+  return decision.blocked
+}
+
+function parseAnswer(received: Buffer): JsonObject | null {
+  try {
+    const body: unknown = JSON.parse(received.toString('utf8'))
+    return isObject(body) ? body : null
+  } catch {
+    // The parser's message would quote the answer.
+    return null
+  }
+}
+
+const plainError = (status: number): JsonObject => ({
+  message: `The upstream answered with status ${status}.`,
+  type: 'upstream_error',
+  param: null,
+  code: null,
+})
+
+function finishReason(body: JsonObject): string | null {
+  const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined
+  const reason = isObject(first) ? first['finish_reason'] : null
+  return typeof reason === 'string' ? reason : null
+}

@@ -1,0 +1,25 @@
+// Step 1: whose call this is. One message for every way a key can be wrong, so that none can be told from another.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { GatewayError } from '../core/errors.ts'
+import type { KeyIdentity } from './call.ts'
+
+/** What the store must offer here. */
+export interface KeyRing {
+  /** The key's owner as of now, or null when it is malformed, unknown or revoked; never answers from a cache. */
+  authenticate(key: string): KeyIdentity | null
+}
+
+const MESSAGE =
+  'Incorrect API key provided. Send a Sidegate key as `authorization: Bearer sgate_live_…`; an administrator can create one.'
+
+/**
+ * The owner of the bearer token (RFC 6750 §2.1).
+ * @throws GatewayError `invalid_api_key`
+ */
+export function authenticate(keys: KeyRing, headers: IncomingHttpHeaders): KeyIdentity {
+  const token = /^bearer +([^\s]+)$/i.exec(headers.authorization ?? '')?.[1]
+  const identity = token === undefined ? null : keys.authenticate(token)
+  if (identity !== null) return identity
+  throw new GatewayError('invalid_api_key', MESSAGE, { headers: { 'www-authenticate': 'Bearer' } })
+}

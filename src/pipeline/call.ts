@@ -1,0 +1,134 @@
+// What is learned of one chat call on its way through the steps: the material of its log entry and its headers.
+
+import type { Usage } from '../chat/usage.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Phase } from '../metrics/registry.ts'
+import type { Direction, RuleHit } from '../policy/rule.ts'
+
+export interface KeyIdentity {
+  readonly id: string
+  readonly name: string
+}
+
+/** What the client is told of a token limit; times in milliseconds from now. */
+export interface LimitState {
+  readonly limitTokens: number
+  readonly remainingTokens: number
+  readonly resetMs: Milliseconds
+}
+
+export class Call {
+  readonly id: string
+  readonly key: KeyIdentity
+  readonly createdAtMs: Milliseconds
+  readonly arrivedMs: Milliseconds
+  model = ''
+  stream = false
+  policyRevision: string
+  /** The request body as rewritten; null until it was scanned, so nothing unscanned can be captured. */
+  request: JsonObject | null = null
+  response: JsonObject | null = null
+  hits: RuleHit[] = []
+  readonly findings: { readonly kind: PiiKind; readonly direction: Direction; readonly count: number }[] = []
+  injectionScore: number | null = null
+  limit: LimitState | null = null
+  usage: Usage | null = null
+  estimatedPromptTokens = 0
+  /** Whether the upstream was asked: only then tokens were used. */
+  forwarded = false
+  /** Text of the answer the client was sent, for the estimate when the upstream told no usage. */
+  estimatedCompletionTokens = 0
+  finishReason: string | null = null
+  firstTokenMs: Milliseconds | null = null
+  upstreamStatus = 0
+  upstreamMs: Milliseconds = 0
+  /** Time a slow client kept us waiting: its body and its reading of a stream. */
+  clientMs: Milliseconds = 0
+  readonly phases = new Map<Phase, Milliseconds>()
+  readonly #clock: Clock
+
+  constructor(clock: Clock, id: string, key: KeyIdentity, arrivedMs: Milliseconds, policyRevision: string) {
+    this.#clock = clock
+    this.id = id
+    this.key = key
+    this.createdAtMs = clock.now() - (clock.monotonic() - arrivedMs)
+    this.arrivedMs = arrivedMs
+    this.policyRevision = policyRevision
+  }
+
+  /** Runs one step and adds its time to the phase. */
+  measure<T>(phase: Phase, step: () => T): T {
+    const startMs = this.#clock.monotonic()
+    try {
+      return step()
+    } finally {
+      this.addPhase(phase, this.#clock.monotonic() - startMs)
+    }
+  }
+
+  addPhase(phase: Phase, spentMs: Milliseconds): void {
+    this.phases.set(phase, (this.phases.get(phase) ?? 0) + spentMs)
+  }
+
+  /** Waits for the upstream and counts the time as its own, not ours. */
+  async waitForUpstream<T>(wait: Promise<T>): Promise<T> {
+    const startMs = this.#clock.monotonic()
+    try {
+      return await wait
+    } finally {
+      this.upstreamMs += this.#clock.monotonic() - startMs
+    }
+  }
+
+  /** Waits for the client and counts the time as its own. */
+  async waitForClient<T>(wait: Promise<T>): Promise<T> {
+    const startMs = this.#clock.monotonic()
+    try {
+      return await wait
+    } finally {
+      this.clientMs += this.#clock.monotonic() - startMs
+    }
+  }
+
+  elapsedMs(): Milliseconds {
+    return this.#clock.monotonic() - this.arrivedMs
+  }
+
+  markFirstToken(): void {
+    this.firstTokenMs ??= this.elapsedMs()
+  }
+}
+
+/** Headers every answer to a call carries, success or error. */
+export function callHeaders(call: Call): Record<string, string> {
+  const headers: Record<string, string> = { 'x-request-id': call.id, 'server-timing': serverTiming(call) }
+  if (call.hits.length > 0) {
+    const names = new Set(call.hits.map(({ rule }) => encodeURIComponent(rule.name)))
+    headers['x-sidegate-policy'] = [...names].join(',')
+  }
+  if (call.limit !== null) {
+    headers['x-ratelimit-limit-tokens'] = String(call.limit.limitTokens)
+    headers['x-ratelimit-remaining-tokens'] = String(call.limit.remainingTokens)
+    headers['x-ratelimit-reset-tokens'] = formatDuration(call.limit.resetMs)
+  }
+  return headers
+}
+
+/** W3C Server Timing: each step in milliseconds. */
+function serverTiming(call: Call): string {
+  const entries = [...call.phases].map(([phase, spentMs]) => `${phase};dur=${spentMs.toFixed(3)}`)
+  if (call.forwarded) entries.push(`upstream;dur=${call.upstreamMs.toFixed(3)}`)
+  return entries.join(', ')
+}
+
+/** The form OpenAI uses in its rate limit headers: `350ms`, `12s`, `6m0s`, `1h0m0s`. */
+export function formatDuration(spanMs: Milliseconds): string {
+  if (spanMs < 1000) return `${Math.ceil(spanMs)}ms`
+  const seconds = Math.ceil(spanMs / 1000)
+  if (seconds < 60) return `${seconds}s`
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 60) return `${minutes}m${seconds % 60}s`
+  return `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds % 60}s`
+}

@@ -1,0 +1,248 @@
+// The one place that knows the order of a chat call. Each step stands where it does for a reason given beside it.
+
+import type { Outcome } from '../audit/entry.ts'
+import { parseJson } from '../chat/json.ts'
+import { type ChatRequest, prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
+import { estimatePromptTokens } from '../chat/usage.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { InjectionModel } from '../detect/injection/score.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import type { RuleSet, Selection } from '../policy/compile.ts'
+import { decide, type Permit } from '../policy/decide.ts'
+import type { Counters } from '../store/counters.ts'
+import type { Upstream } from '../upstream/forward.ts'
+import { type Admission, drainingError } from './admission.ts'
+import { answerWhole } from './answer.ts'
+import { authenticate, type KeyRing } from './authenticate.ts'
+import { Call, callHeaders } from './call.ts'
+import type { Client } from './client.ts'
+import { blockedBy, limited } from './denial.ts'
+import { countKinds, type Inspection, inspect } from './inspect.ts'
+import { Quota } from './quota.ts'
+import { type Ending, formatReceipt, type Receipt, type RecordParts, record } from './record.ts'
+import { relayStream } from './relay.ts'
+import type { ScanRules } from './textscan.ts'
+
+/** Everything a call passes through, built once by the composition root. */
+export interface Pipeline extends RecordParts {
+  readonly clock: Clock
+  readonly keys: KeyRing
+  readonly counters: Counters
+  readonly upstream: Upstream
+  readonly injection: InjectionModel
+  readonly kinds: KindSet
+  readonly binaryParts: Config['pii']['binaryParts']
+  readonly bodyBytes: number
+  /** The rule set in force; taken once a call. */
+  rules(): RuleSet
+  readonly admission: Admission
+  /** A new UUIDv7. */
+  newId(): string
+}
+
+/** What the client gets once its call is sealed. */
+export interface Delivery {
+  readonly ending: Ending
+  /** Sends what was held back until the entry was durable. */
+  finish(receipt: Receipt): void
+}
+
+/** Handles one chat call from its head to the last byte of its answer. Never rejects. */
+export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
+  try {
+    // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
+    pipeline.admission.enter(client)
+  } catch (error) {
+    refuse(pipeline, client, error, {})
+    return
+  }
+  try {
+    await take(pipeline, client)
+  } finally {
+    pipeline.admission.leave(client)
+  }
+}
+
+async function take(pipeline: Pipeline, client: Client): Promise<void> {
+  let call: Call
+  try {
+    // 1 Key: first, so that a stranger learns nothing and costs nothing.
+    const startMs = pipeline.clock.monotonic()
+    const key = authenticate(pipeline.keys, client.headers)
+    call = new Call(pipeline.clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
+    call.addPhase('key', pipeline.clock.monotonic() - startMs)
+  } catch (error) {
+    refuse(pipeline, client, error, {})
+    return
+  }
+  // From here on the call makes exactly one entry, however it ends.
+  const exchange = new Exchange(pipeline, client, call)
+  let delivery: Delivery
+  try {
+    delivery = await exchange.run()
+    if (client.cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
+  } catch (error) {
+    await exchange.fail(error)
+    return
+  }
+  try {
+    // 6 Seal: the answer's last byte waits until the entry is durable, so whoever has read it all can rely on it.
+    const receipt = await record(pipeline, call, exchange.quota, delivery.ending)
+    // 7 Response: the rest of it.
+    delivery.finish(receipt)
+  } catch (error) {
+    // Not sealed means not answered as a success, whatever the upstream said.
+    refuse(pipeline, client, error, callHeaders(call))
+  }
+}
+
+/** Steps 2 to 5 of one call. */
+class Exchange {
+  quota: Quota | null = null
+  readonly #pipeline: Pipeline
+  readonly #client: Client
+  readonly #call: Call
+
+  constructor(pipeline: Pipeline, client: Client, call: Call) {
+    this.#pipeline = pipeline
+    this.#client = client
+    this.#call = call
+  }
+
+  async run(): Promise<Delivery> {
+    const { bodyBytes, clock, rules } = this.#pipeline
+    const call = this.#call
+    const bytes = await call.waitForClient(this.#client.readBody(bodyBytes))
+    const startMs = clock.monotonic()
+    const request = readChatRequest(parseJson(bytes))
+    call.model = request.model
+    call.stream = request.stream
+    // One rule set for the whole call, answer included: a reload in between does not judge it by two policies.
+    const selection = rules().select(request.model, call.key.name)
+    call.policyRevision = selection.revision
+    // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
+    const inspection = this.#inspect(request, selection)
+    call.addPhase('inspect', clock.monotonic() - startMs)
+    // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.
+    const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
+    // 4 Forward what was parsed and scanned, not what was received.
+    const body = prepareUpstreamBody(request)
+    call.forwarded = true
+    const { upstream } = this.#pipeline
+    const response = await call.waitForUpstream(
+      upstream.forward(permit, body, this.#client.headers, this.#client),
+    )
+    call.upstreamStatus = response.status
+    // 5 The answer is scanned by the same rules, in whole or as it streams.
+    const scan: ScanRules = {
+      kinds: this.#pipeline.kinds,
+      piiAction: (kind) => selection.pii(kind, 'response').action,
+      keywords: selection.keywords('response'),
+    }
+    const answer = {
+      call,
+      client: this.#client,
+      response,
+      scan,
+      selection,
+      placeholders: inspection.placeholders,
+    }
+    const credential = upstream.credential()
+    return isEventStream(response.headers['content-type'])
+      ? relayStream(answer, request.includeUsage, credential)
+      : answerWhole(answer, credential)
+  }
+
+  #inspect(request: ChatRequest, selection: Selection): Inspection {
+    const { kinds, injection, binaryParts, metrics } = this.#pipeline
+    const call = this.#call
+    const inspection = inspect(request.body, selection, kinds, injection)
+    call.request = request.body
+    for (const { kind, count } of countKinds(inspection.findings)) {
+      call.findings.push({ kind, direction: 'request', count })
+    }
+    call.injectionScore = inspection.injection?.score ?? null
+    if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
+    if (inspection.binaryParts > 0 && binaryParts === 'block') {
+      throw new GatewayError(
+        'blocked_by_policy',
+        'Image, audio and file payloads are not allowed (pii.binaryParts).',
+        {
+          param: 'messages',
+          headers: { 'x-should-retry': 'false' },
+        },
+      )
+    }
+    return inspection
+  }
+
+  #decide(request: ChatRequest, selection: Selection, inspection: Inspection): Permit {
+    const { counters, clock, injection } = this.#pipeline
+    const call = this.#call
+    call.estimatedPromptTokens = estimatePromptTokens(request.body)
+    const reserved = call.estimatedPromptTokens + (request.maxTokens ?? 0)
+    const quota = new Quota(counters, selection, call.key, reserved, clock.now())
+    this.quota = quota
+    call.limit = quota.tightest
+    const decision = decide({
+      selection,
+      findings: countKinds(inspection.findings),
+      keywordHits: inspection.keywordHits,
+      injectionScore: call.injectionScore,
+      modelThreshold: injection.threshold,
+      limits: quota.evidence,
+    })
+    call.hits.push(...decision.hits)
+    if (decision.outcome === 'permit') return decision.permit
+    throw decision.reason === 'blocked'
+      ? blockedBy(decision.rule)
+      : limited(decision.rule, quota.retryAfterMs)
+  }
+
+  /** Steps 6 and 7 of a call that failed, was refused or whose client left. */
+  async fail(error: unknown): Promise<void> {
+    const client = this.#client
+    const failure = client.interrupted ? drainingError() : toGatewayError(error)
+    const ending = endingOf(failure, client)
+    try {
+      const receipt = await record(this.#pipeline, this.#call, this.quota, ending)
+      const headers = { ...callHeaders(this.#call), 'x-sidegate-audit': formatReceipt(receipt) }
+      refuse(this.#pipeline, client, failure, headers)
+    } catch (sealing) {
+      refuse(this.#pipeline, client, sealing, callHeaders(this.#call))
+    }
+  }
+}
+
+/** Answers an error; the only place of the pipeline that logs one. */
+function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Record<string, string>): void {
+  const failure = toGatewayError(error)
+  if (!client.cancelled) pipeline.metrics.refusals.inc({ code: failure.code })
+  if (failure.code === 'internal_error') {
+    pipeline.logger.error({ id: headers['x-request-id'], err: failure.cause }, 'unexpected error in a call')
+  }
+  client.fail(failure, headers)
+}
+
+const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
+  blocked_by_policy: 'blocked',
+  response_blocked_by_policy: 'blocked',
+  rate_limit_exceeded: 'rate_limited',
+  upstream_unavailable: 'upstream_error',
+  upstream_timeout: 'upstream_error',
+}
+
+/** nginx's status for a client that closed its request. */
+const CLIENT_CLOSED_REQUEST = 499
+
+function endingOf(failure: GatewayError, client: Client): Ending {
+  if (client.cancelled && !client.interrupted)
+    return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
+  const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
+  return { outcome: OUTCOMES[failure.code] ?? fallback, status: failure.status, errorCode: failure.code }
+}
+
+const isEventStream = (contentType: string | undefined): boolean =>
+  contentType?.toLowerCase().startsWith('text/event-stream') === true

@@ -1,0 +1,164 @@
+// Step 2, and the evidence for step 3: every text a model will read is searched for personal data, rewritten, and
+// then, as it would be forwarded, matched against keywords and scored for prompt injection.
+
+import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
+import { requestTexts, type Text } from '../chat/texts.ts'
+import type { Finding, PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { InjectionModel } from '../detect/injection/score.ts'
+import { detect } from '../detect/pii/detect.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import { Placeholders } from '../detect/pii/placeholders.ts'
+import type { Selection } from '../policy/compile.ts'
+import type { RuleReference } from '../policy/rule.ts'
+import { findAcross, joinTexts } from './joints.ts'
+import { plainRun, rawOf, replaceFindings, viewOf } from './runs.ts'
+
+/** One finding and where it was; offsets are of the text's view (JSON arguments decoded). */
+export interface LocatedFinding extends Finding {
+  readonly path: string
+}
+
+export interface InjectionEvidence {
+  readonly score: number
+  readonly path: string
+  readonly span: { readonly start: number; readonly end: number } | null
+  readonly reasons: readonly string[]
+}
+
+/** What was learned of a prompt. */
+export interface Inspection {
+  /** Without kinds whose action is `allow`. */
+  readonly findings: readonly LocatedFinding[]
+  readonly keywordHits: readonly RuleReference[]
+  /** Null when no rule asked for a score. */
+  readonly injection: InjectionEvidence | null
+  /** Payloads that could not be scanned. */
+  readonly binaryParts: number
+  /** Numbering of this call's placeholders, to go on with in the answer. */
+  readonly placeholders: Placeholders
+}
+
+/** A text with what is to be replaced in it. */
+interface Item {
+  readonly text: Text
+  readonly joined: number
+  readonly runs: readonly Run[]
+  /** As the model would read it; after `rewrite`, as it will. */
+  view: string
+  edits: Edit[]
+}
+
+interface Edit {
+  readonly finding: Finding
+  /** What the placeholder stands for; empty for the later parts of a datum that was split. */
+  readonly value: string
+}
+
+/** Searches a request body and rewrites it in place. Time is linear in its size. */
+export function inspect(
+  body: JsonObject,
+  selection: Selection,
+  kinds: KindSet,
+  model: InjectionModel,
+): Inspection {
+  const { texts, binaryParts } = requestTexts(body)
+  const placeholders = new Placeholders()
+  const items = texts.map((text) => open(text, kinds))
+  const conversation = items.filter(({ text }) => text.joined !== null)
+  for (const { view } of items) placeholders.avoid(view)
+  addSplitData(conversation, kinds)
+  const findings = items.flatMap((item) => rewrite(item, selection, placeholders))
+  return {
+    findings,
+    keywordHits: matchKeywords(items, conversation, selection),
+    injection: selection.injection.length === 0 ? null : scoreInjection(items, model),
+    binaryParts,
+    placeholders,
+  }
+}
+
+function open(text: Text, kinds: KindSet): Item {
+  const runs = text.encoding === 'plain' ? [plainRun(text.text)] : decode(text.text)
+  const view = text.encoding === 'plain' ? text.text : viewOf(runs)
+  const edits = detect(view, kinds).map((finding) => ({
+    finding,
+    value: view.slice(finding.start, finding.end),
+  }))
+  return { text, joined: text.joined ?? -1, runs, view, edits }
+}
+
+function decode(json: string): readonly Run[] {
+  const decoder = new JsonTextDecoder()
+  return [...decoder.push(json), ...decoder.finish()]
+}
+
+/** Where a part was already found by itself, that finding stands. */
+function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
+  const added = findAcross(conversation, kinds).filter(
+    ({ item, finding }) =>
+      !item.edits.some((edit) => edit.finding.start < finding.end && finding.start < edit.finding.end),
+  )
+  for (const { item, finding, value } of added) item.edits.push({ finding, value })
+  for (const { item } of added) item.edits.sort((a, b) => a.finding.start - b.finding.start)
+}
+
+function rewrite(item: Item, selection: Selection, placeholders: Placeholders): LocatedFinding[] {
+  const { text, runs, edits } = item
+  if (edits.length === 0) return []
+  const counted: LocatedFinding[] = []
+  const replaced = new Map<Finding, string>()
+  for (const { finding, value } of edits) {
+    const { action } = selection.pii(finding.kind, 'request')
+    if (action === 'allow') continue
+    if (value !== '') counted.push({ ...finding, path: text.path })
+    if (action !== 'monitor') replaced.set(finding, value)
+  }
+  if (replaced.size > 0) {
+    const rewritten = replaceFindings(runs, 0, [...replaced.keys()], (finding) => {
+      const value = replaced.get(finding) ?? ''
+      return value === '' ? '' : placeholders.for(finding.kind, value)
+    })
+    item.view = viewOf(rewritten)
+    text.replace(rawOf(rewritten))
+  }
+  return counted
+}
+
+function matchKeywords(
+  items: readonly Item[],
+  conversation: readonly Item[],
+  selection: Selection,
+): RuleReference[] {
+  const matcher = selection.keywords('request')
+  if (matcher === null) return []
+  const hits = new Set<RuleReference>()
+  const match = (text: string) => {
+    for (const { rule } of matcher.match(text)) hits.add(rule)
+  }
+  for (const { view } of items) match(view)
+  if (conversation.length > 1) {
+    // A split may fall inside a word or between two.
+    match(joinTexts(conversation, ''))
+    match(joinTexts(conversation, ' '))
+  }
+  return [...hits]
+}
+
+/** System and developer messages are the operator's own; what users and tools say is scored. */
+function scoreInjection(items: readonly Item[], model: InjectionModel): InjectionEvidence {
+  let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
+  for (const { text, view } of items) {
+    if (text.role !== 'user' && text.role !== 'tool' && text.role !== 'function') continue
+    const scored = model.score(view, text.role === 'user' ? 'whole' : 'windows')
+    if (scored.score > worst.score) worst = { ...scored, path: text.path }
+  }
+  return worst
+}
+
+/** How often each kind was found, in order of first appearance. */
+export function countKinds(findings: Iterable<{ kind: PiiKind }>): { kind: PiiKind; count: number }[] {
+  const counts = new Map<PiiKind, number>()
+  for (const { kind } of findings) counts.set(kind, (counts.get(kind) ?? 0) + 1)
+  return [...counts].map(([kind, count]) => ({ kind, count }))
+}

@@ -1,0 +1,67 @@
+// Token limits of one call: reserved before it is forwarded, settled to what was used when it is sealed, so that
+// calls side by side cannot pass a limit that one after the other would meet.
+
+import type { Milliseconds } from '../core/clock.ts'
+import type { Selection } from '../policy/compile.ts'
+import type { RuleReference } from '../policy/rule.ts'
+import type { CounterChange, Counters, Reservation } from '../store/counters.ts'
+import type { KeyIdentity, LimitState } from './call.ts'
+
+interface Held {
+  readonly rule: RuleReference
+  readonly limitTokens: number
+  readonly reservation: Reservation
+}
+
+export class Quota {
+  /** For the policy decision: which limits this call would pass. */
+  readonly evidence: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
+  /** The limit that leaves the least, null where none applies. */
+  readonly tightest: LimitState | null
+  /** When the call could be let through, for `retry-after`. */
+  readonly retryAfterMs: Milliseconds
+  readonly #counters: Counters
+  readonly #held: readonly Held[]
+
+  /** Reserves `tokens` with every limit of the selection; all of it is given back when a blocking one has no room. */
+  constructor(
+    counters: Counters,
+    selection: Selection,
+    key: KeyIdentity,
+    tokens: number,
+    nowMs: Milliseconds,
+  ) {
+    this.#counters = counters
+    const held = selection.limits.map(({ rule, tokens: limitTokens, windowMs }) => ({
+      rule,
+      limitTokens,
+      reservation: counters.reserve({
+        ruleId: rule.id,
+        keyId: key.id,
+        limitTokens,
+        windowMs,
+        tokens,
+        nowMs,
+        force: rule.action === 'monitor',
+      }),
+    }))
+    this.evidence = held.map(({ rule, reservation }) => ({ rule, exceeded: !reservation.allowed }))
+    const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
+    this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
+    const least = held.toSorted((a, b) => a.reservation.remaining - b.reservation.remaining)[0]
+    this.tightest =
+      least === undefined
+        ? null
+        : {
+            limitTokens: least.limitTokens,
+            remainingTokens: least.reservation.remaining,
+            resetMs: least.reservation.resetMs,
+          }
+    this.#held = held
+  }
+
+  /** Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction. */
+  settle(usedTokens: number): CounterChange[] {
+    return this.#held.flatMap(({ reservation }) => this.#counters.settle(reservation, usedTokens))
+  }
+}

@@ -1,0 +1,173 @@
+// Step 6: what is known of a call becomes exactly one sealed entry, its metrics and its log line.
+
+import type { Outcome, RequestDraft } from '../audit/entry.ts'
+import type { Clock } from '../core/clock.ts'
+import type { PiiKind } from '../core/finding.ts'
+import type { Metrics } from '../metrics/registry.ts'
+import type { CounterChange } from '../store/counters.ts'
+import type { Call } from './call.ts'
+import type { Quota } from './quota.ts'
+
+/** What the store must offer here. */
+export interface EntryLog {
+  /**
+   * Seals and stores an entry with its content and counters, all or nothing; resolves when that is durable.
+   * @throws GatewayError `audit_unavailable`
+   */
+  append(
+    draft: RequestDraft,
+    options: { readonly content?: Buffer; readonly counters?: readonly CounterChange[] },
+  ): Promise<Receipt>
+}
+
+/** What a client keeps as proof that its call is in the log. */
+export interface Receipt {
+  readonly log: string
+  readonly seq: number
+  readonly hash: string
+}
+
+/** Structured logger; fields never hold content. */
+export interface Logger {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export interface Ending {
+  readonly outcome: Outcome
+  /** HTTP status the client got, 499 when it was gone. */
+  readonly status: number
+  readonly errorCode: string | null
+}
+
+export interface RecordParts {
+  readonly log: EntryLog
+  readonly metrics: Metrics
+  readonly logger: Logger
+  readonly clock: Clock
+}
+
+/** The header form of a receipt, `x-sidegate-audit`. */
+export const formatReceipt = ({ log, seq, hash }: Receipt): string => `${log};seq=${seq};hash=${hash}`
+
+interface Tokens {
+  readonly prompt: number
+  readonly completion: number
+  readonly source: 'upstream' | 'estimated'
+}
+
+/**
+ * Seals the call. Resolves when its entry is durable, and only then counts and logs it.
+ * @throws GatewayError `audit_unavailable` when it could not be sealed
+ */
+export async function record(
+  parts: RecordParts,
+  call: Call,
+  quota: Quota | null,
+  ending: Ending,
+): Promise<Receipt> {
+  const tokens = usedTokens(call, ending)
+  const draft = draftEntry(call, tokens, ending)
+  const counters = quota?.settle(draft.total_tokens) ?? []
+  const startMs = parts.clock.monotonic()
+  const receipt = await parts.log.append(draft, {
+    ...(call.request === null ? {} : { content: capture(call) }),
+    counters,
+  })
+  const commitMs = parts.clock.monotonic() - startMs
+  call.addPhase('seal', commitMs)
+  count(parts.metrics, call, draft, commitMs)
+  parts.logger.info(
+    {
+      id: draft.id,
+      seq: receipt.seq,
+      outcome: draft.outcome,
+      status: draft.status,
+      code: draft.error_code,
+      key: call.key.name,
+      tokens: draft.total_tokens,
+      pii: draft.pii_types,
+      rules: call.hits.map(({ rule }) => rule.name),
+      ms: draft.latency_ms,
+    },
+    'call sealed',
+  )
+  return receipt
+}
+
+/** As the upstream counted; estimated where it did not say; nothing where it refused or was never asked. */
+function usedTokens(call: Call, ending: Ending): Tokens {
+  if (call.usage !== null) {
+    const { promptTokens, completionTokens } = call.usage
+    return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
+  }
+  const answered = call.upstreamStatus >= 200 && call.upstreamStatus < 300
+  // A client that left while the upstream was at work has had its prompt read.
+  const used =
+    answered || (call.forwarded && call.upstreamStatus === 0 && ending.outcome === 'client_aborted')
+  return {
+    prompt: used ? call.estimatedPromptTokens : 0,
+    completion: used ? call.estimatedCompletionTokens : 0,
+    source: 'estimated',
+  }
+}
+
+function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
+  const latencyMs = call.elapsedMs()
+  return {
+    type: 'request',
+    id: call.id,
+    created_at: new Date(call.createdAtMs).toISOString(),
+    model: call.model,
+    prompt_tokens: tokens.prompt,
+    completion_tokens: tokens.completion,
+    total_tokens: call.usage?.totalTokens ?? tokens.prompt + tokens.completion,
+    latency_ms: Math.round(latencyMs),
+    ttft_ms: call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
+    overhead_ms: Math.max(0, Math.round(latencyMs - call.upstreamMs - call.clientMs)),
+    blocked: ending.outcome === 'blocked',
+    pii_detected: call.findings.length > 0,
+    pii_types: [...new Set(call.findings.map(({ kind }): PiiKind => kind))].sort(),
+    pii: call.findings.map(({ kind, direction, count }) => ({ kind, direction, count })),
+    key_id: call.key.id,
+    key_name: call.key.name,
+    status: ending.status,
+    outcome: ending.outcome,
+    error_code: ending.errorCode,
+    stream: call.stream,
+    finish_reason: call.finishReason,
+    usage_source: tokens.source,
+    cost: call.usage?.costMicros ?? null,
+    rules: call.hits.map(({ rule, direction }) => ({ ...rule, direction })),
+    injection_score: call.injectionScore === null ? null : Math.round(call.injectionScore * 1000),
+    policy_revision: call.policyRevision,
+  }
+}
+
+/** The exchange after redaction, as it is kept beside the entry. */
+const capture = (call: Call): Buffer =>
+  Buffer.from(JSON.stringify({ request: call.request, response: call.response }))
+
+function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
+  const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)
+  metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
+  metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
+  metrics.auditEntries.inc({ type: 'request' })
+  metrics.auditCommit.observe(commitMs / 1000)
+  if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
+  if (draft.completion_tokens > 0)
+    metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)
+  for (const [phase, spentMs] of call.phases) metrics.overhead.observe({ phase }, spentMs / 1000)
+  for (const { kind, direction, count: found } of call.findings)
+    metrics.piiFindings.inc({ kind, direction }, found)
+  for (const { rule, direction } of call.hits) {
+    metrics.ruleDecisions.inc({ rule: rule.name, action: rule.action, direction })
+  }
+  if (call.injectionScore !== null) metrics.injectionScore.observe(call.injectionScore)
+  if (call.firstTokenMs !== null) metrics.timeToFirstToken.observe(call.firstTokenMs / 1000)
+  if (call.forwarded) {
+    const status = call.upstreamStatus === 0 ? 'none' : `${Math.floor(call.upstreamStatus / 100)}xx`
+    metrics.upstreamDuration.observe({ status }, call.upstreamMs / 1000)
+  }
+}

@@ -1,0 +1,98 @@
+// Text on its way through a scan, as runs: what it says (view) beside how it is written (raw). Plain text is one
+// run with both alike; JSON inside a string has escapes, numbers and punctuation that must stay valid JSON.
+
+import type { Run } from '../chat/arguments.ts'
+import type { Finding } from '../core/finding.ts'
+
+export const plainRun = (text: string): Run => ({ kind: 'text', view: text, raw: text })
+
+export function rawOf(runs: readonly Run[]): string {
+  let raw = ''
+  for (const run of runs) raw += run.raw
+  return raw
+}
+
+export function viewOf(runs: readonly Run[]): string {
+  let view = ''
+  for (const run of runs) view += run.view
+  return view
+}
+
+/** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
+export class RunQueue {
+  #runs: Run[] = []
+  #start = 0
+
+  /** View offset of the first run held. */
+  get start(): number {
+    return this.#start
+  }
+
+  push(run: Run): void {
+    this.#runs.push(run)
+  }
+
+  /** Everything that begins before `offset`; a plain run is cut there, any other leaves whole. */
+  takeUntil(offset: number): Run[] {
+    let count = 0
+    let end = this.#start
+    while (count < this.#runs.length && end < offset) end += this.#runs[count++]!.view.length
+    const taken = this.#runs.splice(0, count)
+    const last = taken.at(-1)
+    if (last !== undefined && end > offset && last.kind === 'text') {
+      const keep = last.view.length - (end - offset)
+      taken[taken.length - 1] = plainRun(last.view.slice(0, keep))
+      this.#runs.unshift(plainRun(last.view.slice(keep)))
+      end = offset
+    }
+    this.#start = end
+    return taken
+  }
+}
+
+/**
+ * The runs with every finding's text replaced. Punctuation of the JSON around it stays; a number becomes a string.
+ * @param base view offset of the first run, in the same count as the findings' offsets
+ * @param findings in order, not overlapping
+ */
+export function replaceFindings(
+  runs: readonly Run[],
+  base: number,
+  findings: readonly Finding[],
+  replacement: (finding: Finding, value: string) => string,
+): Run[] {
+  if (findings.length === 0) return runs as Run[]
+  const view = viewOf(runs)
+  const replaced: Run[] = []
+  let next = 0
+  let written: Finding | null = null
+  let start = base
+  for (const run of runs) {
+    const end = start + run.view.length
+    let at = start
+    while (at < end) {
+      while (next < findings.length && findings[next]!.end <= at) next++
+      const finding = findings[next]
+      if (run.kind === 'structure' || finding === undefined || finding.start >= end) {
+        replaced.push(at === start ? run : plainRun(run.view.slice(at - start)))
+        break
+      }
+      if (run.kind === 'text' && finding.start > at) {
+        replaced.push(plainRun(run.view.slice(at - start, finding.start - start)))
+        at = finding.start
+        continue
+      }
+      const value =
+        finding === written ? '' : replacement(finding, view.slice(finding.start - base, finding.end - base))
+      written = finding
+      // A number stands outside a JSON string; what takes its place must be one.
+      replaced.push(
+        run.kind === 'number' ? { kind: 'text', view: value, raw: `"${value}"` } : plainRun(value),
+      )
+      if (run.kind !== 'text') break
+      at = Math.min(end, finding.end)
+    }
+    start = end
+  }
+  return replaced
+}

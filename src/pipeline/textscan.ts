@@ -1,0 +1,145 @@
+// One growing text of an answer: personal data redacted, forbidden words stopped, everything else let through as
+// soon as nothing that could still come would change it. What leaves, put together, does not depend on how the
+// text arrived in pieces: decoder, detector and matcher are each functions of the text alone.
+
+import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
+import type { Finding, PiiKind } from '../core/finding.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import type { Placeholders } from '../detect/pii/placeholders.ts'
+import { StreamDetector } from '../detect/pii/stream.ts'
+import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
+import type { RuleAction, RuleReference } from '../policy/rule.ts'
+import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
+
+/** What a scan is to do; shared by all texts of one answer. */
+export interface ScanRules {
+  readonly kinds: KindSet
+  piiAction(kind: PiiKind): RuleAction
+  readonly keywords: KeywordMatcher | null
+}
+
+export class TextScan {
+  /** Kinds of what was found, `allow` left out; one item a finding. */
+  readonly findings: PiiKind[] = []
+  readonly keywordHits: RuleReference[] = []
+  /** Something was replaced, so whatever repeats the text (logprobs) must go as well. */
+  redacted = false
+  /** A rule forbids what comes next: nothing after what was returned may leave. */
+  blocked = false
+  readonly #rules: ScanRules
+  readonly #placeholders: Placeholders
+  readonly #decoder: JsonTextDecoder | null
+  #detector: StreamDetector
+  #undetected = new RunQueue()
+  #matcher: KeywordStream | null
+  #unmatched = new RunQueue()
+  /** Brackets open in JSON text. */
+  #depth = 0
+
+  /** @param encoding `json`: the text is JSON (tool-call arguments) and stays valid JSON */
+  constructor(rules: ScanRules, placeholders: Placeholders, encoding: 'plain' | 'json') {
+    this.#rules = rules
+    this.#placeholders = placeholders
+    this.#decoder = encoding === 'json' ? new JsonTextDecoder() : null
+    this.#detector = new StreamDetector(rules.kinds)
+    this.#matcher = rules.keywords?.stream() ?? null
+  }
+
+  /** Takes the next piece and returns what may leave. */
+  push(piece: string): string {
+    if (this.blocked || piece === '') return ''
+    return this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece))
+  }
+
+  /** Returns all that was held back. Text that comes later is scanned as a new one. */
+  finish(): string {
+    if (this.blocked) return ''
+    const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
+    return rest + this.#flush()
+  }
+
+  /** JSON that is complete leaves at once: callers act on a tool call as soon as it parses. */
+  #scanJson(runs: readonly Run[]): string {
+    let out = ''
+    let first = 0
+    for (let i = 0; i < runs.length; i++) {
+      if (runs[i]!.kind !== 'structure' || !this.#closes(runs[i]!.raw)) continue
+      out += this.#scan(runs.slice(first, i + 1)) + this.#flush()
+      first = i + 1
+    }
+    return out + this.#scan(runs.slice(first))
+  }
+
+  #closes(structure: string): boolean {
+    let closed = false
+    for (const character of structure) {
+      if (character === '{' || character === '[') this.#depth++
+      else if ((character === '}' || character === ']') && --this.#depth === 0) closed = true
+    }
+    return closed
+  }
+
+  #scan(runs: readonly Run[]): string {
+    if (this.blocked || runs.length === 0) return ''
+    for (const run of runs) this.#undetected.push(run)
+    const findings = this.#detector.push(viewOf(runs))
+    return this.#redact(findings, this.#detector.safe)
+  }
+
+  #flush(): string {
+    let out = this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
+    if (this.#matcher !== null && !this.blocked) {
+      out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+    }
+    this.#detector = new StreamDetector(this.#rules.kinds)
+    this.#undetected = new RunQueue()
+    this.#matcher = this.#rules.keywords?.stream() ?? null
+    this.#unmatched = new RunQueue()
+    return out
+  }
+
+  /** From the detector to the matcher: text is final up to `safe`. */
+  #redact(findings: readonly Finding[], safe: number): string {
+    const replaced: Finding[] = []
+    let stop: Finding | null = null
+    for (const finding of findings) {
+      const action = this.#rules.piiAction(finding.kind)
+      if (action === 'allow') continue
+      this.findings.push(finding.kind)
+      if (action === 'redact') replaced.push(finding)
+      if (action === 'block') {
+        stop = finding
+        break
+      }
+    }
+    const base = this.#undetected.start
+    const runs = this.#undetected.takeUntil(stop === null ? safe : stop.start)
+    const out = this.#match(
+      replaceFindings(runs, base, replaced, (finding, value) => this.#placeholders.for(finding.kind, value)),
+    )
+    this.redacted ||= replaced.length > 0
+    if (stop === null || this.blocked) return out
+    // What the matcher still holds came before the blocked value and may leave.
+    const rest = this.#matcher === null ? '' : this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+    this.blocked = true
+    return out + rest
+  }
+
+  /** From the matcher to the client. */
+  #match(runs: readonly Run[]): string {
+    if (this.#matcher === null) return rawOf(runs)
+    for (const run of runs) this.#unmatched.push(run)
+    const hits = this.#matcher.push(viewOf(runs))
+    return this.#release(hits, this.#matcher.safe)
+  }
+
+  #release(hits: readonly KeywordHit[], safe: number): string {
+    for (const hit of hits) {
+      if (!this.keywordHits.includes(hit.rule)) this.keywordHits.push(hit.rule)
+      if (hit.rule.action !== 'block') continue
+      this.blocked = true
+      return rawOf(this.#unmatched.takeUntil(hit.start))
+    }
+    return rawOf(this.#unmatched.takeUntil(safe))
+  }
+}

@@ -1,0 +1,82 @@
+// Reading a request body within a bound, whatever its framing says.
+
+import type { IncomingMessage } from 'node:http'
+import type { Milliseconds } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+
+/** How much and how long of an oversized body is read on and thrown away before it is answered. */
+const LINGER_BYTES = 64 * 1024 * 1024
+const LINGER_MS: Milliseconds = 2000
+
+const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
+
+/**
+ * The whole body of a JSON request.
+ * @param limitBytes more is refused, by `content-length` before reading and by counting while reading
+ * @throws GatewayError `unsupported_media_type`, `body_too_large` or `bad_request` when the client breaks off
+ */
+export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
+  if (type === undefined || !JSON_TYPE.test(type)) {
+    throw new GatewayError(
+      'unsupported_media_type',
+      'The body must be sent as content-type: application/json.',
+    )
+  }
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new GatewayError('unsupported_media_type', 'The body must be sent without a content-encoding.')
+  }
+  const announced = length === undefined ? 0 : Number(length)
+  const body = announced > limitBytes ? await discard(request) : await collect(request, limitBytes)
+  if (body === null) {
+    throw new GatewayError(
+      'body_too_large',
+      `The body is larger than ${limitBytes} bytes (limits.bodyBytes).`,
+    )
+  }
+  return body
+}
+
+/** The body, or null when it is too large. */
+function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer | null> {
+  return new Promise((resolve, reject) => {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    const onData = (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes <= limitBytes) pieces.push(piece)
+      else settle(() => resolve(discard(request)))
+    }
+    const onEnd = () => settle(() => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+    const onClose = () => settle(() => reject(brokenOff()))
+    const settle = (result: () => void) => {
+      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
+      result()
+    }
+    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+  })
+}
+
+/**
+ * Reads on without keeping anything, for a moment: a connection closed while its peer still writes is reset, and
+ * the peer would see the reset instead of our answer.
+ */
+function discard(request: IncomingMessage): Promise<null> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    const timer = setTimeout(() => done(), LINGER_MS)
+    const done = () => {
+      clearTimeout(timer)
+      request.off('data', onData).off('end', done).off('close', done)
+      resolve(null)
+    }
+    const onData = (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes > LINGER_BYTES) done()
+    }
+    request.on('data', onData).on('end', done).on('close', done)
+    request.resume()
+  })
+}
+
+const brokenOff = () => new GatewayError('bad_request', 'The request broke off before its body was complete.')

@@ -1,0 +1,100 @@
+// What happens to a request on the gateway listener: the two data-plane paths go to the pipeline, everything else
+// to the management API with its origin check, its session and its strict JSON.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { parseJson } from '../chat/json.ts'
+import type { Clock } from '../core/clock.ts'
+import { toGatewayError } from '../core/errors.ts'
+import type { JsonValue } from '../core/json.ts'
+import { handle, type Pipeline } from '../pipeline/handle.ts'
+import { listModels } from '../pipeline/models.ts'
+import type { ApiAnswer, ApiRoute } from './api.ts'
+import { readJsonBody } from './body.ts'
+import { SocketClient } from './client.ts'
+import type { Handler } from './listener.ts'
+import { respond, respondError, respondJson } from './respond.ts'
+import { Router } from './router.ts'
+import type { Gatekeeper } from './session.ts'
+
+/** Bodies of the management API are small, but a dry run takes a whole prompt: its limit is the chat's. */
+export interface HandlerParts {
+  readonly pipeline: Pipeline
+  readonly gatekeeper: Gatekeeper
+  readonly routes: readonly ApiRoute[]
+  readonly clock: Clock
+}
+
+type DataPlane = (pipeline: Pipeline, client: SocketClient) => Promise<void>
+
+interface DataRoute {
+  readonly method: string
+  readonly path: string
+  readonly data: DataPlane
+}
+
+const DATA_ROUTES: readonly DataRoute[] = [
+  { method: 'POST', path: '/v1/chat/completions', data: handle },
+  { method: 'GET', path: '/v1/models', data: listModels },
+]
+
+/** The handler of the gateway listener. Every request gets exactly one answer. */
+export function gatewayHandler(parts: HandlerParts): Handler {
+  const { pipeline, clock } = parts
+  const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
+  return (request, response) => {
+    const arrivedMs = clock.monotonic()
+    const url = request.url ?? '/'
+    const mark = url.indexOf('?')
+    const path = mark < 0 ? url : url.slice(0, mark)
+    try {
+      const { route, params } = router.find(request.method ?? 'GET', path)
+      if ('data' in route) {
+        void route.data(pipeline, new SocketClient(request, response, arrivedMs))
+        return
+      }
+      const search = mark < 0 ? '' : url.slice(mark + 1)
+      void answer(parts, route, request, response, { params, search })
+    } catch (error) {
+      fail(parts, response, error)
+    }
+  }
+}
+
+async function answer(
+  parts: HandlerParts,
+  route: ApiRoute,
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: { readonly params: Readonly<Record<string, string>>; readonly search: string },
+): Promise<void> {
+  const { headers } = request
+  try {
+    parts.gatekeeper.checkOrigin(route.method, headers)
+    if (route.open !== true) parts.gatekeeper.require(headers)
+    const body = async (): Promise<JsonValue> =>
+      parseJson(await readJsonBody(request, parts.pipeline.bodyBytes))
+    send(response, await route.answer({ headers, ...target, body }))
+  } catch (error) {
+    fail(parts, response, error)
+  }
+}
+
+function send(response: ServerResponse, { status, body, headers = {}, text }: ApiAnswer): void {
+  if (text === undefined) respondJson(response, status, body, headers)
+  else
+    respond(
+      response,
+      status,
+      { 'cache-control': 'no-store', 'content-type': text.type, ...headers },
+      text.content,
+    )
+}
+
+function fail(parts: HandlerParts, response: ServerResponse, error: unknown): void {
+  const failure = toGatewayError(error)
+  const { logger, metrics, newId } = parts.pipeline
+  const id = newId()
+  metrics.refusals.inc({ code: failure.code })
+  if (failure.code === 'internal_error') logger.error({ id, err: error }, 'unexpected error')
+  respondError(response, failure, { 'x-request-id': id })
+}

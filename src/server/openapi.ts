@@ -1,0 +1,410 @@
+// The description of everything on the gateway listener, OpenAPI 3.1. A test checks it against the running service:
+// every route is here, every answer matches its schema.
+
+import { ERRORS } from '../core/errors.ts'
+import { PII_KINDS } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
+import { VERSION } from '../core/version.ts'
+import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
+
+const text = (description: string): JsonObject => ({ type: 'string', description })
+const time = (description: string): JsonObject => ({ type: 'string', format: 'date-time', description })
+const whole = (description: string, minimum = 0): JsonObject => ({ type: 'integer', minimum, description })
+const flag = (description: string): JsonObject => ({ type: 'boolean', description })
+const choice = (description: string, ...values: readonly string[]): JsonObject => ({
+  type: 'string',
+  enum: [...values],
+  description,
+})
+const list = (items: JsonObject): JsonObject => ({ type: 'array', items })
+const orNull = (schema: JsonObject): JsonObject => ({ anyOf: [schema, { type: 'null' }] })
+const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` })
+
+/** An object whose properties are all there, but for those named. */
+const object = (properties: Record<string, JsonObject>, optional: readonly string[] = []): JsonObject => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+})
+
+const USAGE_ENTRY = {
+  id: text('UUIDv7, the `x-request-id` of the answer.'),
+  created_at: time('When the request arrived.'),
+  model: text('As the client asked for it; empty when the body could not be read.'),
+  prompt_tokens: whole('Tokens of the prompt.'),
+  completion_tokens: whole('Tokens of the answer.'),
+  total_tokens: whole('Both together.'),
+  latency_ms: whole('From the request to its answer.'),
+  blocked: flag('A rule refused the request or the answer.'),
+  pii_detected: flag('Personal data were found.'),
+  pii_types: list(choice('A kind.', ...PII_KINDS)),
+  hash: text('`sha256:` and the hash of the sealed entry.'),
+  seq: whole('Place in the chain.'),
+  prev_hash: text('Hash of the entry before.'),
+  key_id: text('The API key.'),
+  key_name: text("The API key's name."),
+  status: whole('HTTP status the client got; 499 when it had left.'),
+  outcome: choice(
+    'How it ended.',
+    'ok',
+    'blocked',
+    'rate_limited',
+    'upstream_error',
+    'client_aborted',
+    'interrupted',
+    'invalid_request',
+  ),
+  stream: flag('The client asked for a stream.'),
+  finish_reason: orNull(text('Of the first choice.')),
+  usage_source: choice('Who counted the tokens.', 'upstream', 'estimated'),
+  cost: orNull(whole("Millionths of the upstream's currency unit.")),
+  ttft_ms: orNull(whole('To the first piece of a stream.')),
+  overhead_ms: whole("The gateway's own share of the latency."),
+  rules: list(
+    object({ id: text('Rule.'), name: text('Its name.'), action: choice('Its action.', ...RULE_ACTIONS) }),
+  ),
+  policy_revision: text('Revision of the rule set that judged the call.'),
+  content_hash: orNull(text('Salted commitment to the captured exchange.')),
+} satisfies Record<string, JsonObject>
+
+const RULE_DECLARATION = {
+  name: text('Unique among all rules.'),
+  type: choice('What it looks at.', ...RULE_TYPES),
+  pattern: text('Depends on the type: alternatives, kinds, a threshold or a limit.'),
+  action: choice('What it does.', ...RULE_ACTIONS),
+  enabled: flag('Whether it is in force.'),
+  description: text('For people.'),
+  match: {
+    type: 'object',
+    description: 'Which calls it concerns.',
+    properties: {
+      models: list(text('Glob over model names.')),
+      keys: list(text('Glob over key names.')),
+      direction: choice('Which way.', 'request', 'response', 'both'),
+    },
+  },
+} satisfies Record<string, JsonObject>
+
+const SCHEMAS: Record<string, JsonObject> = {
+  Error: object({
+    error: object(
+      {
+        message: text('For people; says what to do next.'),
+        type: choice('Class.', ...new Set(Object.values(ERRORS).map(({ type }) => type))),
+        param: orNull(text('Path of the field at fault.')),
+        code: choice('Stable.', ...Object.keys(ERRORS)),
+        rule_id: text('The rule that refused.'),
+        rule_name: text('Its name.'),
+      },
+      ['rule_id', 'rule_name'],
+    ),
+  }),
+  Session: object({ user: text('Who is signed in.'), expires_at: time('When it ends.') }, ['user']),
+  SignedOut: object({ signed_out: flag('Always true.') }),
+  NewKey: object({
+    id: text('UUIDv7.'),
+    key: {
+      type: 'string',
+      pattern: '^sgate_live_[0-9A-Za-z]{49}$',
+      description: 'The secret, shown this once.',
+    },
+    name: text('Name.'),
+    created_at: time('When it was made.'),
+  }),
+  Key: object({
+    id: text('Identity.'),
+    name: text('Name.'),
+    prefix: text('The part of the key that may be shown.'),
+    created_at: orNull(time('When it was made; null for keys of the configuration.')),
+    last_used_at: orNull(time('Last accepted, within a minute.')),
+    revoked_at: orNull(time('When it was revoked.')),
+    state: choice('Whether it is accepted.', 'active', 'revoked'),
+    source: choice('Where it is declared.', 'api', 'file'),
+  }),
+  Keys: object({ keys: list(ref('Key')), total: whole('How many.') }),
+  RuleDeclaration: object(RULE_DECLARATION, ['description', 'match']),
+  Rule: object(
+    {
+      id: text('UUIDv5 of the name for file rules, UUIDv7 for others.'),
+      ...RULE_DECLARATION,
+      source: object(
+        { kind: choice('Owner.', 'file', 'api'), path: text('File.'), line: whole('Line.', 1) },
+        ['path', 'line'],
+      ),
+      declared_enabled: flag('As the file says.'),
+      override: orNull(object({ reason: text('Why.'), expires_at: orNull(time('When it ends by itself.')) })),
+      created_at: time('When it was first seen.'),
+      updated_at: time('When it last changed.'),
+    },
+    ['description', 'match'],
+  ),
+  Rules: object({
+    rules: list(ref('Rule')),
+    total: whole('How many.'),
+    revision: text('Of the set in force.'),
+    errors: list(
+      object({
+        file: text('File.'),
+        line: whole('Line.'),
+        column: whole('Column.'),
+        path: text('JSON path.'),
+        message: text('What is wrong.'),
+        text: text('All of it in one line.'),
+      }),
+    ),
+  }),
+  UsageEntry: object(USAGE_ENTRY),
+  UsageEntryDetail: object({ ...USAGE_ENTRY, request: {}, response: {} }),
+  UsageLogs: object({ logs: list(ref('UsageEntry')), total: whole('Entries that match.') }),
+  SecurityReport: object({
+    days: whole('Days covered, today included.', 1),
+    since: time('Their beginning, midnight UTC.'),
+    totals: ref('SecurityTotals'),
+    by_day: list({
+      allOf: [
+        object({ date: { type: 'string', format: 'date', description: 'UTC day.' } }),
+        ref('SecurityTotals'),
+      ],
+    }),
+    events: list(ref('SecurityEvent')),
+    total: whole('Events in all.'),
+  }),
+  SecurityTotals: object({
+    blocked_requests: whole('Calls a rule refused.'),
+    pii_detections: whole('Requests and answers in which personal data were found.'),
+    rule_triggers: whole('Times a rule fired.'),
+  }),
+  SecurityEvent: object({
+    id: text('Identity.'),
+    created_at: time('When.'),
+    type: choice('What.', 'blocked_request', 'pii_detection', 'rule_trigger'),
+    direction: choice('Which way.', 'request', 'response'),
+    rule_id: orNull(text('Rule.')),
+    rule_name: orNull(text('Its name.')),
+    rule_type: orNull(text('Its type.')),
+    action: orNull(text('What was done.')),
+    pii_types: list(text('Kinds.')),
+    key_id: text('API key.'),
+    key_name: text('Its name.'),
+    model: text('Model.'),
+    log_id: text('The usage entry.'),
+  }),
+  Evaluation: object({
+    decision: choice('What would happen.', 'allow', 'block'),
+    rules: list(
+      object({ id: text('Rule.'), name: text('Name.'), action: text('Action.'), direction: text('Way.') }),
+    ),
+    findings: list(
+      object({
+        kind: choice('Kind.', ...PII_KINDS),
+        path: text('Where.'),
+        start: whole('UTF-16 offset.'),
+        end: whole('UTF-16 offset, exclusive.'),
+        direction: text('Way.'),
+      }),
+    ),
+    injection: orNull(
+      object({
+        score: { type: 'number', description: 'A rank from 0 to 1, not a probability.' },
+        threshold: { type: 'number', description: "The model's own." },
+        path: text('Where.'),
+        span: orNull(object({ start: whole('Offset.'), end: whole('Offset, exclusive.') })),
+        reasons: list(text('Known patterns seen.')),
+        model: text('Version of the model.'),
+      }),
+    ),
+    redacted: { type: 'object', description: 'The body as it would be forwarded.' },
+  }),
+}
+
+interface Operation {
+  readonly summary: string
+  readonly success: readonly [status: string, schema: string | null]
+  readonly security: 'key' | 'session' | 'none'
+  readonly body?: string
+  readonly query?: Readonly<Record<string, JsonObject>>
+  readonly errors: readonly string[]
+}
+
+const PAGE = {
+  limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50 },
+  offset: { type: 'integer', minimum: 0, default: 0 },
+} satisfies Record<string, JsonObject>
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'POST /v1/chat/completions': {
+    summary: 'A chat completion, whole or streamed, as OpenAI describes it.',
+    success: ['200', null],
+    security: 'key',
+    body: 'ChatRequest',
+    errors: ['400', '401', '403', '413', '415', '429', '500', '502', '503', '504'],
+  },
+  'GET /v1/models': {
+    summary: "The upstream's models.",
+    success: ['200', null],
+    security: 'key',
+    errors: ['401', '502', '503', '504'],
+  },
+  'GET /openapi.json': { summary: 'This description.', success: ['200', null], security: 'none', errors: [] },
+  'POST /api/v1/session': {
+    summary: 'Signs in.',
+    success: ['201', 'Session'],
+    security: 'none',
+    body: 'SignIn',
+    errors: ['400', '401', '403', '415', '421', '429'],
+  },
+  'GET /api/v1/session': {
+    summary: 'Who is signed in.',
+    success: ['200', 'Session'],
+    security: 'session',
+    errors: ['401', '421'],
+  },
+  'DELETE /api/v1/session': {
+    summary: 'Signs out.',
+    success: ['200', 'SignedOut'],
+    security: 'session',
+    errors: ['401', '403', '421'],
+  },
+  'POST /api/v1/keys': {
+    summary: 'Makes an API key.',
+    success: ['201', 'NewKey'],
+    security: 'session',
+    body: 'KeyName',
+    errors: ['400', '401', '403', '415', '421', '503'],
+  },
+  'GET /api/v1/keys': {
+    summary: 'All keys.',
+    success: ['200', 'Keys'],
+    security: 'session',
+    errors: ['401', '421'],
+  },
+  'DELETE /api/v1/keys/{id}': {
+    summary: 'Revokes a key, at once and for good.',
+    success: ['200', 'Key'],
+    security: 'session',
+    errors: ['401', '403', '404', '409', '421', '503'],
+  },
+  'GET /api/v1/rules': {
+    summary: 'The rules in force; with format=yaml as a file ready to commit.',
+    success: ['200', 'Rules'],
+    security: 'session',
+    query: { format: { type: 'string', enum: ['json', 'yaml'], default: 'json' } },
+    errors: ['400', '401', '421'],
+  },
+  'POST /api/v1/rules': {
+    summary: 'Makes a rule owned by the API.',
+    success: ['201', 'Rule'],
+    security: 'session',
+    body: 'RuleDeclaration',
+    errors: ['400', '401', '403', '409', '415', '421', '503'],
+  },
+  'POST /api/v1/rules/evaluate': {
+    summary: 'A dry run: what would happen to a chat request (with `key_name` beside its fields).',
+    success: ['200', 'Evaluation'],
+    security: 'session',
+    body: 'ChatRequest',
+    errors: ['400', '401', '403', '415', '421'],
+  },
+  'PATCH /api/v1/rules/{id}': {
+    summary: 'Switches a rule on or off; on a file rule as an override.',
+    success: ['200', 'Rule'],
+    security: 'session',
+    body: 'RuleChange',
+    errors: ['400', '401', '403', '404', '409', '415', '421', '503'],
+  },
+  'DELETE /api/v1/rules/{id}': {
+    summary: 'Deletes a rule owned by the API.',
+    success: ['200', 'Rule'],
+    security: 'session',
+    errors: ['401', '403', '404', '409', '421', '503'],
+  },
+  'GET /api/v1/usage/logs': {
+    summary: 'The usage log, newest first.',
+    success: ['200', 'UsageLogs'],
+    security: 'session',
+    query: {
+      ...PAGE,
+      key_id: { type: 'string' },
+      model: { type: 'string' },
+      blocked: { type: 'boolean' },
+      pii_detected: { type: 'boolean' },
+      since: { type: 'string', format: 'date-time' },
+      until: { type: 'string', format: 'date-time' },
+    },
+    errors: ['400', '401', '421'],
+  },
+  'GET /api/v1/usage/logs/{id}': {
+    summary: 'One entry with the captured exchange.',
+    success: ['200', 'UsageEntryDetail'],
+    security: 'session',
+    errors: ['401', '404', '421'],
+  },
+  'GET /api/v1/usage/security': {
+    summary: 'Security events of the last days.',
+    success: ['200', 'SecurityReport'],
+    security: 'session',
+    query: { ...PAGE, days: { type: 'integer', minimum: 1, maximum: 365, default: 7 } },
+    errors: ['400', '401', '421'],
+  },
+}
+
+const BODIES: Record<string, JsonObject> = {
+  SignIn: object({ token: text('The admin token.') }),
+  KeyName: object({ name: { type: 'string', minLength: 1, maxLength: 128 } }),
+  RuleChange: object(
+    {
+      enabled: flag('The state wanted.'),
+      reason: { type: 'string', maxLength: 500 },
+      ttl_seconds: { type: 'integer', minimum: 1, maximum: 31_536_000 },
+    },
+    ['reason', 'ttl_seconds'],
+  ),
+  ChatRequest: object({ model: { type: 'string', minLength: 1 }, messages: { type: 'array', minItems: 1 } }),
+}
+
+const json = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } })
+
+function describeOperation(path: string, operation: Operation): JsonObject {
+  const { summary, success, security, body, query = {}, errors } = operation
+  const [status, schema] = success
+  const parameters = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+      name,
+      in: 'path',
+      required: true,
+      schema: { type: 'string' },
+    })),
+    ...Object.entries(query).map(([name, parameter]) => ({ name, in: 'query', schema: parameter })),
+  ]
+  return {
+    summary,
+    parameters,
+    ...(body === undefined ? {} : { requestBody: { required: true, ...json(ref(body)) } }),
+    security: security === 'none' ? [] : [{ [security]: [] }],
+    responses: {
+      [status]: { description: summary, ...(schema === null ? {} : json(ref(schema))) },
+      ...Object.fromEntries(errors.map((code) => [code, { description: 'Refused.', ...json(ref('Error')) }])),
+    },
+  }
+}
+
+/** The whole document. */
+export function openApiDocument(): JsonObject {
+  const paths: Record<string, JsonObject> = {}
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const [method = '', path = ''] = name.split(' ')
+    paths[path] = { ...paths[path], [method.toLowerCase()]: describeOperation(path, operation) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Sidegate', version: VERSION, description: 'An LLM gateway sidecar.' },
+    paths,
+    components: {
+      schemas: { ...SCHEMAS, ...BODIES },
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: 'A Sidegate API key.' },
+        session: { type: 'apiKey', in: 'cookie', name: 'sidegate_session' },
+      },
+    },
+  }
+}

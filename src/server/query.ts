@@ -1,0 +1,49 @@
+// Query strings of the management API: every value checked, out of bounds is an error and never clamped.
+
+import { GatewayError } from '../core/errors.ts'
+
+const invalid = (name: string, message: string): GatewayError =>
+  new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
+
+export class Query {
+  readonly #values: URLSearchParams
+
+  /** @throws GatewayError for a parameter that is not in `known` or stands twice */
+  constructor(search: string, known: readonly string[]) {
+    this.#values = new URLSearchParams(search)
+    for (const name of this.#values.keys()) {
+      if (!known.includes(name))
+        throw invalid(name, `is not known here; known: ${known.join(', ') || 'none'}.`)
+      if (this.#values.getAll(name).length > 1) throw invalid(name, 'is given more than once.')
+    }
+  }
+
+  text(name: string): string | null {
+    return this.#values.get(name)
+  }
+
+  integer(name: string, fallback: number, minimum: number, maximum: number): number {
+    const text = this.#values.get(name)
+    if (text === null) return fallback
+    const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= minimum && value <= maximum) return value
+    throw invalid(name, `must be a whole number from ${minimum} to ${maximum}.`)
+  }
+
+  boolean(name: string): boolean | null {
+    const text = this.#values.get(name)
+    if (text === null) return null
+    if (text === 'true' || text === 'false') return text === 'true'
+    throw invalid(name, 'must be true or false.')
+  }
+
+  /** A point in time as milliseconds since the epoch, from an RFC 3339 date or date-time. */
+  time(name: string): number | null {
+    const text = this.#values.get(name)
+    if (text === null) return null
+    const form = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+    const value = form.test(text) ? Date.parse(text) : Number.NaN
+    if (Number.isFinite(value)) return value
+    throw invalid(name, 'must be a date or a time with its zone, like 2026-01-31T12:00:00Z.')
+  }
+}

@@ -1,0 +1,61 @@
+// The one place that turns an error into an answer, and the small forms every other answer takes.
+
+import type { ServerResponse } from 'node:http'
+import { errorBody, type GatewayError } from '../core/errors.ts'
+import type { JsonValue } from '../core/json.ts'
+
+/** Headers of everything we answer ourselves: never cached, never sniffed. */
+const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
+export function respond(
+  response: ServerResponse,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  body: string | Buffer,
+): void {
+  if (response.headersSent || response.destroyed) return
+  response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
+  response.end(body)
+}
+
+export function respondJson(
+  response: ServerResponse,
+  status: number,
+  body: JsonValue,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  respond(
+    response,
+    status,
+    { ...OWN_HEADERS, 'content-type': 'application/json', ...headers },
+    JSON.stringify(body),
+  )
+}
+
+/** Answers with the error, or, when an event stream is under way, ends it with an error event and no `[DONE]`. */
+export function respondError(
+  response: ServerResponse,
+  error: GatewayError,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  const body = errorBody(error)
+  if (response.headersSent) {
+    if (!response.writableEnded && !response.destroyed) response.end(`data: ${body}\n\n`)
+    return
+  }
+  // After these the connection's framing or its peer cannot be trusted to go on.
+  const close =
+    error.code === 'body_too_large' || error.code === 'request_timeout' || error.code === 'draining'
+  respond(
+    response,
+    error.status,
+    {
+      ...OWN_HEADERS,
+      'content-type': 'application/json',
+      ...headers,
+      ...error.headers,
+      ...(close ? { connection: 'close' } : {}),
+    },
+    body,
+  )
+}

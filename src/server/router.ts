@@ -1,0 +1,57 @@
+// Which handler a method and a path belong to. Patterns have literal segments and `:name` ones; the first match wins.
+
+import { GatewayError } from '../core/errors.ts'
+
+export interface Matched<T> {
+  readonly route: T
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface Entry<T> {
+  readonly method: string
+  readonly segments: readonly string[]
+  readonly route: T
+}
+
+export class Router<T extends { readonly method: string; readonly path: string }> {
+  readonly #entries: readonly Entry<T>[]
+
+  constructor(routes: readonly T[]) {
+    this.#entries = routes.map((route) => ({ method: route.method, segments: route.path.split('/'), route }))
+  }
+
+  /**
+   * @param path without its query
+   * @throws GatewayError `not_found`, or `method_not_allowed` with `allow`
+   */
+  find(method: string, path: string): Matched<T> {
+    const segments = path.split('/')
+    const allowed: string[] = []
+    for (const entry of this.#entries) {
+      const params = match(entry.segments, segments)
+      if (params === null) continue
+      if (entry.method === method) return { route: entry.route, params }
+      allowed.push(entry.method)
+    }
+    if (allowed.length === 0) {
+      throw new GatewayError(
+        'not_found',
+        'There is nothing at this path; GET /openapi.json lists what there is.',
+      )
+    }
+    const allow = [...new Set(allowed)].join(', ')
+    throw new GatewayError('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } })
+  }
+}
+
+function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
+  if (pattern.length !== segments.length) return null
+  const params: Record<string, string> = {}
+  for (let i = 0; i < pattern.length; i++) {
+    const expected = pattern[i]!
+    const actual = segments[i]!
+    if (expected.startsWith(':') && actual !== '') params[expected.slice(1)] = actual
+    else if (expected !== actual) return null
+  }
+  return params
+}

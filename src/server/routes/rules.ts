@@ -1,0 +1,109 @@
+// Policy rules over REST: the mirror of the files, rules of the API's own, overrides, and a dry run.
+
+import { GatewayError } from '../../core/errors.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
+import { formatProblem } from '../../core/problem.ts'
+import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
+import { type ApiRoute, isoTime, isoTimeOrNull, ok, readFields } from '../api.ts'
+import { Query } from '../query.ts'
+
+const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
+
+/** Judges a request body without forwarding or logging it; the pipeline's own dry run. */
+export type Evaluate = (body: JsonValue) => JsonObject
+
+export function ruleRoutes(rules: EffectiveRules, evaluate: Evaluate): ApiRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/v1/rules',
+      async answer(request) {
+        const query = new Query(request.search, ['format'])
+        const format = query.text('format')
+        if (format === 'yaml') {
+          return { status: 200, body: null, text: { type: 'application/yaml', content: rules.toYaml() } }
+        }
+        if (format !== null && format !== 'json') {
+          throw new GatewayError('invalid_parameter', 'format must be json or yaml.', { param: 'format' })
+        }
+        const list = rules.list().map(describe)
+        return ok({
+          rules: list,
+          total: list.length,
+          revision: rules.revision,
+          errors: rules.errors().map((problem) => ({ ...problem, text: formatProblem(problem) })),
+        })
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/rules',
+      async answer(request) {
+        return { status: 201, body: describe(await rules.create(await readFields(request, FIELDS))) }
+      },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/rules/evaluate',
+      async answer(request) {
+        return ok(evaluate(await request.body()))
+      },
+    },
+    {
+      method: 'PATCH',
+      path: '/api/v1/rules/:id',
+      async answer(request) {
+        const fields = await readFields(request, ['enabled', 'reason', 'ttl_seconds'])
+        const change = readChange(fields)
+        return ok(describe(await rules.setEnabled(request.params['id'] ?? '', change.enabled, change)))
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v1/rules/:id',
+      async answer(request) {
+        return ok(describe(await rules.delete(request.params['id'] ?? '')))
+      },
+    },
+  ]
+}
+
+const MAX_REASON_CHARACTERS = 500
+/** A year: an override that should last longer belongs into the file. */
+const MAX_TTL_SECONDS = 365 * 86_400
+
+function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttlSeconds: number | null } {
+  const { enabled, reason = '', ttl_seconds: ttl = null } = fields
+  const invalid = (param: string, message: string) => new GatewayError('invalid_body', message, { param })
+  if (enabled === undefined) {
+    throw new GatewayError('missing_required_parameter', 'enabled is required.', { param: 'enabled' })
+  }
+  if (typeof enabled !== 'boolean') throw invalid('enabled', 'enabled must be true or false.')
+  if (typeof reason !== 'string' || reason.length > MAX_REASON_CHARACTERS) {
+    throw invalid('reason', `reason must be a string of at most ${MAX_REASON_CHARACTERS} characters.`)
+  }
+  if (ttl !== null && !(Number.isInteger(ttl) && Number(ttl) >= 1 && Number(ttl) <= MAX_TTL_SECONDS)) {
+    throw invalid('ttl_seconds', `ttl_seconds must be a whole number from 1 to ${MAX_TTL_SECONDS}.`)
+  }
+  return { enabled, reason, ttlSeconds: ttl === null ? null : Number(ttl) }
+}
+
+function describe(rule: EffectiveRule): JsonObject {
+  const { id, name, type, pattern, action, enabled, source, override, description, match } = rule
+  return {
+    id,
+    name,
+    type,
+    pattern,
+    action,
+    enabled,
+    source: { ...source },
+    declared_enabled: rule.declaredEnabled,
+    override:
+      override === null ? null : { reason: override.reason, expires_at: isoTimeOrNull(override.expiresAtMs) },
+    created_at: isoTime(rule.createdAtMs),
+    updated_at: isoTime(rule.updatedAtMs),
+    ...(description === undefined ? {} : { description }),
+    ...(match === undefined ? {} : { match: structuredClone(match) as JsonObject }),
+  }
+}

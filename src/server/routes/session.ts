@@ -1,0 +1,45 @@
+// Signing in to and out of the management API.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { type ApiRoute, isoTime, ok, readFields, requireText } from '../api.ts'
+import type { Gatekeeper } from '../session.ts'
+
+const MAX_TOKEN_CHARACTERS = 4096
+
+const overTls = (headers: IncomingHttpHeaders): boolean => headers['x-forwarded-proto'] === 'https'
+
+export function sessionRoutes(gatekeeper: Gatekeeper): ApiRoute[] {
+  return [
+    {
+      method: 'POST',
+      path: '/api/v1/session',
+      open: true,
+      async answer(request) {
+        const fields = await readFields(request, ['token'])
+        const token = requireText(fields, 'token', MAX_TOKEN_CHARACTERS)
+        const signedIn = await gatekeeper.signIn(token, overTls(request.headers))
+        return {
+          status: 201,
+          body: { expires_at: isoTime(signedIn.expiresAtMs) },
+          headers: { 'set-cookie': signedIn.cookie },
+        }
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/session',
+      async answer(request) {
+        const session = gatekeeper.require(request.headers)
+        return ok({ user: 'admin', expires_at: isoTime(session.expiresAtMs) })
+      },
+    },
+    {
+      method: 'DELETE',
+      path: '/api/v1/session',
+      async answer(request) {
+        const cookie = await gatekeeper.signOut(request.headers, overTls(request.headers))
+        return { status: 200, body: { signed_out: true }, headers: { 'set-cookie': cookie } }
+      },
+    },
+  ]
+}

@@ -1,0 +1,62 @@
+// The usage log and the security events, read only.
+
+import type { Clock } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { UsageLog } from '../../store/log.ts'
+import { type ApiRoute, ok } from '../api.ts'
+import { Query } from '../query.ts'
+
+const PAGE = ['limit', 'offset']
+const FILTERS = ['key_id', 'model', 'blocked', 'pii_detected', 'since', 'until']
+const DEFAULT_LIMIT = 50
+const MAX_LIMIT = 1000
+const DEFAULT_DAYS = 7
+const MAX_DAYS = 365
+
+const page = (query: Query) => ({
+  limit: query.integer('limit', DEFAULT_LIMIT, 1, MAX_LIMIT),
+  offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
+})
+
+export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
+  return [
+    {
+      method: 'GET',
+      path: '/api/v1/usage/logs',
+      async answer(request) {
+        const query = new Query(request.search, [...PAGE, ...FILTERS])
+        return ok(
+          await log.list({
+            ...page(query),
+            filter: {
+              keyId: query.text('key_id'),
+              model: query.text('model'),
+              blocked: query.boolean('blocked'),
+              piiDetected: query.boolean('pii_detected'),
+              sinceMs: query.time('since'),
+              untilMs: query.time('until'),
+            },
+          }),
+        )
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/usage/logs/:id',
+      async answer(request) {
+        const entry = log.get(request.params['id'] ?? '')
+        if (entry === null) throw new GatewayError('not_found', 'There is no usage entry with this id.')
+        return ok(entry)
+      },
+    },
+    {
+      method: 'GET',
+      path: '/api/v1/usage/security',
+      async answer(request) {
+        const query = new Query(request.search, ['days', ...PAGE])
+        const days = query.integer('days', DEFAULT_DAYS, 1, MAX_DAYS)
+        return ok(await log.security({ days, ...page(query), nowMs: clock.now() }))
+      },
+    },
+  ]
+}

@@ -1,0 +1,146 @@
+// The only way out of the gateway. A chat call leaves with a Permit, which only a policy decision makes.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import { Pool } from 'undici'
+import type { Config } from '../core/config.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Permit } from '../policy/decide.ts'
+import { upstreamHeaders } from './headers.ts'
+import { type AttemptError, PendingResponse, type UpstreamResponse, upstreamError } from './response.ts'
+import { isConnectFailure, isRetriedStatus, RetryBudget, retryDelayMs } from './retry.ts'
+
+/** Idle connections are kept this long unless the upstream says otherwise, milliseconds. */
+const KEEP_ALIVE_MS = 30_000
+
+/** Ends the call from outside: the client left or the gateway stops waiting. */
+export interface Cancellation {
+  readonly cancelled: boolean
+  /** The listener runs once, at once when already cancelled. */
+  onCancel(listener: () => void): void
+}
+
+interface Attempt {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: string[]
+  readonly body: Buffer | null
+}
+
+/** One upstream with its connections. Safe for any number of concurrent calls. */
+export class Upstream {
+  readonly #pool: Pool
+  readonly #basePath: string
+  readonly #apiKey: Config['upstream']['apiKey']
+  readonly #attempts: number
+  readonly #budget = new RetryBudget()
+
+  /** @param connections most sockets at a time; a stream occupies one, so size it like the calls in flight */
+  constructor(config: Config['upstream'], connections: number) {
+    const url = new URL(config.baseUrl)
+    this.#basePath = url.pathname.replace(/\/+$/, '')
+    this.#apiKey = config.apiKey
+    this.#attempts = config.retries.attempts
+    this.#pool = new Pool(url.origin, {
+      connections,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: config.timeouts.headersMs,
+      bodyTimeout: config.timeouts.idleMs,
+      connect: { timeout: config.timeouts.connectMs },
+    })
+  }
+
+  /**
+   * Sends one chat call on. Resolves with the head of the answer, whatever its status, except that
+   * 3xx, 5xx and unreadable encodings become errors.
+   * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
+   */
+  forward(
+    _permit: Permit,
+    body: Buffer,
+    client: IncomingHttpHeaders,
+    cancellation: Cancellation,
+  ): Promise<UpstreamResponse> {
+    const headers = upstreamHeaders(client, this.#apiKey?.current() ?? null)
+    return this.#send(
+      { method: 'POST', path: `${this.#basePath}/chat/completions`, headers, body },
+      cancellation,
+    )
+  }
+
+  /** The upstream's list of models; carries nothing of the client but allowed headers. */
+  models(client: IncomingHttpHeaders, cancellation: Cancellation): Promise<UpstreamResponse> {
+    const headers = upstreamHeaders(client, this.#apiKey?.current() ?? null)
+    return this.#send({ method: 'GET', path: `${this.#basePath}/models`, headers, body: null }, cancellation)
+  }
+
+  /** The credential as it is now, so that an answer repeating it can be cleaned. */
+  credential(): string | null {
+    return this.#apiKey?.current() ?? null
+  }
+
+  /** Closes idle connections and ends what still runs. */
+  close(): Promise<void> {
+    return this.#pool.destroy()
+  }
+
+  async #send(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
+    this.#budget.earn()
+    for (let number = 1; ; number++) {
+      const mayRetry = number <= this.#attempts && !cancellation.cancelled
+      let delayMs: number | null
+      try {
+        const response = await this.#once(attempt, cancellation)
+        delayMs =
+          mayRetry && isRetriedStatus(response.status)
+            ? retryDelayMs(number, response.headers['retry-after'], Math.random())
+            : null
+        if (delayMs === null || !this.#budget.spend()) return accept(response)
+        response.abort()
+      } catch (error) {
+        if (error instanceof GatewayError) throw error
+        const failure = error as AttemptError
+        delayMs =
+          mayRetry && isConnectFailure(failure.code) ? retryDelayMs(number, undefined, Math.random()) : null
+        if (delayMs === null || !this.#budget.spend()) throw upstreamError(failure)
+      }
+      await pause(delayMs, cancellation)
+    }
+  }
+
+  #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
+    const pending = new PendingResponse()
+    cancellation.onCancel(() => pending.abort())
+    this.#pool.dispatch(attempt, pending)
+    return pending.started
+  }
+}
+
+/** Answers that cannot be passed on are ended here. */
+function accept(response: UpstreamResponse): UpstreamResponse {
+  const encoding = response.headers['content-encoding']
+  const { status } = response
+  if (status >= 500 || (status >= 300 && status < 400)) {
+    response.abort()
+    throw new GatewayError('upstream_unavailable', `The upstream answered with status ${status}.`)
+  }
+  if (encoding !== undefined && encoding !== 'identity') {
+    response.abort()
+    throw new GatewayError(
+      'upstream_unavailable',
+      'The upstream answered in an encoding that was not asked for.',
+    )
+  }
+  return response
+}
+
+/** Waits, but not past a cancellation. */
+function pause(delayMs: number, cancellation: Cancellation): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, delayMs)
+    cancellation.onCancel(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}

@@ -1,0 +1,58 @@
+// Which headers cross the gateway, each way, by allow-list: what is not named here stays on its side.
+// The client's credential, cookies and hop-by-hop fields (RFC 9110 §7.6.1) are therefore never forwarded.
+
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** Request headers an upstream may see. */
+const FORWARDED = [
+  'accept',
+  'user-agent',
+  'traceparent',
+  'tracestate',
+  'idempotency-key',
+  'http-referer',
+  'x-title',
+] as const
+
+/** Response headers a client may see; `content-length` is always computed anew. */
+const RETURNED = [
+  'content-type',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'openai-processing-ms',
+] as const
+
+/** Names listed in `Connection` are meant for this hop only (RFC 9110 §7.6.1). */
+function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | null {
+  const value = headers.connection
+  if (value === undefined || value === 'keep-alive' || value === 'close') return null
+  return new Set(value.split(',').map((name) => name.trim().toLowerCase()))
+}
+
+/**
+ * Raw header list (name, value, …) for the upstream: the allowed ones of the client's plus our own.
+ * @param credential the upstream's API key, or null for an upstream without one
+ */
+export function upstreamHeaders(client: IncomingHttpHeaders, credential: string | null): string[] {
+  const dropped = namedInConnection(client)
+  // Compressed answers could not be scanned, so none is asked for.
+  const headers = ['content-type', 'application/json', 'accept-encoding', 'identity']
+  for (const name of FORWARDED) {
+    const value = client[name]
+    if (typeof value === 'string' && dropped?.has(name) !== true) headers.push(name, value)
+  }
+  if (credential !== null) headers.push('authorization', `Bearer ${credential}`)
+  return headers
+}
+
+/** The allowed ones of the upstream's response headers. */
+export function clientHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
+  const dropped = namedInConnection(upstream)
+  const headers: Record<string, string> = {}
+  for (const name of RETURNED) {
+    const value = upstream[name]
+    if (typeof value === 'string' && dropped?.has(name) !== true) headers[name] = value
+  }
+  return headers
+}

@@ -1,0 +1,144 @@
+// One upstream call in flight, read piece by piece: undici's handler callbacks turned into a bounded queue.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
+import { GatewayError } from '../core/errors.ts'
+
+/** Bytes that may wait for a slow reader before the upstream's socket is paused. */
+const PAUSE_ABOVE_BYTES = 64 * 1024
+
+/** What the pipeline sees of an answer. One reader at a time. */
+export interface UpstreamResponse {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  /**
+   * The next piece, or null at the end. Pieces arrive as the upstream sent them.
+   * @throws GatewayError `upstream_unavailable` or `upstream_timeout` when the answer breaks off
+   */
+  read(): Promise<Buffer | null>
+  /** Ends the call at once and closes its connection; harmless when it is over. */
+  abort(): void
+  /** The rest does not matter: lets it end by itself, so that the connection can serve another call. */
+  discard(): void
+}
+
+/** Thrown inside an attempt; forward decides whether to try again or to turn it into a GatewayError. */
+export class AttemptError extends Error {
+  override readonly name = 'AttemptError'
+  /** undici's or the system's error code. */
+  readonly code: string
+
+  constructor(cause: Error) {
+    super(cause.message, { cause })
+    this.code = (cause as NodeJS.ErrnoException).code ?? cause.name
+  }
+}
+
+const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
+
+/** The error a client sees for a failed upstream call; carries no address and no header. */
+export function upstreamError(error: AttemptError): GatewayError {
+  return TIMEOUT_CODES.has(error.code)
+    ? new GatewayError('upstream_timeout', 'The upstream took too long to answer.', { cause: error })
+    : new GatewayError('upstream_unavailable', 'The upstream could not be reached or broke off its answer.', {
+        cause: error,
+      })
+}
+
+/** One dispatch: resolves `started` with itself at the response's head, then serves `read`. */
+export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse {
+  status = 0
+  headers: IncomingHttpHeaders = {}
+  readonly started: Promise<UpstreamResponse>
+  #resolveStarted!: (response: UpstreamResponse) => void
+  #rejectStarted!: (error: AttemptError) => void
+  #controller: Dispatcher.DispatchController | null = null
+  #queue: Buffer[] = []
+  #queuedBytes = 0
+  #ended = false
+  #failure: AttemptError | null = null
+  #aborted = false
+  #discarding = false
+  #waiting: { resolve(piece: Buffer | null): void; reject(error: Error): void } | null = null
+
+  constructor() {
+    this.started = new Promise((resolve, reject) => {
+      this.#resolveStarted = resolve
+      this.#rejectStarted = reject
+    })
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller
+    if (this.#aborted) controller.abort(new Error('aborted'))
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
+    // Informational responses (RFC 9110 §15.2) precede the real one.
+    if (status < 200) return
+    this.status = status
+    this.headers = headers
+    this.#resolveStarted(this)
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+    if (this.#discarding) {
+      this.#queuedBytes += piece.length
+      if (this.#queuedBytes > PAUSE_ABOVE_BYTES) this.abort()
+      return
+    }
+    const waiting = this.#waiting
+    if (waiting !== null) {
+      this.#waiting = null
+      waiting.resolve(piece)
+      return
+    }
+    this.#queue.push(piece)
+    this.#queuedBytes += piece.length
+    if (this.#queuedBytes > PAUSE_ABOVE_BYTES) controller.pause()
+  }
+
+  onResponseEnd(): void {
+    this.#ended = true
+    this.#waiting?.resolve(null)
+    this.#waiting = null
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#failure = new AttemptError(error)
+    this.#rejectStarted(this.#failure)
+    this.#waiting?.reject(upstreamError(this.#failure))
+    this.#waiting = null
+  }
+
+  read(): Promise<Buffer | null> {
+    const piece = this.#queue.shift()
+    if (piece !== undefined) {
+      this.#queuedBytes -= piece.length
+      if (this.#queuedBytes <= PAUSE_ABOVE_BYTES) this.#controller?.resume()
+      return Promise.resolve(piece)
+    }
+    if (this.#failure !== null) return Promise.reject(upstreamError(this.#failure))
+    if (this.#ended) return Promise.resolve(null)
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+    })
+  }
+
+  abort(): void {
+    if (this.#aborted || this.#ended) return
+    this.#aborted = true
+    this.#queue = []
+    this.#controller?.abort(new Error('aborted'))
+  }
+  discard(): void {
+    this.#discarding = true
+    this.#queue = []
+    this.#queuedBytes = 0
+    this.#controller?.resume()
+  }
+}

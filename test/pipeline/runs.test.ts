@@ -1,0 +1,78 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Finding } from '../../src/core/finding.ts'
+import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from '../../src/pipeline/runs.ts'
+
+const finding = (start: number, end: number): Finding => ({ kind: 'email', start, end })
+const mark = (_finding: Finding, value: string) => `<${value}>`
+
+t.test('replaces in plain text', async (t) => {
+  const cases: [string, [number, number][], string][] = [
+    ['abcdef', [], 'abcdef'],
+    ['abcdef', [[0, 2]], '<ab>cdef'],
+    ['abcdef', [[4, 6]], 'abcd<ef>'],
+    ['abcdef', [[0, 6]], '<abcdef>'],
+    [
+      'abcdef',
+      [
+        [1, 2],
+        [2, 4],
+      ],
+      'a<b><cd>ef',
+    ],
+  ]
+  for (const [text, spans, expected] of cases) {
+    const findings = spans.map(([start, end]) => finding(start, end))
+    t.equal(rawOf(replaceFindings([plainRun(text)], 0, findings, mark)), expected)
+  }
+})
+
+t.test('JSON text stays JSON', async (t) => {
+  // {"a":"x\u0040y","n":4111}
+  const runs = [
+    { kind: 'structure', view: '{"', raw: '{"' },
+    { kind: 'text', view: 'a', raw: 'a' },
+    { kind: 'structure', view: '":"', raw: '":"' },
+    { kind: 'text', view: 'x', raw: 'x' },
+    { kind: 'atom', view: '@', raw: '\\u0040' },
+    { kind: 'text', view: 'y', raw: 'y' },
+    { kind: 'structure', view: '","', raw: '","' },
+    { kind: 'text', view: 'n', raw: 'n' },
+    { kind: 'structure', view: '":', raw: '":' },
+    { kind: 'number', view: '4111', raw: '4111' },
+    { kind: 'structure', view: '}', raw: '}' },
+  ] as const
+  const view = viewOf(runs)
+  const email = finding(view.indexOf('x@y'), view.indexOf('x@y') + 3)
+  const number = finding(view.indexOf('4111'), view.indexOf('4111') + 4)
+  const replaced = rawOf(replaceFindings(runs, 0, [email, number], (one) => (one === email ? '[E]' : '[N]')))
+  t.same(JSON.parse(replaced), { a: '[E]', n: '[N]' })
+  const across = finding(view.indexOf('y","'), view.indexOf('4111') + 2)
+  t.same(Object.values(JSON.parse(rawOf(replaceFindings(runs, 0, [across], () => '[A]')))), ['x@[A]', ''])
+})
+
+t.test('a queue gives back what it was given, cut where asked', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.string()), fc.array(fc.nat(40)), (texts, cuts) => {
+      const queue = new RunQueue()
+      for (const text of texts) queue.push(plainRun(text))
+      const whole = texts.join('')
+      let taken = ''
+      for (const cut of cuts.toSorted((a, b) => a - b)) {
+        taken += rawOf(queue.takeUntil(cut))
+        if (taken !== whole.slice(0, Math.max(taken.length, Math.min(cut, whole.length)))) return false
+        if (queue.start !== taken.length) return false
+      }
+      return taken + rawOf(queue.takeUntil(Number.POSITIVE_INFINITY)) === whole
+    }),
+  )
+})
+
+t.test('runs other than text leave whole', async (t) => {
+  const queue = new RunQueue()
+  queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
+  queue.push(plainRun('abc'))
+  t.equal(rawOf(queue.takeUntil(1)), '\\ud83d\\ude00')
+  t.equal(queue.start, 2)
+  t.equal(rawOf(queue.takeUntil(3)), 'a')
+})

@@ -1,0 +1,28 @@
+import t from 'tap'
+import { Router } from '../../src/server/router.ts'
+
+const router = new Router([
+  { method: 'GET', path: '/a', name: 'list' },
+  { method: 'POST', path: '/a', name: 'create' },
+  { method: 'POST', path: '/a/evaluate', name: 'evaluate' },
+  { method: 'DELETE', path: '/a/:id', name: 'delete' },
+  { method: 'PATCH', path: '/a/:id', name: 'change' },
+])
+
+t.test('finds by method and path', async (t) => {
+  t.equal(router.find('GET', '/a').route.name, 'list')
+  t.equal(router.find('POST', '/a/evaluate').route.name, 'evaluate')
+  t.same(router.find('DELETE', '/a/x%20y').params, { id: 'x%20y' })
+})
+
+t.test('unknown paths and methods', async (t) => {
+  for (const path of ['/', '', '/b', '/a/', '/a/1/2', '//a', '/A']) {
+    t.throws(() => router.find('GET', path), { code: 'not_found' }, path)
+  }
+  t.throws(() => router.find('GET', '/a/1'), {
+    code: 'method_not_allowed',
+    headers: { allow: 'DELETE, PATCH' },
+  })
+  t.throws(() => router.find('PUT', '/a'), { headers: { allow: 'GET, POST' } })
+  t.throws(() => router.find('GET', '/a/evaluate'), { headers: { allow: 'POST, DELETE, PATCH' } })
+})

@@ -1,0 +1,59 @@
+import t from 'tap'
+import { clientHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
+
+const pairs = (raw: string[]) =>
+  Object.fromEntries(raw.flatMap((name, i) => (i % 2 === 0 ? [[name, raw[i + 1]]] : [])))
+
+t.test('only the allowed request headers leave, with our credential', async (t) => {
+  const sent = pairs(
+    upstreamHeaders(
+      {
+        host: 'localhost:8484',
+        authorization: 'Bearer sgate_live_secret',
+        'x-api-key': 'sgate_live_secret',
+        cookie: 'sidegate_session=1',
+        'user-agent': 'OpenAI/JS',
+        traceparent: '00-1-2-01',
+        'x-title': 'app',
+        'x-forwarded-for': '10.0.0.1',
+        'transfer-encoding': 'chunked',
+        'proxy-authorization': 'x',
+      },
+      'upstream-secret',
+    ),
+  )
+  t.same(sent, {
+    'content-type': 'application/json',
+    'accept-encoding': 'identity',
+    'user-agent': 'OpenAI/JS',
+    traceparent: '00-1-2-01',
+    'x-title': 'app',
+    authorization: 'Bearer upstream-secret',
+  })
+})
+
+t.test('an upstream without a credential gets none', async (t) => {
+  t.notOk('authorization' in pairs(upstreamHeaders({ authorization: 'Bearer x' }, null)))
+})
+
+t.test('headers named in Connection stay on their hop', async (t) => {
+  const sent = pairs(upstreamHeaders({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, null))
+  t.notOk('x-title' in sent)
+  t.equal(sent['accept'], '*/*')
+})
+
+t.test('only the allowed response headers return', async (t) => {
+  t.same(
+    clientHeaders({
+      'content-type': 'application/json',
+      'set-cookie': ['a=b'],
+      server: 'cloudflare',
+      'alt-svc': 'h3=":443"',
+      'strict-transport-security': 'max-age=1',
+      'transfer-encoding': 'chunked',
+      'retry-after': '3',
+      'x-request-id': 'theirs',
+    }),
+    { 'content-type': 'application/json', 'retry-after': '3' },
+  )
+})
