@@ -26,9 +26,10 @@ function replaceSurrogates(value: unknown, depth: number): unknown {
   // Deeper than anything that can be sealed; canonicalize will say so.
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
   if (Array.isArray(value)) return value.map((item) => replaceSurrogates(item, depth + 1))
-  const copy: Record<string, unknown> = {}
-  for (const [key, member] of Object.entries(value)) copy[key] = replaceSurrogates(member, depth + 1)
-  return copy
+  const members = Object.entries(value).map(
+    ([key, member]) => [key, replaceSurrogates(member, depth + 1)] as const,
+  )
+  return Object.fromEntries(members)
 }
 
 function write(value: unknown, path: string, depth: number): string {

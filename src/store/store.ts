@@ -6,7 +6,7 @@ import type { FileKey } from '../core/config.ts'
 import type { AppenderEvents } from './appender.ts'
 import { Counters } from './counters.ts'
 import { KeyStore } from './keys.ts'
-import { type Environment, openEnvironment, type StoreSize } from './lmdb.ts'
+import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
 import { UsageLog } from './log.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
@@ -53,50 +53,83 @@ export interface Store {
  * @throws StoreOpenError saying what is wrong and what to do
  */
 export function openStore(options: StoreOptions): Store {
-  const { path, clock, random, maxBytes, fileKeys = [], mapBytes } = options
+  const { path, mapBytes } = options
   const opened = openEnvironment(path, mapBytes)
   const environment = options.wrap?.(opened) ?? opened
-  const log = new UsageLog({ environment, clock, random, maxBytes, events: eventsOf(options) })
-  const keys = new KeyStore({ environment, log, clock, random, fileKeys })
-  const counters = new Counters(environment, clock)
-  const sessions = new Sessions(environment, clock, random)
-  const parts = { log, keys, rules: new RuleStore(environment), counters, sessions }
+  try {
+    return new OpenStore(environment, options)
+  } catch (error) {
+    void opened.close()
+    throw new StoreOpenError(`the data directory ${path} cannot be used: ${(error as Error).message}`, {
+      cause: error,
+    })
+  }
+}
 
-  const tidy = async (steps: readonly (() => Promise<void>)[]): Promise<void> => {
-    for (const step of steps) {
-      try {
-        await step()
-      } catch (error) {
-        options.onHousekeepingError?.(error)
-      }
+class OpenStore implements Store {
+  readonly log: UsageLog
+  readonly keys: KeyStore
+  readonly rules: RuleStore
+  readonly counters: Counters
+  readonly sessions: Sessions
+  readonly #environment: Environment
+  readonly #onHousekeepingError: (error: unknown) => void
+  readonly #stops: readonly (() => void)[]
+  #tidying: Promise<void> = Promise.resolve()
+  #closing: Promise<void> | null = null
+
+  constructor(environment: Environment, options: StoreOptions) {
+    const { clock, random, maxBytes, fileKeys = [], every = everyUnref } = options
+    this.#environment = environment
+    this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
+    this.log = new UsageLog({ environment, clock, random, maxBytes, events: eventsOf(options) })
+    this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
+    this.rules = new RuleStore(environment)
+    this.counters = new Counters(environment, clock)
+    this.sessions = new Sessions(environment, clock, random)
+    this.#stops = [
+      every(WATCH_MS, () => this.log.tick()),
+      every(HOUSEKEEPING_MS, () => {
+        this.#tidying = this.#tidying.then(() => this.#tidy())
+      }),
+    ]
+  }
+
+  size(): StoreSize {
+    return this.#environment.size()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#finish()
+    return this.#closing
+  }
+
+  async #finish(): Promise<void> {
+    for (const stop of this.#stops) stop()
+    await this.log.close()
+    // A commit that is stuck never settles, and neither would anything behind it.
+    if (this.log.stalled) return
+    await this.#tidying
+    await this.#attempt(() => this.keys.flush())
+    await this.#attempt(() => this.sessions.flush())
+    await this.#environment.close()
+  }
+
+  async #tidy(): Promise<void> {
+    // A disk that takes no writes is the log's to probe.
+    if (!this.log.available) return
+    this.#environment.reapReaders()
+    await this.#attempt(() => this.keys.flush())
+    await this.#attempt(() => this.sessions.flush())
+    await this.#attempt(() => this.counters.sweep())
+  }
+
+  async #attempt(step: () => Promise<void>): Promise<void> {
+    try {
+      await step()
+    } catch (error) {
+      this.#onHousekeepingError(error)
     }
-  }
-  const flushes = [() => keys.flush(), () => sessions.flush()]
-  const every = options.every ?? everyUnref
-  const stops = [
-    every(WATCH_MS, () => log.tick()),
-    every(HOUSEKEEPING_MS, () => {
-      if (!log.available) return
-      environment.reapReaders()
-      void tidy([...flushes, () => counters.sweep()])
-    }),
-  ]
-  let closing: Promise<void> | null = null
-  const close = async (): Promise<void> => {
-    for (const stop of stops) stop()
-    await log.close()
-    // A commit that is stuck never settles, and neither would the database's own close.
-    if (log.stalled) return
-    await tidy(flushes)
-    await environment.close()
-  }
-  return {
-    ...parts,
-    size: () => environment.size(),
-    close: () => {
-      closing ??= close()
-      return closing
-    },
   }
 }
 

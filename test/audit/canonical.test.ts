@@ -1,0 +1,107 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { canonicalize, wellFormed } from '../../src/audit/canonical.ts'
+
+t.test("the standard's own example of sorting (RFC 8785 §3.2.3)", async (t) => {
+  const input = {
+    '\u20ac': 'Euro Sign',
+    '\r': 'Carriage Return',
+    '\ufb33': 'Hebrew Letter Dalet With Dagesh',
+    '1': 'One',
+    '\ud83d\ude00': 'Emoji: Grinning Face',
+    '\u0080': 'Control',
+    '\u00f6': 'Latin Small Letter O With Diaeresis',
+  }
+  t.equal(
+    canonicalize(input),
+    '{"\\r":"Carriage Return","1":"One","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis",' +
+      '"\u20ac":"Euro Sign","\ud83d\ude00":"Emoji: Grinning Face","\ufb33":"Hebrew Letter Dalet With Dagesh"}',
+  )
+})
+
+const CASES: [unknown, string][] = [
+  [null, 'null'],
+  [true, 'true'],
+  [false, 'false'],
+  [0, '0'],
+  [-0, '0'],
+  [-7, '-7'],
+  [Number.MAX_SAFE_INTEGER, '9007199254740991'],
+  ['', '""'],
+  ['\u20ac$\u000f\nA\'B"\\/', '"€$\\u000f\\nA\'B\\"\\\\/"'],
+  [[], '[]'],
+  [{}, '{}'],
+  [[3, [], { b: 1, a: [null] }], '[3,[],{"a":[null],"b":1}]'],
+  [JSON.parse('{"__proto__":1,"a":2}'), '{"__proto__":1,"a":2}'],
+]
+for (const [value, expected] of CASES) {
+  t.test(`${expected}`, async (t) => t.equal(canonicalize(value), expected))
+}
+
+const REFUSED: [string, unknown][] = [
+  ['undefined', undefined],
+  ['undefined in an array', [undefined]],
+  ['undefined in an object', { a: undefined }],
+  ['a hole', new Array(1)],
+  ['a fraction', 1.5],
+  ['NaN', Number.NaN],
+  ['infinity', Number.POSITIVE_INFINITY],
+  ['an unsafe integer', 2 ** 53],
+  ['a bigint', 1n],
+  ['a function', () => 1],
+  ['a symbol', Symbol('s')],
+  ['a lone surrogate', 'a\ud800'],
+  ['a lone surrogate in a name', { '\udc00': 1 }],
+  ['a date', new Date(0)],
+  ['a map', new Map()],
+]
+for (const [name, value] of REFUSED) {
+  t.test(`refuses ${name}`, async (t) => t.throws(() => canonicalize(value), TypeError))
+}
+
+t.test('refuses what is nested without end', async (t) => {
+  let deep: unknown = 1
+  for (let level = 0; level < 100_000; level++) deep = [deep]
+  t.throws(() => canonicalize(deep), TypeError)
+})
+
+const { value: anyValue } = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.string({ unit: 'grapheme' }),
+    fc.maxSafeInteger(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.array(tie('value'), { maxLength: 4 }),
+    tie('object'),
+  ),
+  object: fc.dictionary(fc.string({ unit: 'grapheme' }), tie('value'), { maxKeys: 5 }),
+}))
+
+/** RFC 8785 said differently: members ordered by the bytes of their names in UTF-16BE. */
+function expected(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(expected).join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value === 0 ? 0 : value)
+  const byUtf16 = (a: [string, unknown], b: [string, unknown]) =>
+    Buffer.compare(Buffer.from(a[0], 'utf16le').swap16(), Buffer.from(b[0], 'utf16le').swap16())
+  const members = Object.entries(value).sort(byUtf16)
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${expected(member)}`).join(',')}}`
+}
+
+t.test('says what the standard says, and parses back to the same value', async (t) => {
+  fc.assert(
+    fc.property(anyValue, (value) => {
+      const text = canonicalize(value)
+      t.equal(text, expected(value))
+      return canonicalize(JSON.parse(text)) === text
+    }),
+  )
+})
+
+t.test('strings are made well-formed wherever they are, and nothing else changes', async (t) => {
+  t.strictSame(wellFormed({ a: ['x\ud800', 1, null], b: { c: '\udfff', d: true } }), {
+    a: ['x\ufffd', 1, null],
+    b: { c: '\ufffd', d: true },
+  })
+  fc.assert(fc.property(anyValue, (value) => canonicalize(wellFormed(value)) === canonicalize(value)))
+})

@@ -1,0 +1,120 @@
+import t from 'tap'
+import { seal } from '../../src/audit/chain.ts'
+import type { RequestDraft, SealedFindings, SealedRule } from '../../src/audit/entry.ts'
+import { securityEvents } from '../../src/audit/security.ts'
+import { requestDraft } from './drafts.ts'
+
+const HEAD = { log: '01980000-0000-7000-8000-0000000000ff', seq: 0, hash: 'sha256:00' }
+const events = (changes: Partial<RequestDraft>) =>
+  securityEvents(seal(HEAD, requestDraft(changes), 0, null).entry)
+
+const keyword: SealedRule = {
+  id: 'k',
+  name: 'projects',
+  type: 'keyword_block',
+  action: 'block',
+  direction: 'request',
+}
+const secrets: SealedRule = { id: 's', name: 'secrets', type: 'pii', action: 'block', direction: 'response' }
+const watch: SealedRule = {
+  id: 'w',
+  name: 'watch',
+  type: 'prompt_injection',
+  action: 'monitor',
+  direction: 'request',
+}
+const finding = (kind: string, direction: 'request' | 'response', action?: string): SealedFindings => ({
+  kind,
+  direction,
+  count: 1,
+  ...(action === undefined ? {} : { action }),
+})
+
+t.test('a call in which nothing happened has no events', async (t) => {
+  t.strictSame(events({}), [])
+})
+
+t.test('every field is told from the entry', async (t) => {
+  const draft = requestDraft()
+  t.strictSame(events({ blocked: true, rules: [keyword] }), [
+    {
+      id: `${draft.id}:0`,
+      created_at: draft.created_at,
+      type: 'blocked_request',
+      direction: 'request',
+      rule_id: 'k',
+      rule_name: 'projects',
+      rule_type: 'keyword_block',
+      action: 'block',
+      pii_types: [],
+      key_id: draft.key_id,
+      key_name: draft.key_name,
+      model: draft.model,
+      log_id: draft.id,
+    },
+    {
+      id: `${draft.id}:1`,
+      created_at: draft.created_at,
+      type: 'rule_trigger',
+      direction: 'request',
+      rule_id: 'k',
+      rule_name: 'projects',
+      rule_type: 'keyword_block',
+      action: 'block',
+      pii_types: [],
+      key_id: draft.key_id,
+      key_name: draft.key_name,
+      model: draft.model,
+      log_id: draft.id,
+    },
+  ])
+})
+
+const CASES: [string, Partial<RequestDraft>, string[]][] = [
+  [
+    'one detection a direction, redacted where no rule says otherwise',
+    { pii: [finding('email', 'request'), finding('iban', 'request'), finding('email', 'response')] },
+    ['pii_detection request redact email,iban -', 'pii_detection response redact email -'],
+  ],
+  ['a rule that watches is a trigger and no block', { rules: [watch] }, ['rule_trigger request monitor  w']],
+  [
+    'an answer blocked by a rule on personal data names the kinds it acted on',
+    {
+      blocked: true,
+      rules: [watch, secrets],
+      pii: [finding('email', 'response', 'redact'), finding('secret', 'response', 'block')],
+    },
+    [
+      'blocked_request response block secret s',
+      'pii_detection response block email,secret s',
+      'rule_trigger request monitor  w',
+      'rule_trigger response block secret s',
+    ],
+  ],
+  [
+    'without the action of each finding, that of the rule',
+    { rules: [secrets], pii: [finding('secret', 'response')] },
+    ['pii_detection response block secret s', 'rule_trigger response block secret s'],
+  ],
+  ['blocked without a rule', { blocked: true }, ['blocked_request request block  -']],
+  [
+    'a kind stands once whatever was done with it',
+    { pii: [finding('email', 'request', 'monitor'), finding('email', 'request', 'redact')] },
+    ['pii_detection request redact email -'],
+  ],
+]
+for (const [name, changes, expected] of CASES) {
+  t.test(name, async (t) => {
+    const told = events(changes)
+    t.strictSame(
+      told.map((event) =>
+        [event.type, event.direction, event.action, event.pii_types, event.rule_id ?? '-'].join(' '),
+      ),
+      expected,
+    )
+    t.strictSame(
+      told.map((event) => event.id),
+      told.map((event, n) => `${event.log_id}:${n}`),
+    )
+  })
+}

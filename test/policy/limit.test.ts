@@ -1,0 +1,165 @@
+import fc from 'fast-check'
+import t from 'tap'
+import {
+  bucketAt,
+  bucketLength,
+  charge,
+  expire,
+  isLive,
+  type QuotaWindow,
+  reserveTokens,
+  usedTokens,
+} from '../../src/policy/limit.ts'
+
+const MINUTE_MS = 60_000
+const START_MS = Date.UTC(2026, 2, 1)
+
+const windowOf = (windowMs: number): QuotaWindow => ({ bucketMs: bucketLength(windowMs), buckets: [] })
+
+function reserve(window: QuotaWindow, tokens: number, nowMs: number, limitTokens = 100, enforced = true) {
+  return reserveTokens(window, { limitTokens, tokens, nowMs, enforced })
+}
+
+t.test('tokens fit until the limit and not one more', async (t) => {
+  const window = windowOf(MINUTE_MS)
+  t.match(reserve(window, 60, START_MS), { allowed: true, remaining: 40, retryAfterMs: 0 })
+  t.match(reserve(window, 41, START_MS), { allowed: false, remaining: 40, bucketIndex: null })
+  t.match(reserve(window, 40, START_MS), { allowed: true, remaining: 0 })
+  t.match(reserve(window, 1, START_MS), { allowed: false, remaining: 0 })
+  t.equal(usedTokens(window), 100)
+})
+
+t.test(
+  'a call costs at least one token, so that an empty one does not slip past a limit that is used up',
+  async (t) => {
+    const window = windowOf(MINUTE_MS)
+    reserve(window, 100, START_MS)
+    t.equal(reserve(window, 0, START_MS).allowed, false)
+  },
+)
+
+t.test('a limit that only watches charges what is over it too', async (t) => {
+  const window = windowOf(MINUTE_MS)
+  t.match(reserve(window, 150, START_MS, 100, false), { allowed: false, remaining: 0 })
+  t.equal(usedTokens(window), 150)
+})
+
+t.test('room comes back bucket by bucket, when it was said to', async (t) => {
+  const window = windowOf(MINUTE_MS)
+  reserve(window, 30, START_MS)
+  reserve(window, 70, START_MS + 10_000)
+  const refused = reserve(window, 50, START_MS + 20_000)
+  // 30 come back with the first bucket, which is not enough; all with the second.
+  t.equal(refused.retryAfterMs, 51_000)
+  t.equal(refused.resetMs, 51_000)
+  t.equal(reserve(window, 50, START_MS + 20_000 + refused.retryAfterMs - 1).allowed, false)
+  t.equal(reserve(window, 50, START_MS + 20_000 + refused.retryAfterMs).allowed, true)
+})
+
+t.test('more in one call than the limit never fits', async (t) => {
+  t.match(reserve(windowOf(MINUTE_MS), 101, START_MS), {
+    allowed: false,
+    remaining: 100,
+    retryAfterMs: 61_000,
+    resetMs: 0,
+  })
+})
+
+t.test(
+  'giving back never makes a bucket negative, and charging past buckets keeps their order',
+  async (t) => {
+    const window = windowOf(MINUTE_MS)
+    charge(window, 5, 10)
+    charge(window, 3, 7)
+    charge(window, 4, -2)
+    charge(window, 5, -50)
+    t.strictSame(window.buckets, [
+      { index: 3, tokens: 7 },
+      { index: 5, tokens: 0 },
+    ])
+  },
+)
+
+t.test(
+  'a clock set back a little forgets nothing; one set back by more than a window does not block for ever',
+  async (t) => {
+    const window = windowOf(MINUTE_MS)
+    reserve(window, 100, START_MS)
+    t.equal(reserve(window, 1, START_MS - 30_000).allowed, false)
+    t.equal(reserve(window, 1, START_MS - 3_600_000).allowed, true)
+  },
+)
+
+t.test('buckets cover the window whatever its length', async (t) => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 30 * 86_400_000 }), fc.maxSafeNat(), (windowMs, nowMs) => {
+      const bucketMs = bucketLength(windowMs)
+      const current = bucketAt(bucketMs, nowMs)
+      // What happened a whole window ago still counts; what is over two windows old does not.
+      return (
+        isLive(bucketAt(bucketMs, nowMs - windowMs), current) &&
+        !isLive(bucketAt(bucketMs, nowMs - 62 * bucketMs), current)
+      )
+    }),
+  )
+})
+
+const anyCalls = fc.array(fc.record({ afterMs: fc.nat(20_000), tokens: fc.integer({ min: 1, max: 60 }) }), {
+  minLength: 1,
+  maxLength: 80,
+})
+
+t.test('no window of the length, wherever it begins, holds more than the limit', async () => {
+  fc.assert(
+    fc.property(anyCalls, (calls) => {
+      const window = windowOf(MINUTE_MS)
+      const taken: { atMs: number; tokens: number }[] = []
+      let nowMs = START_MS
+      for (const { afterMs, tokens } of calls) {
+        nowMs += afterMs
+        if (reserve(window, tokens, nowMs).allowed) taken.push({ atMs: nowMs, tokens })
+      }
+      return taken.every(({ atMs }) => {
+        const inside = taken.filter((other) => other.atMs >= atMs && other.atMs <= atMs + MINUTE_MS)
+        return inside.reduce((sum, { tokens }) => sum + tokens, 0) <= 100
+      })
+    }),
+  )
+})
+
+t.test(
+  'what was refused fits after retryAfterMs if nothing else happens, and not a bucket earlier',
+  async () => {
+    fc.assert(
+      fc.property(anyCalls, (calls) => {
+        const window = windowOf(MINUTE_MS)
+        let nowMs = START_MS
+        for (const { afterMs, tokens } of calls) {
+          nowMs += afterMs
+          const { allowed, retryAfterMs, resetMs } = reserve(window, tokens, nowMs)
+          if (allowed) continue
+          const later = {
+            bucketMs: window.bucketMs,
+            buckets: window.buckets.map((bucket) => ({ ...bucket })),
+          }
+          const tooSoon = structuredClone(later)
+          return (
+            retryAfterMs > 0 &&
+            retryAfterMs <= resetMs &&
+            !reserve(tooSoon, tokens, nowMs + retryAfterMs - window.bucketMs).allowed &&
+            reserve(later, tokens, nowMs + retryAfterMs).allowed
+          )
+        }
+        return true
+      }),
+    )
+  },
+)
+
+t.test('what is remembered stays small', async (t) => {
+  const window = windowOf(MINUTE_MS)
+  for (let second = 0; second < 1000; second++) reserve(window, 1, START_MS + second * 1000, 1_000_000)
+  t.equal(window.buckets.length, 61)
+  expire(window, bucketAt(window.bucketMs, START_MS + 10_000_000))
+  t.equal(window.buckets.length, 0)
+})
