@@ -1,0 +1,262 @@
+// YAML documents a person wrote, checked against a JSON Schema. The only file that knows `yaml` and `ajv`;
+// knows nothing of what the documents mean. Every mistake is collected with its place.
+
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import {
+  type Document,
+  isMap,
+  isNode,
+  isPair,
+  LineCounter,
+  parseDocument,
+  stringify,
+  type YAMLError,
+} from 'yaml'
+import type { Problem } from './problem.ts'
+import { nearest } from './spelling.ts'
+
+export type Path = readonly (string | number)[]
+
+export interface Place {
+  /** 1-based. */
+  readonly line: number
+  readonly column: number
+}
+
+/** A mistake in a value, wherever the value came from. */
+export interface ValueProblem {
+  readonly path: Path
+  /** True when the mistake is the key itself, not its value. */
+  readonly atKey: boolean
+  readonly message: string
+  /** True when the value lacks a key; `path` then ends in that key. */
+  readonly missing: boolean
+}
+
+export interface DocumentReading<T> {
+  /** The value, null unless there are no problems. */
+  readonly value: T | null
+  /** By position, each once. */
+  readonly problems: readonly Problem[]
+  /** Where the value at the path stands, or its nearest ancestor that exists. */
+  locate(path: Path): Place
+}
+
+/** Aliases that one document may expand: enough for reuse, too few for a "billion laughs". */
+const MAX_ALIASES = 100
+
+/** A value longer than this is not repeated in a message. */
+const MAX_SHOWN_CHARACTERS = 40
+
+const TOO_DEEP = 'is nested too deeply'
+
+const START: Place = { line: 1, column: 1 }
+
+/**
+ * Reads one YAML 1.2 document (core schema: no custom tags, no duplicate keys) and checks it against a JSON Schema
+ * (2020-12). Messages never repeat the value of a property that the schema marks `writeOnly`.
+ * @param file names the document in problems
+ */
+export function readDocument<T>(text: string, file: string, schema: object): DocumentReading<T> {
+  const lines = new LineCounter()
+  const document = parse(text, lines)
+  if ('message' in document) {
+    const problem = { file, ...START, path: '', message: document.message }
+    return { value: null, problems: [problem], locate: () => START }
+  }
+  const locate = (path: Path) => placeOf(document, lines, path, false)
+  const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
+  const found = tooDeep === undefined ? [...document.errors, ...document.warnings] : [tooDeep]
+  const problems = found.map(
+    (error): Problem => ({
+      file,
+      ...placeAt(lines, error.pos[0]),
+      path: '',
+      message: describeYamlError(error),
+    }),
+  )
+  if (problems.length > 0) return { value: null, problems: inOrder(problems), locate }
+  let value: unknown
+  try {
+    value = document.toJS({ maxAliasCount: MAX_ALIASES })
+  } catch (error) {
+    const message = (error as Error).message.startsWith('Excessive')
+      ? `repeats too much by aliases; at most ${MAX_ALIASES} are expanded`
+      : 'holds an alias whose anchor does not exist'
+    return { value: null, problems: [{ file, ...START, path: '', message }], locate }
+  }
+  for (const { path, atKey, message } of checkValue(value, schema)) {
+    problems.push({ file, ...placeOf(document, lines, path, atKey), path: formatPath(path), message })
+  }
+  return { value: problems.length === 0 ? (value as T) : null, problems: inOrder(problems), locate }
+}
+
+/** Every mistake in a value that did not come from a file. The schema must be one object for the process's life. */
+export function checkValue(value: unknown, schema: object): ValueProblem[] {
+  const validate = validatorOf(schema)
+  if (validate(value)) return []
+  const errors = validate.errors ?? []
+  return errors.map(describeError)
+}
+
+/** The value as YAML, the same bytes for the same value. */
+export function printDocument(value: unknown): string {
+  return stringify(value, { lineWidth: 0, version: '1.2', schema: 'core', aliasDuplicateObjects: false })
+}
+
+/** `rules[2].pattern` */
+export function formatPath(path: Path): string {
+  return path.reduce<string>(
+    (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),
+    '',
+  )
+}
+
+function parse(text: string, lines: LineCounter): Document.Parsed | { message: string } {
+  try {
+    const document = parseDocument(text, {
+      version: '1.2',
+      schema: 'core',
+      uniqueKeys: true,
+      stringKeys: true,
+      prettyErrors: false,
+      lineCounter: lines,
+    })
+    return document
+  } catch {
+    // The parser recurses: a file of brackets can exhaust its stack.
+    return { message: TOO_DEEP }
+  }
+}
+
+/** The parser's own words, without the pieces of the document it quotes: they may be secrets. */
+function describeYamlError({ code, message }: YAMLError): string {
+  if (code === 'DUPLICATE_KEY') return 'this key is there twice'
+  if (code === 'MULTIPLE_DOCS') return 'holds more than one YAML document; only one is read'
+  if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed'
+  if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
+  if (code === 'NON_STRING_KEY') return 'keys must be plain strings'
+  return `is not valid YAML: ${message.replace(/["'`:][\s\S]*$/, '').trim()}`
+}
+
+const placeAt = (lines: LineCounter, offset: number): Place => {
+  const { line, col } = lines.linePos(offset)
+  return { line: Math.max(1, line), column: Math.max(1, col) }
+}
+
+function placeOf(document: Document.Parsed, lines: LineCounter, path: Path, atKey: boolean): Place {
+  for (let length = path.length; length >= 0; length--) {
+    const part = path[length - 1]
+    const parent = length === 0 ? null : document.getIn(path.slice(0, length - 1), true)
+    const pair = isMap(parent)
+      ? parent.items.find(({ key }) => isNode(key) && String(key) === String(part))
+      : null
+    const wantsKey = atKey && length === path.length
+    const value = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
+    // A key without a value has no node of its own to point at.
+    const node = isPair(pair) && (wantsKey || !isNode(value) || !value.range) ? pair.key : value
+    if (isNode(node) && node.range) return placeAt(lines, node.range[0])
+  }
+  return START
+}
+
+const inOrder = (problems: readonly Problem[]): Problem[] => {
+  const distinct = new Map(problems.map((problem) => [JSON.stringify(problem), problem]))
+  return [...distinct.values()].sort((a, b) => a.line - b.line || a.column - b.column)
+}
+
+const validators = new WeakMap<object, ValidateFunction>()
+
+function validatorOf(schema: object): ValidateFunction {
+  const known = validators.get(schema)
+  if (known !== undefined) return known
+  const ajv = new Ajv2020({
+    allErrors: true,
+    verbose: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+  })
+  const validate = ajv.compile(schema)
+  validators.set(schema, validate)
+  return validate
+}
+
+function describeError(error: ErrorObject): ValueProblem {
+  const path = pointerToPath(error)
+  if (error.keyword === 'required') {
+    const key = String(error.params['missingProperty'])
+    return { path: [...path, key], atKey: false, missing: true, message: 'is required' }
+  }
+  if (error.keyword === 'additionalProperties') {
+    const key = String(error.params['additionalProperty'])
+    return { path: [...path, key], atKey: true, missing: false, message: describeUnknownKey(key, error) }
+  }
+  return { path, atKey: false, missing: false, message: describeValue(error) }
+}
+
+/** JSON pointers do not tell an index from a key; the data on the way does. */
+function pointerToPath(error: ErrorObject): Path {
+  const parts = error.instancePath.split('/').slice(1)
+  return parts.map((part) => {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    return /^\d+$/.test(key) ? Number(key) : key
+  })
+}
+
+function describeUnknownKey(key: string, error: ErrorObject): string {
+  const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {})
+  const close = nearest(key, known)
+  const hint = close === null ? '' : `; did you mean \`${close}\`?`
+  return `is not a known key${hint} (known: ${known.join(', ')})`
+}
+
+function describeValue({ keyword, params, parentSchema, data, message }: ErrorObject): string {
+  switch (keyword) {
+    case 'enum': {
+      const allowed = (params['allowedValues'] as readonly unknown[]).map(String)
+      const shown =
+        parentSchema?.['writeOnly'] !== true &&
+        typeof data === 'string' &&
+        data.length <= MAX_SHOWN_CHARACTERS
+      const close = shown ? nearest(data, allowed) : null
+      const hint = close === null ? '' : `; did you mean \`${close}\`?`
+      return `must be one of: ${allowed.join(', ')}${shown ? ` (not \`${data}\`)` : ''}${hint}`
+    }
+    case 'type':
+      return `must be ${article([params['type']].flat().map(String).join(' or '))}`
+    case 'pattern':
+      return `is not of the right form${explain(parentSchema)}`
+    case 'minimum':
+    case 'maximum':
+      return `must be from ${bound(parentSchema, 'minimum', 'any')} to ${bound(parentSchema, 'maximum', 'any')}`
+    case 'minLength':
+      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} characters`
+    case 'maxLength':
+      return `must have at most ${params['limit']} characters`
+    case 'minItems':
+      return `must have at least ${params['limit']} items`
+    case 'maxItems':
+      return `must have at most ${params['limit']} items`
+    case 'uniqueItems':
+      return `must not repeat an item (items ${params['j']} and ${params['i']})`
+    case 'minProperties':
+    case 'maxProperties':
+      return `must have ${keyword === 'minProperties' ? 'at least' : 'at most'} ${params['limit']} of its keys${keysOf(parentSchema)}`
+    default:
+      return message ?? 'is not allowed here'
+  }
+}
+
+const article = (type: string): string => (/^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`)
+
+const bound = (schema: Record<string, unknown> | undefined, key: string, fallback: string): string =>
+  String(schema?.[key] ?? fallback)
+
+const explain = (schema: Record<string, unknown> | undefined): string =>
+  typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''
+
+const keysOf = (schema: Record<string, unknown> | undefined): string => {
+  const keys = Object.keys((schema?.['properties'] as object | undefined) ?? {})
+  return keys.length === 0 ? '' : `: ${keys.join(', ')}`
+}
