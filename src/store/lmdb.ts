@@ -2,6 +2,7 @@
 // size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
 
 import { mkdirSync } from 'node:fs'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
@@ -246,12 +247,11 @@ class LmdbEnvironment implements Environment {
   async transaction<Result>(write: () => Result): Promise<Result> {
     try {
       // A child transaction, because a plain one would keep what was written before `write` threw.
-      return await this.#root.childTransaction(() => this.#write(write))
+      const done = this.#root.childTransaction(() => this.#write(write))
+      this.#observeCommit()
+      return await done
     } catch (error) {
-      // The library hangs the real error on a promise of its own; unobserved it would end the process.
-      const { commitError } = error as { commitError?: Promise<never> }
-      commitError?.catch(() => {})
-      throw error
+      throw await reasonOf(error)
     }
   }
 
@@ -282,6 +282,17 @@ class LmdbEnvironment implements Environment {
     return this.#root.close()
   }
 
+  /**
+   * At the end of an event turn the library makes one more promise for the turn's commit, which nobody holds; when
+   * the commit fails it would end the process. This immediate runs right after the library's own.
+   */
+  #observeCommit(): void {
+    setImmediate(() => {
+      const observed = () => {}
+      this.#root.committed.then(observed, observed)
+    })
+  }
+
   #write<Result>(write: () => Result): Result {
     this.#writing = true
     try {
@@ -290,6 +301,16 @@ class LmdbEnvironment implements Environment {
       this.#writing = false
     }
   }
+}
+
+/**
+ * The library hangs the reason of a failed commit on a promise of its own, which would end the process if nobody
+ * looked at it, and which it rejects in the same event turn or never.
+ */
+async function reasonOf(error: unknown): Promise<unknown> {
+  const { commitError } = error as { commitError?: Promise<never> }
+  if (commitError === undefined) return error
+  return Promise.race([commitError.catch((reason: unknown) => reason), nextTurn(error)])
 }
 
 function pagesOf(statistics: Statistics): number {

@@ -29,6 +29,8 @@ import {
 const ENTRY_BYTES = 2048
 const ID_RANDOM_BYTES = 16
 const PROBE_KEY = Buffer.from('probe')
+/** A probe asks for this much in one piece: a single page would often fit when no entry does. */
+const PROBE_BYTES = 1024 ** 2
 
 export interface AppendOptions {
   /** The captured exchange: UTF-8 JSON of an object with `request` and `response`. Not to be changed afterwards. */
@@ -206,10 +208,11 @@ function commitsOf(environment: Environment, clock: Clock): Commits<Batch> {
         work(batch)
         batch.finish()
       }),
-    probe: () =>
-      environment.transaction(() => {
-        tables.meta.put(PROBE_KEY, u64(clock.now()))
-      }),
+    probe: async () => {
+      await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
+      // What it took stays in the file, free for the entries to come.
+      await environment.transaction(() => tables.meta.remove(PROBE_KEY))
+    },
   }
 }
 

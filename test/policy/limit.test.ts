@@ -90,7 +90,7 @@ t.test(
   },
 )
 
-t.test('buckets cover the window whatever its length', async (t) => {
+t.test('buckets cover the window whatever its length', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 30 * 86_400_000 }), fc.maxSafeNat(), (windowMs, nowMs) => {
       const bucketMs = bucketLength(windowMs)

@@ -1,0 +1,327 @@
+import { createHash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import type { RequestDraft } from '../../src/audit/entry.ts'
+import { verifyChain } from '../../src/audit/verify.ts'
+import type { GatewayError } from '../../src/core/errors.ts'
+import type { UsageFilter } from '../../src/store/layout.ts'
+import type { Environment } from '../../src/store/lmdb.ts'
+import type { UsageLog } from '../../src/store/log.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore, START_MS, withTransactions } from './fixture.ts'
+
+const DAY_MS = 86_400_000
+const at = (ms: number) => new Date(ms).toISOString()
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const content = (request: unknown, response: unknown) => Buffer.from(JSON.stringify({ request, response }))
+
+async function fill(log: UsageLog, drafts: readonly RequestDraft[]): Promise<void> {
+  await Promise.all(drafts.map((draft) => log.append(draft)))
+}
+
+const verdict = (log: UsageLog) => verifyChain(log.records(0, 1_000_000))
+
+t.test('a new log begins with its genesis entry and goes on after a restart', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  t.match(store.log.head, { seq: 0, hash: /^sha256:[0-9a-f]{64}$/, log: /^[0-9a-f-]{36}$/ })
+  const { log, seq, hash } = await store.log.append(requestDraft({ id: id(1) }))
+  t.strictSame(store.log.head, { log, seq, hash })
+  const { store: again } = await reopen()
+  t.strictSame(again.log.head, { log, seq: 1, hash })
+  t.match(await again.log.append(requestDraft({ id: id(2) })), { log, seq: 2, prev: hash })
+  t.match(verdict(again.log), { ok: true, checked: 3 })
+})
+
+t.test('the exchange is kept beside the chain, which holds a salted commitment to it', async (t) => {
+  const { store } = openTestStore(t)
+  const bytes = content({ messages: [] }, { choices: [] })
+  const sealed = await store.log.append(requestDraft({ id: id(1) }), { content: bytes })
+  const plain = createHash('sha256').update('sidegate-audit/v1/content\n').update(bytes).digest('hex')
+  t.match(sealed.content_hash, /^sha256:[0-9a-f]{64}$/)
+  t.not(sealed.content_hash, `sha256:${plain}`, 'salted')
+  const detail = store.log.get(id(1))
+  t.match(detail, { id: id(1), seq: 1, request: { messages: [] }, response: { choices: [] } })
+  const raw = Buffer.concat(store.log.records(0, 10).map((record) => Buffer.from(record.bytes))).toString()
+  t.notMatch(raw, 'choices')
+})
+
+t.test('without an exchange there is nothing to show', async (t) => {
+  const { store } = openTestStore(t)
+  await store.log.append(requestDraft({ id: id(1) }))
+  t.match(store.log.get(id(1)), { request: null, response: null, content_hash: null })
+})
+
+t.test('unknown ids, of any form, are not found', async (t) => {
+  const { store } = openTestStore(t)
+  for (const unknown of ['', 'x', id(9), '\0', 'x'.repeat(100_000)]) t.equal(store.log.get(unknown), null)
+})
+
+t.test('an entry that cannot be sealed fails alone, and the log goes on without a gap', async (t) => {
+  const { store } = openTestStore(t)
+  const bad: [string, Partial<RequestDraft>][] = [
+    ['a fraction', { latency_ms: 0.5 }],
+    ['no point in time', { created_at: 'yesterday' }],
+    ['before the epoch', { created_at: '1969-12-31T23:59:59.000Z' }],
+    ['no id', { id: '' }],
+    ['a very long id', { id: 'x'.repeat(129) }],
+    ['a very long model', { model: 'x'.repeat(300_000) }],
+    ['an id that is taken', { id: id(1) }],
+  ]
+  await store.log.append(requestDraft({ id: id(1) }))
+  const outcomes = await Promise.allSettled([
+    store.log.append(requestDraft({ id: id(2) })),
+    ...bad.map(([, changes]) => store.log.append(requestDraft({ id: id(3), ...changes }))),
+    store.log.append(requestDraft({ id: id(4) })),
+  ])
+  t.strictSame(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', ...bad.map(() => 'rejected'), 'fulfilled'],
+  )
+  t.match(verdict(store.log), { ok: true, checked: 4 })
+  t.equal(store.log.available, true)
+  t.equal((await store.log.list({ limit: 10, offset: 0 })).total, 3)
+})
+
+t.test("an upstream's odd bytes do not keep a call from being sealed", async (t) => {
+  const { store } = openTestStore(t)
+  const sealed = await store.log.append(requestDraft({ id: id(1), finish_reason: 'st\ud800op' }))
+  t.equal(sealed.finish_reason, 'st\ufffdop')
+  t.match(verdict(store.log), { ok: true })
+})
+
+const MODELS = ['a', 'b', 'ü/模型']
+const KEYS = ['k1', 'k2']
+const anyCall = fc.record({
+  model: fc.constantFrom(...MODELS),
+  key_id: fc.constantFrom(...KEYS),
+  blocked: fc.boolean(),
+  pii_detected: fc.boolean(),
+  minutes: fc.nat(60),
+})
+const anyFilter: fc.Arbitrary<UsageFilter> = fc.record(
+  {
+    keyId: fc.constantFrom(...KEYS, 'k', null),
+    model: fc.constantFrom(...MODELS, null),
+    blocked: fc.constantFrom(true, false, null),
+    piiDetected: fc.constantFrom(true, false, null),
+    sinceMs: fc.nat(60).map((minutes) => START_MS + minutes * 60_000),
+    untilMs: fc.nat(60).map((minutes) => START_MS + minutes * 60_000),
+  },
+  { requiredKeys: [] },
+)
+
+/** What a list must say, said without indexes. */
+function expectedPage(drafts: readonly RequestDraft[], filter: UsageFilter, limit: number, offset: number) {
+  const { keyId, model, blocked, piiDetected, sinceMs, untilMs } = filter
+  const matching = drafts
+    .filter((draft) => keyId == null || draft.key_id === keyId)
+    .filter((draft) => model == null || draft.model === model)
+    .filter((draft) => blocked == null || draft.blocked === blocked)
+    .filter((draft) => piiDetected == null || draft.pii_detected === piiDetected)
+    .filter((draft) => sinceMs == null || Date.parse(draft.created_at) >= sinceMs)
+    .filter((draft) => untilMs == null || Date.parse(draft.created_at) <= untilMs)
+    .reverse()
+  return { ids: matching.slice(offset, offset + limit).map((draft) => draft.id), total: matching.length }
+}
+
+async function checkPage(
+  t: Test,
+  log: UsageLog,
+  drafts: readonly RequestDraft[],
+  filter: UsageFilter,
+  limit: number,
+  offset: number,
+) {
+  const page = await log.list({ limit, offset, filter })
+  t.strictSame(
+    { ids: page.logs.map((entry) => entry.id), total: page.total },
+    expectedPage(drafts, filter, limit, offset),
+  )
+}
+
+t.test('pages and filters say what going through everything would say', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyCall, { maxLength: 30 }),
+      fc.array(fc.record({ filter: anyFilter, limit: fc.integer({ min: 1, max: 12 }), offset: fc.nat(32) }), {
+        minLength: 1,
+        maxLength: 6,
+      }),
+      async (calls, queries) => {
+        const { store } = openTestStore(t, { path: t.testdir() })
+        const drafts = calls.map(({ minutes, ...call }, n) =>
+          requestDraft({ ...call, id: id(n), created_at: at(START_MS + minutes * 60_000) }),
+        )
+        await fill(store.log, drafts)
+        for (const { filter, limit, offset } of queries)
+          await checkPage(t, store.log, drafts, filter, limit, offset)
+        await store.close()
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
+
+t.test('more entries than are read at a time', async (t) => {
+  const { store } = openTestStore(t)
+  const drafts = Array.from({ length: 1700 }, (_, n) => requestDraft({ id: id(n), blocked: n % 3 === 0 }))
+  await fill(store.log, drafts)
+  for (const filter of [{}, { blocked: true }, { blocked: false }]) {
+    for (const offset of [0, 499, 500, 501, 1699, 1700, 5000, Number.MAX_SAFE_INTEGER]) {
+      await checkPage(t, store.log, drafts, filter, 1000, offset)
+    }
+  }
+})
+
+t.test('entries of other kinds are in the chain and not among the calls', async (t) => {
+  const { store } = openTestStore(t)
+  await store.log.append({ type: 'rules_loaded', revision: 'r', rules: 3 })
+  await store.log.append(requestDraft({ id: id(1) }))
+  await store.log.append({ type: 'stop', version: '1' })
+  const { logs, total } = await store.log.list({ limit: 10, offset: 0 })
+  t.strictSame([logs.map((entry) => entry.seq), total], [[2], 1])
+  t.match(verdict(store.log), { ok: true, checked: 4 })
+})
+
+t.test('a list sees one moment, whatever is appended while it is read', async (t) => {
+  const { store } = openTestStore(t)
+  const drafts = Array.from({ length: 1200 }, (_, n) => requestDraft({ id: id(n), blocked: true }))
+  await fill(store.log, drafts)
+  const listing = store.log.list({ limit: 1000, offset: 0, filter: { blocked: true } })
+  await fill(
+    store.log,
+    Array.from({ length: 50 }, (_, n) => requestDraft({ id: id(2000 + n), blocked: true })),
+  )
+  const { logs, total } = await listing
+  t.equal(total, 1200)
+  t.equal(logs[0]?.id, id(1199))
+})
+
+t.test('security events: totals, days and pages', async (t) => {
+  const { store } = openTestStore(t)
+  const rule = {
+    id: 'r',
+    name: 'projects',
+    type: 'keyword_block',
+    action: 'block',
+    direction: 'request' as const,
+  }
+  const pii = [{ kind: 'email', direction: 'request' as const, count: 1 }]
+  const day = (daysAgo: number, changes: Partial<RequestDraft>, n: number) =>
+    requestDraft({ id: id(n), created_at: at(START_MS - daysAgo * DAY_MS), ...changes })
+  // Not in order of time: the last was called yesterday and sealed today.
+  const drafts = [
+    day(8, { blocked: true, rules: [rule] }, 1),
+    day(6, { blocked: true, rules: [rule] }, 2),
+    day(0, { pii }, 3),
+    day(1, { pii, blocked: true, rules: [rule] }, 4),
+    day(0, {}, 5),
+  ]
+  await fill(store.log, drafts)
+  const query = { days: 7, limit: 100, offset: 0, nowMs: START_MS }
+  const report = store.log.security(query)
+  t.equal(report.since, '2026-02-23T00:00:00.000Z')
+  t.strictSame(report.totals, { blocked_requests: 2, pii_detections: 2, rule_triggers: 2 })
+  t.equal(report.total, 6)
+  t.equal(report.by_day.length, 7)
+  t.strictSame(report.by_day[0], {
+    date: '2026-02-23',
+    blocked_requests: 1,
+    pii_detections: 0,
+    rule_triggers: 1,
+  })
+  t.strictSame(report.by_day[6], {
+    date: '2026-03-01',
+    blocked_requests: 0,
+    pii_detections: 1,
+    rule_triggers: 0,
+  })
+  const places = report.events.map((event) => event.id)
+  t.strictSame(places, [`${id(3)}:0`, `${id(4)}:2`, `${id(4)}:1`, `${id(4)}:0`, `${id(2)}:1`, `${id(2)}:0`])
+  for (let offset = 0; offset <= 7; offset++) {
+    for (const limit of [1, 2, 5]) {
+      const events = store.log.security({ ...query, offset, limit }).events
+      t.strictSame(
+        events.map((event) => event.id),
+        places.slice(offset, offset + limit),
+      )
+    }
+  }
+  t.strictSame(store.log.security({ ...query, days: 1 }).total, 1)
+  t.strictSame(store.log.security({ ...query, days: 365 }).totals.blocked_requests, 3)
+})
+
+t.test('a store that has reached its size takes no calls, and still takes a revocation', async (t) => {
+  const { store, tick, reopen } = openTestStore(t)
+  const { record } = await store.keys.create('k')
+  await store.log.append(requestDraft({ id: id(1) }))
+  const events: string[] = []
+  const full = await reopen({
+    maxBytes: 200_000,
+    onUnavailable: (cause) => events.push((cause as Error).message),
+  })
+  let refused: GatewayError | null = null
+  let taken = 0
+  for (let n = 2; refused === null && n < 500; n++) {
+    try {
+      await full.store.log.append(requestDraft({ id: id(n) }), {
+        content: Buffer.from(JSON.stringify({ request: 'x'.repeat(5000) })),
+      })
+      taken++
+    } catch (error) {
+      refused = error as GatewayError
+    }
+    full.tick(1000)
+  }
+  t.ok(taken > 3, `${taken} taken`)
+  t.match(refused, { code: 'audit_unavailable', message: /size limit/, headers: { 'retry-after': '1' } })
+  t.equal(full.store.log.available, false)
+  t.strictSame(events, ['the store has reached 200000 bytes (audit.maxBytes)'])
+  t.ok(full.store.size().usedBytes < 300_000)
+  await full.store.keys.revoke(record.id)
+  t.match(verdict(full.store.log), { ok: true, checked: taken + 4 })
+  const { store: larger } = await full.reopen({ maxBytes: 1_000_000 })
+  t.equal(larger.log.available, true)
+  tick(1000)
+})
+
+t.test(
+  'commits that fail: nothing is acknowledged or kept, and the log goes on when they work again',
+  async (t) => {
+    let failing = false
+    const wrap = (real: Environment) =>
+      withTransactions(real, async (write) => {
+        const result = await real.transaction(() => {
+          const value = write()
+          if (failing) throw new Error('MDB_PANIC')
+          return value
+        })
+        return result
+      })
+    const events: string[] = []
+    const { store, tick } = openTestStore(t, {
+      wrap,
+      onUnavailable: (cause) => events.push((cause as Error).message),
+      onAvailable: () => events.push('available'),
+    })
+    await store.log.append(requestDraft({ id: id(1) }))
+    failing = true
+    await t.rejects(store.log.append(requestDraft({ id: id(2) })), { code: 'audit_unavailable' })
+    t.equal(store.log.available, false)
+    await t.rejects(store.keys.create('k'), { code: 'audit_unavailable' })
+    await t.rejects(store.sessions.create('f', 1000), { code: 'audit_unavailable' })
+    await t.rejects(store.rules.deleteRule('r'), { code: 'audit_unavailable' })
+    tick(1000)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    t.equal(store.log.available, false)
+    failing = false
+    while (!store.log.available) {
+      tick(1000)
+      await nextTurn()
+    }
+    await store.log.append(requestDraft({ id: id(2) }))
+    t.match(verdict(store.log), { ok: true, checked: 3 })
+    t.strictSame(events, ['MDB_PANIC', 'available'])
+  },
+)
