@@ -12,7 +12,8 @@ import {
   reserveTokens,
 } from '../policy/limit.ts'
 import { joinKey, readU64, u64 } from './layout.ts'
-import type { Environment, Table } from './lmdb.ts'
+import type { Environment } from './lmdb.ts'
+import type { Table } from './table.ts'
 
 /** Rule and key pairs that are counted at a time; beyond it, limits refuse rather than stop counting. */
 export const MAX_COUNTERS = 50_000

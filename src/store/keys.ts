@@ -92,7 +92,7 @@ export class KeyStore {
     const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
     const stored: StoredKey = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
     return this.#log.change(() => {
-      if (keys.count({ limit: MAX_KEYS }) >= MAX_KEYS) {
+      if (keys.count() >= MAX_KEYS) {
         throw new GatewayError('conflict', `There are ${MAX_KEYS} keys already, revoked ones included.`)
       }
       return {

@@ -2,8 +2,11 @@
 // size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
 
 import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { faultOfFile } from './header.ts'
+import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
 export const LAYOUT_VERSION = 1
@@ -40,34 +43,6 @@ export const SUB_DATABASES = [
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]
 
-export interface Range {
-  /** Inclusive; the first key, or the last when reverse, if left out. */
-  readonly start?: Buffer
-  /** Exclusive. */
-  readonly end?: Buffer
-  readonly reverse?: boolean
-  readonly limit?: number
-}
-
-export interface Row {
-  readonly key: Buffer
-  readonly value: Buffer
-}
-
-/** One sub-database. Reads outside a transaction see one snapshot until the next await or `refresh`. */
-export interface Table {
-  get(key: Buffer): Buffer | undefined
-  /** Only inside `Environment.transaction`, whose reads see it at once. @throws Error elsewhere */
-  put(key: Buffer, value: Buffer): void
-  /** As `put`; removing what is not there is fine. */
-  remove(key: Buffer): void
-  /** Copies, so that rows may be written while they are gone through. Bound it where the table is not small. */
-  rows(range?: Range): Row[]
-  keys(range?: Range): Buffer[]
-  /** Counts at most `limit` keys. */
-  count(range?: Range): number
-}
-
 const LAYOUT_KEY = Buffer.from('layout')
 /** Readers hold a slot a process, plus one for each command run beside it. */
 const MAX_READERS = 64
@@ -76,6 +51,7 @@ const MAX_DATABASES = 32
 /** Owner only: the log holds what people wrote to a model. */
 const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
+const DATA_FILE = 'data.mdb'
 /** Every LMDB file has two meta pages. */
 const META_PAGES = 2
 
@@ -135,6 +111,8 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
 function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buffer, Buffer> {
   try {
     mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    const fault = faultOfFile(join(path, DATA_FILE))
+    if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
     // overlappingSync would acknowledge before the data is on disk. noSubdir is guessed from a dot in the path
     // unless given. permissionsMode is missing from the library's types.
     const options = {
@@ -181,48 +159,6 @@ interface Statistics {
   readonly treeBranchPageCount: number
   readonly treeLeafPageCount: number
   readonly overflowPages: number
-}
-
-class LmdbTable implements Table {
-  readonly #database: Database<Buffer, Buffer>
-  readonly #isWriting: () => boolean
-
-  constructor(database: Database<Buffer, Buffer>, isWriting: () => boolean) {
-    this.#database = database
-    this.#isWriting = isWriting
-  }
-
-  get(key: Buffer): Buffer | undefined {
-    return this.#database.get(key)
-  }
-
-  put(key: Buffer, value: Buffer): void {
-    this.#assertWriting()
-    // Inside a transaction it is done when it returns, and throws when it fails; the promise says nothing more.
-    void this.#database.put(key, value)
-  }
-
-  remove(key: Buffer): void {
-    this.#assertWriting()
-    void this.#database.remove(key)
-  }
-
-  rows(range: Range = {}): Row[] {
-    return Array.from(this.#database.getRange(range))
-  }
-
-  keys(range: Range = {}): Buffer[] {
-    return Array.from(this.#database.getKeys(range))
-  }
-
-  count(range: Range = {}): number {
-    return this.#database.getKeysCount(range)
-  }
-
-  #assertWriting(): void {
-    // The library would take it, and write it some time later in a transaction of its own.
-    if (!this.#isWriting()) throw new Error('writes belong inside a transaction')
-  }
 }
 
 class LmdbEnvironment implements Environment {

@@ -93,7 +93,7 @@ export class Sessions {
   /** To be called every minute and at the end: keeps when sessions were last used, and drops those that are over. */
   async flush(): Promise<void> {
     const { sessions } = this.#environment.tables
-    if (this.#seen.size === 0 && sessions.count({ limit: 1 }) === 0) return
+    if (this.#seen.size === 0 && sessions.count() === 0) return
     await this.#environment.transaction(() => {
       for (const { key, value } of sessions.rows()) {
         const name = key.toString('hex')

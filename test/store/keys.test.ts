@@ -1,0 +1,144 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
+import { openTestStore, START_MS } from './fixture.ts'
+
+const entries = (log: { records(from: number, limit: number): { bytes: Uint8Array }[] }) =>
+  log.records(0, 1000).map((record) => JSON.parse(Buffer.from(record.bytes).toString()))
+
+t.test('a key works from the moment it is made, and is shown that once', async (t) => {
+  const { store } = openTestStore(t)
+  const { key, record } = await store.keys.create('batch-jobs')
+  t.strictSame(store.keys.authenticate(key), { id: record.id, name: 'batch-jobs' })
+  t.match(record, {
+    name: 'batch-jobs',
+    prefix: `sgate_live_…${key.slice(-10, -6)}`,
+    createdAtMs: START_MS,
+    lastUsedAtMs: null,
+    revokedAtMs: null,
+    source: 'api',
+  })
+  const kept = JSON.stringify([store.keys.list(), entries(store.log)])
+  t.notOk(kept.includes(key))
+  t.notOk(kept.includes(hashApiKey(key)))
+})
+
+t.test('making and revoking are sealed in the chain', async (t) => {
+  const { store } = openTestStore(t)
+  const { record } = await store.keys.create('k')
+  await store.keys.revoke(record.id)
+  t.match(entries(store.log).slice(1), [
+    { type: 'key_created', key_id: record.id, key_name: 'k', source: 'api' },
+    { type: 'key_revoked', key_id: record.id, key_name: 'k' },
+  ])
+  t.match(verifyChain(store.log.records(0, 10)), { ok: true, checked: 3 })
+})
+
+t.test(
+  'a revoked key is refused from then on, stays listed, and revoking again changes nothing',
+  async (t) => {
+    const { store, clock, reopen } = openTestStore(t)
+    const { key, record } = await store.keys.create('k')
+    clock.advance(1000)
+    const revoked = await store.keys.revoke(record.id)
+    t.equal(revoked.revokedAtMs, START_MS + 1000)
+    t.equal(store.keys.authenticate(key), null)
+    clock.advance(1000)
+    const twice = await Promise.all([store.keys.revoke(record.id), store.keys.revoke(record.id)])
+    t.strictSame(twice, [revoked, revoked])
+    t.equal(store.log.head.seq, 2, 'sealed once')
+    const { store: again } = await reopen()
+    t.equal(again.keys.authenticate(key), null)
+    t.match(again.keys.list(), [{ id: record.id, revokedAtMs: START_MS + 1000 }])
+  },
+)
+
+t.test('revoked by many at once, it is sealed once', async (t) => {
+  const { store } = openTestStore(t)
+  const { record } = await store.keys.create('k')
+  await Promise.all(Array.from({ length: 10 }, () => store.keys.revoke(record.id)))
+  t.equal(store.log.head.seq, 2)
+})
+
+t.test('what is not a key of ours is nobody', async (t) => {
+  const { store } = openTestStore(t)
+  const { key } = await store.keys.create('k')
+  for (const text of ['', 'x', key.slice(0, -1), `${key}x`, createApiKey(randomBytes(32)), '\0'.repeat(60)]) {
+    t.equal(store.keys.authenticate(text), null)
+  }
+})
+
+t.test('unknown ids are not found', async (t) => {
+  const { store } = openTestStore(t)
+  for (const id of ['', 'x', '\0', 'x'.repeat(100_000), '01980000-0000-7000-8000-000000000001']) {
+    await t.rejects(store.keys.revoke(id), { code: 'not_found' })
+  }
+  t.equal(store.log.head.seq, 0)
+  t.equal(store.log.available, true)
+})
+
+t.test('names are 1 to 128 characters', async (t) => {
+  const { store } = openTestStore(t)
+  for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800']) {
+    await t.rejects(store.keys.create(name), { code: 'invalid_parameter', param: 'name' })
+  }
+  await store.keys.create('x'.repeat(128))
+  t.equal(store.keys.list().length, 1)
+})
+
+t.test('keys declared by hash in the configuration', async (t) => {
+  const key = createApiKey(randomBytes(32))
+  const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
+  const { store, reopen } = openTestStore(t, { fileKeys })
+  const identity = store.keys.authenticate(key)
+  t.match(identity, { name: 'fleet' })
+  t.match(store.keys.list(), [
+    { id: identity?.id, name: 'fleet', prefix: null, createdAtMs: null, revokedAtMs: null, source: 'file' },
+  ])
+  await t.rejects(store.keys.revoke(identity?.id ?? ''), { code: 'conflict' })
+  const same = await reopen()
+  t.strictSame(same.store.keys.authenticate(key), identity, 'the same in every process and after every start')
+  const { store: without } = await same.reopen({ fileKeys: [] })
+  t.equal(without.keys.authenticate(key), null)
+})
+
+t.test('a key that was revoked stays revoked, even when the configuration declares it', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  const { key, record } = await store.keys.create('k')
+  await store.keys.revoke(record.id)
+  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  t.equal(again.keys.authenticate(key), null)
+})
+
+t.test('the time of last use is known at once and kept every minute and at the end', async (t) => {
+  const { store, clock, reopen, path, tick } = openTestStore(t)
+  const a = await store.keys.create('a')
+  clock.advance(1)
+  const b = await store.keys.create('b')
+  clock.advance(4999)
+  store.keys.authenticate(a.key)
+  const lastUsed = (keys: typeof store.keys) => keys.list().map((record) => record.lastUsedAtMs)
+  t.strictSame(lastUsed(store.keys), [START_MS + 5000, null])
+  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
+  t.strictSame(lastUsed(beside.store.keys), [null, null], 'not written with every call')
+  tick(60_000)
+  while (lastUsed(beside.store.keys)[0] === null) await new Promise((resolve) => setImmediate(resolve))
+  t.strictSame(lastUsed(beside.store.keys), [START_MS + 5000, null])
+  clock.advance(5000)
+  store.keys.authenticate(b.key)
+  const { store: again } = await reopen()
+  t.strictSame(lastUsed(again.keys), [START_MS + 5000, START_MS + 10_000])
+})
+
+t.test('writing down the last use does not bring a revoked key back', async (t) => {
+  const { store, path, clock, tick } = openTestStore(t)
+  const { key, record } = await store.keys.create('k')
+  store.keys.authenticate(key)
+  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
+  await beside.store.keys.revoke(record.id)
+  tick(60_000)
+  await store.keys.flush()
+  t.equal(store.keys.authenticate(key), null)
+  t.equal(store.keys.countActive(), 0)
+})

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openTestStore, START_MS } from './fixture.ts'
+
+const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+
+t.test('a session is found with the token it was made with, also after a restart', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  const { id, expiresAtMs } = await store.sessions.create('fingerprint', 8 * HOUR_MS)
+  t.match(id, /^[A-Za-z0-9_-]{43}$/)
+  t.equal(expiresAtMs, START_MS + 8 * HOUR_MS)
+  t.strictSame(store.sessions.find(id, 'fingerprint'), { expiresAtMs })
+  const { store: again } = await reopen()
+  t.strictSame(again.sessions.find(id, 'fingerprint'), { expiresAtMs })
+})
+
+t.test('a change of the token ends it', async (t) => {
+  const { store } = openTestStore(t)
+  const { id } = await store.sessions.create('fingerprint', HOUR_MS)
+  t.equal(store.sessions.find(id, 'another'), null)
+})
+
+t.test('neither the id nor the fingerprint is on disk', async (t) => {
+  const { store, path } = openTestStore(t)
+  const { id } = await store.sessions.create('the fingerprint', HOUR_MS)
+  const file = readFileSync(join(path, 'data.mdb'))
+  t.notOk(file.includes(id))
+  t.notOk(file.includes('the fingerprint'))
+})
+
+t.test('it ends when nobody uses it for half an hour', async (t) => {
+  const { store, clock, reopen } = openTestStore(t)
+  const { id } = await store.sessions.create('f', 8 * HOUR_MS)
+  clock.advance(29 * MINUTE_MS)
+  t.ok(store.sessions.find(id, 'f'))
+  clock.advance(29 * MINUTE_MS)
+  const { store: again } = await reopen()
+  t.ok(again.sessions.find(id, 'f'), 'the last use is kept over a restart')
+  clock.advance(30 * MINUTE_MS)
+  t.equal(again.sessions.find(id, 'f'), null)
+})
+
+t.test('it ends at its time, however much it is used', async (t) => {
+  const { store, clock } = openTestStore(t)
+  const { id } = await store.sessions.create('f', HOUR_MS)
+  for (let minutes = 0; minutes < 59; minutes++) {
+    clock.advance(MINUTE_MS)
+    t.ok(store.sessions.find(id, 'f'))
+  }
+  clock.advance(MINUTE_MS)
+  t.equal(store.sessions.find(id, 'f'), null)
+})
+
+t.test('signing out ends it at once; ending it again, or nonsense, is fine', async (t) => {
+  const { store } = openTestStore(t)
+  const { id } = await store.sessions.create('f', HOUR_MS)
+  await store.sessions.delete(id)
+  t.equal(store.sessions.find(id, 'f'), null)
+  await store.sessions.delete(id)
+  await store.sessions.delete('')
+})
+
+t.test('what is no id finds nothing', async (t) => {
+  const { store } = openTestStore(t)
+  for (const id of ['', 'x', 'A'.repeat(43), 'x'.repeat(1_000_000), '\0'.repeat(43)]) {
+    t.equal(store.sessions.find(id, 'f'), null)
+  }
+})
+
+t.test('there are at most a hundred; the oldest makes room', async (t) => {
+  const { store, clock } = openTestStore(t)
+  const ids: string[] = []
+  for (let n = 0; n < 102; n++) {
+    ids.push((await store.sessions.create('f', HOUR_MS)).id)
+    clock.advance(1)
+  }
+  const alive = ids.map((id) => store.sessions.find(id, 'f') !== null)
+  t.strictSame(alive.slice(0, 3), [false, false, true])
+  t.equal(alive.filter(Boolean).length, 100)
+})
+
+t.test('sessions that are over are cleared away', async (t) => {
+  const { store, clock, reopen } = openTestStore(t)
+  const { id } = await store.sessions.create('f', HOUR_MS)
+  clock.advance(HOUR_MS)
+  await store.sessions.flush()
+  clock.advance(-HOUR_MS)
+  const { store: again } = await reopen()
+  t.equal(again.sessions.find(id, 'f'), null)
+})
