@@ -1,0 +1,86 @@
+// A disk that is really full: a small tmpfs, filled until commits fail, then given room again.
+
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore } from './fixture.ts'
+
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+
+/** Mounts a disk of 8 MiB; null where that is not allowed. */
+function mountSmallDisk(t: Test): string | null {
+  // Not among the test runner's own folders, which it clears by itself.
+  const path = mkdtempSync(join(tmpdir(), 'sidegate-full-'))
+  t.teardown(() => rmdirSync(path))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', path], { stdio: 'ignore' })
+  } catch {
+    return null
+  }
+  t.teardown(() => execFileSync('umount', [path]))
+  return path
+}
+
+t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when there is room', async (t) => {
+  const disk = mountSmallDisk(t)
+  if (disk === null) {
+    t.pass('a full disk', { skip: 'NOT RUN: mounting a tmpfs needs root' })
+    return
+  }
+  const ballast = join(disk, 'ballast')
+  writeFileSync(ballast, Buffer.alloc(3 * 1024 ** 2))
+  const path = join(disk, 'data')
+  mkdirSync(path)
+  const events: string[] = []
+  const { store, tick } = openTestStore(t, {
+    path,
+    onUnavailable: () => events.push('unavailable'),
+    onAvailable: () => events.push('available'),
+  })
+  const acknowledged: string[] = []
+  let count = 0
+  let refused = 0
+  const append = async () => {
+    const mine = id(count++)
+    try {
+      // Random, so that no file system can pack it.
+      const content = Buffer.from(
+        JSON.stringify({ request: randomBytes(3000).toString('base64'), response: null }),
+      )
+      await store.log.append(requestDraft({ id: mine }), { content })
+      acknowledged.push(mine)
+    } catch (error) {
+      refused++
+      t.match(error, { code: 'audit_unavailable', status: 503 })
+    }
+  }
+  while (refused === 0 && count < 20_000) await Promise.all(Array.from({ length: 16 }, append))
+  t.ok(refused > 0, 'the disk was filled')
+  t.equal(store.log.available, false)
+  const before = acknowledged.length
+  await append()
+  t.equal(acknowledged.length, before, 'nothing is taken on')
+
+  rmSync(ballast)
+  while (!store.log.available) {
+    tick(1000)
+    await nextTurn()
+  }
+  await Promise.all(Array.from({ length: 16 }, append))
+  t.equal(acknowledged.length, before + 16)
+  t.strictSame(events, ['unavailable', 'available'])
+  t.strictSame(
+    acknowledged.filter((mine) => store.log.get(mine) === null),
+    [],
+  )
+  const { seq } = store.log.head
+  t.equal(seq, acknowledged.length)
+  t.match(verifyChain(store.log.records(0, seq + 2)), { ok: true, checked: seq + 1 })
+  await store.close()
+})
