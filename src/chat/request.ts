@@ -18,7 +18,7 @@ export interface ChatRequest {
 const REFUSED_FIELDS = new Set(['base_url', 'api_base', 'api_key', 'extra_headers'])
 
 /** Fields whose meaning matters here. Some upstreams match names without regard to case, we do not. */
-const KNOWN_FIELDS = [
+export const KNOWN_FIELDS = [
   'model',
   'messages',
   'stream',
@@ -44,6 +44,17 @@ const KNOWN_FIELDS = [
   'audio',
   'models',
   'transforms',
+  'seed',
+  'top_k',
+  'top_logprobs',
+  'frequency_penalty',
+  'presence_penalty',
+  'logit_bias',
+  'parallel_tool_calls',
+  'reasoning_effort',
+  'service_tier',
+  'store',
+  'verbosity',
 ] as const
 const KNOWN_BY_FOLDED = new Map<string, string>(KNOWN_FIELDS.map((name) => [name.toLowerCase(), name]))
 

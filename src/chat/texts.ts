@@ -2,6 +2,7 @@
 // fields, property names, numbers long enough to be somebody's. Each can be replaced in place.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { KNOWN_FIELDS } from './request.ts'
 
 export interface Text {
   /** Where it stands, e.g. `messages[0].content[1].text`. */
@@ -26,7 +27,8 @@ export interface Texts {
 }
 
 /** Names every request or answer has: fixed by the API, so they say nothing about anyone. */
-const FIXED_NAMES = new Set([
+const FIXED_NAMES = new Set<string>([
+  ...KNOWN_FIELDS,
   'annotations',
   'arguments',
   'array',
@@ -125,7 +127,7 @@ export function requestTexts(body: JsonObject): Texts {
   const walk = new Walk()
   for (const name of Object.keys(body)) {
     if (name === 'messages') walk.messages(body[name])
-    else if (name === 'tools') walk.tools(body[name])
+    else if (name === 'tools' && Array.isArray(body[name])) walk.tools(body[name])
     // A number at the top is a setting such as a temperature or a seed.
     else if (name !== 'model' && typeof body[name] !== 'number') walk.visit(body, name, name)
     walk.name(body, name, '')
@@ -191,10 +193,10 @@ class Walk implements Texts {
     }
   }
 
-  tools(tools: JsonValue | undefined): void {
-    if (!Array.isArray(tools)) return
+  tools(tools: JsonValue[]): void {
     tools.forEach((tool, index) => {
-      if (isObject(tool)) this.#fields(tool, `tools[${index}]`, (name) => name === 'type')
+      if (isObject(tool))
+        this.#fields(tool, `tools[${index}]`, (name) => isPassedOver(name, ['type'], tool[name]))
       else this.visit(tools, index, `tools[${index}]`)
     })
   }

@@ -1,0 +1,125 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { JsonTextDecoder, type Run } from '../../src/chat/arguments.ts'
+
+const decode = (pieces: readonly string[]): Run[] => {
+  const decoder = new JsonTextDecoder()
+  return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.finish()]
+}
+
+/** Runs of a kind that may be cut anywhere, put together again. */
+function merge(runs: readonly Run[]): Run[] {
+  const merged: Run[] = []
+  for (const run of runs) {
+    const last = merged.at(-1)
+    if (last?.kind === run.kind && (run.kind === 'text' || run.kind === 'structure')) {
+      merged[merged.length - 1] = { kind: run.kind, view: last.view + run.view, raw: last.raw + run.raw }
+    } else {
+      merged.push(run)
+    }
+  }
+  return merged
+}
+
+const cutAt = (text: string, cuts: readonly number[]): string[] => {
+  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+  return [...places, text.length].map((place, index) =>
+    text.slice(index === 0 ? 0 : places[index - 1], place),
+  )
+}
+
+/** JSON with escapes, beside text that only begins like it. */
+const jsonText = fc.oneof(
+  fc.jsonValue().map((value) => JSON.stringify(value)),
+  fc
+    .string({ unit: 'grapheme' })
+    .map((text) =>
+      JSON.stringify({ [text]: text }).replace(/[a-f]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+    ),
+  fc.string({
+    unit: fc.constantFrom(
+      '"',
+      '\\',
+      'u',
+      '0',
+      'd',
+      '8',
+      '3',
+      'e',
+      ',',
+      '{',
+      '1',
+      '-',
+      't',
+      'rue',
+      ' ',
+      '\\ud83d\\ude00',
+    ),
+  }),
+)
+
+t.test('runs put together are the text, and do not depend on the pieces', async (t) => {
+  fc.assert(
+    fc.property(jsonText, fc.array(fc.nat()), (text, cuts) => {
+      const whole = decode([text])
+      t.equal(whole.map((run) => run.raw).join(''), text)
+      t.same(merge(decode(cutAt(text, cuts))), merge(whole))
+      t.same(merge(decode([...text.split('')])), merge(whole))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('the view says what the JSON says', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      const runs = decode([
+        JSON.stringify(text).replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
+      ])
+      t.equal(
+        runs
+          .filter(({ kind }) => kind === 'text' || kind === 'atom')
+          .map(({ view }) => view)
+          .join(''),
+        text,
+      )
+    }),
+  )
+})
+
+t.test('kinds of runs', async (t) => {
+  const kinds = merge(decode(['{"a\\n": -1.5e3, "b": [true, null, "\\ud83d\\ude00x"]} tail 42']))
+  t.same(
+    kinds.map(({ kind, raw }) => `${kind} ${raw}`),
+    [
+      'structure {"',
+      'text a',
+      'atom \\n',
+      'structure ": ',
+      'number -1.5e3',
+      'structure , "',
+      'text b',
+      'structure ": [true, null, "',
+      'atom \\ud83d\\ude00',
+      'text x',
+      'structure "]} ',
+      'text tail',
+      'structure  ',
+      'number 42',
+    ],
+  )
+  t.equal(kinds.find(({ raw }) => raw.startsWith('\\ud83d'))?.view, '😀')
+})
+
+t.test('what is waited for is bounded', async (t) => {
+  const decoder = new JsonTextDecoder()
+  let held = 0
+  for (let i = 0; i < 5000; i++) {
+    const given = decoder.push('7').reduce((sum, { raw }) => sum + raw.length, 0)
+    held += 1 - given
+    t.ok(held <= 513)
+    if (held > 513) break
+  }
+  const digits = '7'.repeat(600)
+  t.same(merge(decode([digits])), merge(decode([digits.slice(0, 520), digits.slice(520)])))
+})

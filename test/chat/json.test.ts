@@ -1,0 +1,64 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { MAX_DEPTH, parseJson } from '../../src/chat/json.ts'
+
+const parse = (text: string) => parseJson(Buffer.from(text))
+
+const isWellFormed = (text: string) => text.isWellFormed() && !/\\ud[89a-f]/i.test(text)
+const isExact = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+    : typeof value !== 'object' || value === null || Object.values(value).every(isExact)
+
+t.test('agrees with JSON.parse on what both accept', async (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+      const text = JSON.stringify(value)
+      const acceptable = !text.includes('__proto__') && isExact(JSON.parse(text)) && isWellFormed(text)
+      if (acceptable) t.same(parse(text), JSON.parse(text))
+    }),
+  )
+  t.same(parse(' {"a" : [1, -0.5, true, null, "\\u00e9\\n"] }\n'), { a: [1, -0.5, true, null, 'é\n'] })
+})
+
+t.test('refuses what readers could disagree about', async (t) => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const cases: [string, string, RegExp][] = [
+    ['empty', '', /empty/],
+    ['not JSON', '{"a":', /not valid JSON/],
+    ['trailing text', '{} {}', /not valid JSON/],
+    ['a comment', '{} // x', /not valid JSON/],
+    ['single quotes', "{'a':1}", /not valid JSON/],
+    ['a byte order mark', '\ufeff{}', /not valid JSON/],
+    ['a control character in a string', '"a\nb"', /not valid JSON/],
+    ['the same key twice', '{"a":1,"a":2}', /same key twice/],
+    ['the same key, escaped', '{"a":1,"\\u0061":2}', /same key twice/],
+    ['the same key twice, deep', '[{"b":{"a":1,"c":":","a":2}}]', /same key twice/],
+    ['too deep', nested(MAX_DEPTH + 1), /64 levels/],
+    ['far too deep', nested(1_000_000), /64 levels/],
+    ['half a surrogate pair', '{"a":"\\ud800"}', /surrogate/],
+    ['half a pair in a key', '{"\\udc00":1}', /surrogate/],
+    ['a __proto__ key', '{"a":{"__proto__":{}}}', /__proto__/],
+    ['an escaped __proto__ key', '{"\\u005f_proto__":{}}', /__proto__/],
+    ['an integer that would change', '{"a":9007199254740993}', /too large/],
+    ['a number that overflows', '{"a":1e400}', /too large/],
+  ]
+  for (const [name, text, expected] of cases)
+    t.throws(() => parse(text), { code: 'invalid_body', message: expected }, name)
+  t.throws(() => parseJson(Buffer.from([0x22, 0xff, 0x22])), { message: /UTF-8/ })
+  t.doesNotThrow(() => parse(nested(MAX_DEPTH)))
+  t.doesNotThrow(
+    () => parse('{"a:b":"c:{[\\"\\\\","d":9007199254740991}'),
+    'brackets and colons in strings count for nothing',
+  )
+})
+
+t.test('names the field and never quotes the body', async (t) => {
+  t.throws(() => parse('{"messages":[{"content":"x"},{"n":1e999}]}'), { param: 'messages[1].n' })
+  try {
+    parse('{"secret-4111111111111111": oops}')
+    t.fail('accepted')
+  } catch (error) {
+    t.notMatch((error as Error).message, /4111|oops/)
+  }
+})

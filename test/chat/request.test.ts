@@ -1,0 +1,72 @@
+import t from 'tap'
+import { prepareUpstreamBody, readChatRequest } from '../../src/chat/request.ts'
+import type { JsonValue } from '../../src/core/json.ts'
+
+const messages = [{ role: 'user', content: 'hi' }]
+
+t.test('reads what matters', async (t) => {
+  const plain = readChatRequest({ model: 'm', messages })
+  t.match(plain, { model: 'm', stream: false, includeUsage: false, maxTokens: null })
+  t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, n: 3 }), { maxTokens: 30 })
+  t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, max_completion_tokens: 20 }), {
+    maxTokens: 20,
+  })
+  const stream = { model: 'm', messages, stream: true, stream_options: { include_usage: true } }
+  t.match(readChatRequest(stream), { stream: true, includeUsage: true })
+  t.doesNotThrow(() =>
+    readChatRequest({ model: 'm', messages, tools: [], plugins: {}, temperature: null, stream: null }),
+  )
+  t.doesNotThrow(() => readChatRequest({ model: 'm', messages: [{ role: 'assistant', tool_calls: [] }] }))
+})
+
+t.test('refuses with the path of the field', async (t) => {
+  const cases: [JsonValue, string | null, string][] = [
+    [[], null, 'invalid_body'],
+    ['text', null, 'invalid_body'],
+    [{ messages }, 'model', 'missing_required_parameter'],
+    [{ model: '', messages }, 'model', 'invalid_body'],
+    [{ model: 7, messages }, 'model', 'invalid_body'],
+    [{ model: 'm'.repeat(300), messages }, 'model', 'invalid_body'],
+    [{ model: 'm' }, 'messages', 'missing_required_parameter'],
+    [{ model: 'm', messages: [] }, 'messages', 'invalid_body'],
+    [{ model: 'm', messages: {} }, 'messages', 'invalid_body'],
+    [{ model: 'm', messages: ['hi'] }, 'messages[0]', 'invalid_body'],
+    [
+      { model: 'm', messages: [...messages, { content: 'x' }] },
+      'messages[1].role',
+      'missing_required_parameter',
+    ],
+    [{ model: 'm', messages: [{ role: 5 }] }, 'messages[0].role', 'invalid_body'],
+    [{ model: 'm', messages: [{ role: 'user', content: 5 }] }, 'messages[0].content', 'invalid_body'],
+    [{ model: 'm', messages: [{ role: 'user', content: {} }] }, 'messages[0].content', 'invalid_body'],
+    [{ model: 'm', messages: [{ role: 'user', content: [1, 2] }] }, 'messages[0].content[0]', 'invalid_body'],
+    [{ model: 'm', messages, stream: 'yes' }, 'stream', 'invalid_body'],
+    [{ model: 'm', messages, stream_options: 1 }, 'stream_options', 'invalid_body'],
+    [{ model: 'm', messages, temperature: 'hot' }, 'temperature', 'invalid_body'],
+    [{ model: 'm', messages, temperature: 2.5 }, 'temperature', 'invalid_body'],
+    [{ model: 'm', messages, max_tokens: 0 }, 'max_tokens', 'invalid_body'],
+    [{ model: 'm', messages, max_tokens: 1.5 }, 'max_tokens', 'invalid_body'],
+    [{ model: 'm', messages, n: -1 }, 'n', 'invalid_body'],
+    [{ model: 'm', messages, base_url: 'http://evil' }, 'base_url', 'invalid_body'],
+    [{ model: 'm', messages, API_Key: 'x' }, 'api_key', 'invalid_body'],
+    [{ model: 'm', messages, api_base: 'x' }, 'api_base', 'invalid_body'],
+    [{ model: 'm', messages, extra_headers: {} }, 'extra_headers', 'invalid_body'],
+    [{ model: 'm', messages, Messages: [] }, 'messages', 'invalid_body'],
+    [{ model: 'm', messages, MAX_TOKENS: 5 }, 'max_tokens', 'invalid_body'],
+  ]
+  for (const [body, param, code] of cases)
+    t.throws(() => readChatRequest(body), { code, param, status: 400 }, JSON.stringify(body).slice(0, 80))
+})
+
+t.test('what leaves is what was parsed, with usage asked for on streams', async (t) => {
+  const sent = (body: JsonValue) => JSON.parse(prepareUpstreamBody(readChatRequest(body)).toString())
+  t.same(sent({ model: 'm', messages, x: [1, { y: null }] }), { model: 'm', messages, x: [1, { y: null }] })
+  t.same(sent({ model: 'm', messages, stream: true }).stream_options, { include_usage: true })
+  t.same(sent({ model: 'm', messages, stream: true, stream_options: { other: 1 } }).stream_options, {
+    other: 1,
+    include_usage: true,
+  })
+  const body = { model: 'm', messages, stream: true }
+  prepareUpstreamBody(readChatRequest(body))
+  t.notOk('stream_options' in body, 'what is logged is what the client asked for')
+})
