@@ -7,10 +7,10 @@ const MAX_DEPTH = 16
 /**
  * The canonical form of objects, arrays, well-formed strings, safe integers, booleans and null:
  * members sorted by UTF-16 code units, no white space (RFC 8785 §3.2).
- * @throws TypeError for anything else, naming the path but never the value
+ * @throws TypeError for anything else, naming the member but never its value
  */
 export function canonicalize(value: unknown): string {
-  return write(value, '$', 0)
+  return write(value, 'the value', 0)
 }
 
 /**
@@ -32,43 +32,43 @@ function replaceSurrogates(value: unknown, depth: number): unknown {
   return Object.fromEntries(members)
 }
 
-function write(value: unknown, path: string, depth: number): string {
-  if (depth > MAX_DEPTH) throw new TypeError(`${path} is nested too deeply`)
+function write(value: unknown, name: string, depth: number): string {
+  if (depth > MAX_DEPTH) throw new TypeError(`${name} is nested too deeply`)
   switch (typeof value) {
     case 'string':
-      if (!value.isWellFormed()) throw new TypeError(`${path} holds a lone surrogate`)
+      if (!value.isWellFormed()) throw new TypeError(`${name} holds a lone surrogate`)
       return JSON.stringify(value)
     case 'number':
-      if (!Number.isSafeInteger(value)) throw new TypeError(`${path} is not a safe integer`)
+      if (!Number.isSafeInteger(value)) throw new TypeError(`${name} is not a safe integer`)
       return JSON.stringify(value)
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      return Array.isArray(value) ? writeArray(value, path, depth) : writeObject(value, path, depth)
+      return Array.isArray(value) ? writeArray(value, name, depth) : writeObject(value, name, depth)
     default:
-      throw new TypeError(`${path} is of type ${typeof value}`)
+      throw new TypeError(`${name} is of type ${typeof value}`)
   }
 }
 
-function writeArray(values: readonly unknown[], path: string, depth: number): string {
+function writeArray(values: readonly unknown[], name: string, depth: number): string {
   let text = ''
   // By index: an iterator or map() would pass over holes, or turn them into null.
   for (let index = 0; index < values.length; index++) {
-    text += (index === 0 ? '' : ',') + write(values[index], `${path}[${index}]`, depth + 1)
+    text += (index === 0 ? '' : ',') + write(values[index], name, depth + 1)
   }
   return `[${text}]`
 }
 
-function writeObject(value: object, path: string, depth: number): string {
+function writeObject(value: object, name: string, depth: number): string {
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null)
-    throw new TypeError(`${path} is not a plain object`)
+    throw new TypeError(`${name} is not a plain object`)
   let text = ''
   // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
   for (const key of Object.keys(value).sort()) {
-    if (!key.isWellFormed()) throw new TypeError(`${path} has a member whose name holds a lone surrogate`)
-    const member = write((value as Record<string, unknown>)[key], `${path}.${key}`, depth + 1)
+    if (!key.isWellFormed()) throw new TypeError(`${name} has a member whose name holds a lone surrogate`)
+    const member = write((value as Record<string, unknown>)[key], key, depth + 1)
     text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${member}`
   }
   return `{${text}}`

@@ -111,7 +111,7 @@ export interface GenesisDraft {
 }
 
 /** What sealing adds to a draft. */
-export interface Envelope {
+interface Envelope {
   /** Version of the entry format. */
   readonly v: 1
   /** UUIDv7 minted with the genesis entry: no entry fits into another log. */

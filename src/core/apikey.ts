@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
 /** Every key begins with it, so that secret scanners and people recognise one. */
-export const API_KEY_PREFIX = 'sgate_live_'
+const API_KEY_PREFIX = 'sgate_live_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const RADIX = 62n

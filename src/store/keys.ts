@@ -14,7 +14,7 @@ const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
 const MAX_NAME_CHARACTERS = 128
 /** Keys kept, revoked ones included: they stay listed, and a list is one answer. */
-export const MAX_KEYS = 20_000
+const MAX_KEYS = 20_000
 /** Longest id that is looked up, characters. */
 const MAX_ID_CHARACTERS = 64
 

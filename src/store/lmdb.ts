@@ -9,10 +9,10 @@ import { faultOfFile } from './header.ts'
 import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
-export const LAYOUT_VERSION = 1
+const LAYOUT_VERSION = 1
 
 /** Each sub-database and what it maps; all keys and values are bytes, numbers in keys are big-endian. */
-export const SUB_DATABASES = [
+const SUB_DATABASES = [
   /** Names → JSON: the head of the log and its counts. */
   'meta',
   /** Sequence → hash and canonical bytes of an entry. */

@@ -27,6 +27,8 @@ import {
 
 /** What an entry with its index rows takes beyond its content, bytes; generous, corrected every second. */
 const ENTRY_BYTES = 2048
+/** Salts drawn at a time: asking for randomness costs more than what one salt takes. */
+const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
 const PROBE_KEY = Buffer.from('probe')
 /** A probe asks for this much in one piece: a single page would often fit when no entry does. */
@@ -64,6 +66,8 @@ export class UsageLog {
   readonly #maxBytes: number
   readonly #events: AppenderEvents
   readonly #appender: Appender<Batch>
+  /** Salts not used yet. */
+  #salts: Buffer = Buffer.alloc(0)
   #size: StoreSize
   /** Written since `#size` was measured, about. */
   #writtenBytes = 0
@@ -181,7 +185,9 @@ export class UsageLog {
   }
 
   #capture(content: Buffer): CapturedContent {
-    const salt = this.#random(SALT_BYTES)
+    if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
+    const salt = this.#salts.subarray(0, SALT_BYTES)
+    this.#salts = this.#salts.subarray(SALT_BYTES)
     return { salt, content, hash: hashContent(salt, content) }
   }
 

@@ -1,0 +1,60 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import t from 'tap'
+import type { Environment } from '../../src/store/lmdb.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore, withTransactions } from './fixture.ts'
+
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+
+t.test('closing makes durable what was taken on, and may be repeated', async (t) => {
+  const first = openTestStore(t)
+  const appended = Array.from({ length: 600 }, (_, n) => first.store.log.append(requestDraft({ id: id(n) })))
+  const closed = Promise.all([first.store.close(), first.store.close()])
+  await Promise.all(appended)
+  await closed
+  await t.rejects(first.store.log.append(requestDraft({ id: id(1000) })), { code: 'audit_unavailable' })
+  t.equal((await (await first.reopen()).store.log.list({ limit: 1, offset: 0 })).total, 600)
+})
+
+t.test('housekeeping that fails is reported, tried again, and stops nothing', async (t) => {
+  let failing = true
+  const errors: string[] = []
+  const wrap = (real: Environment) =>
+    withTransactions(real, (write) => (failing ? Promise.reject(new Error('busy')) : real.transaction(write)))
+  const { store, clock, tick } = openTestStore(t, {
+    wrap,
+    onHousekeepingError: (error) => errors.push((error as Error).message),
+    fileKeys: [],
+  })
+  failing = false
+  const { key } = await store.keys.create('k')
+  clock.advance(1)
+  store.keys.authenticate(key)
+  failing = true
+  tick(60_000)
+  while (errors.length === 0) await nextTurn()
+  failing = false
+  t.strictSame(errors, ['busy'])
+  t.equal(store.log.available, true)
+  tick(60_000)
+  await store.close()
+  t.strictSame(errors, ['busy'])
+})
+
+t.test('an open store alone does not keep a process alive', async (t) => {
+  const program = `
+    import { randomBytes } from 'node:crypto'
+    const { openStore } = await import(process.argv[1])
+    const { systemClock } = await import(process.argv[2])
+    openStore({ path: process.argv[3], clock: systemClock, random: randomBytes, maxBytes: 1e9 })
+    console.log('opened')`
+  const source = (path: string) => join(import.meta.dirname, '../../src', path)
+  const args = [source('store/store.ts'), source('core/clock.ts'), t.testdir()]
+  const result = spawnSync(process.execPath, ['--input-type=module', '--eval', program, ...args], {
+    env: { PATH: process.env['PATH'] ?? '' },
+    timeout: 60_000,
+  })
+  t.match({ ...result, stdout: result.stdout.toString() }, { status: 0, signal: null, stdout: 'opened\n' })
+})
