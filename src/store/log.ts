@@ -84,7 +84,6 @@ export class UsageLog {
       begin(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
-    this.#full = this.#size.usedBytes >= maxBytes
     this.#appender = new Appender(commitsOf(environment, clock), clock, {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
@@ -93,6 +92,7 @@ export class UsageLog {
         events.onCommit(jobs, bytes, spentMs)
       },
     })
+    this.#measure()
   }
 
   /** Whether a call could be sealed now; while false, none may be forwarded. */
