@@ -1,0 +1,78 @@
+// Letters that are drawn like Latin ones: a small part of Unicode's confusables (UTS #39), Cyrillic and Greek, where
+// the exchange is a known way around keyword lists. Data only.
+
+/** Letters whose lower-case form already looks like a Latin one, so that both cases fold. */
+const LOWER_CASE = {
+  // Cyrillic
+  а: 'a',
+  е: 'e',
+  о: 'o',
+  р: 'p',
+  с: 'c',
+  у: 'y',
+  х: 'x',
+  к: 'k',
+  і: 'i',
+  ј: 'j',
+  ѕ: 's',
+  һ: 'h',
+  ԁ: 'd',
+  ԛ: 'q',
+  ԝ: 'w',
+  ԍ: 'g',
+  ѵ: 'v',
+  ү: 'y',
+  ӏ: 'l',
+  // Greek
+  α: 'a',
+  ι: 'i',
+  κ: 'k',
+  ν: 'v',
+  ο: 'o',
+  ρ: 'p',
+  υ: 'u',
+  χ: 'x',
+  ϳ: 'j',
+  // Latin letters outside ASCII
+  ı: 'i',
+  ɑ: 'a',
+  ɡ: 'g',
+  ꞓ: 'c',
+  // Armenian
+  օ: 'o',
+  ս: 'u',
+  հ: 'h',
+  ց: 'g',
+  զ: 'q',
+  յ: 'j',
+}
+
+/**
+ * Capitals that look Latin while their lower-case form does not. Folding them everywhere would make Russian «вот»
+ * and English "bot" one word, so they fold only beside an ASCII letter, where scripts are mixed.
+ */
+const UPPER_CASE = {
+  // Cyrillic
+  В: 'b',
+  М: 'm',
+  Н: 'h',
+  Т: 't',
+  // Greek
+  Β: 'b',
+  Ε: 'e',
+  Ζ: 'z',
+  Η: 'h',
+  Μ: 'm',
+  Ν: 'n',
+  Τ: 't',
+  Υ: 'y',
+}
+
+const table = (letters: Readonly<Record<string, string>>): ReadonlyMap<number, number> =>
+  new Map(Object.entries(letters).map(([letter, latin]) => [letter.codePointAt(0)!, latin.codePointAt(0)!]))
+
+/** Code point of a folded letter → the ASCII letter it looks like. */
+export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = table(LOWER_CASE)
+
+/** Code point of a capital, before case folding → the lower-case ASCII letter it looks like. */
+export const LATIN_LOOKALIKE_CAPITALS: ReadonlyMap<number, number> = table(UPPER_CASE)

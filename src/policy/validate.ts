@@ -1,0 +1,77 @@
+// What can be wrong with a declared rule beyond its shape, in words for the person who wrote it.
+
+import { MAX_GLOB_CHARACTERS } from './glob.ts'
+import { readKeywords } from './keyword.ts'
+import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
+import { ACTIONS_OF, type RuleDeclaration } from './rule.ts'
+
+/** A mistake in one declaration. */
+export interface RuleProblem {
+  /** Relative to the rule: `pattern`, `action`, `match.models[0]`. */
+  readonly path: string
+  readonly message: string
+}
+
+/** Words and expressions of a whole rule set: about 50 MiB and 50 ms to compile at the most. */
+const MAX_WORD_CHARACTERS_TOGETHER = 262_144
+const MAX_PROGRAM_SIZE_TOGETHER = 20_000
+
+/** Every mistake in one declaration whose shape is right. */
+export function validateRule(declaration: RuleDeclaration): RuleProblem[] {
+  const { type, action, pattern, match } = declaration
+  const problems: RuleProblem[] = []
+  const add = (path: string, message: string) => problems.push({ path, message })
+  const actions = ACTIONS_OF[type]
+  if (!actions.includes(action)) add('action', `must be one of: ${actions.join(', ')} (for type ${type})`)
+  for (const message of patternProblems(type, pattern)) add('pattern', message)
+  if (type === 'prompt_injection' && match?.direction !== undefined && match.direction !== 'request') {
+    add('match.direction', 'must be request: only prompts are scored for injection')
+  }
+  if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
+    add('match.direction', 'must be both: a token limit counts the whole call')
+  }
+  for (const list of ['models', 'keys'] as const) {
+    match?.[list]?.forEach((glob, index) => {
+      if (glob.length > MAX_GLOB_CHARACTERS) {
+        add(`match.${list}[${index}]`, `must have at most ${MAX_GLOB_CHARACTERS} characters`)
+      }
+    })
+  }
+  return problems
+}
+
+/** What enabled rules together exceed, or null. The rules have passed validateRule. */
+export function validateTogether(rules: readonly RuleDeclaration[]): string | null {
+  let characters = 0
+  let steps = 0
+  for (const { type, pattern, enabled } of rules) {
+    const patterns = type === 'keyword_block' && enabled ? readKeywords(pattern) : null
+    if (patterns === null || 'messages' in patterns) continue
+    for (const { length } of patterns.words) characters += length
+    for (const { instructions } of patterns.programs) steps += instructions.length
+  }
+  if (characters > MAX_WORD_CHARACTERS_TOGETHER) {
+    return `all keywords together have ${characters} characters; ${MAX_WORD_CHARACTERS_TOGETHER} are allowed`
+  }
+  if (steps > MAX_PROGRAM_SIZE_TOGETHER) {
+    return `all expressions together compile to ${steps} steps; ${MAX_PROGRAM_SIZE_TOGETHER} are allowed`
+  }
+  return null
+}
+
+function patternProblems(type: RuleDeclaration['type'], pattern: string): readonly string[] {
+  switch (type) {
+    case 'keyword_block': {
+      const patterns = readKeywords(pattern)
+      return 'messages' in patterns ? patterns.messages : []
+    }
+    case 'pii':
+      return problemsOf(parseKinds(pattern))
+    case 'prompt_injection':
+      return problemsOf(parseThreshold(pattern))
+    case 'rate_limit':
+      return problemsOf(parseLimit(pattern))
+  }
+}
+
+const problemsOf = (parsed: Parsed<unknown>): string[] => ('message' in parsed ? [parsed.message] : [])
