@@ -1,0 +1,120 @@
+// Files, API rules and overrides put together: what is in force, and which overrides are over. Pure.
+
+import type { Milliseconds } from '../core/clock.ts'
+import type { Rule } from '../policy/rule.ts'
+import { declarationHash } from './declaration.ts'
+import type { FileRule } from './load.ts'
+
+/** A rule made through the API. */
+export interface ApiRule extends Rule {
+  readonly createdAtMs: Milliseconds
+  readonly updatedAtMs: Milliseconds
+}
+
+/** A rule switched on or off against its declaration. */
+export interface RuleOverride {
+  readonly ruleId: string
+  readonly enabled: boolean
+  readonly reason: string
+  /** Null: until the declaration changes. */
+  readonly expiresAtMs: Milliseconds | null
+  /** Of the declaration that is overridden: when it changes, the override ends. */
+  readonly declaredHash: string
+  readonly createdAtMs: Milliseconds
+}
+
+/** A rule in force or listed as disabled, with where it comes from. */
+export interface EffectiveRule extends Rule {
+  readonly source:
+    | { readonly kind: 'file'; readonly path: string; readonly line: number }
+    | { readonly kind: 'api' }
+  readonly declaredEnabled: boolean
+  readonly override: { readonly reason: string; readonly expiresAtMs: Milliseconds | null } | null
+  readonly createdAtMs: Milliseconds
+  /** When the declaration or its override last changed, as far as this process or the store knows. */
+  readonly updatedAtMs: Milliseconds
+}
+
+/** Why an override ended. */
+export type OverrideEnd = 'expired' | 'withdrawn' | 'declaration_changed' | 'rule_removed'
+
+export interface EndedOverride {
+  readonly override: RuleOverride
+  readonly cause: Exclude<OverrideEnd, 'withdrawn'>
+}
+
+/** A file rule since this process knows it. */
+export interface KnownFileRule {
+  readonly rule: FileRule
+  readonly createdAtMs: Milliseconds
+  readonly updatedAtMs: Milliseconds
+}
+
+export interface Merged {
+  /** Files first, in their order; then API rules by age. */
+  readonly rules: readonly EffectiveRule[]
+  readonly ended: readonly EndedOverride[]
+  /** When the next override expires. */
+  readonly nextExpiryMs: Milliseconds
+}
+
+export function mergeRules(
+  files: readonly KnownFileRule[],
+  apiRules: readonly ApiRule[],
+  overrides: readonly RuleOverride[],
+  nowMs: Milliseconds,
+): Merged {
+  const declared = [
+    ...files.map(({ rule, createdAtMs, updatedAtMs }) => fromFile(rule, createdAtMs, updatedAtMs)),
+    ...apiRules.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)).map(fromApi),
+  ]
+  const hashes = new Map(declared.map((rule) => [rule.id, declarationHash(rule)]))
+  const running = new Map<string, RuleOverride>()
+  const ended: EndedOverride[] = []
+  let nextExpiryMs = Number.POSITIVE_INFINITY
+  for (const override of overrides) {
+    const cause = endOf(override, hashes.get(override.ruleId), nowMs)
+    if (cause !== null) ended.push({ override, cause })
+    else {
+      running.set(override.ruleId, override)
+      nextExpiryMs = Math.min(nextExpiryMs, override.expiresAtMs ?? Number.POSITIVE_INFINITY)
+    }
+  }
+  const rules = declared.map((rule) => Object.freeze(overridden(rule, running.get(rule.id))))
+  return { rules, ended, nextExpiryMs }
+}
+
+function endOf(
+  override: RuleOverride,
+  declaredHash: string | undefined,
+  nowMs: Milliseconds,
+): EndedOverride['cause'] | null {
+  if (declaredHash === undefined) return 'rule_removed'
+  if (declaredHash !== override.declaredHash) return 'declaration_changed'
+  return override.expiresAtMs !== null && override.expiresAtMs <= nowMs ? 'expired' : null
+}
+
+function overridden(rule: EffectiveRule, override: RuleOverride | undefined): EffectiveRule {
+  if (override === undefined) return rule
+  const { enabled, reason, expiresAtMs, createdAtMs } = override
+  return { ...rule, enabled, override: { reason, expiresAtMs }, updatedAtMs: createdAtMs }
+}
+
+function fromFile(rule: FileRule, createdAtMs: Milliseconds, updatedAtMs: Milliseconds): EffectiveRule {
+  const { path, line, ...declaration } = rule
+  return {
+    ...declaration,
+    source: { kind: 'file', path, line },
+    declaredEnabled: rule.enabled,
+    override: null,
+    createdAtMs,
+    updatedAtMs,
+  }
+}
+
+const fromApi = (rule: ApiRule): EffectiveRule => ({
+  ...rule,
+  source: { kind: 'api' },
+  declaredEnabled: rule.enabled,
+  override: null,
+})

@@ -1,0 +1,94 @@
+// The shape of a rule file as a JSON Schema (2020-12), the manual of its keys; config/rules.schema.json is its copy
+// for editors. What depends on several keys at once (action by type, pattern by type) is policy/validate's part.
+
+import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
+import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
+
+/** Rules in one file; more are split over several. */
+const MAX_RULES_A_FILE = 10_000
+const MAX_NAME_CHARACTERS = 128
+const MAX_DESCRIPTION_CHARACTERS = 2000
+/** In characters, as policy/keyword bounds it. */
+const MAX_PATTERN_CHARACTERS = 65_536
+const MAX_GLOBS = 100
+
+const globs = (description: string) => ({
+  description: `${description} \`*\` stands for any run of characters, \`?\` for one; any glob of the list is enough.`,
+  type: 'array',
+  minItems: 1,
+  maxItems: MAX_GLOBS,
+  items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
+})
+
+/** One rule, as a file declares it and as the API takes it. */
+export const RULE_SCHEMA = {
+  description: 'One policy rule.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'type', 'action'],
+  properties: {
+    name: {
+      description:
+        'Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.',
+      type: 'string',
+      minLength: 1,
+      maxLength: MAX_NAME_CHARACTERS,
+      pattern: '^[^\\p{C}\\s]([^\\p{C}\\p{Zl}\\p{Zp}]*[^\\p{C}\\s])?$',
+    },
+    type: {
+      description:
+        'keyword_block: words and expressions in prompts and answers. pii: what to do with personal data. prompt_injection: attacks on the prompt. rate_limit: tokens of one key in a window of time.',
+      enum: [...RULE_TYPES],
+    },
+    pattern: {
+      description:
+        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `<tokens>/<window>` such as `60000/1m`.',
+      type: 'string',
+      maxLength: MAX_PATTERN_CHARACTERS,
+      default: '',
+    },
+    action: {
+      description:
+        'block: refuse the call (or the answer). monitor: report as block would, and let it pass. pii rules also know redact (the default for personal data) and allow.',
+      enum: [...RULE_ACTIONS],
+    },
+    enabled: { description: 'A disabled rule is listed and does nothing.', type: 'boolean', default: true },
+    description: {
+      description: 'For people: what the rule is for and whom to ask.',
+      type: 'string',
+      maxLength: MAX_DESCRIPTION_CHARACTERS,
+    },
+    match: {
+      description: 'Narrows the rule to some calls; without it every call is concerned.',
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        models: globs("Globs over the requested model's name, ignoring case."),
+        keys: globs("Globs over the API key's name."),
+        direction: {
+          description: 'Prompts (request), answers (response) or both.',
+          enum: ['request', 'response', 'both'],
+          default: 'both',
+        },
+      },
+    },
+  },
+}
+
+export const RULES_SCHEMA = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  title: 'Sidegate policy rules',
+  description:
+    'A file of policy rules. Every file of the folder is read; their order is that of the file names.',
+  type: 'object',
+  additionalProperties: false,
+  required: ['rules'],
+  properties: {
+    rules: {
+      description: 'The rules, in the order in which they are listed and reported.',
+      type: 'array',
+      maxItems: MAX_RULES_A_FILE,
+      items: RULE_SCHEMA,
+    },
+  },
+}
