@@ -1,0 +1,165 @@
+// Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what turns out to be
+// text again and says where it stood; judges nothing.
+
+/** A text found by decoding, and how its offsets lead back. */
+export interface Decoded {
+  readonly text: string
+  /** UTF-16 offset in the source of the character that `offset` in `text` came from. */
+  origin(offset: number): number
+  /** Whether it is shorter than what it was decoded from, so that decoding it again comes to an end. */
+  readonly shrinks: boolean
+}
+
+/** Characters decoded at a time: bounds memory, and junk in front of a text does not hide it. */
+const BLOCK_CHARACTERS = 4096
+/** Shorter results say too little; longer runs of letters than this would decode by chance. */
+const DECODED_MIN = 8
+/** Share of letters, digits and white space in what counts as text. */
+const TEXT_SHARE = 0.8
+/** Fewer escapes are everyday text. */
+const ESCAPES_MIN = 3
+
+const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*/g
+const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
+const BINARY = /(?:[01]{8}\s?){8,}/g
+const ESCAPE =
+  /%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{1,6};|\\u\{?[0-9A-Fa-f]{4,5}\}?|&(?:lt|gt|amp|quot|nbsp|apos);/g
+const NAMED: Readonly<Record<string, string>> = {
+  lt: '<',
+  gt: '>',
+  amp: '&',
+  quot: '"',
+  nbsp: ' ',
+  apos: "'",
+}
+/** Everyday words and the attacker's, in rot13; or a mention of it. */
+const ROT13_HINT = /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
+/** The same, backwards. */
+const REVERSED_HINT =
+  /\b(?:revers|backward)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
+const NOT_TEXT = /[^\p{L}\p{M}\p{N}\s]/gu
+const CONTROL = /[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/
+
+/** Everything that can be decoded out of `text`, one layer deep. Linear in its length. */
+export function* decodings(text: string): Generator<Decoded> {
+  yield* runs(text, HEX, decodeHex)
+  yield* runs(text, BINARY, decodeBinary)
+  yield* runs(text, BASE64, decodeBase64)
+  yield* runs(text, SELECTORS, decodeSelectors)
+  const unescaped = unescapeAll(text)
+  if (unescaped !== null) yield unescaped
+  if (ROT13_HINT.test(text)) yield { text: rot13(text), shrinks: false, origin: (offset) => offset }
+  if (REVERSED_HINT.test(text)) {
+    const last = text.length - 1
+    yield { text: reverse(text), shrinks: false, origin: (offset) => last - offset }
+  }
+}
+
+/** Decodes each match block by block, and keeps the blocks that are text. */
+function* runs(text: string, pattern: RegExp, decode: (run: string) => string | null): Generator<Decoded> {
+  for (const { 0: run, index } of text.matchAll(pattern)) {
+    for (let at = 0; at < run.length; at += BLOCK_CHARACTERS) {
+      const block = run.slice(at, at + BLOCK_CHARACTERS)
+      const decoded = decode(block)
+      if (decoded === null || !isText(decoded)) continue
+      const start = index + at
+      const scale = block.length / decoded.length
+      const origin = (offset: number) => start + Math.min(block.length - 1, Math.floor(offset * scale))
+      yield { text: decoded, shrinks: true, origin }
+    }
+  }
+}
+
+function decodeBase64(run: string): string | null {
+  // A hexadecimal run has been looked at already.
+  return /^[0-9A-Fa-f]+$/.test(run) ? null : Buffer.from(run, 'base64').toString()
+}
+
+function decodeHex(run: string): string {
+  return Buffer.from(run.replace(/\\x|0x|[\s:,]/g, ''), 'hex').toString()
+}
+
+function decodeBinary(run: string): string {
+  const bytes = run.match(/[01]{8}/g) ?? []
+  return Buffer.from(bytes.map((bits) => Number.parseInt(bits, 2))).toString()
+}
+
+function decodeSelectors(run: string): string {
+  const bytes = Array.from(run, (selector) => {
+    const codePoint = selector.codePointAt(0) as number
+    return codePoint < 0xe0100 ? codePoint - 0xfe00 : codePoint - 0xe0100 + 16
+  })
+  return Buffer.from(bytes).toString()
+}
+
+function isText(decoded: string): boolean {
+  if (decoded.length < DECODED_MIN || CONTROL.test(decoded)) return false
+  const others = decoded.match(NOT_TEXT)?.length ?? 0
+  return others <= decoded.length * (1 - TEXT_SHARE)
+}
+
+/** The text with escapes replaced in place, or null when there are too few to matter. */
+function unescapeAll(text: string): Decoded | null {
+  const parts: string[] = []
+  const starts: number[] = [0]
+  const origins: number[] = [0]
+  let length = 0
+  let from = 0
+  for (const { 0: found, index } of text.matchAll(ESCAPE)) {
+    parts.push(text.slice(from, index), unescapeOne(found))
+    length += index - from
+    starts.push(length)
+    origins.push(index)
+    length += parts.at(-1)?.length ?? 0
+    from = index + found.length
+    starts.push(length)
+    origins.push(from)
+  }
+  if (parts.length < 2 * ESCAPES_MIN) return null
+  return {
+    text: parts.join('') + text.slice(from),
+    shrinks: false,
+    origin: (offset) => {
+      const segment = lastAtMost(starts, offset)
+      return Math.min(text.length - 1, (origins[segment] as number) + offset - (starts[segment] as number))
+    },
+  }
+}
+
+function unescapeOne(sequence: string): string {
+  const named = NAMED[sequence.slice(1, -1)]
+  if (named !== undefined) return named
+  const decimal = sequence.startsWith('&#') && !/^&#x/i.test(sequence)
+  const digits = decimal
+    ? sequence.replace(/[^0-9]/g, '')
+    : sequence.replace(/^(?:%|&#x|\\u)/i, '').replace(/[^0-9A-Fa-f]/g, '')
+  const codePoint = Number.parseInt(digits, decimal ? 10 : 16)
+  const valid = codePoint <= 0x10ffff && (codePoint < 0xd800 || codePoint > 0xdfff)
+  return valid ? String.fromCodePoint(codePoint) : ' '
+}
+
+/** Index of the last of ascending values that is not above `limit`. */
+function lastAtMost(values: readonly number[], limit: number): number {
+  let low = 0
+  let high = values.length - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((values[middle] as number) <= limit) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function rot13(text: string): string {
+  return text.replace(/[a-z]/gi, (letter) => {
+    const base = letter <= 'Z' ? 0x41 : 0x61
+    return String.fromCharCode(base + ((letter.charCodeAt(0) - base + 13) % 26))
+  })
+}
+
+/** Backwards by UTF-16 unit: offsets stay arithmetic, and Latin text is all it is for. */
+function reverse(text: string): string {
+  const units = new Uint16Array(text.length)
+  for (let index = 0; index < text.length; index++) units[text.length - 1 - index] = text.charCodeAt(index)
+  return Buffer.from(units.buffer).toString('utf16le')
+}

@@ -1,0 +1,100 @@
+// Hashed features of a run of tokens: words, pairs, triples, pairs with a gap, and four-letter parts of words.
+// The same code counts in training and in scoring; it knows nothing of weights.
+
+import type { Tokens } from './tokens.ts'
+
+/** log2 of the number of weights. */
+export const BUCKET_BITS = 18
+export const BUCKETS = 2 ** BUCKET_BITS
+const SHIFT = 32 - BUCKET_BITS
+
+/** Changes with any change to how text becomes features: weights of another form are refused. */
+export const FEATURE_FORM = 1
+
+/** Words shorter than this have no parts. */
+const PART_MIN_UNITS = 4
+/** Features of one token at most: one to seven of words and one per letter with both edges. */
+export const FEATURES_PER_TOKEN = 48
+
+const UNIGRAM = 0x1b873593
+const BIGRAM = 0x24a3f1d7
+const TRIGRAM = 0x3f84d5b5
+const SKIP = 0x4cf5ad43
+const PART = 0x58f38ded
+const GOLDEN = 0x9e3779b1
+const MIX_A = 0x85ebca6b
+const MIX_B = 0xc2b2ae35
+const EDGE = 0x5e
+const PART_RADIX = 0x01000193
+/** PART_RADIX to the fourth, to take the oldest letter out of the rolling hash. */
+const PART_RADIX_4 = Math.imul(Math.imul(PART_RADIX, PART_RADIX), Math.imul(PART_RADIX, PART_RADIX))
+
+/** Token before the text: the beginning is the beginning of a sentence. */
+const NO_TOKEN = 0x7ed558cc
+
+/** Turns tokens into buckets; remembers the last tokens, so that pieces of one text join without a seam. */
+export class FeatureReader {
+  /** Buckets of the token last read; valid up to what `read` returned. */
+  readonly buckets = new Int32Array(FEATURES_PER_TOKEN)
+  #previous = NO_TOKEN
+  #beforePrevious = NO_TOKEN
+  #previousWord = NO_TOKEN
+  #wordBeforePrevious = NO_TOKEN
+
+  /** Begins a new text. */
+  reset(): void {
+    this.#previous = NO_TOKEN
+    this.#beforePrevious = NO_TOKEN
+    this.#previousWord = NO_TOKEN
+    this.#wordBeforePrevious = NO_TOKEN
+  }
+
+  /** Puts the buckets of the token at `index` into `buckets`; returns how many there are. */
+  read(tokens: Tokens, index: number): number {
+    const { buckets } = this
+    const hash = tokens.hashes[index] as number
+    let count = 0
+    buckets[count++] = bucket(hash ^ UNIGRAM)
+    const pair = Math.imul(this.#previous, MIX_A) ^ hash
+    buckets[count++] = bucket(pair ^ BIGRAM)
+    buckets[count++] = bucket(Math.imul(this.#beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
+    if (tokens.words[index] === 1) {
+      // Across a mark of punctuation words are neighbours all the same.
+      if (this.#previousWord !== this.#previous) {
+        buckets[count++] = bucket(Math.imul(this.#previousWord, MIX_A) ^ hash ^ BIGRAM)
+      }
+      buckets[count++] = bucket(Math.imul(this.#wordBeforePrevious, MIX_A) ^ hash ^ SKIP)
+      count = this.#parts(tokens, index, count)
+      this.#wordBeforePrevious = this.#previousWord
+      this.#previousWord = hash
+    }
+    this.#beforePrevious = this.#previous
+    this.#previous = hash
+    return count
+  }
+
+  /** Rolling hash over `^word$`, four units at a time. */
+  #parts(tokens: Tokens, index: number, found: number): number {
+    const start = tokens.letterStarts[index] as number
+    const end = tokens.letterEnds[index] as number
+    if (end - start < PART_MIN_UNITS) return found
+    const { buckets } = this
+    const { letters } = tokens
+    let count = found
+    let hash = EDGE
+    for (let at = start; at <= end; at++) {
+      hash = (Math.imul(hash, PART_RADIX) + (at < end ? (letters[at] as number) : EDGE)) | 0
+      const oldest = at - 4
+      if (oldest >= start - 1) {
+        hash = (hash - Math.imul(oldest < start ? EDGE : (letters[oldest] as number), PART_RADIX_4)) | 0
+      }
+      if (at >= start + 2) buckets[count++] = bucket(hash ^ PART)
+    }
+    return count
+  }
+}
+
+function bucket(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 16), GOLDEN)
+  return (mixed ^ (mixed >>> 15)) >>> SHIFT
+}

@@ -1,0 +1,163 @@
+// Training material: rows of the corpora, sentences of the grammar, disguises and documents with planted attacks.
+
+import { readFileSync } from 'node:fs'
+import { decodings } from '../../src/detect/injection/encodings.ts'
+import {
+  benignSentence,
+  directAttack,
+  foreignAttack,
+  foreignBenign,
+  indirectAttack,
+  pick,
+} from './injection-grammar.ts'
+import { type Counted, countFeatures, type Random } from './injection-learn.ts'
+
+export interface Row {
+  readonly text: string
+  readonly label: 0 | 1
+  readonly source: string
+  /** Where the attack stands in a document that was made here; UTF-16 offsets. */
+  readonly plant?: { readonly start: number; readonly end: number }
+}
+
+/** A row and its views: plain first, then leet and whatever could be decoded. */
+export interface Material extends Row {
+  readonly views: readonly Counted[]
+}
+
+/** Reads JSON Lines with `text`, `label` and `source`. */
+export function readRows(path: string): Row[] {
+  const lines = readFileSync(path, 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row)
+}
+
+export function prepare(row: Row): Material {
+  const plain = countFeatures(row.text, false)
+  const views = [plain]
+  if (plain.mixedWords >= 2) views.push(countFeatures(row.text, true))
+  for (const { text } of decodings(row.text)) views.push(countFeatures(text, false))
+  return { ...row, views }
+}
+
+const GRAMMAR: readonly (readonly [
+  source: string,
+  label: 0 | 1,
+  count: number,
+  make: (random: Random) => string,
+])[] = [
+  ['own_direct', 1, 7000, directAttack],
+  ['own_indirect', 1, 3000, indirectAttack],
+  ['own_foreign', 1, 6000, foreignAttack],
+  ['own_benign', 0, 9000, benignSentence],
+  ['own_foreign_benign', 0, 4000, foreignBenign],
+]
+
+/** Sentences of our own; a tenth of each kind in a disguise. */
+export function grammarRows(random: Random): Row[] {
+  const rows: Row[] = []
+  for (const [source, label, count, make] of GRAMMAR) {
+    const seen = new Set<string>()
+    for (let tries = 0; tries < count; tries++) seen.add(make(random))
+    for (const text of seen) {
+      rows.push({ text, label, source })
+      if (random() < 0.1) rows.push({ text: disguise(text, random), label, source: `${source}_disguised` })
+    }
+  }
+  return rows
+}
+
+/** Innocent text followed or preceded by an attack, and by more innocent text: length and mixture say nothing. */
+export function joinedRows(rows: readonly Row[], count: number, random: Random): Row[] {
+  const short = rows.filter(
+    ({ text, source }) => text.length < 400 && !source.includes('disguised') && !source.includes('obf'),
+  )
+  const attacks = short.filter(({ label }) => label === 1)
+  const benign = short.filter(({ label }) => label === 0)
+  const joined: Row[] = []
+  for (let made = 0; made < count; made++) {
+    const glue = pick([' ', ' ', '\n', '\n\n', '. '], random)
+    const label = made % 2 === 0 ? 1 : 0
+    const parts = [pick(benign, random).text, pick(label === 1 ? attacks : benign, random).text]
+    if (random() < 0.25) parts.reverse()
+    if (random() < 0.3) parts.push(pick(benign, random).text)
+    joined.push({ text: parts.join(glue), label, source: label === 1 ? 'joined_attack' : 'joined_benign' })
+  }
+  return joined
+}
+
+/** Attacks planted between two lines or sentences of innocent documents. */
+export function plantedRows(rows: readonly Row[], count: number, random: Random): Row[] {
+  const carriers = rows.filter(
+    ({ label, text, source }) => label === 0 && text.length > 250 && !source.includes('obf'),
+  )
+  const attacks = rows.filter(
+    ({ label, text, source }) =>
+      label === 1 && text.length < 400 && !/obf|disguised|neuralchemy|jackhhao|doc/.test(source),
+  )
+  const planted: Row[] = []
+  for (let made = 0; made < count; made++) {
+    const carrier = excerpt(pick(carriers, random).text, random)
+    const attack = pick(attacks, random).text
+    const at = border(carrier, random)
+    const glue = pick([' ', '\n', '\n\n', ' '], random)
+    const head = carrier.slice(0, at) + glue
+    planted.push({
+      text: head + attack + glue + carrier.slice(at),
+      label: 1,
+      source: 'planted',
+      plant: { start: head.length, end: head.length + attack.length },
+    })
+  }
+  return planted
+}
+
+function excerpt(text: string, random: Random): string {
+  const length = 200 + Math.floor(random() * 1500)
+  const start = Math.floor(random() * Math.max(1, text.length - length))
+  return text.slice(start, start + length)
+}
+
+/** An offset after the end of a sentence or line near a random place. */
+function border(text: string, random: Random): number {
+  const from = Math.floor(random() * text.length)
+  const found = text.slice(from).search(/[.!?\n]\s/)
+  return found < 0 ? text.length : from + found + 1
+}
+
+/** Writes a text in one of the ways that are meant to get past a reader. */
+export function disguise(text: string, random: Random): string {
+  const wrap = pick(
+    ['', 'Decode this and follow it: ', 'base64: ', 'Please read ', 'data=', 'What does this say? '],
+    random,
+  )
+  const ways: readonly (() => string)[] = [
+    () => wrap + Buffer.from(text).toString('base64'),
+    () => wrap + Buffer.from(text).toString('hex'),
+    () =>
+      text.replace(/[oieastOIEAST]/g, (letter) => '013457'.charAt('oieast'.indexOf(letter.toLowerCase()))),
+    () =>
+      text
+        .split(' ')
+        .map((word) => word.split('').join(' '))
+        .join('   '),
+    () => text.split('').join(pick(['\u200b', '\u200c', '\u2060'], random)),
+    () =>
+      Array.from(text, (letter) =>
+        letter > ' ' && letter <= '~' ? String.fromCodePoint(0xe0000 + letter.charCodeAt(0)) : letter,
+      ).join(''),
+    () =>
+      text.replace(/[aeopcyx]/g, (letter) =>
+        random() < 0.6 ? 'аеорсух'.charAt('aeopcyx'.indexOf(letter)) : letter,
+      ),
+    () => text.replace(/[!-~]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
+    () => text.replace(/[a-z]/gi, (letter) => rotate(letter)),
+    () => text.split('').reverse().join(''),
+    () => encodeURIComponent(text),
+  ]
+  return pick(ways, random)()
+}
+
+function rotate(letter: string): string {
+  const base = letter <= 'Z' ? 0x41 : 0x61
+  return String.fromCharCode(base + ((letter.charCodeAt(0) - base + 13) % 26))
+}

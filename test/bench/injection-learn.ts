@@ -1,0 +1,136 @@
+// Learning of hashed weights: examples in, weights out. Deterministic from the seed; knows nothing of corpora.
+
+import { CharacterClasses } from '../../src/detect/injection/classes.ts'
+import { BUCKETS, FeatureReader } from '../../src/detect/injection/features.ts'
+import { createFolded, fold, pieceEnd } from '../../src/detect/injection/normalise.ts'
+import { FEATURE_FLOOR } from '../../src/detect/injection/scan.ts'
+import { createTokens, Tokeniser } from '../../src/detect/injection/tokens.ts'
+
+/** A text as buckets, with the token borders windows are cut at. */
+export interface Counted {
+  readonly buckets: Int32Array
+  /** `tokenEnds[i]` is the number of buckets up to and with token i. */
+  readonly tokenEnds: Int32Array
+  /** Source offset of each token. */
+  readonly starts: Int32Array
+  readonly mixedWords: number
+}
+
+/** What the learner sees: a stretch of a counted text, its label and how much it matters. */
+export interface Example {
+  readonly buckets: Int32Array
+  readonly label: 0 | 1
+  weight: number
+}
+
+export type Random = () => number
+
+/** A small generator of numbers in [0, 1), the same on every machine (mulberry32). */
+export function createRandom(seed: number): Random {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const folded = createFolded()
+const tokens = createTokens(folded.units.length)
+const tokeniser = new Tokeniser(new CharacterClasses())
+const reader = new FeatureReader()
+
+/** Counts a text exactly as the scanner does. */
+export function countFeatures(text: string, leetView: boolean): Counted {
+  const buckets: number[] = []
+  const tokenEnds: number[] = []
+  const starts: number[] = []
+  let mixedWords = 0
+  reader.reset()
+  for (let start = 0; start < text.length; ) {
+    const end = pieceEnd(text, start)
+    fold(text, start, end, folded)
+    tokeniser.tokenise(folded, leetView, tokens)
+    mixedWords += tokens.mixedWords
+    for (let index = 0; index < tokens.length; index++) {
+      const count = reader.read(tokens, index)
+      for (let at = 0; at < count; at++) buckets.push(reader.buckets[at] as number)
+      tokenEnds.push(buckets.length)
+      starts.push(tokens.starts[index] as number)
+    }
+    start = end
+  }
+  return {
+    buckets: Int32Array.from(buckets),
+    tokenEnds: Int32Array.from(tokenEnds),
+    starts: Int32Array.from(starts),
+    mixedWords,
+  }
+}
+
+/** The buckets of tokens [from, to). */
+export function stretch({ buckets, tokenEnds }: Counted, from: number, to: number): Int32Array {
+  return buckets.subarray(from === 0 ? 0 : tokenEnds[from - 1], tokenEnds[to - 1])
+}
+
+export interface Learned {
+  readonly weights: Float64Array
+  readonly bias: number
+}
+
+export function margin({ weights, bias }: Learned, buckets: Int32Array): number {
+  let sum = 0
+  for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
+  return bias + sum / Math.sqrt(buckets.length + FEATURE_FLOOR)
+}
+
+export interface LearnOptions {
+  readonly epochs: number
+  readonly rate: number
+  /** Pull of every weight towards zero at each step that touches it. */
+  readonly decay: number
+  readonly random: Random
+}
+
+/** Logistic regression by AdaGrad over shuffled examples; starts from `from` if given. */
+export function learn(examples: readonly Example[], options: LearnOptions, from?: Learned): Learned {
+  const weights = from === undefined ? new Float64Array(BUCKETS) : Float64Array.from(from.weights)
+  const squares = new Float64Array(BUCKETS).fill(1e-2)
+  let bias = from?.bias ?? 0
+  let biasSquares = 1
+  const order = Int32Array.from(examples, (_, index) => index)
+  for (let epoch = 0; epoch < options.epochs; epoch++) {
+    shuffle(order, options.random)
+    const rate = options.rate / (1 + epoch)
+    for (const index of order) {
+      const { buckets, label, weight } = examples[index] as Example
+      if (buckets.length === 0) continue
+      const scale = 1 / Math.sqrt(buckets.length + FEATURE_FLOOR)
+      let sum = 0
+      for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
+      const error = (1 / (1 + Math.exp(-(bias + sum * scale))) - label) * weight
+      biasSquares += error * error
+      bias -= (0.1 * error) / Math.sqrt(biasSquares)
+      const gradient = error * scale
+      const step = gradient * gradient
+      for (let at = 0; at < buckets.length; at++) {
+        const bucket = buckets[at] as number
+        const old = weights[bucket] as number
+        const total = (squares[bucket] as number) + step
+        squares[bucket] = total
+        weights[bucket] = old - (rate * (gradient + options.decay * old * weight)) / Math.sqrt(total)
+      }
+    }
+  }
+  return { weights, bias }
+}
+
+function shuffle(order: Int32Array, random: Random): void {
+  for (let index = order.length - 1; index > 0; index--) {
+    const other = Math.floor(random() * (index + 1))
+    const kept = order[index] as number
+    order[index] = order[other] as number
+    order[other] = kept
+  }
+}

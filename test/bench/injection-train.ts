@@ -1,0 +1,278 @@
+// Learns the weights of src/detect/injection and writes its weights.ts. Deterministic: the same corpora, seed and Node
+// give the same file. Usage: see src/detect/injection/README.md.
+
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { BUCKETS, FEATURE_FORM } from '../../src/detect/injection/features.ts'
+import type { StoredModel } from '../../src/detect/injection/model.ts'
+import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
+import {
+  grammarRows,
+  joinedRows,
+  type Material,
+  plantedRows,
+  prepare,
+  type Row,
+  readRows,
+} from './injection-corpus.ts'
+import {
+  type Counted,
+  createRandom,
+  type Example,
+  type Learned,
+  learn,
+  margin,
+  type Random,
+  stretch,
+} from './injection-learn.ts'
+
+/** A source with more rows than this is held down, so that no single one decides. */
+const SOURCE_ROWS = 600
+const MAX_SOURCE_WEIGHT = 2
+/** Rounds of looking for innocent windows that look like attacks, and learning them. */
+const MINING_ROUNDS = 4
+/** Such windows taken from one text in one round. */
+const MINED_PER_TEXT = 3
+/** Learning runs with other orders whose weights are averaged. */
+const RUNS = 4
+const LEARNING = { epochs: 5, rate: 0.25, decay: 1e-4 }
+
+export interface Settings {
+  readonly seed: number
+  /** Sources left out, to see how the rest generalises to them. */
+  readonly without: ReadonlySet<string>
+  /** Whether sentences of our own grammar are used. */
+  readonly grammar: boolean
+}
+
+/** All texts that are learned from. */
+export function material(rows: readonly Row[], settings: Settings): Material[] {
+  const random = createRandom(settings.seed)
+  const kept = rows.filter(({ source }) => !settings.without.has(source))
+  const all = settings.grammar ? [...kept, ...grammarRows(random)] : kept
+  const made = [...joinedRows(all, 8000, random), ...plantedRows(all, 7000, random)]
+  return [...all, ...made].map(prepare)
+}
+
+/** Learns in rounds: first what is known to be attack or innocent, then the windows that were mistaken. */
+export function train(texts: readonly Material[], seed: number): Learned {
+  const random = createRandom(seed + 1)
+  const weights = sourceWeights(texts)
+  const examples = texts.flatMap((text) => examplesOf(text, weights.get(text.source) ?? 1, random))
+  let learned = learn(examples, { ...LEARNING, random })
+  for (let round = 0; round < MINING_ROUNDS; round++) {
+    for (const text of texts) {
+      if (text.label === 0) examples.push(...mistaken(text, learned, weights.get(text.source) ?? 1))
+    }
+    // Documents whose attack is not located teach by their most suspicious windows, once there is a suspicion.
+    const located = round === 0 ? texts.filter(({ source }) => source === 'synth_doc') : []
+    for (const text of located) examples.push(...suspicious(text, learned, weights.get(text.source) ?? 1))
+    learned = learn(examples, { ...LEARNING, random })
+  }
+  const runs = [learned]
+  while (runs.length < RUNS) runs.push(learn(examples, { ...LEARNING, random }))
+  return average(runs)
+}
+
+function sourceWeights(texts: readonly Material[]): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const { source } of texts) counts.set(source, (counts.get(source) ?? 0) + 1)
+  return new Map(
+    [...counts].map(([source, count]) => [
+      source,
+      Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS / count)),
+    ]),
+  )
+}
+
+function examplesOf(text: Material, weight: number, random: Random): Example[] {
+  const { label, views, source } = text
+  const plain = views[0] as Counted
+  if (label === 0) {
+    const whole = views.map(({ buckets }) => ({ buckets, label, weight }))
+    return [...whole, ...someWindows(plain, weight, random)]
+  }
+  if (text.plant !== undefined) return plantWindows(text, plain, weight)
+  if (source === 'synth_doc') return []
+  // Of a disguised attack the undisguised view teaches; its wrapping is not the attack.
+  const view = /obf|disguised/.test(source) ? (views.at(-1) as Counted) : plain
+  return [{ buckets: view.buckets, label, weight }]
+}
+
+/** Innocent windows as they come: about one for every two hundred tokens. */
+function someWindows(counted: Counted, weight: number, random: Random): Example[] {
+  const found: Example[] = []
+  for (const size of WINDOW_TOKENS) {
+    const last = counted.tokenEnds.length - size
+    for (let at = Math.floor(random() * 200); at < last; at += 200) {
+      found.push({ buckets: stretch(counted, at, at + size), label: 0, weight: weight * 0.5 })
+    }
+  }
+  return found
+}
+
+/** Windows that a planted attack lies in, or that lie in it. */
+function plantWindows(text: Material, counted: Counted, weight: number): Example[] {
+  const { start, end } = text.plant as { start: number; end: number }
+  const first = counted.starts.findIndex((offset) => offset >= start)
+  const after = counted.starts.findIndex((offset) => offset >= end)
+  const stop = after < 0 ? counted.starts.length : after
+  const found: Example[] = []
+  for (const size of WINDOW_TOKENS) {
+    const middle = Math.floor((first + stop) / 2)
+    const from = Math.max(0, Math.min(counted.starts.length - size, middle - Math.floor(size / 2)))
+    found.push({
+      buckets: stretch(counted, from, Math.min(counted.starts.length, from + size)),
+      label: 1,
+      weight: weight * 0.5,
+    })
+  }
+  return found
+}
+
+interface Window {
+  readonly buckets: Int32Array
+  readonly margin: number
+}
+
+/** The highest windows of a text that do not overlap, best first. */
+function bestWindows(counted: Counted, learned: Learned, count: number): Window[] {
+  const found: (Window & { from: number; to: number })[] = []
+  const total = counted.tokenEnds.length
+  for (const size of WINDOW_TOKENS) {
+    const all: (Window & { from: number; to: number })[] = []
+    for (let from = 0; from + size <= total; from += size / 4) {
+      const buckets = stretch(counted, from, from + size)
+      all.push({ buckets, margin: margin(learned, buckets), from, to: from + size })
+    }
+    all.sort((one, other) => other.margin - one.margin)
+    const kept: typeof all = []
+    for (const window of all) {
+      if (kept.length === count) break
+      if (kept.every(({ from, to }) => window.to <= from || window.from >= to)) kept.push(window)
+    }
+    found.push(...kept)
+  }
+  return found
+}
+
+function mistaken(text: Material, learned: Learned, weight: number): Example[] {
+  return text.views.flatMap((view) =>
+    bestWindows(view, learned, MINED_PER_TEXT)
+      .filter(({ margin }) => margin > -1.5)
+      .map(({ buckets }) => ({ buckets, label: 0 as const, weight })),
+  )
+}
+
+function suspicious(text: Material, learned: Learned, weight: number): Example[] {
+  return bestWindows(text.views[0] as Counted, learned, 1)
+    .filter(({ margin }) => margin > 0)
+    .map(({ buckets }) => ({ buckets, label: 1 as const, weight }))
+}
+
+function average(runs: readonly Learned[]): Learned {
+  const weights = new Float64Array(BUCKETS)
+  let bias = 0
+  for (const run of runs) {
+    bias += run.bias / runs.length
+    for (let bucket = 0; bucket < BUCKETS; bucket++)
+      weights[bucket]! += (run.weights[bucket] as number) / runs.length
+  }
+  return { weights, bias }
+}
+
+/** Share of innocent development texts above the threshold, as whole texts and by their best window. */
+const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
+/** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
+const CLIP_QUANTILE = 0.9995
+const LARGEST_STEP = 127
+
+/** Rounds to bytes and puts the centres where the development texts say. */
+export function store(learned: Learned, development: readonly Material[]): StoredModel {
+  const used = learned.weights
+    .filter((weight) => weight !== 0)
+    .map(Math.abs)
+    .sort()
+  const scale = (used[Math.floor(used.length * CLIP_QUANTILE)] as number) / LARGEST_STEP
+  const steps = Int8Array.from(learned.weights, (weight) =>
+    Math.max(-LARGEST_STEP, Math.min(LARGEST_STEP, Math.round(weight / scale))),
+  )
+  const rounded: Learned = { weights: Float64Array.from(steps, (step) => step * scale), bias: 0 }
+  const innocent = development.filter(({ label }) => label === 0)
+  const wholes = innocent.map(({ views }) =>
+    Math.max(...views.map(({ buckets }) => margin(rounded, buckets))),
+  )
+  const windows = innocent.map(({ views }) => Math.max(...views.map((view) => bestMargin(view, rounded))))
+  const bytes = Buffer.from(steps.buffer)
+  return {
+    version: `${FEATURE_FORM}-${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`,
+    featureForm: FEATURE_FORM,
+    threshold: 0.5,
+    scale: round(scale),
+    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole)),
+    windowCentre: round(topShare(windows, FALSE_ALARMS.window)),
+    slope: 1,
+    weights: bytes.toString('base64'),
+  }
+}
+
+/** Best window as the scanner looks for it, every two tokens. */
+export function bestMargin(counted: Counted, learned: Learned): number {
+  const total = counted.tokenEnds.length
+  let best = -Infinity
+  for (const size of WINDOW_TOKENS) {
+    const length = Math.min(size, total)
+    for (let to = length; to <= total; to += 2)
+      best = Math.max(best, margin(learned, stretch(counted, to - length, to)))
+    best = Math.max(best, margin(learned, stretch(counted, total - length, total)))
+  }
+  return best
+}
+
+function topShare(values: number[], share: number): number {
+  const sorted = values.sort((one, other) => other - one)
+  return sorted[Math.floor(sorted.length * share)] as number
+}
+
+function round(value: number): number {
+  return Number(value.toPrecision(8))
+}
+
+function render(model: StoredModel): string {
+  const fields = Object.entries(model).map(
+    ([key, value]) => `  ${key}: ${typeof value === 'string' ? `'${value}'` : value},`,
+  )
+  return `// Made by test/bench/injection-train.ts; not to be edited. Sources and licences: README.md in this folder.
+
+import type { StoredModel } from './model.ts'
+
+export const STORED_MODEL: StoredModel = {
+${fields.join('\n')}
+}
+`
+}
+
+function main(): void {
+  const { values } = parseArgs({
+    options: {
+      train: { type: 'string' },
+      dev: { type: 'string' },
+      out: { type: 'string' },
+      seed: { type: 'string', default: '1' },
+    },
+  })
+  const { train: trainPath, dev: devPath, out } = values
+  if (trainPath === undefined || devPath === undefined || out === undefined) {
+    console.error('usage: injection-train.ts --train train.jsonl --dev dev.jsonl --out weights.ts [--seed 1]')
+    process.exitCode = 2
+    return
+  }
+  const seed = Number(values.seed)
+  const texts = material(readRows(trainPath), { seed, without: new Set(), grammar: true })
+  const model = store(train(texts, seed), readRows(devPath).map(prepare))
+  writeFileSync(out, render(model))
+  console.log(`${texts.length} texts learned, model ${model.version}`)
+}
+
+if (import.meta.main) main()
