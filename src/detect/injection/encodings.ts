@@ -22,6 +22,8 @@ const ESCAPES_MIN = 3
 const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*/g
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
+/** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
+const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{8,}/gu
 const ESCAPE =
   /%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{1,6};|\\u\{?[0-9A-Fa-f]{4,5}\}?|&(?:lt|gt|amp|quot|nbsp|apos);/g
 const NAMED: Readonly<Record<string, string>> = {
