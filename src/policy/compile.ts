@@ -4,7 +4,8 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { compileGlob } from './glob.ts'
-import { KeywordIndex, type KeywordMatcher } from './keyword.ts'
+import { type KeywordMatcher, keywordMatcher } from './keyword.ts'
+import { KeywordIndex } from './keyword-index.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
 import type { Direction, Rule, RuleAction, RuleReference } from './rule.ts'
 import { validateRule } from './validate.ts'
@@ -125,7 +126,7 @@ function selectionOf(chosen: readonly Scoped[], keywords: KeywordIndex, revision
   const matchers = new Map<Direction, KeywordMatcher | null>(
     DIRECTIONS.map((direction) => {
       const rules = ofType('keyword_block').filter(({ rule }) => concernsDirection(rule, direction))
-      return [direction, keywords.matcher(new Set(rules.map(({ reference }) => reference)))]
+      return [direction, keywordMatcher(keywords, new Set(rules.map(({ reference }) => reference)))]
     }),
   )
   return Object.freeze({

@@ -1,7 +1,7 @@
 // What can be wrong with a declared rule beyond its shape, in words for the person who wrote it.
 
 import { MAX_GLOB_CHARACTERS } from './glob.ts'
-import { readKeywords } from './keyword.ts'
+import { readKeywords } from './keyword-index.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
 import { ACTIONS_OF, type RuleDeclaration } from './rule.ts'
 

@@ -6,55 +6,23 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
-import { validateRule, validateTogether } from '../policy/validate.ts'
+import type { Rule } from '../policy/rule.ts'
+import { validateTogether } from '../policy/validate.ts'
 import { declarationHash, printRules, readDeclaration, revisionOf } from './declaration.ts'
+import { Leftovers } from './leftovers.ts'
 import type { RuleSnapshot } from './load.ts'
 import {
   type ApiRule,
   type EffectiveRule,
-  type EndedOverride,
   type KnownFileRule,
   type Merged,
   mergeRules,
-  type OverrideEnd,
-  type RuleOverride,
+  type StoredRules,
+  sortStoredRules,
 } from './merge.ts'
+import type { RuleChange, RuleState } from './state.ts'
 
 export type { EffectiveRule } from './merge.ts'
-
-/** What is kept of API rules and overrides. Promises resolve when durable and reject with a GatewayError. */
-export interface RuleState {
-  apiRules(): readonly ApiRule[]
-  overrides(): readonly RuleOverride[]
-  putRule(rule: ApiRule): Promise<void>
-  deleteRule(id: string): Promise<void>
-  putOverride(override: RuleOverride): Promise<void>
-  deleteOverride(ruleId: string): Promise<void>
-}
-
-/** Something other than the files changed what is in force. */
-export type RuleChange =
-  | {
-      readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
-      readonly rule: EffectiveRule
-      /** `declared_in_file`: a file now declares a rule of that name, so the API's own gave way. */
-      readonly cause: 'api' | 'declared_in_file'
-    }
-  | {
-      readonly type: 'rule_override'
-      readonly rule: EffectiveRule
-      readonly reason: string
-      readonly expiresAtMs: Milliseconds | null
-    }
-  | {
-      readonly type: 'rule_override_ended'
-      readonly ruleId: string
-      /** Empty when the rule itself is gone. */
-      readonly ruleName: string
-      readonly cause: OverrideEnd
-    }
-  /** What ended is no longer in force, but may come back at the next start. */
-  | { readonly type: 'state_write_failed'; readonly error: unknown }
 
 export interface EffectiveRulesOptions {
   readonly state: RuleState
@@ -80,13 +48,13 @@ export class EffectiveRules {
   #timer: NodeJS.Timeout | undefined
   /** Writes one after the other, so that each sees what the one before left. */
   #writes: Promise<unknown> = Promise.resolve()
-  /** What is over but may still be stored, until it is deleted: it no longer counts. */
-  readonly #over = new Set<string>()
+  readonly #leftovers: Leftovers
 
   /** Nothing is in force until replaceFiles. */
   constructor(options: EffectiveRulesOptions) {
     this.#options = options
     this.#current = compileRules([], revisionOf([]))
+    this.#leftovers = new Leftovers(options.state, options.onChange, (action) => this.#write(action))
   }
 
   /** The set in force. An override that has expired is no part of it, be its timer late or not. */
@@ -183,15 +151,9 @@ export class EffectiveRules {
       const nowMs = this.#options.clock.now()
       const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
       const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
-      await this.#options.state.putOverride({
-        ruleId: id,
-        enabled,
-        reason,
-        expiresAtMs,
-        declaredHash,
-        createdAtMs: nowMs,
-      })
-      this.#over.delete(overrideKey({ ruleId: id, createdAtMs: nowMs }))
+      const override = { ruleId: id, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
+      await this.#options.state.putOverride(override)
+      this.#leftovers.revive(override)
       this.#refresh()
       const changed = this.#get(id)
       await this.#options.onChange({ type: 'rule_override', rule: changed, reason, expiresAtMs })
@@ -267,27 +229,15 @@ export class EffectiveRules {
     )
   }
 
-  /** Stored rules that a file does not declare by the same name, if the API's rules count at all. */
-  #storedRules(fileNames: ReadonlySet<string>): { valid: ApiRule[]; yielding: ApiRule[]; errors: Problem[] } {
+  /** The API's rules, if they count at all, sorted by what becomes of them beside the files. */
+  #storedRules(files: readonly Rule[]): StoredRules {
     const stored = this.#options.apiWrites === 'overlay' ? this.#options.state.apiRules() : []
-    const candidates = stored.filter(({ id }) => !this.#over.has(id))
-    const yielding = candidates.filter(({ name }) => fileNames.has(name))
-    const valid: ApiRule[] = []
-    const errors: Problem[] = []
-    for (const rule of candidates.filter(({ name }) => !fileNames.has(name))) {
-      const problems = rule.enabled ? validateRule(rule) : []
-      if (problems.length === 0) valid.push(rule)
-      for (const { path, message } of problems) {
-        // Written by another version; it stays listed nowhere, so it must be named here.
-        errors.push({ file: 'api', line: 0, column: 0, path: `${rule.name}.${path}`, message })
-      }
-    }
-    return { valid, yielding, errors }
+    return sortStoredRules(files, this.#leftovers.withoutRules(stored))
   }
 
   /** What new files and the API's rules together exceed. */
   #conflicts(snapshot: RuleSnapshot): readonly Problem[] {
-    const { valid } = this.#storedRules(new Set(snapshot.rules.map(({ name }) => name)))
+    const { valid } = this.#storedRules(snapshot.rules)
     const message = validateTogether([...snapshot.rules, ...valid])
     return message === null
       ? []
@@ -297,52 +247,18 @@ export class EffectiveRules {
   /** Works out what is in force now. */
   #refresh(): void {
     const { state, clock, apiWrites } = this.#options
-    const { valid, yielding, errors } = this.#storedRules(new Set(this.#files.map(({ rule }) => rule.name)))
+    const { valid, yielding, errors } = this.#storedRules(this.#files.map(({ rule }) => rule))
     const overrides = apiWrites === 'overlay' ? state.overrides() : []
-    const running = overrides.filter((override) => !this.#over.has(overrideKey(override)))
-    this.#merged = mergeRules(this.#files, valid, running, clock.now())
+    this.#merged = mergeRules(this.#files, valid, this.#leftovers.withoutOverrides(overrides), clock.now())
     this.#stateErrors = errors
     const revision = revisionOf(this.#merged.rules)
     if (revision !== this.#current.revision) this.#current = compileRules(this.#merged.rules, revision)
-    for (const ended of this.#merged.ended) this.#endOverride(ended)
-    for (const rule of yielding) this.#giveWay(rule)
+    for (const ended of this.#merged.ended) {
+      const rule = this.#merged.rules.find(({ id }) => id === ended.override.ruleId)
+      this.#leftovers.endOverride(ended, rule?.name ?? '')
+    }
+    for (const rule of yielding) this.#leftovers.dropRule(rule)
     this.#armTimer()
-  }
-
-  #endOverride({ override, cause }: EndedOverride): void {
-    const { ruleId } = override
-    const ruleName = this.#merged.rules.find(({ id }) => id === ruleId)?.name ?? ''
-    this.#forget(
-      overrideKey(override),
-      { type: 'rule_override_ended', ruleId, ruleName, cause },
-      async () => {
-        // Another one may have been put in its place meanwhile.
-        const { state } = this.#options
-        const stored = state.overrides().find((candidate) => candidate.ruleId === ruleId)
-        if (stored?.createdAtMs === override.createdAtMs) await state.deleteOverride(ruleId)
-      },
-    )
-  }
-
-  #giveWay(rule: ApiRule): void {
-    const described = mergeRules([], [rule], [], 0).rules[0]!
-    const change: RuleChange = { type: 'rule_deleted', rule: described, cause: 'declared_in_file' }
-    this.#forget(rule.id, change, () => this.#options.state.deleteRule(rule.id))
-  }
-
-  /** Deletes in the background what is over already, and reports it. */
-  #forget(key: string, change: RuleChange, remove: () => Promise<void>): void {
-    const { onChange } = this.#options
-    this.#over.add(key)
-    void this.#write(async () => {
-      try {
-        await onChange(change)
-        await remove()
-        this.#over.delete(key)
-      } catch (error) {
-        await onChange({ type: 'state_write_failed', error })
-      }
-    }).catch(() => {})
   }
 
   #armTimer(): void {
@@ -359,10 +275,6 @@ export class EffectiveRules {
     this.#timer.unref()
   }
 }
-
-/** Names one override of a rule among those it had one after the other. */
-const overrideKey = ({ ruleId, createdAtMs }: Pick<RuleOverride, 'ruleId' | 'createdAtMs'>): string =>
-  `${ruleId}@${createdAtMs}`
 
 const conflict = (message: string): GatewayError => new GatewayError('conflict', message)
 

@@ -1,7 +1,9 @@
 // Files, API rules and overrides put together: what is in force, and which overrides are over. Pure.
 
 import type { Milliseconds } from '../core/clock.ts'
+import type { Problem } from '../core/problem.ts'
 import type { Rule } from '../policy/rule.ts'
+import { validateRule } from '../policy/validate.ts'
 import { declarationHash } from './declaration.ts'
 import type { FileRule } from './load.ts'
 
@@ -118,3 +120,31 @@ const fromApi = (rule: ApiRule): EffectiveRule => ({
   declaredEnabled: rule.enabled,
   override: null,
 })
+
+/** The API's rules beside the files. */
+export interface StoredRules {
+  readonly valid: readonly ApiRule[]
+  /** A file declares a rule of that name, which goes before. */
+  readonly yielding: readonly ApiRule[]
+  /** Rules stored by another version that this one refuses. They are listed nowhere else. */
+  readonly errors: readonly Problem[]
+}
+
+export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule[]): StoredRules {
+  const names = new Set(files.map(({ name }) => name))
+  const own = stored.filter(({ name }) => !names.has(name))
+  const errors = own.flatMap((rule) =>
+    validateRule(rule).map(({ path, message }) => ({
+      file: 'api',
+      line: 0,
+      column: 0,
+      path: `${rule.name}.${path}`,
+      message,
+    })),
+  )
+  return {
+    valid: own.filter((rule) => validateRule(rule).length === 0),
+    yielding: stored.filter(({ name }) => names.has(name)),
+    errors,
+  }
+}
