@@ -1,25 +1,26 @@
 // The composition root: builds every part from a configuration, connects them, starts and stops them.
 
 import { randomBytes } from 'node:crypto'
+import type { ChangeDraft } from './audit/entry.ts'
 import type { RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Address, Config, ConfigReading } from './core/config.ts'
 import { uuidv7 } from './core/ids.ts'
-import type { Problem } from './core/problem.ts'
+import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
-import { createMetrics, type Metrics } from './metrics/registry.ts'
+import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
 import { evaluate } from './pipeline/evaluate.ts'
 import type { Pipeline } from './pipeline/handle.ts'
-import { EffectiveRules } from './rules/effective.ts'
+import { EffectiveRules, type RuleChange } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { isPortTaken, type Listener, listen } from './server/listener.ts'
-import { opsHandler } from './server/ops.ts'
+import { type Health, opsHandler } from './server/ops.ts'
 import { keyRoutes } from './server/routes/keys.ts'
 import { openApiRoutes } from './server/routes/openapi.ts'
 import { ruleRoutes } from './server/routes/rules.ts'
@@ -32,6 +33,9 @@ import { Upstream } from './upstream/forward.ts'
 
 /** Random bytes of a UUIDv7. */
 const ID_BYTES = 16
+
+/** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
+const RUN_END_SEARCH = 1000
 
 /** After this a call that was told to end is left behind, milliseconds. */
 const INTERRUPT_MS = 5000
@@ -135,6 +139,185 @@ class Gateway {
       rules: () => this.#rules.current,
       newId,
     }
+  }
+
+  /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
+  async start(): Promise<RunningGateway> {
+    const { listen: addresses } = this.#config
+    const gatekeeper = new Gatekeeper({
+      sessions: this.#store.sessions,
+      clock: systemClock,
+      ...this.#config.admin,
+    })
+    const pipeline = this.#pipeline
+    const routes = [
+      ...openApiRoutes(),
+      ...sessionRoutes(gatekeeper),
+      ...keyRoutes(this.#store.keys),
+      ...ruleRoutes(this.#rules, (body) => evaluate(pipeline, body)),
+      ...usageRoutes(this.#store.log, systemClock),
+    ]
+    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
+    await this.#appendRulesLoaded()
+    const handler = gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock })
+    this.#ops = await listen(
+      addresses.ops,
+      opsHandler({ health: () => this.#health(), metrics: this.#metrics }),
+    )
+    this.#listeners = await listen(addresses.gateway, handler)
+    const gateway = this.#listeners.map(({ address }) => formatAddress(address))
+    const ops = this.#ops.map(({ address }) => formatAddress(address))
+    this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
+    await this.#watcher.start()
+    return {
+      address: gateway[0] ?? '',
+      opsAddress: ops[0] ?? '',
+      createKey: async (name) => (await this.#store.keys.create(name)).key,
+      reloadRules: () => this.#watcher.reload(),
+      stop: () => {
+        this.#stopping ??= this.#stop()
+        return this.#stopping
+      },
+      failed: this.#failed.promise,
+    }
+  }
+
+  /** Whether the run before this one sealed its end; true for a new log. */
+  #endedCleanly(): boolean {
+    const { log } = this.#store
+    const { seq } = log.head
+    const types = log
+      .records(Math.max(0, seq - RUN_END_SEARCH), RUN_END_SEARCH + 1)
+      .map(({ bytes }) => (JSON.parse(Buffer.from(bytes).toString()) as { type: string }).type)
+    const last = types.findLast((type) => type === 'stop' || type === 'boot' || type === 'request')
+    return last === undefined || last === 'stop'
+  }
+
+  /** New rule files: taken whole or not at all. */
+  #replaceRules(snapshot: RuleSnapshot): void {
+    const before = this.#rules.revision
+    this.#rules.replaceFiles(snapshot)
+    const { problems } = snapshot
+    this.#metrics.ruleReloads.inc({ result: problems.length === 0 ? 'ok' : 'error' })
+    if (problems.length > 0) {
+      const errors = problems.map(formatProblem)
+      this.#logger.error({ errors }, 'the rule files have mistakes; the last good rules stay in force')
+      return
+    }
+    this.#metrics.ruleReloadTime.set(systemClock.now() / 1000)
+    const { revision } = this.#rules
+    this.#logger.info({ revision, rules: this.#rules.list().length }, 'rules loaded')
+    if (revision !== before) void this.#appendRulesLoaded()
+  }
+
+  /** A change of rules through the API, or an override that ended: logged and sealed. */
+  async #seal(change: RuleChange): Promise<void> {
+    if (change.type === 'state_write_failed') {
+      this.#logger.error({ err: change.error }, 'an ended override could not be deleted; it will be tried again')
+      return
+    }
+    const draft = draftOf(change)
+    this.#logger.info(draft, 'rules changed')
+    await this.#append(draft)
+  }
+
+  #appendRulesLoaded(): Promise<void> {
+    return this.#append({
+      type: 'rules_loaded',
+      revision: this.#rules.revision,
+      rules: this.#rules.list().length,
+    })
+  }
+
+  /** Seals something that is not a call. That it could not be sealed is logged; calls are refused then anyway. */
+  async #append(draft: ChangeDraft): Promise<void> {
+    try {
+      await this.#store.log.append(draft)
+      this.#metrics.auditEntries.inc({ type: draft.type })
+    } catch (error) {
+      this.#logger.error({ err: error, type: draft.type }, 'an entry could not be sealed')
+    }
+  }
+
+  #health(): Health {
+    const errors = this.#rules.errors().map(formatProblem)
+    const store = this.#store.log.available
+    const draining = this.#admission.draining
+    return {
+      ready: store && !draining,
+      detail: {
+        store: store ? 'ok' : 'the usage log cannot be written',
+        rules: errors.length === 0 ? 'ok' : 'the last good rules are in force',
+        rule_errors: errors,
+        revision: this.#rules.revision,
+        draining,
+      },
+    }
+  }
+
+  #state(): GatewayState {
+    const rules = this.#rules.list()
+    const overrides = rules.filter((rule) => rule.override !== null)
+    const oldestMs = Math.min(...overrides.map((rule) => rule.updatedAtMs), systemClock.now())
+    return {
+      policyRevision: this.#rules.revision,
+      rules: rules.map(({ source, enabled }) => ({ source: source.kind, enabled })),
+      overrides: overrides.length,
+      oldestOverrideSeconds: (systemClock.now() - oldestMs) / 1000,
+      activeKeys: this.#store.keys.countActive(),
+      tokenLimits: this.#store.counters.size,
+      auditSequence: this.#store.log.head.seq,
+      auditAvailable: this.#store.log.available,
+      storeBytes: this.#store.size().usedBytes,
+      storeLimitBytes: this.#config.audit.maxBytes,
+      callsInFlight: this.#admission.inFlight,
+    }
+  }
+
+  async #stop(): Promise<void> {
+    const { drainSeconds } = this.#config.limits
+    this.#logger.info({ calls: this.#admission.inFlight, drainSeconds }, 'draining')
+    const idle = this.#admission.drain()
+    await this.#watcher.close()
+    for (const { server } of this.#listeners) server.close()
+    for (const { server } of this.#listeners) server.closeIdleConnections()
+    if (!(await within(idle, drainSeconds * 1000))) {
+      this.#logger.warn({ calls: this.#admission.inFlight }, 'time to drain is over; ending what still runs')
+      this.#admission.interruptAll()
+      await within(idle, INTERRUPT_MS)
+    }
+    await this.#append({ type: 'stop', version: VERSION })
+    for (const { server } of [...this.#listeners, ...this.#ops]) {
+      server.close()
+      server.closeAllConnections()
+    }
+    await this.#upstream.close()
+    await this.#store.close()
+    this.#logger.info({}, 'stopped')
+  }
+}
+
+function draftOf(change: Exclude<RuleChange, { type: 'state_write_failed' }>): ChangeDraft {
+  if (change.type === 'rule_override_ended') {
+    return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
+  }
+  const { id, name, enabled } = change.rule
+  const named = { rule_id: id, rule_name: name, enabled }
+  if (change.type !== 'rule_override') return { type: change.type, ...named }
+  const expiresAt = change.expiresAtMs === null ? null : new Date(change.expiresAtMs).toISOString()
+  return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }
+}
+
+/** True when the promise settled in time. */
+async function within(promise: Promise<void>, limitMs: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), limitMs)
+  })
+  try {
+    return await Promise.race([promise.then(() => true), late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

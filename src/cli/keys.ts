@@ -4,5 +4,116 @@ import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
-import { type KeyRecord, openStore, type Store } from '../store/store.ts'
+import type { KeyRecord } from '../store/keys.ts'
+import { openStore, type Store } from '../store/store.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+
+const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
+       sidegate keys list [--config FILE]
+       sidegate keys revoke ID [--config FILE]
+
+API keys in the data directory of a running or stopped gateway on this machine.
+create prints the key, once, on standard output. A revoked key stops working at
+once, in a running gateway too. In a pipe the output is JSON.
+
+  --config FILE   configuration (default ${DEFAULT_CONFIG})
+  --help          this text
+
+Exit: 0 done, 1 refused, 2 could not run.
+`
+
+export const keys: Command = {
+  name: 'keys',
+  summary: 'create, list and revoke API keys',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { config: { type: 'string', default: DEFAULT_CONFIG }, name: { type: 'string' } },
+    })
+    const work = chooseWork(positionals, values.name)
+    // Secrets of the gateway are not needed here, so that they are missing does not matter.
+    const { config, problems } = readConfig(values.config, process.env, systemClock)
+    if (config === null) {
+      printProblems(problems, 'the data directory is not known')
+      return 2
+    }
+    const store = openStore({
+      path: config.data.path,
+      clock: systemClock,
+      random: randomBytes,
+      maxBytes: config.audit.maxBytes,
+      fileKeys: config.keys,
+    })
+    try {
+      await work(store)
+      return 0
+    } finally {
+      await store.close()
+    }
+  },
+}
+
+type Work = (store: Store) => Promise<void>
+
+function chooseWork([action, id, ...rest]: readonly string[], name: string | undefined): Work {
+  if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}`)
+  if (action === 'create' && id === undefined) {
+    if (name === undefined) throw new UsageError('create needs --name NAME')
+    return async (store) => create(store, name)
+  }
+  if (action === 'list' && id === undefined) return async (store) => list(store.keys.list())
+  if (action === 'revoke' && id !== undefined) {
+    return async (store) => {
+      const record = await store.keys.revoke(id)
+      report(describe(record), `revoked ${record.id} (${record.name})`)
+    }
+  }
+  throw new UsageError('say create, list, or revoke ID')
+}
+
+async function create(store: Store, name: string): Promise<void> {
+  const { record, key } = await store.keys.create(name)
+  if (!process.stdout.isTTY) {
+    console.log(
+      JSON.stringify({ id: record.id, key, name: record.name, created_at: isoTime(record.createdAtMs) }),
+    )
+    return
+  }
+  console.log(`${key}\n`)
+  console.log(
+    `Key ${record.id} (${record.name}). It is shown this once; keep it where your app reads its secrets.`,
+  )
+}
+
+function list(records: readonly KeyRecord[]): void {
+  if (!process.stdout.isTTY) {
+    for (const record of records) console.log(JSON.stringify(describe(record)))
+    return
+  }
+  if (records.length === 0) console.log('No keys yet: sidegate keys create --name NAME')
+  for (const record of records) {
+    const { id, name, prefix } = record
+    const state = record.revokedAtMs === null ? 'active' : 'revoked'
+    console.log(`${id}  ${state.padEnd(7)}  ${(prefix ?? 'by hash').padEnd(24)}  ${name}`)
+  }
+}
+
+const isoTime = (timeMs: number | null): string | null =>
+  timeMs === null ? null : new Date(timeMs).toISOString()
+
+const describe = (record: KeyRecord) => ({
+  id: record.id,
+  name: record.name,
+  prefix: record.prefix,
+  created_at: isoTime(record.createdAtMs),
+  last_used_at: isoTime(record.lastUsedAtMs),
+  revoked_at: isoTime(record.revokedAtMs),
+  state: record.revokedAtMs === null ? 'active' : 'revoked',
+  source: record.source,
+})
+
+function report(value: object, text: string): void {
+  console.log(process.stdout.isTTY ? text : JSON.stringify(value))
+}

@@ -30,7 +30,14 @@ const integer = (description: string, minimum: number, maximum: number, value: n
   default: value,
 })
 
-const section = (description: string, properties: Record<string, unknown>, required: string[] = []) => ({
+/** The parts of JSON Schema that reading a configuration needs to know. */
+export interface SchemaNode {
+  readonly [keyword: string]: unknown
+  readonly default?: unknown
+  readonly properties?: Readonly<Record<string, SchemaNode>>
+}
+
+const section = (description: string, properties: Record<string, SchemaNode>, required: string[] = []) => ({
   description,
   type: 'object',
   additionalProperties: false,

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock, Milliseconds } from './clock.ts'
-import { CONFIG_SCHEMA } from './config-schema.ts'
+import { CONFIG_SCHEMA, type SchemaNode } from './config-schema.ts'
 import { readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
@@ -150,11 +150,6 @@ interface Context {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
   add(path: readonly string[], message: string): void
-}
-
-interface SchemaNode {
-  readonly default?: unknown
-  readonly properties?: Readonly<Record<string, SchemaNode>>
 }
 
 /** A copy of the value in which every absent key has its schema's default. */

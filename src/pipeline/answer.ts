@@ -99,13 +99,15 @@ function scanAnswer(answer: Answer, received: Buffer): Scanned {
   }
   // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
   const body = parsed ?? { error: plainError(response.status) }
-  const scans = responseTexts(body).map((text) => {
+  const walk = responseTexts(body)
+  const scans = walk.texts.map((text) => {
     const scan = new TextScan(answer.scan, answer.placeholders.fork(), text.encoding)
     const sent = scan.push(text.text) + scan.finish()
     if (sent !== text.text) text.replace(sent)
     call.estimatedCompletionTokens += estimateTokens(sent)
     return { scan, changed: sent !== text.text }
   })
+  walk.commit()
   const changed = parsed === null || scans.some((scanned) => scanned.changed)
   if (scans.some(({ scan }) => scan.redacted)) dropLogprobs(body)
   call.usage = response.status < 400 ? readUsage(body) : null

@@ -62,18 +62,19 @@ export function inspect(
   kinds: KindSet,
   model: InjectionModel,
 ): Inspection {
-  const { texts, binaryParts } = requestTexts(body)
+  const walk = requestTexts(body)
   const placeholders = new Placeholders()
-  const items = texts.map((text) => open(text, kinds))
+  const items = walk.texts.map((text) => open(text, kinds))
   const conversation = items.filter(({ text }) => text.joined !== null)
   for (const { view } of items) placeholders.avoid(view)
   addSplitData(conversation, kinds)
   const findings = items.flatMap((item) => rewrite(item, selection, placeholders))
+  walk.commit()
   return {
     findings,
     keywordHits: matchKeywords(items, conversation, selection),
     injection: selection.injection.length === 0 ? null : scoreInjection(items, model),
-    binaryParts,
+    binaryParts: walk.binaryParts,
     placeholders,
   }
 }

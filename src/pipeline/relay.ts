@@ -1,9 +1,9 @@
 // Step 5 for an answer that streams: each event is parsed, its texts pass their scans, and what is safe leaves at
 // once. Events nothing changed in leave as they came. Nothing waits for the end of the stream but its last bytes.
 
+import { Assembler } from '../chat/assembler.ts'
 import { encodeComment, encodeData, type SseEvent, SseParser } from '../chat/sse.ts'
-import { Assembler, type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
-import { estimateTokens } from '../chat/usage.ts'
+import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
@@ -12,7 +12,7 @@ import { callHeaders } from './call.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { formatReceipt } from './record.ts'
-import type { TextScan } from './textscan.ts'
+import { TextScan } from './textscan.ts'
 
 /** Largest single event; an upstream that sends more is cut off. */
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
@@ -86,7 +86,8 @@ class Relay {
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
   /** Scans by choice, then by channel. */
   readonly #texts = new Map<number, Map<string, TextScan>>()
-  #last: JsonObject = {}
+  /** The last chunk seen: what is flushed borrows its id, model and time. */
+  #envelope: JsonObject = {}
 
   constructor(answer: Answer, includeUsage: boolean, credential: string | null) {
     this.#answer = answer
@@ -103,13 +104,15 @@ class Relay {
     return out
   }
 
-  /** The upstream closed its answer without `[DONE]`: what was held back may leave, the stream has still failed. */
+  /**
+   * The upstream closed its answer. Without `[DONE]` what is held back stays back: it might have been the beginning
+   * of something that must not leave.
+   */
   end(): string {
     let out = ''
     for (const event of this.#parser.finish()) if (!this.done) out += this.#event(event)
-    if (this.done) return out
-    this.#fail(brokenOff())
-    return out + this.#flush([...this.#texts.keys()])
+    if (!this.done) this.#fail(brokenOff())
+    return out
   }
 
   #fail(error: GatewayError | null): void {
@@ -135,53 +138,118 @@ class Relay {
   }
 
   #end(): string {
-    const rest = this.#flush([...this.#texts.keys()])
-    if (this.assembler.complete) this.done = true
-    else this.#fail(brokenOff())
-    return rest
+    if (!this.assembler.complete) {
+      this.#fail(brokenOff())
+      return ''
+    }
+    this.done = true
+    return this.#flush(this.#texts.keys())
   }
 
   #chunk(chunk: StreamChunk, raw: string): string {
     let changed = this.#scanOthers(chunk)
-    let before = this.#beforeTools(chunk)
-    for (const delta of chunk.deltas) changed = this.#scanDelta(delta, chunk) || changed
-    if (this.done) return before + this.#send(this.#withheld(chunk))
-    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => `${choice} ${channel}`))
-    before += this.#flush(chunk.finished, inChunk)
-    this.#last = chunk.body
+    let out = this.#beforeTools(chunk)
+    const sent = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk))
+    if (this.done) return out + this.#onlyTexts(chunk, sent)
+    chunk.deltas.forEach((delta, index) => {
+      if (sent[index] === delta.text) return
+      delta.replace(sent[index] ?? '')
+      changed = true
+    })
+    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
+    out += this.#flush(chunk.finished, (name) => inChunk.has(name))
+    this.#envelope = chunk.body
     this.assembler.add(chunk.body)
-    if (chunk.error !== null) this.#fail(brokenOff())
-    return before + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
+    if (chunk.error) this.#fail(brokenOff())
+    return out + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
   }
 
   /** Strings that do not grow from event to event. */
   #scanOthers(chunk: StreamChunk): boolean {
     let changed = false
     for (const text of chunk.others) {
-      const scan = this.#newScan(text.encoding)
+      const scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), text.encoding)
       const sent = scan.push(text.text) + scan.finish()
+      if (scan.findings.length > 0 || scan.keywordHits.length > 0) this.scans.push(scan)
       if (scan.blocked) this.#fail(null)
-      if (sent === text.text) {
-        this.scans.pop()
-        continue
-      }
+      if (sent === text.text) continue
       text.replace(sent)
       changed = true
     }
+    if (changed) chunk.commit()
     return changed
   }
 
-  #scanDelta(delta: Delta, chunk: StreamChunk): boolean {
+  /** What of a delta may leave now. */
+  #scanDelta(delta: Delta, chunk: StreamChunk): string {
     const scan = this.#scanOf(delta)
     let sent = scan.push(delta.text)
     const last = chunk.deltas.findLast(
-      (other) => other.choice === delta.choice && other.channel === delta.channel,
+      ({ choice, channel }) => choice === delta.choice && channel === delta.channel,
     )
     if (delta === last && chunk.finished.includes(delta.choice)) sent += scan.finish()
-    this.#answer.call.estimatedCompletionTokens += estimateTokens(sent)
     if (scan.blocked) this.#fail(null)
-    if (sent === delta.text) return false
-    delta.replace(sent)
-    return true
+    return sent
+  }
+
+  /** Callers take the first piece of a tool call for the end of the text before it. */
+  #beforeTools(chunk: StreamChunk): string {
+    const starting = chunk.deltas.filter(
+      ({ choice, channel }) => isTool(channel) && this.#texts.get(choice)?.has(channel) === false,
+    )
+    return this.#flush(new Set(starting.map(({ choice }) => choice)), isToolName)
+  }
+
+  /** Sends what the scans of some choices hold back, each text in an event of its own. */
+  #flush(choices: Iterable<number>, except: (name: string) => boolean = () => false): string {
+    let out = ''
+    for (const choice of choices) {
+      for (const [channel, scan] of this.#texts.get(choice) ?? []) {
+        if (except(textName(choice, channel)) || this.#blocked) continue
+        const rest = scan.finish()
+        if (scan.blocked) this.#fail(null)
+        out += this.#sendText(choice, channel, rest)
+      }
+    }
+    return out
+  }
+
+  get #blocked(): boolean {
+    return this.scans.some((scan) => scan.blocked)
+  }
+
+  /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
+  #onlyTexts(chunk: StreamChunk, sent: readonly string[]): string {
+    this.#envelope = chunk.body
+    return chunk.deltas
+      .map(({ choice, channel }, index) => this.#sendText(choice, channel, sent[index] ?? ''))
+      .join('')
+  }
+
+  #sendText(choice: number, channel: string, text: string): string {
+    if (text === '') return ''
+    const chunk = flushChunk(this.#envelope, choice, channel, text)
+    this.assembler.add(chunk)
+    return encodeData(JSON.stringify(chunk))
+  }
+
+  #scanOf({ choice, channel, encoding }: Delta): TextScan {
+    let texts = this.#texts.get(choice)
+    if (texts === undefined) {
+      texts = new Map()
+      this.#texts.set(choice, texts)
+    }
+    let scan = texts.get(channel)
+    if (scan === undefined) {
+      if (this.scans.length >= MAX_TEXTS) throw brokenOff()
+      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
+      texts.set(channel, scan)
+      this.scans.push(scan)
+    }
+    return scan
   }
 }
+
+const isTool = (channel: string): boolean => channel.startsWith('tool:')
+const textName = (choice: number, channel: string): string => `${choice} ${channel}`
+const isToolName = (name: string): boolean => isTool(name.slice(name.indexOf(' ') + 1))

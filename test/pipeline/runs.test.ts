@@ -51,7 +51,7 @@ t.test('JSON text stays JSON', async (t) => {
   t.same(Object.values(JSON.parse(rawOf(replaceFindings(runs, 0, [across], () => '[A]')))), ['x@[A]', ''])
 })
 
-t.test('a queue gives back what it was given, cut where asked', async (t) => {
+t.test('a queue gives back what it was given, cut where asked', async () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.array(fc.nat(40)), (texts, cuts) => {
       const queue = new RunQueue()

@@ -1,6 +1,9 @@
 import t from 'tap'
 import { Router } from '../../src/server/router.ts'
 
+/** Fields an error must have. */
+const like = (fields: object) => fields as Error
+
 const router = new Router([
   { method: 'GET', path: '/a', name: 'list' },
   { method: 'POST', path: '/a', name: 'create' },
@@ -17,12 +20,12 @@ t.test('finds by method and path', async (t) => {
 
 t.test('unknown paths and methods', async (t) => {
   for (const path of ['/', '', '/b', '/a/', '/a/1/2', '//a', '/A']) {
-    t.throws(() => router.find('GET', path), { code: 'not_found' }, path)
+    t.throws(() => router.find('GET', path), like({ code: 'not_found' }), path)
   }
   t.throws(() => router.find('GET', '/a/1'), {
     code: 'method_not_allowed',
     headers: { allow: 'DELETE, PATCH' },
   })
-  t.throws(() => router.find('PUT', '/a'), { headers: { allow: 'GET, POST' } })
-  t.throws(() => router.find('GET', '/a/evaluate'), { headers: { allow: 'POST, DELETE, PATCH' } })
+  t.throws(() => router.find('PUT', '/a'), like({ headers: { allow: 'GET, POST' } }))
+  t.throws(() => router.find('GET', '/a/evaluate'), like({ headers: { allow: 'POST, DELETE, PATCH' } }))
 })
