@@ -133,10 +133,12 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
 function describeYamlError({ code, message }: YAMLError): string {
   if (code === 'DUPLICATE_KEY') return 'this key is there twice'
   if (code === 'MULTIPLE_DOCS') return 'holds more than one YAML document; only one is read'
+  if (code === 'BAD_DIRECTIVE')
+    return 'is not valid YAML: a directive (`%`) that is not known or not allowed here'
   if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed'
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
   if (code === 'NON_STRING_KEY') return 'keys must be plain strings'
-  return `is not valid YAML: ${message.replace(/["'`:][\s\S]*$/, '').trim()}`
+  return `is not valid YAML: ${message.replace(/(?<! ): [\s\S]*$/, '')}`
 }
 
 const placeAt = (lines: LineCounter, offset: number): Place => {
@@ -239,7 +241,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
     case 'maxItems':
       return `must have at most ${params['limit']} items`
     case 'uniqueItems':
-      return `must not repeat an item (items ${params['j']} and ${params['i']})`
+      return `must not repeat an item (items ${params['i']} and ${params['j']})`
     case 'minProperties':
     case 'maxProperties':
       return `must have ${keyword === 'minProperties' ? 'at least' : 'at most'} ${params['limit']} of its keys${keysOf(parentSchema)}`

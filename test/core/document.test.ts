@@ -1,0 +1,194 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { checkValue, formatPath, printDocument, readDocument } from '../../src/core/document.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+
+const SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name'],
+  properties: {
+    name: { description: 'Lower-case letters.', type: 'string', pattern: '^[a-z]+$', maxLength: 8 },
+    action: { enum: ['block', 'redact', 'monitor'] },
+    size: { type: 'integer', minimum: 1, maximum: 9 },
+    list: { type: 'array', maxItems: 2, uniqueItems: true, items: { type: 'string' } },
+    token: { enum: ['a', 'b'], writeOnly: true },
+    reference: {
+      type: 'object',
+      additionalProperties: false,
+      minProperties: 1,
+      properties: { env: { type: 'string' }, file: { type: 'string' } },
+    },
+    nested: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        items: { type: 'array', items: { type: 'object', additionalProperties: false, properties: {} } },
+      },
+    },
+    free: {},
+  },
+}
+
+const problemsOf = (text: string): string[] =>
+  readDocument(text, 'f.yaml', SCHEMA).problems.map(formatProblem)
+
+t.test('a right document is its value, and every node can be located', async (t) => {
+  const { value, problems, locate } = readDocument('name: abc\nlist:\n  - one\n  - two\n', 'f.yaml', SCHEMA)
+  t.same(value, { name: 'abc', list: ['one', 'two'] })
+  t.same(problems, [])
+  t.same(locate(['name']), { line: 1, column: 7 })
+  t.same(locate(['list', 1]), { line: 4, column: 5 })
+  t.same(locate(['list', 7]), { line: 3, column: 3 }, 'what is not there is found at its nearest ancestor')
+  t.same(locate(['other', 'deep']), { line: 1, column: 1 })
+})
+
+const cases: [title: string, text: string, problems: string[]][] = [
+  ['missing key', 'size: 1', ['f.yaml:1:1 name: is required']],
+  [
+    'unknown key with a guess',
+    'name: a\nactoin: block',
+    [
+      'f.yaml:2:1 actoin: is not a known key; did you mean `action`? (known: name, action, size, list, token, reference, nested, free)',
+    ],
+  ],
+  [
+    'enumeration with a guess',
+    'name: a\naction: blok',
+    ['f.yaml:2:9 action: must be one of: block, redact, monitor (not `blok`); did you mean `block`?'],
+  ],
+  ['a secret is not repeated', 'name: a\ntoken: hunter2', ['f.yaml:2:8 token: must be one of: a, b']],
+  [
+    'all mistakes, in the order of the text',
+    'size: 10\nname: A\nlist: [x, x, x]',
+    [
+      'f.yaml:1:7 size: must be from 1 to 9',
+      'f.yaml:2:7 name: is not of the right form: Lower-case letters.',
+      'f.yaml:3:7 list: must have at most 2 items',
+      'f.yaml:3:7 list: must not repeat an item (items 1 and 2)',
+    ],
+  ],
+  ['wrong type', 'name: 3', ['f.yaml:1:7 name: must be a string']],
+  ['a key without a value', 'name: a\nreference:', ['f.yaml:2:11 reference: must be an object']],
+  [
+    'an empty reference',
+    'name: a\nreference: {}',
+    ['f.yaml:2:12 reference: must have at least 1 of its keys: env, file'],
+  ],
+  [
+    'deep path',
+    'name: a\nnested:\n  items:\n    - {}\n    - {x: 1}',
+    ['f.yaml:5:8 nested.items[1].x: is not a known key (known: )'],
+  ],
+  ['nothing', '', ['f.yaml:1:1 must be an object']],
+  ['comments only', '# nothing\n', ['f.yaml:1:1 must be an object']],
+  ['a list', '- a', ['f.yaml:1:1 must be an object']],
+  ['duplicate key', 'name: a\nname: b', ['f.yaml:2:1 this key is there twice']],
+  [
+    'two documents',
+    'name: a\n---\nname: b',
+    ['f.yaml:2:1 holds more than one YAML document; only one is read'],
+  ],
+  ['custom tag', 'name: !secret x', ['f.yaml:1:7 custom tags are not allowed']],
+  ['key that is no string', '? [a]\n: b', ['f.yaml:1:3 keys must be plain strings']],
+  ['unknown alias', 'name: *gone', ['f.yaml:1:1 holds an alias whose anchor does not exist']],
+  ['syntax', 'name: "a', ['f.yaml:1:9 is not valid YAML: Missing closing "quote']],
+  ['nested too deeply', `name: ${'['.repeat(50_000)}`, []],
+  [
+    'aliases that multiply',
+    `free:\n  - &a [x, x]\n  - &b [${'*a, '.repeat(20)}]\n  - [${'*b, '.repeat(20)}]\nname: a`,
+    ['f.yaml:1:1 repeats too much by aliases; at most 100 are expanded'],
+  ],
+]
+
+for (const [title, text, expected] of cases) {
+  t.test(title, async (t) => {
+    const problems = problemsOf(text)
+    if (expected.length > 0) t.same(problems, expected)
+    else t.match(problems, [/nested too deeply/])
+  })
+}
+
+t.test('YAML 1.2: yes and no are words, 0o7 is a number', async (t) => {
+  const { value } = readDocument('name: no\nfree: [yes, 0o17, 012, 2001-01-01]', 'f.yaml', SCHEMA)
+  t.same(value, { name: 'no', free: ['yes', 15, 12, '2001-01-01'] })
+})
+
+t.test('a few aliases are fine', async (t) => {
+  const { value } = readDocument('name: &n abc\nlist: [*n]', 'f.yaml', SCHEMA)
+  t.same(value, { name: 'abc', list: ['abc'] })
+})
+
+t.test('an alias of its own parent is refused where the schema ends, not followed for ever', async (t) => {
+  t.ok(problemsOf('name: a\nlist: &l [*l]').length > 0)
+})
+
+t.test('syntax errors repeat nothing of the document', async (t) => {
+  for (const text of [
+    'name: "a" hunter2',
+    'name: @hunter2',
+    'name: "\\hunter2"',
+    'name: [a, b hunter2: c',
+    '%hunter2\nname: a',
+  ]) {
+    const problems = problemsOf(text)
+    t.ok(problems.length > 0, text)
+    t.notMatch(problems.join('\n'), /hunter2/, text)
+  }
+})
+
+t.test('whatever the text, reading answers and every problem has a place', async () => {
+  const piece = fc.constantFrom(
+    'name',
+    ': ',
+    'a',
+    '\n',
+    '  ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    '"',
+    "'",
+    '&x ',
+    '*x',
+    '#',
+    '|',
+    '>',
+    '!',
+    '\t',
+    '%',
+    '\u2028',
+    '🙂',
+  )
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
+      const { value, problems } = readDocument(pieces.join(''), 'f', SCHEMA)
+      return (
+        (value === null) === problems.length > 0 &&
+        problems.every(({ line, column }) => line > 0 && column > 0)
+      )
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('what is printed is read again', async () => {
+  const anything = fc.jsonValue({ maxDepth: 3 })
+  fc.assert(
+    fc.property(anything, (free) => {
+      const { value } = readDocument<{ free: unknown }>(printDocument({ name: 'a', free }), 'f', SCHEMA)
+      return JSON.stringify(value?.free) === JSON.stringify(free)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('values without a file', async (t) => {
+  t.same(checkValue({ name: 'a' }, SCHEMA), [])
+  t.match(checkValue({ action: 'redact' }, SCHEMA), [
+    { path: ['name'], missing: true, message: 'is required' },
+  ])
+  t.equal(formatPath(['rules', 2, 'match', 'models', 0]), 'rules[2].match.models[0]')
+})
