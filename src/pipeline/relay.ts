@@ -4,13 +4,16 @@
 import { Assembler } from '../chat/assembler.ts'
 import { encodeComment, encodeData, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
+import { responseTexts } from '../chat/texts.ts'
+import { estimateTokens } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { type Answer, noteResponse } from './answer.ts'
 import { callHeaders } from './call.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
+import { LogprobGate } from './logprobs.ts'
 import { formatReceipt } from './record.ts'
 import { TextScan } from './textscan.ts'
 
@@ -44,6 +47,7 @@ export async function relayStream(
   } finally {
     call.response = relay.assembler.result()
     call.finishReason = relay.assembler.finishReason
+    call.estimatedCompletionTokens = estimateAnswer(call.response)
     relay.blocking = noteResponse(call, selection, relay.scans)
   }
   if (relay.blocking !== null) throw responseBlockedBy(relay.blocking)
@@ -54,6 +58,10 @@ export async function relayStream(
       client.end(encodeComment(`sidegate-audit ${formatReceipt(receipt)}`) + encodeData(DONE)),
   }
 }
+
+/** For upstreams that end without saying what was used. */
+const estimateAnswer = (response: JsonObject): number =>
+  responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
 
 async function pump(answer: Answer, relay: Relay): Promise<void> {
   const { call, client, response } = answer
@@ -86,6 +94,8 @@ class Relay {
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
   /** Scans by choice, then by channel. */
   readonly #texts = new Map<number, Map<string, TextScan>>()
+  readonly #logprobs = new LogprobGate()
+  readonly #progress = (choice: number, channel: string) => this.#texts.get(choice)?.get(channel) ?? null
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
 
@@ -158,9 +168,11 @@ class Relay {
     })
     const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
     out += this.#flush(chunk.finished, (name) => inChunk.has(name))
+    changed = this.#logprobs.apply(chunk.body, this.#progress, chunk.finished) || changed
     this.#envelope = chunk.body
     this.assembler.add(chunk.body)
     if (chunk.error) this.#fail(brokenOff())
+    if (changed && isEmpty(chunk, sent)) return out
     return out + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
   }
 
@@ -249,6 +261,23 @@ class Relay {
     return scan
   }
 }
+
+/** All of its text is held back, and there was nothing but text: no event is needed to say so. */
+const isEmpty = (chunk: StreamChunk, sent: readonly string[]): boolean =>
+  chunk.finished.length === 0 &&
+  chunk.usage === null &&
+  sent.every((text) => text === '') &&
+  chunk.deltas.length > 0 &&
+  chunk.others.length === 0 &&
+  choicesOf(chunk.body).every(
+    ({ delta, logprobs }) => isObject(delta) && hasOnlyText(delta) && !isObject(logprobs),
+  )
+
+const choicesOf = (body: JsonObject): JsonObject[] =>
+  Array.isArray(body['choices']) ? body['choices'].filter(isObject) : []
+
+const hasOnlyText = (delta: JsonObject): boolean =>
+  Object.values(delta).every((value) => value === '' || value === null)
 
 const isTool = (channel: string): boolean => channel.startsWith('tool:')
 const textName = (choice: number, channel: string): string => `${choice} ${channel}`

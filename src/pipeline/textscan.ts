@@ -9,6 +9,7 @@ import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import type { RuleAction, RuleReference } from '../policy/rule.ts'
+import type { TextProgress } from './logprobs.ts'
 import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */
@@ -18,12 +19,14 @@ export interface ScanRules {
   readonly keywords: KeywordMatcher | null
 }
 
-export class TextScan {
+export class TextScan implements TextProgress {
   /** Kinds of what was found, `allow` left out; one item a finding. */
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
   /** Something was replaced, so whatever repeats the text (logprobs) must go as well. */
   redacted = false
+  /** Characters returned so far. */
+  sentCharacters = 0
   /** A rule forbids what comes next: nothing after what was returned may leave. */
   blocked = false
   readonly #rules: ScanRules
@@ -48,14 +51,19 @@ export class TextScan {
   /** Takes the next piece and returns what may leave. */
   push(piece: string): string {
     if (this.blocked || piece === '') return ''
-    return this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece))
+    const sent =
+      this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece))
+    this.sentCharacters += sent.length
+    return sent
   }
 
   /** Returns all that was held back. Text that comes later is scanned as a new one. */
   finish(): string {
     if (this.blocked) return ''
     const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
-    return rest + this.#flush()
+    const sent = rest + this.#flush()
+    this.sentCharacters += sent.length
+    return sent
   }
 
   /** JSON that is complete leaves at once: callers act on a tool call as soon as it parses. */

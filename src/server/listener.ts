@@ -16,6 +16,8 @@ const SERVER_OPTIONS = {
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 * 1024,
   noDelay: true,
+  /** Checked below, with an answer that says so. */
+  requireHostHeader: false,
 } as const
 
 const MAX_HEADERS = 100
@@ -77,8 +79,9 @@ function findFault(request: IncomingMessage): GatewayError | null {
     if (name === 'host') hosts++
     if (name === 'transfer-encoding') codings++
   }
-  // RFC 9112 §3.2: more than one Host is refused; HTTP/0.9 has no headers at all.
+  // RFC 9112 §3.2: exactly one Host; HTTP/0.9 has no headers at all.
   if (hosts > 1) return bad('The request has more than one Host header.')
+  if (hosts === 0 && httpVersion === '1.1') return bad('The request has no Host header.')
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return bad('Use HTTP/1.1.')
   // RFC 9112 §6.1: chunked is the only coding we understand, and HTTP/1.0 has none.
   const coding = request.headers['transfer-encoding']

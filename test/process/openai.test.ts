@@ -113,7 +113,9 @@ t.test('tool calls, arguments in fragments, stay JSON', async (t) => {
   const fragments = ['{"to":"bo', 'b\\u0040exam', 'ple.org","ca', 'rd":4111111', '111111111,"n":', '5}']
   upstream.answer = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(event(delta('One moment ')))
+    response.write(
+      event(chunk([{ index: 0, delta: { role: 'assistant', content: 'One moment ' }, finish_reason: null }])),
+    )
     response.write(call({ id: 'call_1', type: 'function', function: { name: 'send', arguments: '' } }))
     for (const fragment of fragments) response.write(call({ function: { arguments: fragment } }))
     response.write(event(finish(0, 'tool_calls')))

@@ -1,0 +1,88 @@
+// Log probabilities repeat the text token by token: in a stream they leave with the text they repeat, and no more of
+// them leave once something in that text was replaced.
+
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+
+/** How far a text has left: characters sent, and whether they are still the upstream's own. */
+export interface TextProgress {
+  readonly sentCharacters: number
+  readonly redacted: boolean
+}
+
+/** The lists of a choice's `logprobs`, each named after the text it repeats. */
+const LISTS = ['content', 'refusal'] as const
+
+/** One token's entry, held until its text has left. */
+interface Held {
+  readonly entry: JsonValue
+  /** Characters of the text up to and with this token. */
+  readonly end: number
+}
+
+interface Queue {
+  waiting: Held[]
+  characters: number
+}
+
+export class LogprobGate {
+  readonly #queues = new Map<string, Queue>()
+
+  /**
+   * Leaves in a chunk what may leave with it.
+   * @param progress of a choice's text; null when it has none
+   * @param finished choices that end with this chunk
+   * @returns whether the chunk was changed
+   */
+  apply(
+    chunk: JsonObject,
+    progress: (choice: number, channel: string) => TextProgress | null,
+    finished: readonly number[],
+  ): boolean {
+    let changed = false
+    for (const choice of Array.isArray(chunk['choices']) ? chunk['choices'] : []) {
+      if (!isObject(choice)) continue
+      const index = typeof choice['index'] === 'number' ? choice['index'] : 0
+      for (const list of LISTS) {
+        changed =
+          this.#applyList(choice, index, list, progress(index, list), finished.includes(index)) || changed
+      }
+    }
+    return changed
+  }
+
+  #applyList(
+    choice: JsonObject,
+    index: number,
+    list: (typeof LISTS)[number],
+    progress: TextProgress | null,
+    last: boolean,
+  ): boolean {
+    const logprobs = choice['logprobs']
+    const added = isObject(logprobs) && Array.isArray(logprobs[list]) ? logprobs[list] : []
+    const name = `${index} ${list}`
+    let queue = this.#queues.get(name)
+    if (queue === undefined && added.length === 0) return false
+    if (queue === undefined) {
+      queue = { waiting: [], characters: 0 }
+      this.#queues.set(name, queue)
+    }
+    for (const entry of added) {
+      queue.characters += tokenLength(entry)
+      queue.waiting.push({ entry, end: queue.characters })
+    }
+    if (progress === null || progress.redacted) {
+      queue.waiting = []
+      if (added.length > 0) choice['logprobs'] = null
+      return added.length > 0
+    }
+    const count = queue.waiting.filter(({ end }) => last || end <= progress.sentCharacters).length
+    const released = queue.waiting.splice(0, count).map(({ entry }) => entry)
+    if (released.length === added.length && released.every((entry, i) => entry === added[i])) return false
+    choice['logprobs'] = { ...(isObject(logprobs) ? logprobs : {}), [list]: released }
+    return true
+  }
+}
+
+/** An entry without a readable token cannot be told to have left. */
+const tokenLength = (entry: JsonValue): number =>
+  isObject(entry) && typeof entry['token'] === 'string' ? entry['token'].length : Number.POSITIVE_INFINITY
