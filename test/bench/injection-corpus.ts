@@ -9,6 +9,7 @@ import {
   foreignBenign,
   indirectAttack,
   pick,
+  responseAttack,
 } from './injection-grammar.ts'
 import { type Counted, countFeatures, type Random } from './injection-learn.ts'
 
@@ -47,6 +48,7 @@ const GRAMMAR: readonly (readonly [
 ])[] = [
   ['own_direct', 1, 7000, directAttack],
   ['own_indirect', 1, 3000, indirectAttack],
+  ['own_response', 1, 4000, responseAttack],
   ['own_foreign', 1, 6000, foreignAttack],
   ['own_benign', 0, 9000, benignSentence],
   ['own_foreign_benign', 0, 4000, foreignBenign],
@@ -86,7 +88,7 @@ export function joinedRows(rows: readonly Row[], count: number, random: Random):
 }
 
 /** Attacks planted between two lines or sentences of innocent documents. */
-export function plantedRows(rows: readonly Row[], count: number, random: Random): Row[] {
+export function plantedRows(rows: readonly Row[], count: number, source: string, random: Random): Row[] {
   const carriers = rows.filter(
     ({ label, text, source }) => label === 0 && text.length > 250 && !source.includes('obf'),
   )
@@ -104,7 +106,7 @@ export function plantedRows(rows: readonly Row[], count: number, random: Random)
     planted.push({
       text: head + attack + glue + carrier.slice(at),
       label: 1,
-      source: 'planted',
+      source,
       plant: { start: head.length, end: head.length + attack.length },
     })
   }

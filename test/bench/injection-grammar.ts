@@ -1,6 +1,14 @@
 // Makes training sentences out of the phrase tables: attacks, and innocent sentences with the same words.
 
-import { BENIGN, DIRECT, HIDDEN, INDIRECT, SLOTS } from './injection-english-data.ts'
+import {
+  BENIGN,
+  DIRECT,
+  HIDDEN,
+  INDIRECT,
+  RESPONSE,
+  RESPONSE_SLOTS,
+  SLOTS,
+} from './injection-english-data.ts'
 import { LANGUAGES, type Language } from './injection-languages-data.ts'
 import type { Random } from './injection-learn.ts'
 
@@ -15,7 +23,7 @@ export function expand(template: string, random: Random): string {
   for (let depth = 0; depth < 4; depth++) {
     const next = text
       .replace(/<([a-z]+)>/g, (whole, name: string) => {
-        const choices = name === 'hidden' ? HIDDEN : SLOTS[name]
+        const choices = name === 'hidden' ? HIDDEN : (SLOTS[name] ?? RESPONSE_SLOTS[name])
         return choices === undefined ? whole : pick(choices, random)
       })
       .replace(/\[([^[\]]*\|[^[\]]*)\]/g, (_, choices: string) => pick(choices.split('|'), random))
@@ -31,6 +39,11 @@ export function directAttack(random: Random): string {
 
 export function indirectAttack(random: Random): string {
   return disturb(expand(pick(INDIRECT, random), random), random)
+}
+
+/** A demand that a document makes on the answer. */
+export function responseAttack(random: Random): string {
+  return disturb(expand(pick(RESPONSE, random), random), random)
 }
 
 export function benignSentence(random: Random): string {

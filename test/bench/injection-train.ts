@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { BUCKETS, FEATURE_FORM } from '../../src/detect/injection/features.ts'
-import type { StoredModel } from '../../src/detect/injection/model.ts'
+import type { StoredModel, StoredTable } from '../../src/detect/injection/model.ts'
 import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
 import {
   grammarRows,
@@ -36,6 +36,12 @@ const MINING_ROUNDS = 4
 const MINED_PER_TEXT = 3
 /** Learning runs with other orders whose weights are averaged. */
 const RUNS = 4
+/** How much demands on the answer count as attacks when a user makes them. */
+const DEMAND_IN_MESSAGE = 0.1
+/** How much everyday requests count as innocent when they stand in a document. */
+const REQUEST_IN_DOCUMENT = 0.3
+/** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
+const SHORT_TEXT = 250
 const LEARNING = { epochs: 5, rate: 0.25, decay: 1e-4 }
 
 export interface Settings {
@@ -51,23 +57,47 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
   const random = createRandom(settings.seed)
   const kept = rows.filter(({ source }) => !settings.without.has(source))
   const all = settings.grammar ? [...kept, ...grammarRows(random)] : kept
-  const made = [...joinedRows(all, 8000, random), ...plantedRows(all, 7000, random)]
+  const demands = all.filter(({ source, label }) => label === 0 || /own_response|bipia_attack/.test(source))
+  const made = [
+    ...joinedRows(
+      all.filter(({ source }) => !/own_response|bipia_attack/.test(source)),
+      8000,
+      random,
+    ),
+    ...plantedRows(
+      all.filter(({ source }) => source !== 'own_response'),
+      7000,
+      'planted',
+      random,
+    ),
+    ...plantedRows(demands, 4000, 'planted_response', random),
+  ]
   return [...all, ...made].map(prepare)
 }
 
+/** What a table is for; see StoredModel. */
+export type Purpose = 'messages' | 'documents'
+
+/** A user may well ask for what a document may not demand, and a document may quote what users ask. */
+function purposeWeight(purpose: Purpose, { source, label, text }: Material): number {
+  const demand = /own_response|bipia_attack|planted_response/.test(source)
+  if (purpose === 'messages') return demand ? DEMAND_IN_MESSAGE : 1
+  return label === 0 && text.length < SHORT_TEXT ? REQUEST_IN_DOCUMENT : 1
+}
+
 /** Learns in rounds: first what is known to be attack or innocent, then the windows that were mistaken. */
-export function train(texts: readonly Material[], seed: number): Learned {
+export function train(texts: readonly Material[], purpose: Purpose, seed: number): Learned {
   const random = createRandom(seed + 1)
-  const weights = sourceWeights(texts)
-  const examples = texts.flatMap((text) => examplesOf(text, weights.get(text.source) ?? 1, random))
+  const weightOf = weigh(texts, purpose)
+  const examples = texts.flatMap((text) => examplesOf(text, weightOf(text), random))
   let learned = learn(examples, { ...LEARNING, random })
   for (let round = 0; round < MINING_ROUNDS; round++) {
     for (const text of texts) {
-      if (text.label === 0) examples.push(...mistaken(text, learned, weights.get(text.source) ?? 1))
+      if (text.label === 0) examples.push(...mistaken(text, learned, weightOf(text)))
     }
     // Documents whose attack is not located teach by their most suspicious windows, once there is a suspicion.
     const located = round === 0 ? texts.filter(({ source }) => source === 'synth_doc') : []
-    for (const text of located) examples.push(...suspicious(text, learned, weights.get(text.source) ?? 1))
+    for (const text of located) examples.push(...suspicious(text, learned, weightOf(text)))
     learned = learn(examples, { ...LEARNING, random })
   }
   const runs = [learned]
@@ -75,15 +105,13 @@ export function train(texts: readonly Material[], seed: number): Learned {
   return average(runs)
 }
 
-function sourceWeights(texts: readonly Material[]): Map<string, number> {
+function weigh(texts: readonly Material[], purpose: Purpose): (text: Material) => number {
   const counts = new Map<string, number>()
   for (const { source } of texts) counts.set(source, (counts.get(source) ?? 0) + 1)
-  return new Map(
-    [...counts].map(([source, count]) => [
-      source,
-      Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS / count)),
-    ]),
-  )
+  return (text) => {
+    const count = counts.get(text.source) as number
+    return Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS / count)) * purposeWeight(purpose, text)
+  }
 }
 
 function examplesOf(text: Material, weight: number, random: Random): Example[] {
@@ -189,7 +217,25 @@ const CLIP_QUANTILE = 0.9995
 const LARGEST_STEP = 127
 
 /** Rounds to bytes and puts the centres where the development texts say. */
-export function store(learned: Learned, development: readonly Material[]): StoredModel {
+export function store(messages: Learned, documents: Learned, development: readonly Material[]): StoredModel {
+  const tables = {
+    messages: storeTable(messages, development),
+    documents: storeTable(documents, development),
+  }
+  const digest = createHash('sha256')
+    .update(tables.messages.weights)
+    .update(tables.documents.weights)
+    .digest('hex')
+  return {
+    version: `${FEATURE_FORM}-${digest.slice(0, 12)}`,
+    featureForm: FEATURE_FORM,
+    threshold: 0.5,
+    slope: 1,
+    ...tables,
+  }
+}
+
+function storeTable(learned: Learned, development: readonly Material[]): StoredTable {
   const used = learned.weights
     .filter((weight) => weight !== 0)
     .map(Math.abs)
@@ -204,16 +250,11 @@ export function store(learned: Learned, development: readonly Material[]): Store
     Math.max(...views.map(({ buckets }) => margin(rounded, buckets))),
   )
   const windows = innocent.map(({ views }) => Math.max(...views.map((view) => bestMargin(view, rounded))))
-  const bytes = Buffer.from(steps.buffer)
   return {
-    version: `${FEATURE_FORM}-${createHash('sha256').update(bytes).digest('hex').slice(0, 12)}`,
-    featureForm: FEATURE_FORM,
-    threshold: 0.5,
     scale: round(scale),
     wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole)),
     windowCentre: round(topShare(windows, FALSE_ALARMS.window)),
-    slope: 1,
-    weights: bytes.toString('base64'),
+    weights: Buffer.from(steps.buffer).toString('base64'),
   }
 }
 
@@ -240,16 +281,16 @@ function round(value: number): number {
 }
 
 function render(model: StoredModel): string {
-  const fields = Object.entries(model).map(
-    ([key, value]) => `  ${key}: ${typeof value === 'string' ? `'${value}'` : value},`,
-  )
+  const json = JSON.stringify(model, null, 2)
   return `// Made by test/bench/injection-train.ts; not to be edited. Sources and licences: README.md in this folder.
 
 import type { StoredModel } from './model.ts'
 
-export const STORED_MODEL: StoredModel = {
-${fields.join('\n')}
-}
+export const STORED_MODEL: StoredModel = ${json
+    .replaceAll(/"([a-zA-Z]+)":/g, '$1:')
+    .replaceAll('"', "'")
+    .replaceAll(/(['\d])\n/g, '$1,\n')
+    .replaceAll('}\n', '},\n')}
 `
 }
 
@@ -270,7 +311,9 @@ function main(): void {
   }
   const seed = Number(values.seed)
   const texts = material(readRows(trainPath), { seed, without: new Set(), grammar: true })
-  const model = store(train(texts, seed), readRows(devPath).map(prepare))
+  const messages = train(texts, 'messages', seed)
+  const documents = train(texts, 'documents', seed)
+  const model = store(messages, documents, readRows(devPath).map(prepare))
   writeFileSync(out, render(model))
   console.log(`${texts.length} texts learned, model ${model.version}`)
 }

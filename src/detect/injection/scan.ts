@@ -1,7 +1,7 @@
 // One pass over a text with a table of weights: the sum over the whole and the best windows, in bounded memory.
 
 import { CharacterClasses } from './classes.ts'
-import { BUCKETS, FeatureReader } from './features.ts'
+import { FeatureReader } from './features.ts'
 import { afterCharacter, createFolded, fold, pieceEnd } from './normalise.ts'
 import { createTokens, Tokeniser } from './tokens.ts'
 
@@ -36,7 +36,7 @@ export interface Scan {
 
 /** Holds the buffers; one text at a time, never re-entered. Time is linear in the text, memory constant. */
 export class Scanner {
-  readonly #weights: Int8Array
+  #weights!: Int8Array
   readonly #folded = createFolded()
   readonly #tokens = createTokens(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser(new CharacterClasses())
@@ -51,13 +51,9 @@ export class Scanner {
   #bestStart = 0
   #bestLast = 0
 
-  /** @throws RangeError when there are not exactly BUCKETS weights */
-  constructor(weights: Int8Array) {
-    if (weights.length !== BUCKETS) throw new RangeError(`the model takes ${BUCKETS} weights`)
+  /** Scans with a table of BUCKETS weights. In the leet view digits and signs inside words are read as letters. */
+  scan(text: string, weights: Int8Array, leetView: boolean): Scan {
     this.#weights = weights
-  }
-
-  scan(text: string, leetView: boolean): Scan {
     this.#reset()
     let mixedWords = 0
     let first = -1
