@@ -1,6 +1,7 @@
 // Training material: rows of the corpora, sentences of the grammar, disguises and documents with planted attacks.
 
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { decodings } from '../../src/detect/injection/encodings.ts'
 import {
   benignSentence,
@@ -30,6 +31,46 @@ export interface Material extends Row {
 export function readRows(path: string): Row[] {
   const lines = readFileSync(path, 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row)
+}
+
+/** Licences under which a package's files may be learned from. */
+const LICENCES = /^(?:MIT|BSD(?:-[23]-Clause)?|0BSD)$/
+const PACKAGE_FILES = /\.(?:js|mjs|cjs|ts|css|md|json|ya?ml)$|^LICEN[CS]E/i
+const EXCERPTS_PER_PACKAGE = 24
+/** Files of megabytes are bundles and tables; their beginning is enough. */
+const FILE_READ_UNITS = 60_000
+
+/** Code and documentation of the packages below a node_modules folder, as innocent excerpts. */
+export function packageRows(folder: string, random: Random): Row[] {
+  const names = readdirSync(folder).flatMap((name) =>
+    name.startsWith('@') ? readdirSync(join(folder, name)).map((inner) => `${name}/${inner}`) : [name],
+  )
+  return names.sort().flatMap((name) => excerpts(join(folder, name), random))
+}
+
+function excerpts(folder: string, random: Random): Row[] {
+  let files: string[]
+  try {
+    const { license } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+      license?: unknown
+    }
+    if (typeof license !== 'string' || !LICENCES.test(license)) return []
+    files = readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter(
+        (entry) =>
+          entry.isFile() && PACKAGE_FILES.test(entry.name) && !entry.parentPath.includes('/node_modules/.'),
+      )
+      .map((entry) => join(entry.parentPath, entry.name))
+      .sort()
+  } catch {
+    return []
+  }
+  if (files.length === 0) return []
+  return Array.from({ length: Math.min(EXCERPTS_PER_PACKAGE, 2 * files.length) }, () => {
+    const file = pick(files, random)
+    const text = excerpt(readFileSync(file, 'utf8').slice(0, FILE_READ_UNITS), random)
+    return { text, label: 0 as const, source: /\.md$|LICEN/i.test(file) ? 'package_docs' : 'package_code' }
+  })
 }
 
 export function prepare(row: Row): Material {
@@ -114,7 +155,7 @@ export function plantedRows(rows: readonly Row[], count: number, source: string,
 }
 
 function excerpt(text: string, random: Random): string {
-  const length = 200 + Math.floor(random() * 1500)
+  const length = 200 + Math.floor(random() * 2300)
   const start = Math.floor(random() * Math.max(1, text.length - length))
   return text.slice(start, start + length)
 }

@@ -1,9 +1,8 @@
 // Learning of hashed weights: examples in, weights out. Deterministic from the seed; knows nothing of corpora.
 
 import { CharacterClasses } from '../../src/detect/injection/classes.ts'
-import { BUCKETS, FeatureReader } from '../../src/detect/injection/features.ts'
+import { BUCKETS, FeatureReader, normalised } from '../../src/detect/injection/features.ts'
 import { createFolded, fold, pieceEnd } from '../../src/detect/injection/normalise.ts'
-import { FEATURE_FLOOR } from '../../src/detect/injection/scan.ts'
 import { createTokens, Tokeniser } from '../../src/detect/injection/tokens.ts'
 
 /** A text as buckets, with the token borders windows are cut at. */
@@ -82,7 +81,7 @@ export interface Learned {
 export function margin({ weights, bias }: Learned, buckets: Int32Array): number {
   let sum = 0
   for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
-  return bias + sum / Math.sqrt(buckets.length + FEATURE_FLOOR)
+  return bias + normalised(sum, buckets.length)
 }
 
 export interface LearnOptions {
@@ -106,7 +105,7 @@ export function learn(examples: readonly Example[], options: LearnOptions, from?
     for (const index of order) {
       const { buckets, label, weight } = examples[index] as Example
       if (buckets.length === 0) continue
-      const scale = 1 / Math.sqrt(buckets.length + FEATURE_FLOOR)
+      const scale = normalised(1, buckets.length)
       let sum = 0
       for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
       const error = (1 / (1 + Math.exp(-(bias + sum * scale))) - label) * weight

@@ -11,6 +11,7 @@ import {
   grammarRows,
   joinedRows,
   type Material,
+  packageRows,
   plantedRows,
   prepare,
   type Row,
@@ -48,6 +49,8 @@ export interface Settings {
   readonly seed: number
   /** Sources left out, to see how the rest generalises to them. */
   readonly without: ReadonlySet<string>
+  /** A node_modules folder whose MIT and BSD packages are innocent text, or none. */
+  readonly packages: string | null
   /** Whether sentences of our own grammar are used. */
   readonly grammar: boolean
 }
@@ -56,7 +59,8 @@ export interface Settings {
 export function material(rows: readonly Row[], settings: Settings): Material[] {
   const random = createRandom(settings.seed)
   const kept = rows.filter(({ source }) => !settings.without.has(source))
-  const all = settings.grammar ? [...kept, ...grammarRows(random)] : kept
+  const packages = settings.packages === null ? [] : packageRows(settings.packages, random)
+  const all = [...kept, ...packages, ...(settings.grammar ? grammarRows(random) : [])]
   const demands = all.filter(({ source, label }) => label === 0 || /own_response|bipia_attack/.test(source))
   const made = [
     ...joinedRows(
@@ -300,17 +304,25 @@ function main(): void {
       train: { type: 'string' },
       dev: { type: 'string' },
       out: { type: 'string' },
+      packages: { type: 'string' },
       seed: { type: 'string', default: '1' },
     },
   })
   const { train: trainPath, dev: devPath, out } = values
   if (trainPath === undefined || devPath === undefined || out === undefined) {
-    console.error('usage: injection-train.ts --train train.jsonl --dev dev.jsonl --out weights.ts [--seed 1]')
+    console.error(
+      'usage: injection-train.ts --train train.jsonl --dev dev.jsonl --packages node_modules --out weights.ts [--seed 1]',
+    )
     process.exitCode = 2
     return
   }
   const seed = Number(values.seed)
-  const texts = material(readRows(trainPath), { seed, without: new Set(), grammar: true })
+  const texts = material(readRows(trainPath), {
+    seed,
+    without: new Set(),
+    packages: values.packages ?? null,
+    grammar: true,
+  })
   const messages = train(texts, 'messages', seed)
   const documents = train(texts, 'documents', seed)
   const model = store(messages, documents, readRows(devPath).map(prepare))

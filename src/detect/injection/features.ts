@@ -11,6 +11,11 @@ const SHIFT = 32 - BUCKET_BITS
 /** Changes with any change to how text becomes features: weights of another form are refused. */
 export const FEATURE_FORM = 1
 
+/** Added to the number of features, so that a few words alone never weigh as much as a sentence. */
+const FEATURE_FLOOR = 8
+/** From here on, about two hundred words, a text counts by its average: length alone is no evidence. */
+const FEATURE_CEILING = 1600
+
 /** Words shorter than this have no parts. */
 const PART_MIN_UNITS = 4
 /** Features of one token at most: one to seven of words and one per letter with both edges. */
@@ -29,8 +34,17 @@ const PART_RADIX = 0x01000193
 /** PART_RADIX to the fourth, to take the oldest letter out of the rolling hash. */
 const PART_RADIX_4 = Math.imul(Math.imul(PART_RADIX, PART_RADIX), Math.imul(PART_RADIX, PART_RADIX))
 
+const ROOT_OF_CEILING = Math.sqrt(FEATURE_CEILING + FEATURE_FLOOR)
+
 /** Token before the text: the beginning is the beginning of a sentence. */
 const NO_TOKEN = 0x7ed558cc
+
+/** A sum of weights over `count` features as evidence: it grows with the root of the length up to a ceiling. */
+export function normalised(sum: number, count: number): number {
+  return count <= FEATURE_CEILING
+    ? sum / Math.sqrt(count + FEATURE_FLOOR)
+    : (sum / (count + FEATURE_FLOOR)) * ROOT_OF_CEILING
+}
 
 /** Turns tokens into buckets; remembers the last tokens, so that pieces of one text join without a seam. */
 export class FeatureReader {

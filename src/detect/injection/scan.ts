@@ -1,21 +1,19 @@
 // One pass over a text with a table of weights: the sum over the whole and the best windows, in bounded memory.
 
 import { CharacterClasses } from './classes.ts'
-import { FeatureReader } from './features.ts'
+import { FeatureReader, normalised } from './features.ts'
 import { afterCharacter, createFolded, fold, pieceEnd } from './normalise.ts'
 import { createTokens, Tokeniser } from './tokens.ts'
 
 /** Tokens in a window: a sentence, and a paragraph. */
 export const WINDOW_TOKENS = [16, 48] as const
-/** Added to the number of features, so that a few words alone never weigh as much as a sentence. */
-export const FEATURE_FLOOR = 8
 /** Windows end at every so many tokens. */
 const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two above the longest window. */
 const RING = 64
 const RING_MASK = RING - 1
 
-/** Sum over a stretch of text, already divided by the root of its number of features, and where it is. */
+/** The normalised sum over a stretch of text, and where it is. */
 export interface Stretch {
   /** Dimensionless, unbounded; the bias is not in it. */
   readonly value: number
@@ -137,8 +135,4 @@ const EMPTY: Scan = {
   window: { value: -Infinity, start: 0, end: 0 },
   tokens: 0,
   mixedWords: 0,
-}
-
-function normalised(sum: number, count: number): number {
-  return sum / Math.sqrt(count + FEATURE_FLOOR)
 }
