@@ -2,9 +2,17 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { choiceIndex } from './stream.ts'
+import { setMember } from './text.ts'
 
-/** Largest answer that is kept, characters of its strings. */
+/** Largest answer that is kept: characters of its strings and names, and a flat charge for every value. */
 const MAX_CHARACTERS = 64 * 1024 * 1024
+const VALUE_CHARACTERS = 8
+
+/** Choices of an answer, and items of one list that grow side by side; looked up one by one. */
+const MAX_CHOICES = 1024
+const MAX_GROWING_ITEMS = 256
+
 /** Strings that are stated anew in each chunk and do not grow. */
 const STATED = new Set([
   'id',
@@ -24,17 +32,20 @@ interface Choice {
   finishReason: string | null
 }
 
+/** One answer from its chunks. Token probabilities, which repeat the text, are left out. Not safe to share. */
 export class Assembler {
-  #envelope: JsonObject = {}
+  #envelope: JsonObject | null = null
   readonly #choices = new Map<number, Choice>()
+  #unfinished = 0
   #usage: JsonValue = null
   #characters = 0
 
   /** @throws GatewayError `upstream_unavailable` when the answer outgrows MAX_CHARACTERS */
   add(chunk: JsonObject): void {
     const { choices, usage, ...envelope } = chunk
-    if (Object.keys(this.#envelope).length === 0) this.#envelope = envelope
+    this.#envelope ??= structuredClone(envelope)
     if (isObject(usage)) this.#usage = usage
+    if (chunk['error'] !== undefined) this.#envelope['error'] = chunk['error']
     for (const choice of Array.isArray(choices) ? choices : []) if (isObject(choice)) this.#addChoice(choice)
   }
 
@@ -46,8 +57,7 @@ export class Assembler {
 
   /** There are choices and each has ended. */
   get complete(): boolean {
-    const choices = [...this.#choices.values()]
-    return choices.length > 0 && choices.every(({ finishReason }) => finishReason !== null)
+    return this.#choices.size > 0 && this.#unfinished === 0
   }
 
   /** The answer so far, in the shape of one that was not streamed. */
@@ -65,31 +75,37 @@ export class Assembler {
   }
 
   #addChoice(chunk: JsonObject): void {
-    const index = typeof chunk['index'] === 'number' ? chunk['index'] : 0
+    const index = choiceIndex(chunk)
     let choice = this.#choices.get(index)
     if (choice === undefined) {
+      if (this.#choices.size === MAX_CHOICES) throw tooLong(`${MAX_CHOICES} choices`)
       choice = { index, message: { role: 'assistant' }, finishReason: null }
       this.#choices.set(index, choice)
+      this.#unfinished++
     }
-    if (typeof chunk['finish_reason'] === 'string') choice.finishReason = chunk['finish_reason']
+    if (typeof chunk['finish_reason'] === 'string') {
+      if (choice.finishReason === null) this.#unfinished--
+      choice.finishReason = chunk['finish_reason']
+    }
     if (isObject(chunk['delta'])) this.#grow(choice.message, chunk['delta'])
+    // Some upstreams repeat or give the whole message in the last chunk.
+    else if (isObject(chunk['message'])) this.#grow(choice.message, chunk['message'])
   }
 
   #grow(target: JsonObject, delta: JsonObject): void {
     for (const [name, value] of Object.entries(delta)) {
-      // Assigning it would change the object's prototype instead of a property.
-      if (name === '__proto__') continue
-      const present = target[name]
+      const present = Object.hasOwn(target, name) ? target[name] : undefined
       if (typeof value === 'string' && typeof present === 'string' && !STATED.has(name)) {
-        this.#count(value)
-        target[name] = present + value
+        this.#count(value.length)
+        setMember(target, name, present + value)
       } else if (isObject(value) && isObject(present)) {
         this.#grow(present, value)
       } else if (Array.isArray(value)) {
-        target[name] = this.#growList(Array.isArray(present) ? present : [], value)
+        if (!Array.isArray(present)) this.#count(name.length)
+        setMember(target, name, this.#growList(Array.isArray(present) ? present : [], value))
       } else if (value !== null || present === undefined) {
-        if (typeof value === 'string') this.#count(value)
-        target[name] = structuredClone(value)
+        this.#count(name.length)
+        setMember(target, name, this.#copy(value))
       }
     }
   }
@@ -98,22 +114,38 @@ export class Assembler {
   #growList(present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
     for (const item of added) {
       const index = isObject(item) ? item['index'] : undefined
-      const existing = present.find((one) => isObject(one) && index !== undefined && one['index'] === index)
-      if (isObject(item) && isObject(existing)) this.#grow(existing, item)
-      else {
-        this.#count(JSON.stringify(item))
-        present.push(structuredClone(item))
+      // The newest item is the one that grows, as a rule.
+      const existing =
+        index === undefined ? undefined : present.findLast((one) => isObject(one) && one['index'] === index)
+      if (isObject(item) && isObject(existing)) {
+        this.#grow(existing, item)
+        continue
       }
+      if (index !== undefined && present.length >= MAX_GROWING_ITEMS)
+        throw tooLong(`${MAX_GROWING_ITEMS} items`)
+      present.push(this.#copy(item))
     }
     return present
   }
 
-  #count(text: string): void {
-    this.#characters += text.length
-    if (this.#characters <= MAX_CHARACTERS) return
-    throw new GatewayError(
-      'upstream_unavailable',
-      `The upstream's answer is longer than ${MAX_CHARACTERS} characters.`,
-    )
+  /** A copy that is counted: what arrives later must not change the chunk it came from. */
+  #copy(value: JsonValue): JsonValue {
+    this.#count(typeof value === 'string' ? value.length : VALUE_CHARACTERS)
+    if (Array.isArray(value)) return value.map((item) => this.#copy(item))
+    if (!isObject(value)) return value
+    const copy: JsonObject = {}
+    for (const [name, member] of Object.entries(value)) {
+      this.#count(name.length)
+      setMember(copy, name, this.#copy(member))
+    }
+    return copy
+  }
+
+  #count(characters: number): void {
+    this.#characters += characters
+    if (this.#characters > MAX_CHARACTERS) throw tooLong(`${MAX_CHARACTERS} characters`)
   }
 }
+
+const tooLong = (limit: string): GatewayError =>
+  new GatewayError('upstream_unavailable', `The upstream's answer is longer than ${limit}.`)

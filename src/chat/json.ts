@@ -4,8 +4,9 @@
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject, JsonValue } from '../core/json.ts'
+import { formatPath } from './place.ts'
 
-/** Deepest nesting; walkers and other parsers overflow on much more. */
+/** Containers in one another; walkers and other parsers overflow on much more. */
 export const MAX_DEPTH = 64
 
 const QUOTE = 0x22
@@ -95,14 +96,4 @@ function checkValues(root: JsonValue): number {
   }
   check(root)
   return keys
-}
-
-/** `messages[0].content`, the form `error.param` has. */
-export function formatPath(path: readonly (string | number)[]): string {
-  let text = ''
-  for (const step of path) {
-    if (typeof step === 'number') text += `[${step}]`
-    else text += text === '' ? step : `.${step}`
-  }
-  return text
 }

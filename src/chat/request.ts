@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { REQUEST_FIELDS } from './wire.ts'
 
 export interface ChatRequest {
   /** The whole body; what is forwarded is made from it. */
@@ -14,50 +15,14 @@ export interface ChatRequest {
   readonly maxTokens: number | null
 }
 
-/** Fields that would choose where we connect or with what credential. */
-const REFUSED_FIELDS = new Set(['base_url', 'api_base', 'api_key', 'extra_headers'])
+/** Fields that would choose where we connect or with what credential; compared without case, `_` and `-`. */
+const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
 
-/** Fields whose meaning matters here. Some upstreams match names without regard to case, we do not. */
-export const KNOWN_FIELDS = [
-  'model',
-  'messages',
-  'stream',
-  'stream_options',
-  'temperature',
-  'top_p',
-  'n',
-  'stop',
-  'max_tokens',
-  'max_completion_tokens',
-  'tools',
-  'tool_choice',
-  'functions',
-  'function_call',
-  'response_format',
-  'user',
-  'metadata',
-  'prediction',
-  'reasoning',
-  'provider',
-  'logprobs',
-  'modalities',
-  'audio',
-  'models',
-  'transforms',
-  'seed',
-  'top_k',
-  'top_logprobs',
-  'frequency_penalty',
-  'presence_penalty',
-  'logit_bias',
-  'parallel_tool_calls',
-  'reasoning_effort',
-  'service_tier',
-  'store',
-  'verbosity',
-] as const
-const KNOWN_BY_FOLDED = new Map<string, string>(KNOWN_FIELDS.map((name) => [name.toLowerCase(), name]))
+/** Top-level fields that may hold token ids, which cannot be read as text. */
+const PROMPT_FIELDS = ['prompt', 'input', 'suffix', 'prompt_token_ids'] as const
 
+/** Choices one call may ask for; the providers' own limit. */
+const MAX_CHOICES = 128
 const MAX_MODEL_CHARACTERS = 256
 const MAX_ROLE_CHARACTERS = 64
 
@@ -73,27 +38,30 @@ const missing = (param: string): GatewayError =>
 export function readChatRequest(body: JsonValue): ChatRequest {
   if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
   checkFieldNames(body)
-  const { model, messages, stream } = body
-  if (model === undefined) throw missing('model')
+  const { model = null, messages = null, stream } = body
+  if (model === null) throw missing('model')
   if (typeof model !== 'string' || model.trim() === '' || model.length > MAX_MODEL_CHARACTERS) {
     throw invalid('model', `must be a string of 1 to ${MAX_MODEL_CHARACTERS} characters.`)
   }
-  if (messages === undefined) throw missing('messages')
+  if (messages === null) throw missing('messages')
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('messages', 'must be a non-empty array.')
   for (const [index, message] of messages.entries()) checkMessage(message, `messages[${index}]`)
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean') {
     throw invalid('stream', 'must be true or false.')
   }
+  for (const name of PROMPT_FIELDS) refuseTokenIds(body[name], name)
+  if (isObject(body['prediction'])) refuseTokenIds(body['prediction']['content'], 'prediction.content')
   checkNumber(body, 'temperature', 0, 2)
   const n = checkWhole(body, 'n') ?? 1
+  if (n > MAX_CHOICES) throw invalid('n', `must be ${MAX_CHOICES} at most.`)
   const perChoice = checkWhole(body, 'max_completion_tokens') ?? checkWhole(body, 'max_tokens')
   return {
     body,
     model,
     stream: stream === true,
     includeUsage: asksForUsage(body),
-    maxTokens: perChoice === null ? null : perChoice * n,
+    maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
   }
 }
 
@@ -108,12 +76,24 @@ export function prepareUpstreamBody(request: ChatRequest): Buffer {
 
 function checkFieldNames(body: JsonObject): void {
   for (const name of Object.keys(body)) {
-    const folded = name.toLowerCase()
-    if (REFUSED_FIELDS.has(folded)) {
+    if (REQUEST_FIELDS.has(name)) continue
+    const folded = fold(name)
+    if (REFUSED_FIELDS.has(folded.replace(/[_-]/g, ''))) {
       throw invalid(folded, 'is not allowed; the gateway chooses the upstream and its credential.')
     }
-    const known = KNOWN_BY_FOLDED.get(folded)
-    if (known !== undefined && known !== name) throw invalid(known, 'must be written in lower case.')
+    // Some upstreams match names without regard to case and would read what was scanned as something else.
+    if (REQUEST_FIELDS.has(folded)) throw invalid(folded, 'must be written in lower case.')
+  }
+}
+
+/** As upstreams fold names that ignore case: `ſ` is an s and the Kelvin sign a k (Go's encoding/json). */
+const fold = (name: string): string => name.toUpperCase().toLowerCase()
+
+function refuseTokenIds(value: JsonValue | undefined, param: string): void {
+  if (!Array.isArray(value)) return
+  const isNumber = (item: JsonValue) => typeof item === 'number'
+  if (value.some((item) => isNumber(item) || (Array.isArray(item) && item.some(isNumber)))) {
+    throw invalid(param, 'must be text; token ids cannot be read here.')
   }
 }
 

@@ -1,8 +1,12 @@
-// One chunk of a streamed answer taken apart into the texts that grow, and chunks put together again into one answer.
+// One chunk of a streamed answer taken apart into the texts that grow from chunk to chunk and those that stand alone.
+// No string of it is passed over but for what walk.ts lists.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { type Text, type Texts, textsOf } from './texts.ts'
+import type { Place } from './place.ts'
+import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
+import { Walk } from './walk.ts'
+import { isWireValue } from './wire.ts'
 
 /** A piece of a text that grows from chunk to chunk. */
 export interface Delta {
@@ -28,107 +32,200 @@ export interface StreamChunk {
   readonly error: boolean
 }
 
-/** Fields of a delta that grow as strings. */
-const GROWING = ['content', 'refusal', 'reasoning', 'reasoning_content'] as const
-/** Fields of an item of `reasoning_details` that grow. */
-const GROWING_DETAILS = ['text', 'summary'] as const
-const SKIPPED = new Set([
-  'id',
-  'object',
-  'created',
-  'model',
-  'system_fingerprint',
-  'usage',
-  'service_tier',
-  'choices',
-  'obfuscation',
-])
-const CHOICE_SKIPPED = new Set(['index', 'finish_reason', 'native_finish_reason', 'logprobs', 'delta'])
-const DELTA_KNOWN = new Set<string>([
-  ...GROWING,
-  'role',
-  'tool_calls',
-  'function_call',
-  'reasoning_details',
-  'audio',
-])
-
-/** Reads the data of one event; null when it is not a JSON object. */
+/**
+ * Reads the data of one event; null when it is not a JSON object.
+ * @throws GatewayError `upstream_unavailable` for one that is too deep or holds too many texts
+ */
 export function readStreamChunk(data: string): StreamChunk | null {
   let body: unknown
   try {
     body = JSON.parse(data)
   } catch {
+    // The parser's message would quote the answer.
     return null
   }
   if (!isObject(body)) return null
-  const deltas: Delta[] = []
-  const others: Texts[] = []
-  const finished: number[] = []
-  for (const name of Object.keys(body)) if (!SKIPPED.has(name)) others.push(textsOf(body, name, name))
-  const choices = Array.isArray(body['choices']) ? body['choices'] : []
-  for (const choice of choices) if (isObject(choice)) readChoice(choice, { deltas, others, finished })
-  const usage = readUsage(body)
-  const usageOnly = choices.length === 0 && usage !== null
-  const commit = () => {
-    for (const texts of others) texts.commit()
+  const { choices } = body
+  const reader = new ChunkReader()
+  for (const key of Object.keys(body)) {
+    if (key === 'choices' && Array.isArray(choices)) reader.choices(choices)
+    else reader.walk.member(body, key, null, 1)
   }
+  const usage = readUsage(body)
+  const { error } = body
   return {
     body,
-    deltas,
-    others: others.flatMap((texts) => texts.texts),
-    commit,
-    finished,
+    deltas: reader.deltas,
+    others: reader.walk.texts,
+    commit: () => reader.walk.commit(),
+    finished: reader.finished,
     usage,
-    usageOnly,
-    error: isObject(body['error']),
+    usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
+    error: isObject(error) || typeof error === 'string',
   }
 }
 
-interface Parts {
-  readonly deltas: Delta[]
-  readonly others: Texts[]
-  readonly finished: number[]
+const CHOICES: Place = { parent: null, key: 'choices' }
+/** Levels around the members of `choices[].delta`. */
+const DELTA_DEPTH = 4
+
+/** Fields of a delta that grow in a channel of their own name. */
+const GROWING: ReadonlySet<string> = new Set(['content', 'refusal', 'reasoning', 'reasoning_content'])
+/** A field we do not know grows like the known ones, provided it has a name that can be one. */
+const FIELD_NAME = /^[A-Za-z_]\w{0,63}$/
+
+class ChunkReader {
+  readonly walk = new Walk('response')
+  readonly deltas: Delta[] = []
+  readonly finished: number[] = []
+  /** The choice that is being read. */
+  #choice = 0
+
+  choices(choices: JsonValue[]): void {
+    this.#each(choices, CHOICES, 2, (choice, place) => this.#readChoice(choice, place))
+  }
+
+  #readChoice(choice: JsonObject, place: Place): void {
+    this.#choice = choiceIndex(choice)
+    if (typeof choice['finish_reason'] === 'string') this.finished.push(this.#choice)
+    for (const key of Object.keys(choice)) {
+      const value = choice[key]
+      if (key === 'delta' && isObject(value)) this.#readDelta(value, { parent: place, key })
+      else this.walk.member(choice, key, place, 3)
+    }
+  }
+
+  #readDelta(delta: JsonObject, place: Place): void {
+    for (const key of Object.keys(delta)) {
+      const value = delta[key]
+      if (typeof value === 'string') this.#readText(delta, key, value, place)
+      else if (key === 'content' && Array.isArray(value)) this.#readParts(value, { parent: place, key })
+      else if (key === 'tool_calls' && Array.isArray(value)) this.#readTools(value, { parent: place, key })
+      else if (key === 'reasoning_details' && Array.isArray(value)) {
+        this.#readDetails(value, { parent: place, key })
+      } else if (key === 'function_call' && isObject(value)) {
+        this.#grow(value, { arguments: 'function_call' }, { parent: place, key }, DELTA_DEPTH + 1)
+      } else if (key === 'audio' && isObject(value)) {
+        this.#grow(value, { transcript: 'audio' }, { parent: place, key }, DELTA_DEPTH + 1)
+      } else this.walk.member(delta, key, place, DELTA_DEPTH)
+    }
+  }
+
+  #readText(delta: JsonObject, key: string, value: string, place: Place): void {
+    if (GROWING.has(key)) this.#push(delta, key, key)
+    else if (key === 'role' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
+      this.walk.member(delta, key, place, DELTA_DEPTH)
+    } else {
+      this.walk.name(delta, key, place)
+      this.#push(delta, key, `field:${key}`)
+    }
+  }
+
+  /** Content as a list of parts, as some providers stream what a model thinks beside what it says. */
+  #readParts(parts: JsonValue[], place: Place): void {
+    this.#each(parts, place, DELTA_DEPTH + 1, (part, at) => {
+      const { thinking } = part
+      const isList = Array.isArray(thinking)
+      this.#grow(part, { text: 'content' }, at, DELTA_DEPTH + 2, isList ? 'thinking' : null)
+      if (!isList) return
+      this.#each(thinking, { parent: at, key: 'thinking' }, DELTA_DEPTH + 3, (thought, inside) => {
+        this.#grow(thought, { text: 'thinking' }, inside, DELTA_DEPTH + 4)
+      })
+    })
+  }
+
+  #readTools(calls: JsonValue[], place: Place): void {
+    this.#each(calls, place, DELTA_DEPTH + 1, (call, at, position) => {
+      const channel = `tool:${indexOf(call, position)}`
+      for (const key of Object.keys(call)) {
+        const value = call[key]
+        const inside: Place = { parent: at, key }
+        if (key === 'function' && isObject(value)) {
+          this.#grow(value, { arguments: channel }, inside, DELTA_DEPTH + 3)
+        } else if (key === 'custom' && isObject(value)) {
+          this.#grow(value, { input: `${channel}:input` }, inside, DELTA_DEPTH + 3)
+        } else this.walk.member(call, key, at, DELTA_DEPTH + 2)
+      }
+    })
+  }
+
+  #readDetails(details: JsonValue[], place: Place): void {
+    this.#each(details, place, DELTA_DEPTH + 1, (detail, at, position) => {
+      const channel = `reasoning_details:${indexOf(detail, position)}`
+      const growing = { text: `${channel}:text`, summary: `${channel}:summary` }
+      this.#grow(detail, growing, at, DELTA_DEPTH + 2)
+    })
+  }
+
+  /** Objects of a list are read as said; what is none is walked over. @param depth of the list */
+  #each(
+    list: JsonValue[],
+    place: Place,
+    depth: number,
+    read: (item: JsonObject, place: Place, position: number) => void,
+  ): void {
+    list.forEach((item, position) => {
+      if (isObject(item)) read(item, { parent: place, key: position }, position)
+      else this.walk.value(list, position, place, depth)
+    })
+  }
+
+  /** An object in which some strings grow, each in its channel. @param except a member that was read already */
+  #grow(
+    object: JsonObject,
+    channels: Readonly<Record<string, string>>,
+    place: Place,
+    depth: number,
+    except: string | null = null,
+  ): void {
+    for (const key of Object.keys(object)) {
+      const channel = Object.hasOwn(channels, key) ? channels[key] : undefined
+      if (channel !== undefined && typeof object[key] === 'string') this.#push(object, key, channel)
+      else if (key !== except) this.walk.member(object, key, place, depth)
+    }
+  }
+
+  /** An empty first piece of a tool call matters: with it the text before has ended. */
+  #push(object: JsonObject, key: string, channel: string): void {
+    const text = object[key] as string
+    if (text !== '' || isToolChannel(channel))
+      this.deltas.push(new DeltaPiece(this.#choice, channel, object, key))
+  }
 }
+
+class DeltaPiece implements Delta {
+  readonly choice: number
+  readonly channel: string
+  readonly text: string
+  readonly #object: JsonObject
+  readonly #key: string
+
+  constructor(choice: number, channel: string, object: JsonObject, key: string) {
+    this.choice = choice
+    this.channel = channel
+    this.text = object[key] as string
+    this.#object = object
+    this.#key = key
+  }
+
+  get encoding(): 'plain' | 'json' {
+    return this.#key === 'arguments' ? 'json' : 'plain'
+  }
+
+  replace(text: string): void {
+    setMember(this.#object, this.#key, text)
+  }
+}
+
+const isToolChannel = (channel: string): boolean => channel.startsWith('tool:') || channel === 'function_call'
 
 const indexOf = (item: JsonObject, fallback: number): number =>
-  typeof item['index'] === 'number' ? item['index'] : fallback
+  Number.isSafeInteger(item['index']) ? (item['index'] as number) : fallback
 
-function readChoice(choice: JsonObject, { deltas, others, finished }: Parts): void {
-  const index = indexOf(choice, 0)
-  if (typeof choice['finish_reason'] === 'string') finished.push(index)
-  for (const name of Object.keys(choice)) {
-    if (!CHOICE_SKIPPED.has(name)) others.push(textsOf(choice, name, `choices.${name}`))
-  }
-  const delta = choice['delta']
-  if (!isObject(delta)) return
-  const grow = (holder: JsonObject, name: string, channel: string, encoding: Delta['encoding'] = 'plain') => {
-    const text = holder[name]
-    if (typeof text !== 'string' || text === '') return
-    const replace = (replacement: string) => {
-      holder[name] = replacement
-    }
-    deltas.push({ choice: index, channel, encoding, text, replace })
-  }
-  for (const name of GROWING) grow(delta, name, name)
-  if (isObject(delta['function_call'])) grow(delta['function_call'], 'arguments', 'function_call', 'json')
-  if (isObject(delta['audio'])) grow(delta['audio'], 'transcript', 'audio')
-  items(delta['reasoning_details']).forEach((detail, position) => {
-    for (const name of GROWING_DETAILS)
-      grow(detail, name, `reasoning_details:${indexOf(detail, position)}:${name}`)
-  })
-  items(delta['tool_calls']).forEach((call, position) => {
-    const tool = indexOf(call, position)
-    if (isObject(call['function'])) grow(call['function'], 'arguments', `tool:${tool}`, 'json')
-    if (isObject(call['custom'])) grow(call['custom'], 'input', `tool:${tool}`)
-  })
-  for (const name of Object.keys(delta)) {
-    if (!DELTA_KNOWN.has(name)) others.push(textsOf(delta, name, `choices.delta.${name}`))
-  }
-}
+/** The number of a choice; the only one where it is not said. */
+export const choiceIndex = (choice: JsonObject): number => indexOf(choice, 0)
 
-const items = (value: JsonValue | undefined): JsonObject[] =>
-  Array.isArray(value) ? value.filter(isObject) : []
+const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
 /**
  * A chunk that carries only this text for that channel, in the envelope of another: what was held back until a
@@ -136,10 +233,7 @@ const items = (value: JsonValue | undefined): JsonObject[] =>
  */
 export function flushChunk(like: JsonObject, choice: number, channel: string, text: string): JsonObject {
   const envelope: JsonObject = {}
-  for (const name of ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider']) {
-    const value = like[name]
-    if (value !== undefined) envelope[name] = value
-  }
+  for (const name of ENVELOPE) if (like[name] !== undefined) envelope[name] = like[name]
   return {
     ...envelope,
     choices: [{ index: choice, delta: channelDelta(channel, text), finish_reason: null }],
@@ -147,17 +241,26 @@ export function flushChunk(like: JsonObject, choice: number, channel: string, te
 }
 
 function channelDelta(channel: string, text: string): JsonObject {
-  const [kind = '', index = '0', name = 'text'] = channel.split(':')
+  const [kind = '', name = '', field = ''] = channel.split(':')
   switch (kind) {
-    case 'tool':
-      return { tool_calls: [{ index: Number(index), function: { arguments: text } }] }
+    case 'tool': {
+      const piece: JsonObject =
+        field === 'input' ? { custom: { input: text } } : { function: { arguments: text } }
+      return { tool_calls: [{ index: Number(name), ...piece }] }
+    }
     case 'function_call':
       return { function_call: { arguments: text } }
     case 'audio':
       return { audio: { transcript: text } }
     case 'reasoning_details':
-      return { reasoning_details: [{ index: Number(index), [name]: text }] }
+      return { reasoning_details: [{ type: detailType(field), index: Number(name), [field]: text }] }
+    case 'thinking':
+      return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
+    case 'field':
+      return { [name]: text }
     default:
       return { [kind]: text }
   }
 }
+
+const detailType = (field: string): string => (field === 'summary' ? 'reasoning.summary' : 'reasoning.text')

@@ -1,6 +1,7 @@
 // Tokens: as the upstream reports them, or estimated where it does not.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isBase64, readDataUrl } from './payload.ts'
 
 export interface Usage {
   readonly promptTokens: number
@@ -16,10 +17,16 @@ const ASCII_CHARACTERS_A_TOKEN = 4
 const OTHER_CHARACTERS_A_TOKEN = 1.5
 /** Role and separators of one message. */
 const TOKENS_A_MESSAGE = 4
+/** What providers charge for a picture of ordinary size. */
+const TOKENS_A_PAYLOAD = 1000
 const MICROS = 1_000_000
+/** No call uses more; an upstream's larger figure is a mistake and would use up a limit for good. */
+const MAX_PLAUSIBLE_TOKENS = 1_000_000_000
 
-const count = (value: JsonValue | undefined): number | null =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : null
+const whole = (value: JsonValue | undefined, maximum: number): number | null =>
+  typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maximum ? value : null
+
+const count = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
 
 /** The `usage` of an answer or chunk; null when there is none or it makes no sense. */
 export function readUsage(body: JsonObject): Usage | null {
@@ -30,7 +37,8 @@ export function readUsage(body: JsonObject): Usage | null {
   if (promptTokens === null || completionTokens === null) return null
   const sum = promptTokens + completionTokens
   const cost = usage['cost']
-  const costMicros = typeof cost === 'number' ? count(Math.round(cost * MICROS)) : null
+  const micros = typeof cost === 'number' ? Math.round(cost * MICROS) : null
+  const costMicros = whole(micros, Number.MAX_SAFE_INTEGER)
   return { promptTokens, completionTokens, totalTokens: count(usage['total_tokens']) ?? sum, costMicros }
 }
 
@@ -44,23 +52,31 @@ export function estimateTokens(text: string): number {
 export function estimatePromptTokens(body: JsonObject): number {
   const messages = Array.isArray(body['messages']) ? body['messages'] : []
   let tokens = messages.length * TOKENS_A_MESSAGE
-  const add = (value: JsonValue | undefined): void => {
-    if (typeof value === 'string')
-      tokens += value.startsWith('data:') ? TOKENS_A_PAYLOAD : estimateTokens(value)
-    else if (Array.isArray(value)) value.forEach(add)
-    else if (isObject(value)) {
-      for (const [key, child] of Object.entries(value)) {
-        if (key === 'data' || key === 'file_data') tokens += TOKENS_A_PAYLOAD
-        else add(child)
-      }
-    }
-  }
-  for (const message of messages) add(message)
-  add(body['tools'])
-  add(body['functions'])
-  add(body['response_format'])
+  for (const message of messages) tokens += estimateValue(message, '')
+  for (const field of PROMPT_FIELDS) tokens += estimateValue(body[field], field)
   return tokens
 }
 
-/** What providers charge for a picture of ordinary size. */
-const TOKENS_A_PAYLOAD = 1000
+/** Fields beside the messages that end up in a prompt. */
+const PROMPT_FIELDS = ['tools', 'functions', 'response_format', 'prediction', 'prompt', 'input'] as const
+
+/** Depth is bounded by the parser. */
+function estimateValue(value: JsonValue | undefined, key: string): number {
+  if (typeof value === 'string') return isPayload(value, key) ? TOKENS_A_PAYLOAD : estimateTokens(value)
+  let tokens = 0
+  if (Array.isArray(value)) {
+    for (const item of value) tokens += estimateValue(item, key)
+  } else if (isObject(value)) {
+    for (const [name, child] of Object.entries(value)) tokens += estimateValue(child, name)
+  }
+  return tokens
+}
+
+/** Judged by the bytes as well as by the place, so that no prompt passes for a picture. */
+function isPayload(text: string, key: string): boolean {
+  if (key === 'data') return isBase64(text)
+  return (
+    (key === 'url' || key === 'image_url' || key === 'file_data') &&
+    (readDataUrl(text) === 'unreadable' || isBase64(text))
+  )
+}

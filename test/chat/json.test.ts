@@ -54,7 +54,10 @@ t.test('refuses what readers could disagree about', async (t) => {
 })
 
 t.test('names the field and never quotes the body', async (t) => {
-  t.throws(() => parse('{"messages":[{"content":"x"},{"n":1e999}]}'), { param: 'messages[1].n' } as unknown as Error)
+  t.throws(() => parse('{"messages":[{"content":"x"},{"n":1e999}]}'), {
+    param: 'messages[1].n',
+  } as unknown as Error)
+  t.throws(() => parse('{"bob@example.com":{"n":1e999}}'), { code: 'invalid_body', param: "['…'].n" })
   try {
     parse('{"secret-4111111111111111": oops}')
     t.fail('accepted')

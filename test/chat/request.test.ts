@@ -11,6 +11,12 @@ t.test('reads what matters', async (t) => {
   t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, max_completion_tokens: 20 }), {
     maxTokens: 20,
   })
+  t.match(readChatRequest({ model: 'm', messages, max_tokens: Number.MAX_SAFE_INTEGER, n: 128 }), {
+    maxTokens: Number.MAX_SAFE_INTEGER,
+  })
+  t.doesNotThrow(() =>
+    readChatRequest({ model: 'm', messages, prompt: ['a text'], prediction: { content: 'x' } }),
+  )
   const stream = { model: 'm', messages, stream: true, stream_options: { include_usage: true } }
   t.match(readChatRequest(stream), { stream: true, includeUsage: true })
   t.doesNotThrow(() =>
@@ -53,6 +59,16 @@ t.test('refuses with the path of the field', async (t) => {
     [{ model: 'm', messages, extra_headers: {} }, 'extra_headers', 'invalid_body'],
     [{ model: 'm', messages, Messages: [] }, 'messages', 'invalid_body'],
     [{ model: 'm', messages, MAX_TOKENS: 5 }, 'max_tokens', 'invalid_body'],
+    [{ model: 'm', messages, 'me\u017f\u017fages': [] }, 'messages', 'invalid_body'],
+    [{ model: 'm', messages, 'max_to\u212aens': 5 }, 'max_tokens', 'invalid_body'],
+    [{ model: 'm', messages, apiKey: 'x' }, 'apikey', 'invalid_body'],
+    [{ model: 'm', messages, 'extra-headers': {} }, 'extra-headers', 'invalid_body'],
+    [{ model: null, messages }, 'model', 'missing_required_parameter'],
+    [{ model: 'm', messages: null }, 'messages', 'missing_required_parameter'],
+    [{ model: 'm', messages, n: 129 }, 'n', 'invalid_body'],
+    [{ model: 'm', messages, prompt: [15496, 995] }, 'prompt', 'invalid_body'],
+    [{ model: 'm', messages, input: [[15496], ['x']] }, 'input', 'invalid_body'],
+    [{ model: 'm', messages, prediction: { content: [1] } }, 'prediction.content', 'invalid_body'],
   ]
   for (const [body, param, code] of cases)
     t.throws(() => readChatRequest(body), { code, param, status: 400 }, JSON.stringify(body).slice(0, 80))

@@ -4,7 +4,7 @@ import { encodeComment, encodeData, type SseEvent, SseParser } from '../../src/c
 
 const LIMIT = 10_000
 
-function parse(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
+function parse(bytes: Buffer, cuts: readonly number[] = []): SseEvent[] {
   const parser = new SseParser(LIMIT)
   const places = [...new Set(cuts.map((cut) => cut % (bytes.length + 1)))].sort((a, b) => a - b)
   const events: SseEvent[] = []
@@ -16,27 +16,42 @@ function parse(bytes: Uint8Array, cuts: readonly number[] = []): SseEvent[] {
   return [...events, ...parser.finish()]
 }
 
-const data = (text: string) => parse(Buffer.from(text)).map((event) => event.data)
+const dataOf = (events: readonly SseEvent[]) => events.map(({ data }) => data)
+const rawOf = (events: readonly SseEvent[]) => events.map(({ raw }) => raw).join('')
+const everywhere = (bytes: Buffer) => Array.from(bytes.keys())
 
 t.test('events as the specification has them', async (t) => {
   const cases: [string, (string | null)[]][] = [
+    ['', []],
+    ['\n\n', []],
     ['data: a\n\n', ['a']],
     ['data:a\n\n', ['a']],
     ['data:  a\n\n', [' a']],
     ['data: a\ndata: b\n\n', ['a\nb']],
+    ['data: a\r\ndata: b\r\n\r\n', ['a\nb']],
     ['data\n\n', ['']],
+    ['data:\ndata\n\n', ['\n']],
     [': comment\n\n', [null]],
+    [':\n\n', [null]],
     ['event: x\nid: 1\ndata: a\nretry: 5\n\n', ['a']],
     ['data: a\r\n\r\ndata: b\r\rdata: c\n\n', ['a', 'b', 'c']],
     ['\n\n\ndata: a\n\n\n', ['a']],
-    ['data: never ended', []],
+    ['data: a\n\r\ndata: b\r\n\n', ['a', 'b']],
     ['dat: a\n\n', [null]],
+    ['datax\n\n', [null]],
+    ['\ufeffdata: a\n\ndata: b\n\n', ['a', 'b']],
+    ['data: a\n\n\ufeffdata: b\n\n', ['a', null]],
     ['data: {"x":"ü😀"}\n\n', ['{"x":"ü😀"}']],
+    ['data: a:b\n\n', ['a:b']],
   ]
-  for (const [text, expected] of cases) t.same(data(text), expected, JSON.stringify(text))
+  for (const [text, expected] of cases) {
+    const bytes = Buffer.from(text)
+    t.same(dataOf(parse(bytes)), expected, JSON.stringify(text))
+    t.same(dataOf(parse(bytes, everywhere(bytes))), expected, `${JSON.stringify(text)}, byte by byte`)
+  }
 })
 
-t.test('the pieces do not matter, nor where a character or a line end is cut', async (t) => {
+t.test('the pieces do not matter, nor where a character or a line end is cut', async () => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => `data: ${text.replace(/[\r\n]/g, '')}`),
     fc.constantFrom(': ping', 'event: x', '', 'data'),
@@ -44,38 +59,52 @@ t.test('the pieces do not matter, nor where a character or a line end is cut', a
   const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 })
   fc.assert(
     fc.property(stream, fc.array(fc.nat()), (lines, cuts) => {
-      const bytes = Buffer.from(`${lines.map(([text, end]) => text + end).join('')}\n\n`)
-      t.same(parse(bytes, cuts), parse(bytes))
-      t.same(parse(bytes, Array.from(bytes.keys())), parse(bytes))
+      const text = `${lines.map(([line, end]) => line + end).join('')}data: end\n\n`
+      const bytes = Buffer.from(text)
+      const whole = parse(bytes)
+      for (const pieces of [cuts, everywhere(bytes)]) {
+        const cut = parse(bytes, pieces)
+        if (dataOf(cut).join('|') !== dataOf(whole).join('|') || rawOf(cut) !== text) return false
+      }
+      return rawOf(whole) === text
     }),
   )
 })
 
-t.test('raw text of all events is the stream, blank lines between events left out', async (t) => {
-  const text = ': hi\n\ndata: a\r\n\r\ndata: b\n\n'
-  t.equal(
-    parse(Buffer.from(text))
-      .map(({ raw }) => raw)
-      .join(''),
-    text,
-  )
+t.test('an event leaves with its blank line, not with the next event', async (t) => {
+  const parser = new SseParser(LIMIT)
+  t.same(dataOf(parser.push(Buffer.from('data: a\r\r'))), ['a'])
+  t.same(parser.push(Buffer.from('\n')), [])
+  t.same(dataOf(parser.push(Buffer.from('data: b\n'))), [])
+  t.same(dataOf(parser.push(Buffer.from('\n'))), ['b'])
+  t.same(parser.push(Buffer.alloc(0)), [])
+  t.same(parser.finish(), [])
 })
 
-t.test('an event without end is refused, linearly', async (t) => {
-  const parser = new SseParser(LIMIT)
-  t.throws(
-    () => {
-      for (let i = 0; i < LIMIT + 10; i++) parser.push(Buffer.from('x'))
-    },
-    { code: 'upstream_unavailable' },
-  )
-  const lines = new SseParser(LIMIT)
-  t.throws(() => {
-    for (let i = 0; i < LIMIT; i++) lines.push(Buffer.from('data: x\n'))
-  }, /too long/)
+t.test('a stream that ends without the last blank line', async (t) => {
+  t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), { raw: 'data: [DONE]\n\n', data: '[DONE]' })
+  t.same(parse(Buffer.from('data: [DONE]\n')), [{ raw: 'data: [DONE]\n\n', data: '[DONE]' }])
+  t.same(dataOf(parse(Buffer.from(': half a com'))), [null])
+})
+
+t.test('bytes that are no UTF-8 are shown as such', async (t) => {
+  t.same(dataOf(parse(Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xff, 0x0a, 0x0a]))), ['\ufffd'])
+})
+
+t.test('an event without end is refused', async (t) => {
+  const refused = (piece: string, count: number) => {
+    const parser = new SseParser(LIMIT)
+    for (let i = 0; i < count; i++) parser.push(Buffer.from(piece))
+  }
+  const error = { code: 'upstream_unavailable', message: /too long/ }
+  t.throws(() => refused('x', LIMIT + 1), error)
+  t.throws(() => refused('data: x\n', LIMIT), error)
+  t.throws(() => refused('\n', LIMIT + 1), error)
+  t.throws(() => refused(`data: ${'x'.repeat(LIMIT)}\n\n`, 1), error)
+  t.doesNotThrow(() => refused(`data: ${'x'.repeat(LIMIT - 8)}\n\n`, 10))
 })
 
 t.test('what is encoded can be parsed', async (t) => {
-  t.same(data(encodeData('{"a":1}')), ['{"a":1}'])
-  t.same(data(encodeComment('sidegate-audit x')), [null])
+  t.same(dataOf(parse(Buffer.from(encodeData('{"a":1}')))), ['{"a":1}'])
+  t.same(dataOf(parse(Buffer.from(encodeComment('sidegate-audit x')))), [null])
 })

@@ -46,21 +46,131 @@ t.test('takes a chunk apart', async (t) => {
       '0 content plain c',
       '0 refusal plain r',
       '0 reasoning plain g',
+      '0 field:unknown plain u',
       '2 tool:1 json {"a',
-      '2 tool:3 plain i',
-      '3 function_call json o',
-      '3 audio plain a',
+      '2 tool:3:input plain i',
       '3 reasoning_details:4:text plain t',
       '3 reasoning_details:4:summary plain s',
+      '3 function_call json o',
+      '3 audio plain a',
     ],
   )
   t.same(chunk.finished, [2])
-  t.ok(chunk.others.some(({ text }) => text === 'u') && chunk.others.some(({ text }) => text === 'somewhere'))
+  t.same(
+    chunk.others.map(({ text }) => text),
+    ['somewhere', 'unknown', 'f'],
+  )
   t.equal(chunk.error, false)
   for (const delta of chunk.deltas) delta.replace('new')
   for (const other of chunk.others) other.replace('other')
   chunk.commit()
   t.notMatch(JSON.stringify(chunk.body), /"c"|\{\\"a|"u"/)
+})
+
+/** Where a provider may put words that a client will read, and the channel if they grow. */
+const MARK = 'marked text'
+const PLACES: Record<string, [JsonObject, string | null]> = {
+  content: [{ content: MARK }, 'content'],
+  'content parts': [{ content: [{ type: 'text', text: MARK }] }, 'content'],
+  'thoughts among content parts': [
+    { content: [{ type: 'thinking', thinking: [{ type: 'text', text: MARK }] }] },
+    'thinking',
+  ],
+  'a note on a part': [{ content: [{ type: 'text', text: 'a', note: MARK }] }, null],
+  'a note on a thought': [{ content: [{ type: 'thinking', note: MARK, thinking: ['x'] }] }, null],
+  'a thought that is a string': [{ content: [{ type: 'thinking', thinking: [MARK] }] }, null],
+  'a part that is a string': [{ content: [MARK] }, null],
+  'content of another shape': [{ content: { text: MARK } }, null],
+  reasoning: [{ reasoning_content: MARK }, 'reasoning_content'],
+  'an unknown field': [{ thinking: MARK }, 'field:thinking'],
+  'an unknown field with a strange name': [{ 'a b': MARK }, null],
+  'an unknown object': [{ extra: { deep: [MARK] } }, null],
+  'the name of a field': [{ [MARK]: 1 }, null],
+  'a role': [{ role: MARK }, null],
+  'the name of a tool': [{ tool_calls: [{ index: 0, function: { name: MARK } }] }, null],
+  'the id of a tool call': [{ tool_calls: [{ index: 0, id: MARK }] }, null],
+  'arguments as an object': [{ tool_calls: [{ function: { arguments: { a: MARK } } }] }, null],
+  'a tool call of another shape': [{ tool_calls: [{ function: MARK }] }, null],
+  'a tool call that is a string': [{ tool_calls: [MARK] }, null],
+  'tool calls of another shape': [{ tool_calls: { a: MARK } }, null],
+  'arguments of the second tool': [{ tool_calls: [{}, { function: { arguments: MARK } }] }, 'tool:1'],
+  'the name of an old function': [{ function_call: { name: MARK } }, null],
+  'an old function of another shape': [{ function_call: [MARK] }, null],
+  'a transcript': [{ audio: { transcript: MARK } }, 'audio'],
+  'audio of another shape': [{ audio: { data: MARK } }, null],
+  'a detail of reasoning': [{ reasoning_details: [{ text: MARK }] }, 'reasoning_details:0:text'],
+  'another detail of reasoning': [{ reasoning_details: [{ data: MARK }] }, null],
+  'a detail that is a string': [{ reasoning_details: [MARK] }, null],
+  'an annotation': [{ annotations: [{ url_citation: { title: MARK } }] }, null],
+}
+
+t.test('no place of a delta is passed over, and each can be rewritten', async (t) => {
+  for (const [place, [delta, channel]] of Object.entries(PLACES)) {
+    const chunk = read({ choices: [{ index: 4, delta }] })
+    const deltas = chunk.deltas.filter(({ text }) => text === MARK)
+    const others = chunk.others.filter(({ text }) => text === MARK)
+    t.same(
+      deltas.map((one) => `${one.choice} ${one.channel}`),
+      channel === null ? [] : [`4 ${channel}`],
+      place,
+    )
+    t.equal(deltas.length + others.length, 1, place)
+    for (const one of [...deltas, ...others]) one.replace('other words')
+    chunk.commit()
+    const expected = JSON.stringify({ choices: [{ index: 4, delta }] }).replace(MARK, 'other words')
+    t.equal(JSON.stringify(chunk.body), expected, place)
+  }
+})
+
+t.test('no place around the deltas is passed over', async (t) => {
+  const places: JsonObject[] = [
+    { note: MARK },
+    { [MARK]: 1 },
+    { error: { message: MARK } },
+    { error: MARK },
+    { choices: MARK },
+    { choices: [MARK] },
+    { choices: [{ note: MARK }] },
+    { choices: [{ delta: MARK }] },
+    { choices: [{ finish_reason: MARK }] },
+    { choices: [{ message: { content: MARK } }] },
+    { usage: { note: MARK } },
+    { id: `${MARK}!` },
+  ]
+  for (const body of places) {
+    t.equal(read(body).others.filter(({ text }) => text.startsWith(MARK)).length, 1, JSON.stringify(body))
+  }
+})
+
+t.test('an ordinary chunk has one text', async (t) => {
+  const chunk = read({
+    id: 'chatcmpl-AbC123',
+    object: 'chat.completion.chunk',
+    created: 1700000000,
+    model: 'gpt-4o-2024-08-06',
+    service_tier: 'default',
+    system_fingerprint: 'fp_44709d6fcb',
+    obfuscation: 'x8Kd',
+    choices: [
+      { index: 0, delta: { role: 'assistant', content: 'Hi' }, logprobs: null, finish_reason: 'stop' },
+    ],
+  })
+  t.same(chunk.others, [])
+  t.equal(chunk.deltas.length, 1)
+})
+
+t.test('the first piece of a tool call shows, even without arguments', async (t) => {
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
+  t.match(read({ choices: [{ delta: { content: '', tool_calls: [call] } }] }).deltas, [
+    { choice: 0, channel: 'tool:0', encoding: 'json', text: '' },
+  ])
+})
+
+t.test('a chunk that is too deep is refused', async (t) => {
+  const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
+  t.throws(() => readStreamChunk(`{"choices":[{"delta":{"extra":${deep}}}]}`), {
+    code: 'upstream_unavailable',
+  })
 })
 
 t.test('usage, errors, and what is no chunk', async (t) => {
@@ -98,14 +208,23 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
   t.same(delta('tool:3'), { tool_calls: [{ index: 3, function: { arguments: 'r' } }] })
   t.same(delta('function_call'), { function_call: { arguments: 'r' } })
   t.same(delta('audio'), { audio: { transcript: 'r' } })
-  t.same(delta('reasoning_details:2:summary'), { reasoning_details: [{ index: 2, summary: 'r' }] })
+  t.same(delta('reasoning_details:2:summary'), {
+    reasoning_details: [{ type: 'reasoning.summary', index: 2, summary: 'r' }],
+  })
+  t.same(delta('tool:3:input'), { tool_calls: [{ index: 3, custom: { input: 'r' } }] })
   for (const channel of [
     'content',
     'refusal',
     'tool:3',
     'function_call',
     'audio',
+    'reasoning_details:2:text',
     'reasoning_details:2:summary',
+    'tool:3:input',
+    'reasoning_content',
+    'thinking',
+    'field:voice',
+    'field:__proto__',
   ]) {
     t.same(
       read(flushChunk({}, 5, channel, 'r')).deltas.map((one) => [one.choice, one.channel, one.text]),
@@ -167,12 +286,54 @@ t.test('chunks put together', async (t) => {
 })
 
 t.test('an answer without end is cut off', async (t) => {
-  const assembler = new Assembler()
+  const endless = (delta: (i: number) => object, count: number, index: (i: number) => number = () => 0) => {
+    const assembler = new Assembler()
+    for (let i = 0; i < count; i++) {
+      assembler.add({ choices: [{ index: index(i), delta: delta(i) as JsonObject }] })
+    }
+  }
   const content = 'x'.repeat(1024 * 1024)
+  const error = { code: 'upstream_unavailable' }
+  t.throws(() => endless(() => ({ content }), 70), error, 'a text')
+  t.throws(() => endless((i) => ({ [`${i}${content}`]: 1 }), 70), error, 'names')
+  t.throws(() => endless(() => ({ list: [{ text: content }] }), 70), error, 'a list')
+  t.throws(() => endless((i) => ({ tool_calls: [{ index: i }] }), 300), error, 'tool calls')
   t.throws(
-    () => {
-      for (let i = 0; i < 70; i++) assembler.add({ choices: [{ index: 0, delta: { content } }] })
-    },
-    { code: 'upstream_unavailable' },
+    () =>
+      endless(
+        () => ({}),
+        2000,
+        (i) => i,
+      ),
+    error,
+    'choices',
   )
+  t.doesNotThrow(() => endless(() => ({ annotations: [{ a: 1 }] }), 2000))
+})
+
+t.test('what was put together is not what came', async (t) => {
+  const assembler = new Assembler()
+  const details: JsonObject[] = [
+    { index: 0, text: 'a' },
+    { index: 0, text: 'b' },
+  ]
+  const chunk: JsonObject = { choices: [{ delta: { reasoning_details: details, extra: { n: 1 } } }] }
+  const before = JSON.stringify(chunk)
+  assembler.add(chunk)
+  assembler.add({ choices: [{ delta: { extra: { n: 2, m: [3] } }, finish_reason: 'stop' }] })
+  assembler.add({ choices: [{ finish_reason: 'stop' }], error: { message: 'late' } })
+  t.equal(JSON.stringify(chunk), before)
+  t.equal(assembler.complete, true)
+  t.match(assembler.result(), {
+    error: { message: 'late' },
+    choices: [{ message: { reasoning_details: [{ text: 'ab' }], extra: { n: 2, m: [3] } } }],
+  })
+})
+
+t.test('a whole message in a chunk', async (t) => {
+  const assembler = new Assembler()
+  assembler.add({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+  })
+  t.match(assembler.result(), { choices: [{ message: { content: 'x' }, finish_reason: 'stop' }] })
 })

@@ -25,6 +25,7 @@ t.test('reads what upstreams say, and nothing that makes no sense', async (t) =>
     { prompt_tokens: -1 },
     { prompt_tokens: 1.5 },
     { prompt_tokens: 1, completion_tokens: 1e300 },
+    { prompt_tokens: 1, completion_tokens: 1e15 },
   ]) {
     t.equal(readUsage(usage === undefined ? {} : { usage: usage as never }), null, JSON.stringify(usage))
   }
@@ -61,5 +62,11 @@ t.test('a prompt counts for all a model reads', async (t) => {
     { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(1_000_000)}` } },
   ]
   t.ok(estimatePromptTokens(body(picture)) < 2000, 'a payload is not counted by its bytes')
+  const sound = [{ type: 'input_audio', input_audio: { data: 'A'.repeat(1_000_000), format: 'wav' } }]
+  t.ok(estimatePromptTokens(body(sound)) < 2000)
+  t.ok(estimatePromptTokens(body(`data: ${'x '.repeat(4000)}`)) > 2000, 'a text that only begins like one is')
+  const disguised = [{ type: 'input_audio', input_audio: { data: 'some words '.repeat(1000) } }]
+  t.ok(estimatePromptTokens(body(disguised)) > 2000)
+  t.ok(estimatePromptTokens(body('x', { prediction: { content: 'x'.repeat(400) } })) >= base + 99)
   t.equal(estimatePromptTokens({}), 0)
 })

@@ -1,0 +1,199 @@
+// The walk over every string of a body, with the explicit list of what it leaves out. Knows the places where the wire
+// format puts ids, protocol words and payloads; all else, known or not, is a text.
+
+import { GatewayError } from '../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { MAX_DEPTH } from './json.ts'
+import { isLongBase64, isOpaque, type Payload, readBase64, readDataUrl } from './payload.ts'
+import type { Place } from './place.ts'
+import { NameText, Renames, type Text, UnwrappedText, ValueText } from './text.ts'
+import { isDisplayName, isId, isLabel, isWireName, isWireValue, REQUEST_FIELDS } from './wire.ts'
+
+export type Container = JsonObject | JsonValue[]
+type Key = string | number
+const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
+
+/** Texts of one body; a call with more is no conversation but an attempt to use up memory. */
+const MAX_TEXTS = 200_000
+
+/** Members of content parts that a model reads as running text. */
+const RUNNING_TEXT = keys('text content refusal thinking input_text')
+
+/** Members, and the objects around a `url`, that hold a picture, sound or film. */
+const MEDIA = keys('image_url video_url audio_url file_url')
+const SOUND = keys('input_audio audio')
+/** Content parts with one of these are not text, wherever their bytes are. */
+const MEDIA_PARTS = ['image_url', 'video_url', 'audio_url', 'input_audio', 'file'] as const
+
+/** Members that providers sign or encrypt. */
+const OPAQUE = keys('signature encrypted_content thought_signature data')
+
+/** Fields around an answer that the provider fills in. */
+const ENVELOPE = keys('id model system_fingerprint obfuscation')
+
+/** Lists of tokens under `logprobs`, and the longest token that is taken for one. */
+const TOKEN_LISTS = keys('content refusal top_logprobs')
+const MAX_TOKEN_CHARACTERS = 128
+
+/** Seven digits: a shorter number identifies nobody. */
+const MIN_NUMBER = 10 ** 6
+/** Numbers that the provider counts or measures. */
+const PROVIDER_NUMBERS = keys('created expires_at seed')
+
+/** Tool results are mostly JSON, and a model reads through its escapes. */
+const JSON_START = /^\s*[[{]/
+
+export class Walk {
+  readonly texts: Text[] = []
+  /** Payloads met that cannot be judged as text. */
+  binaryParts = 0
+  readonly #side: 'request' | 'response'
+  readonly #renames = new Renames()
+  #role: string | null = null
+  /** Inside what a model reads as the conversation. */
+  #running = false
+  #joined = 0
+
+  constructor(side: 'request' | 'response') {
+    this.#side = side
+  }
+
+  /** To be called after the last `replace`: members are renamed together, once an object. */
+  commit(): void {
+    this.#renames.commit()
+  }
+
+  /**
+   * Every text in an object, names of members included. @param depth of containers, this one included
+   * @throws GatewayError `invalid_body` for a request, `upstream_unavailable` for an answer, that is too deep or too much
+   */
+  object(object: JsonObject, place: Place | null, depth: number): void {
+    for (const key of Object.keys(object)) this.member(object, key, place, depth)
+  }
+
+  /** One member of an object, its name and all below. */
+  member(object: JsonObject, key: string, place: Place | null, depth: number): void {
+    this.name(object, key, place)
+    this.value(object, key, place, depth)
+  }
+
+  /** The name of a member, unless the wire format gives it. */
+  name(object: JsonObject, key: string, place: Place | null): void {
+    if (key === '' || isWireName(key, place === null ? null : place.key)) return
+    this.#add(new NameText(key, object, place, this.#role, this.#renames))
+  }
+
+  /** The value of a member or an item of a list, and all below. */
+  value(container: Container, key: Key, place: Place | null, depth: number): void {
+    const value = (container as JsonObject)[key]
+    if (typeof value === 'string') {
+      if (value !== '' && !this.#skipsString(value, key, place)) this.#string(value, container, key, place)
+    } else if (typeof value === 'number') {
+      if (!this.#skipsNumber(value, key, place)) this.#text(String(value), container, key, place)
+    } else if (typeof value === 'object' && value !== null) {
+      this.below(value, { parent: place, key }, depth + 1)
+    }
+  }
+
+  /** All of a list or an object. */
+  below(value: Container, place: Place, depth: number): void {
+    if (depth > MAX_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAX_DEPTH} levels`)
+    if (isObject(value)) this.object(value, place, depth)
+    else for (let index = 0; index < value.length; index++) this.value(value, index, place, depth)
+  }
+
+  /** One message of the conversation; its texts join those of its neighbours. */
+  message(message: JsonObject, place: Place, depth: number): void {
+    const { role } = message
+    this.#role = typeof role === 'string' ? role : null
+    for (const key of Object.keys(message)) {
+      this.name(message, key, place)
+      this.#running = key === 'content' || key === 'refusal'
+      const value = message[key]
+      if (key === 'content' && Array.isArray(value)) this.#parts(value, { parent: place, key }, depth + 1)
+      else this.value(message, key, place, depth)
+    }
+    this.#running = false
+    this.#role = null
+  }
+
+  #parts(parts: JsonValue[], place: Place, depth: number): void {
+    parts.forEach((part, index) => {
+      const before = this.binaryParts
+      this.value(parts, index, place, depth)
+      // Also one behind a URL or an id, which cannot be read here either; each part counts once.
+      if (isObject(part) && MEDIA_PARTS.some((name) => part[name] !== undefined))
+        this.binaryParts = before + 1
+    })
+  }
+
+  #string(text: string, container: Container, key: Key, place: Place | null): void {
+    const payload = readPayload(text, key, place)
+    if (payload === 'unreadable') {
+      this.binaryParts++
+    } else if (payload !== null && payload.text !== '') {
+      const context = { encoding: 'plain', role: this.#role, joined: null } as const
+      this.#add(new UnwrappedText(payload, container, key, place, context))
+    } else this.#text(text, container, key, place)
+  }
+
+  #text(text: string, container: Container, key: Key, place: Place | null): void {
+    const running = this.#running && (RUNNING_TEXT.has(key) || typeof key === 'number')
+    const around = place?.key
+    const isArguments = key === 'arguments' && (around === 'function' || around === 'function_call')
+    const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
+    const joined = running ? this.#joined++ : null
+    const context = {
+      encoding: isArguments || isResult ? 'json' : 'plain',
+      role: this.#role,
+      joined,
+    } as const
+    this.#add(new ValueText(text, container, key, place, context))
+  }
+
+  #add(text: Text): void {
+    if (this.texts.length === MAX_TEXTS) throw this.#tooMuch(`holds more than ${MAX_TEXTS} texts`)
+    this.texts.push(text)
+  }
+
+  #skipsString(text: string, key: Key, place: Place | null): boolean {
+    const around = place === null ? null : place.key
+    if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
+    if (OPAQUE.has(key) && around !== null && !SOUND.has(around) && isOpaque(text)) return true
+    if (this.#side === 'request')
+      return around === null ? key === 'model' : isIdPlace(key, place) && isId(text)
+    if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
+    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) {
+      return TOKEN_LISTS.has(place?.parent?.key ?? '')
+    }
+    return isIdPlace(key, place) && isLabel(text)
+  }
+
+  #skipsNumber(value: number, key: Key, place: Place | null): boolean {
+    if (Math.abs(value) < MIN_NUMBER) return true
+    if (this.#side === 'request') return place === null && REQUEST_FIELDS.has(String(key))
+    return PROVIDER_NUMBERS.has(key) || place?.key === 'usage'
+  }
+
+  #tooMuch(what: string): GatewayError {
+    return this.#side === 'request'
+      ? new GatewayError('invalid_body', `The body ${what}.`)
+      : new GatewayError('upstream_unavailable', `The upstream's answer ${what}.`)
+  }
+}
+
+/** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
+function isIdPlace(key: Key, place: Place | null): boolean {
+  if (key === 'tool_call_id') return place?.parent?.key === 'messages'
+  if (key === 'file_id') return place?.key === 'file'
+  if (key !== 'id') return false
+  const list = place?.parent?.key
+  return list === 'tool_calls' || list === 'reasoning_details' || place?.key === 'audio'
+}
+
+function readPayload(text: string, key: Key, place: Place | null): Payload | null {
+  const around = place === null ? '' : place.key
+  if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
+  if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
+  return key === 'data' && SOUND.has(around) && isLongBase64(text) ? 'unreadable' : null
+}

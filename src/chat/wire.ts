@@ -1,0 +1,107 @@
+// The words of the wire format itself. A text is left out of the scan only where it is one of these, or has the
+// form of an identifier in a place where identifiers stand: nothing else can hide there.
+
+/** Fields of a request that upstreams know; another spelling of one of them is refused. */
+export const REQUEST_FIELDS: ReadonlySet<string> = new Set(
+  `model messages models stream stream_options temperature top_p top_k top_a min_p max_tokens max_completion_tokens n
+  seed stop tools tool_choice parallel_tool_calls functions function_call response_format structured_outputs
+  prediction metadata user logprobs top_logprobs logit_bias presence_penalty frequency_penalty repetition_penalty
+  service_tier store verbosity modalities audio web_search_options safety_identifier prompt_cache_key
+  prompt_cache_retention reasoning reasoning_effort include_reasoning provider plugins transforms route usage prompt
+  input suffix extra_body chat_template chat_template_kwargs guided_json guided_regex guided_choice guided_grammar
+  prompt_token_ids`.split(/\s+/),
+)
+
+/** Names of members that the wire format gives; names that people choose are scanned. */
+const WIRE_NAMES: ReadonlySet<string> = new Set([
+  ...REQUEST_FIELDS,
+  ...`role content name tool_calls tool_call_id refusal reasoning_content reasoning_details thinking type text
+  image_url video_url audio_url input_audio file url detail data format file_data file_id filename cache_control ttl
+  function arguments custom id index include_usage
+  description parameters strict properties required additionalProperties items enum const default examples title
+  anyOf allOf oneOf not $ref $defs $schema definitions minimum maximum exclusiveMinimum exclusiveMaximum minLength
+  maxLength minItems maxItems pattern nullable prefixItems patternProperties propertyNames minProperties
+  maxProperties uniqueItems multipleOf json_schema schema effort summary exclude enabled
+  object created system_fingerprint choices message delta finish_reason native_finish_reason stop_reason annotations
+  url_citation start_index end_index images transcript expires_at signature encrypted_content token logprob bytes
+  prompt_tokens completion_tokens total_tokens prompt_tokens_details completion_tokens_details cached_tokens
+  cache_write_tokens reasoning_tokens audio_tokens image_tokens video_tokens text_tokens
+  accepted_prediction_tokens rejected_prediction_tokens cost is_byok cost_details upstream_inference_cost
+  upstream_inference_prompt_cost upstream_inference_completions_cost prompt_cache_hit_tokens
+  prompt_cache_miss_tokens error code param obfuscation token_ids x_groq prompt_logprobs kv_transfer_params
+  content_filter_results content_filter_offsets prompt_filter_results prompt_index filtered severity hate self_harm
+  sexual violence jailbreak detected protected_material_text protected_material_code`.split(/\s+/),
+])
+
+/** Containers whose members are named by people. */
+const NAMED_BY_PEOPLE: ReadonlySet<string | number> = new Set([
+  'properties',
+  'patternProperties',
+  '$defs',
+  'definitions',
+  'metadata',
+  'default',
+  'const',
+  'logit_bias',
+  'chat_template_kwargs',
+])
+
+/** Whether a member's name is the format's and not somebody's. @param container key its object has, null for the body */
+export const isWireName = (name: string, container: string | number | null): boolean =>
+  WIRE_NAMES.has(name) && (container === null || !NAMED_BY_PEOPLE.has(container))
+
+const words = (list: string): ReadonlySet<string> => new Set(list.split(' '))
+
+const FINISH_REASONS = words(
+  'stop length tool_calls content_filter function_call error STOP MAX_TOKENS end_turn stop_sequence max_tokens tool_use completed eos',
+)
+
+/** Fields whose values are words of the format, with those words; any other value is scanned. */
+const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
+  ['role', words('system developer user assistant tool function')],
+  [
+    'type',
+    words(
+      `text image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
+    ),
+  ],
+  ['object', words('chat.completion chat.completion.chunk')],
+  ['finish_reason', FINISH_REASONS],
+  ['native_finish_reason', FINISH_REASONS],
+  ['stop_reason', FINISH_REASONS],
+  ['detail', words('auto low high original')],
+  ['format', words('wav mp3 flac opus pcm16 aac unknown anthropic-claude-v1 openai-responses-v1')],
+  ['tool_choice', words('auto none required')],
+  ['function_call', words('auto none')],
+  ['effort', words('none minimal low medium high xhigh')],
+  ['reasoning_effort', words('none minimal low medium high xhigh')],
+  ['verbosity', words('low medium high')],
+  ['service_tier', words('auto default flex priority scale')],
+  ['modalities', words('text audio image')],
+  ['severity', words('safe low medium high')],
+])
+
+/** @param field the member's name, or for an item of a list the name of the list */
+export const isWireValue = (field: string | number, value: string): boolean =>
+  WIRE_VALUES.get(field)?.has(value) === true
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+const PREFIXED_ID =
+  /^(?:call|toolu?|chatcmpl|fc|ctc|rs|msg|gen|file|audio|resp|req|function-call|functions)[-_.:][\w.:-]{1,128}$/
+const SHORT_ID = /^(?=.*\d)[A-Za-z0-9]{9}$/
+/** As many digits as the shortest number that identifies a person has, with or without separators. */
+const LONG_NUMBER = /\d(?:[-_.:]?\d){8}/
+
+/** The form providers give ids of tool calls and files, holding no number long enough to mean something else. */
+export const isId = (text: string): boolean =>
+  (PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text)
+
+const LABEL = /^@?(?=[\w.:/-]{0,127}[A-Za-z])[\w.:/-]{1,128}$/
+const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
+
+/** The wider form of ids, model names and fingerprints in an answer, where the client did not choose them. */
+export const isLabel = (text: string): boolean =>
+  PREFIXED_ID.test(text) || UUID.test(text) || (LABEL.test(text) && !LONG_NUMBER.test(text))
+
+/** A provider's name as people write it. */
+export const isDisplayName = (text: string): boolean => text.length <= 64 && DISPLAY_NAME.test(text)
