@@ -55,7 +55,7 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
     // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
     pipeline.admission.enter(client)
   } catch (error) {
-    refuse(pipeline, client, error, {})
+    refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return
   }
   try {
@@ -74,7 +74,7 @@ async function take(pipeline: Pipeline, client: Client): Promise<void> {
     call = new Call(pipeline.clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
     call.addPhase('key', pipeline.clock.monotonic() - startMs)
   } catch (error) {
-    refuse(pipeline, client, error, {})
+    refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return
   }
   // From here on the call makes exactly one entry, however it ends.
