@@ -102,8 +102,8 @@ function endOfClass(pattern: string, start: number): number {
   return Math.min(pattern.length, at + 1)
 }
 
-/** A character outside ASCII with the marks behind it; or any character but a backslash with marks. */
-const COMPOSED = /[^\0-\x7F\p{M}]\p{M}*|(?<!\\)[^\\]\p{M}+/gu
+/** A character outside ASCII with the marks behind it; or an ASCII one that marks compose with and that is no operator. */
+const COMPOSED = /[^\0-\x7F\p{M}]\p{M}*|(?<!\\)[0-9A-Za-z=<>]\p{M}+/gu
 const ASCII_PUNCTUATION = /[!-/:-@[-`{-~]/g
 
 /**

@@ -40,7 +40,7 @@ export interface ThreadSet {
 export interface Step {
   readonly target: ThreadSet
   /** For every thread of the target the place in the old set of the one it comes from, or NEW. */
-  readonly sources: readonly number[]
+  readonly sources: Int32Array
   /** Expressions that match up to before this character, each with the source of its earliest thread. */
   readonly before: readonly Found[]
   /** Expressions that match up to and with this character. */
@@ -136,7 +136,13 @@ export class ExpressionAutomaton {
     }
     const target = this.#intern(threads, afterCharacter(traits))
     const idle = threads.length === 0 && before.size === 0 && after.size === 0
-    const step = { target, sources, before: toFound(before), after: toFound(after), idle }
+    const step = {
+      target,
+      sources: Int32Array.from(sources),
+      before: toFound(before),
+      after: toFound(after),
+      idle,
+    }
     this.#remembered += sources.length
     from.steps[symbol] = step
     return step

@@ -96,7 +96,7 @@ function foldAlone(codePoint: number): number {
 }
 
 const MARK = /^\p{M}$/u
-const ASCII_LETTER_OR_DIGIT = /^[a-z0-9]$/
+const LATIN_OR_DIGIT = /^[\p{Script=Latin}\p{Nd}]$/u
 
 /**
  * One cluster after NFKC and full case folding. Marks that did not become part of a Latin letter or a digit are
@@ -111,7 +111,7 @@ export function foldCluster(cluster: string): number[] {
     if (struck && MARK.test(character)) continue
     const codePoint = character.codePointAt(0)!
     if (roleOf(codePoint) === IGNORED) continue
-    struck = ASCII_LETTER_OR_DIGIT.test(String.fromCodePoint(latinLookalike(codePoint)))
+    struck = LATIN_OR_DIGIT.test(String.fromCodePoint(latinLookalike(codePoint)))
     points.push(codePoint)
   }
   return points

@@ -87,7 +87,8 @@ export function compileRules(rules: readonly Rule[], revision: string): RuleSet 
     select(model: string, keyName: string): Selection {
       const lowerModel = model.toLowerCase()
       const chosen = scoped.filter((candidate) => candidate.concerns(lowerModel, keyName))
-      const key = chosen.length === scoped.length ? 'all' : chosen.map(({ reference }) => reference.id).join()
+      const key =
+        chosen.length === scoped.length ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`
       const known = selections.get(key)
       if (known !== undefined) return known
       if (selections.size >= MAX_SELECTIONS) selections.clear()

@@ -43,7 +43,7 @@ export class Normaliser {
   #points = 0
   #start = 0
   #end = 0
-  /** The cluster before began with an ASCII letter. */
+  /** The cluster before is an ASCII letter, or one that looks like it in a word that began with one. */
   #afterAscii = false
 
   constructor(sink: CharacterSink) {
@@ -134,14 +134,17 @@ export class Normaliser {
     const capital = LATIN_LOOKALIKE_CAPITALS.get(base)
     const mixed = capital !== undefined && (this.#afterAscii || isAsciiLetter(next))
     const alone = marks === '' ? foldCharacter(base) : NONE
+    let resembling = false
     if (alone !== NONE) {
-      this.#sink.take(alone, mixed ? capital : latinLookalike(alone), this.#start, this.#end)
+      const folded = mixed ? capital : latinLookalike(alone)
+      resembling = folded !== alone
+      this.#sink.take(alone, folded, this.#start, this.#end)
     } else {
       for (const plain of foldCluster(String.fromCodePoint(base) + marks)) {
         this.#sink.take(plain, latinLookalike(plain), this.#start, this.#end)
       }
     }
-    this.#afterAscii = isAsciiLetter(base)
+    this.#afterAscii = isAsciiLetter(base) || (this.#afterAscii && resembling)
     this.#base = NONE
     this.#marks = ''
   }

@@ -66,7 +66,7 @@ export function compileExpression(source: string): Program | { readonly message:
     compiled = RE2JS.compile(source, RE2JS.CASE_INSENSITIVE).re2().prog
   } catch (error) {
     return {
-      message: `is not a valid RE2 expression: ${(error as Error).message.replace('(?i)', '')}`,
+      message: `is not a valid RE2 expression: ${(error as Error).message.replace('error parsing regexp: ', '').replace('(?i)', '')}`,
     }
   }
   if (compiled.inst.length > MAX_PROGRAM_SIZE) {
@@ -166,7 +166,9 @@ export function firstAscii(program: Program): Uint8Array {
     const { set } = instruction
     for (let at = 0; at < set.length; at += 2) {
       const last = set[at + 1]!
-      for (let codePoint = set[at]!; codePoint <= Math.min(last, 0x7f); codePoint++) first[codePoint] = 1
+      // What is in ASCII is at most 128 characters; of what is beyond, only short ranges are looked at one by one.
+      for (let codePoint = set[at]!; codePoint <= Math.min(last, 0x7f); codePoint++)
+        markBase(first, codePoint)
       const from = Math.max(set[at]!, 0x80)
       if (last - from >= MAX_LISTED_CHARACTERS) first.fill(1)
       else for (let codePoint = from; codePoint <= last; codePoint++) markBase(first, codePoint)

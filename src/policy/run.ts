@@ -8,13 +8,16 @@ import { type ExpressionAutomaton, NEW, type Step, type ThreadSet } from './auto
  */
 export type ReportMatch = (expression: number, begin: number, inclusive: boolean) => void
 
+/** Threads that have room before the arrays grow. */
+const INITIAL_THREADS = 16
+
 /** One text being searched. */
 export class ExpressionRun {
   readonly #automaton: ExpressionAutomaton
   #set: ThreadSet
-  /** Where each thread of the set began, offsets as they were handed in. */
-  #begins: number[] = []
-  #spare: number[] = []
+  /** Where each thread of the set began, offsets as they were handed in; the rest is left from larger sets. */
+  #begins = new Int32Array(INITIAL_THREADS)
+  #spare = new Int32Array(INITIAL_THREADS)
 
   constructor(automaton: ExpressionAutomaton) {
     this.#automaton = automaton
@@ -28,7 +31,6 @@ export class ExpressionRun {
   take(plain: number, folded: number, start: number, found: ReportMatch): void {
     const step = this.#automaton.step(this.#set, this.#automaton.alphabet.classOf(plain, folded))
     if (!step.idle) this.#advance(step, start, found)
-    else if (this.#begins.length > 0) this.#begins.length = 0
     this.#set = step.target
   }
 
@@ -46,14 +48,18 @@ export class ExpressionRun {
     return -1
   }
 
-  #advance(step: Step, start: number, found: ReportMatch): void {
+  #advance({ sources, before, after }: Step, start: number, found: ReportMatch): void {
     const begins = this.#begins
-    const beginOf = (source: number): number => (source === NEW ? start : begins[source]!)
-    for (const { expression, source } of step.before) found(expression, beginOf(source), false)
-    for (const { expression, source } of step.after) found(expression, beginOf(source), true)
+    for (const { expression, source } of before) found(expression, begins[source]!, false)
+    for (const { expression, source } of after)
+      found(expression, source === NEW ? start : begins[source]!, true)
+    const count = sources.length
+    if (count > this.#spare.length) this.#spare = new Int32Array(2 * count)
     const next = this.#spare
-    next.length = 0
-    for (const source of step.sources) next.push(beginOf(source))
+    for (let place = 0; place < count; place++) {
+      const source = sources[place]!
+      next[place] = source === NEW ? start : begins[source]!
+    }
     this.#spare = begins
     this.#begins = next
   }

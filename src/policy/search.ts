@@ -44,6 +44,7 @@ export class Search {
   readonly #plan: SearchPlan
   readonly #normaliser: Normaliser
   readonly #run: ExpressionRun | null
+  readonly #words: WordAutomaton | null
   readonly #fired: Uint8Array
   #firedCount = 0
   #hits: KeywordHit[] = []
@@ -62,6 +63,7 @@ export class Search {
     const { index } = plan
     this.#plan = plan
     this.#normaliser = new Normaliser(this)
+    this.#words = index.words
     this.#run = index.expressions === null ? null : new ExpressionRun(index.expressions)
     this.#fired = new Uint8Array(index.rules.length)
     this.#starts = new Int32Array(index.ringSize)
@@ -107,11 +109,13 @@ export class Search {
     this.#previousEnd = this.#end
     this.#end = end
     if (this.#run !== null) this.#run.take(plain, folded, start, this.#reportExpression)
-    const { words } = this.#plan.index
+    const words = this.#words
     if (words === null) return
-    this.#starts[this.#count++ & (this.#starts.length - 1)] = start
-    this.#state = words.next(this.#state, folded)
-    if (words.ending(this.#state) !== 0) this.#reportWords(words)
+    const starts = this.#starts
+    starts[this.#count++ & (starts.length - 1)] = start
+    const state = words.next(this.#state, folded)
+    this.#state = state
+    if (words.ending(state) !== 0) this.#reportWords(words)
   }
 
   #reportWords(words: WordAutomaton): void {

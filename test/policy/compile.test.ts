@@ -1,0 +1,105 @@
+import t from 'tap'
+import { compileRules } from '../../src/policy/compile.ts'
+import { rule, select, show } from './rules.ts'
+
+t.test('pii: without a rule personal data is redacted', async (t) => {
+  t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
+})
+
+const pii = (name: string, pattern: string, action: 'block' | 'redact' | 'monitor' | 'allow', more = {}) =>
+  rule(name, pattern, { type: 'pii', action, ...more })
+
+const decisions: [what: string, rules: ReturnType<typeof pii>[], wins: string | null][] = [
+  ['a kind before *', [pii('kind', 'email', 'allow'), pii('all', '*', 'block')], 'kind'],
+  ['whatever the order', [pii('all', '*', 'block'), pii('kind', 'email', 'allow')], 'kind'],
+  ['block over redact', [pii('a', 'email', 'redact'), pii('b', 'email|phone', 'block')], 'b'],
+  ['redact over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'redact')], 'b'],
+  ['monitor over allow', [pii('a', 'email', 'allow'), pii('b', 'email', 'monitor')], 'b'],
+  ['the first of equals', [pii('a', 'email', 'block'), pii('b', 'email', 'block')], 'a'],
+  ['not disabled ones', [pii('a', 'email', 'block', { enabled: false })], null],
+  [
+    'not those of the other direction',
+    [pii('a', 'email', 'block', { match: { direction: 'response' } })],
+    null,
+  ],
+  ['not those of another model', [pii('a', 'email', 'block', { match: { models: ['claude*'] } })], null],
+  ['not those of another kind', [pii('a', 'phone', 'block')], null],
+]
+for (const [what, rules, wins] of decisions) {
+  t.test(`pii: ${what}`, async (t) => {
+    t.equal(select(rules).pii('email', 'request').rule?.name ?? null, wins)
+  })
+}
+
+t.test('match: models ignore case, keys do not; any glob of a list is enough', async (t) => {
+  const set = compileRules(
+    [
+      rule('models', 'a', { match: { models: ['gpt-4*', 'o?'] } }),
+      rule('keys', 'a', { match: { keys: ['batch-*'] } }),
+      rule('both', 'a', { match: { models: ['gpt*'], keys: ['batch-*'] } }),
+      rule('all', 'a'),
+    ],
+    'r',
+  )
+  const names = (model: string, key: string) =>
+    set
+      .select(model, key)
+      .keywords('request')
+      ?.match('a')
+      .map((hit) => hit.rule.name)
+  t.same(names('GPT-4o', 'web'), ['models', 'all'])
+  t.same(names('o3', 'batch-1'), ['models', 'keys', 'all'])
+  t.same(names('gpt-4', 'batch-1'), ['models', 'keys', 'both', 'all'])
+  t.same(names('llama', 'Batch-1'), ['all'])
+})
+
+t.test('injection and limits carry what their patterns say', async (t) => {
+  const selection = select([
+    rule('own', '', { type: 'prompt_injection' }),
+    rule('set', 'score>=0.9', { type: 'prompt_injection', action: 'monitor' }),
+    rule('limit', '2k/1m', { type: 'rate_limit' }),
+  ])
+  t.match(selection.injection, [
+    { rule: { name: 'own', action: 'block' }, threshold: null },
+    { rule: { name: 'set', action: 'monitor' }, threshold: 0.9 },
+  ])
+  t.match(selection.limits, [{ rule: { name: 'limit', type: 'rate_limit' }, tokens: 2000, windowMs: 60_000 }])
+  t.equal(selection.keywords('request'), null)
+  t.equal(selection.revision, 'test')
+})
+
+t.test('a call that no rule concerns is not taken for one that all concern', async (t) => {
+  const set = compileRules([rule('r', 'a', { match: { models: ['gpt'] } })], 'r')
+  t.not(set.select('gpt', 'k').keywords('request'), null)
+  t.equal(set.select('other', 'k').keywords('request'), null)
+})
+
+t.test('selections are shared, and no longer remembered when there are too many', async (t) => {
+  const rules = Array.from({ length: 10 }, (_, bit) =>
+    rule(`${bit}`, 'a', { match: { models: [`*${bit}*`] } }),
+  )
+  const set = compileRules(rules, 'r')
+  t.equal(set.select('1', 'x'), set.select('1', 'y'))
+  for (let combination = 0; combination < 1024; combination++) {
+    const model = rules.filter((_, bit) => (combination >> bit) % 2 === 1).map(({ name }) => name)
+    const hits = set.select(model.join(), 'k').keywords('request')?.match('a') ?? []
+    if (hits.length !== model.length) t.fail(show(hits).join())
+  }
+  t.not(set.select('1', 'x'), undefined)
+})
+
+t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
+  const rules = [rule('on', 'a'), rule('off', 'b', { enabled: false })]
+  const set = compileRules(rules, 'rev')
+  t.ok(Object.isFrozen(set))
+  t.ok(Object.isFrozen(set.rules))
+  t.same(set.rules, rules)
+  t.equal(set.revision, 'rev')
+})
+
+t.test('the same reference stands for a rule everywhere', async (t) => {
+  const set = compileRules([rule('r', 'a'), rule('other', 'b', { match: { models: ['x'] } })], 'r')
+  const [first] = set.select('x', 'k').keywords('request')?.match('a') ?? []
+  const [second] = set.select('y', 'k').keywords('response')?.match('a') ?? []
+  t.equal(first?.rule, second?.rule)
+})

@@ -1,0 +1,111 @@
+import t from 'tap'
+import { type Decision, decide, decideResponse, type Evidence } from '../../src/policy/decide.ts'
+import type { Rule, RuleReference } from '../../src/policy/rule.ts'
+import { rule, select } from './rules.ts'
+
+const RULES: Rule[] = [
+  rule('pii-block', 'us_ssn', { type: 'pii' }),
+  rule('pii-redact', 'email', { type: 'pii', action: 'redact' }),
+  rule('pii-monitor', 'phone', { type: 'pii', action: 'monitor' }),
+  rule('pii-allow', 'ip_address', { type: 'pii', action: 'allow' }),
+  rule('injection', '', { type: 'prompt_injection' }),
+  rule('injection-trial', 'score>=0.2', { type: 'prompt_injection', action: 'monitor' }),
+]
+const selection = select(RULES)
+
+const reference = (name: string, action: Rule['action'] = 'block'): RuleReference => ({
+  id: name,
+  name,
+  type: 'keyword_block',
+  action,
+})
+const word = reference('word')
+const wordTrial = reference('word-trial', 'monitor')
+const limit = reference('limit')
+const limitTrial = reference('limit-trial', 'monitor')
+
+const finding = (kind: 'email' | 'us_ssn' | 'phone' | 'ip_address' | 'iban', count = 1) => ({ kind, count })
+
+const decideOn = (evidence: Partial<Evidence>): Decision =>
+  decide({
+    selection,
+    findings: [],
+    keywordHits: [],
+    injectionScore: null,
+    modelThreshold: 0.5,
+    limits: [],
+    ...evidence,
+  })
+
+const cases: [what: string, evidence: Partial<Evidence>, outcome: string, hits: string[]][] = [
+  ['nothing', {}, 'permit', []],
+  ['redacted data', { findings: [finding('email')] }, 'permit', ['pii-redact']],
+  [
+    'watched and allowed data',
+    { findings: [finding('phone'), finding('ip_address')] },
+    'permit',
+    ['pii-monitor'],
+  ],
+  ['data no rule speaks of', { findings: [finding('iban')] }, 'permit', []],
+  ['no finding after all', { findings: [finding('us_ssn', 0)] }, 'permit', []],
+  [
+    'forbidden data',
+    { findings: [finding('email'), finding('us_ssn')] },
+    'blocked by pii-block',
+    ['pii-redact', 'pii-block'],
+  ],
+  ['a keyword', { keywordHits: [wordTrial, word] }, 'blocked by word', ['word-trial', 'word']],
+  ['a keyword on trial', { keywordHits: [wordTrial] }, 'permit', ['word-trial']],
+  ['the same rule twice', { keywordHits: [wordTrial, wordTrial] }, 'permit', ['word-trial']],
+  ['a low score', { injectionScore: 0.19 }, 'permit', []],
+  ['a score on trial', { injectionScore: 0.2 }, 'permit', ['injection-trial']],
+  [
+    'a score at the threshold',
+    { injectionScore: 0.5 },
+    'blocked by injection',
+    ['injection', 'injection-trial'],
+  ],
+  ['a limit not reached', { limits: [{ rule: limit, exceeded: false }] }, 'permit', []],
+  ['a limit', { limits: [{ rule: limit, exceeded: true }] }, 'rate_limited by limit', ['limit']],
+  ['a limit on trial', { limits: [{ rule: limitTrial, exceeded: true }] }, 'permit', ['limit-trial']],
+  [
+    'content before a limit',
+    { keywordHits: [word], limits: [{ rule: limit, exceeded: true }] },
+    'blocked by word',
+    ['word', 'limit'],
+  ],
+  [
+    'data before words before scores',
+    { findings: [finding('us_ssn')], keywordHits: [word], injectionScore: 1 },
+    'blocked by pii-block',
+    ['pii-block', 'word', 'injection', 'injection-trial'],
+  ],
+]
+for (const [what, evidence, outcome, hits] of cases) {
+  t.test(what, async (t) => {
+    const decision = decideOn(evidence)
+    const said = decision.outcome === 'permit' ? 'permit' : `${decision.reason} by ${decision.rule.name}`
+    t.equal(said, outcome)
+    t.same(
+      decision.hits.map((hit) => hit.rule.name),
+      hits,
+    )
+    t.ok(decision.hits.every((hit) => hit.direction === 'request'))
+    t.equal('permit' in decision, outcome === 'permit')
+  })
+}
+
+t.test('answers', async (t) => {
+  t.same(decideResponse(selection, { findings: [], keywordHits: [] }), { blocked: null, hits: [] })
+  const blocked = decideResponse(selection, { findings: [finding('email')], keywordHits: [wordTrial, word] })
+  t.equal(blocked.blocked, word)
+  t.match(blocked.hits, [
+    { rule: { name: 'pii-redact' }, direction: 'response' },
+    { rule: wordTrial, direction: 'response' },
+    { rule: word, direction: 'response' },
+  ])
+  t.equal(
+    decideResponse(selection, { findings: [finding('us_ssn')], keywordHits: [] }).blocked?.name,
+    'pii-block',
+  )
+})

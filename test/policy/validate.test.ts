@@ -1,0 +1,127 @@
+import t from 'tap'
+import { splitAlternatives } from '../../src/policy/alternatives.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import { validateRule, validateTogether } from '../../src/policy/validate.ts'
+import { rule } from './rules.ts'
+
+const alternatives: [pattern: string, parts: string[]][] = [
+  ['a|b(c|d)|[|]', ['a', 'b(c|d)', '[|]']],
+  ['a\\|b|c', ['a\\|b', 'c']],
+  ['[]|]|x', ['[]|]', 'x']],
+  ['[^]|]|x', ['[^]|]', 'x']],
+  ['[[:alpha:]|]|x', ['[[:alpha:]|]', 'x']],
+  ['[\\]|]|x', ['[\\]|]', 'x']],
+  ['\\Qa|b\\E|x', ['\\Qa|b\\E', 'x']],
+  ['\\Qa|b', ['\\Qa|b']],
+  ['\\\\|x', ['\\\\', 'x']],
+  ['((a|b)|c)|d', ['((a|b)|c)', 'd']],
+  ['(?s)a|b', ['(?s)a', '(?s)b']],
+  ['a(?i)b|c(?m)|d', ['a(?i)b', '(?i)c(?m)', '(?i)(?m)d']],
+  ['(?s:a|b)|c', ['(?s:a|b)', 'c']],
+  ['((?s)a|b)|c', ['((?s)a|b)', 'c']],
+  ['|a|', ['', 'a', '']],
+  ['a)|b', ['a)', 'b']],
+  ['a\\', ['a\\']],
+]
+for (const [pattern, parts] of alternatives) {
+  t.test(`alternatives of ${pattern}`, async (t) => {
+    t.same(splitAlternatives(pattern), parts)
+  })
+}
+
+const refused: [what: string, rule: Rule, problems: [path: string, message: RegExp][]][] = [
+  ['empty pattern', rule('r', ''), [['pattern', /must not be empty/]]],
+  ['empty alternative', rule('r', 'a||b'), [['pattern', /alternative 2 matches the empty text/]]],
+  ['invisible alternative', rule('r', 'a|\u200b'), [['pattern', /alternative 2 matches the empty text/]]],
+  ['optional everything', rule('r', 'a*'), [['pattern', /alternative 1 matches the empty text/]]],
+  [
+    'only an assertion',
+    rule('r', '\\b|^|$'),
+    [
+      ['pattern', /1 matches/],
+      ['pattern', /2 matches/],
+      ['pattern', /3 matches/],
+    ],
+  ],
+  ['dots alone', rule('r', '.*'), [['pattern', /alternative 1 matches the empty text/]]],
+  [
+    'broken group',
+    rule('r', 'ok|(a'),
+    [['pattern', /alternative 2 is not a valid RE2 expression: missing closing \): `\(a`/]],
+  ],
+  ['broken class', rule('r', '[a'), [['pattern', /missing closing \]/]]],
+  ['lookahead', rule('r', 'a(?=b)'), [['pattern', /not a valid RE2 expression/]]],
+  ['back reference', rule('r', '(a)\\1'), [['pattern', /not a valid RE2 expression/]]],
+  ['repetition beyond RE2', rule('r', 'a{1001}'), [['pattern', /not a valid RE2 expression/]]],
+  [
+    'a program too large',
+    rule('r', '(?:abc){500}'),
+    [['pattern', /too large: 15\d\d steps of at most 1000/]],
+  ],
+  [
+    'an expression too long',
+    rule('r', `a+${'b'.repeat(2048)}`),
+    [['pattern', /longer than 2048 characters/]],
+  ],
+  ['a word too long', rule('r', 'b'.repeat(1025)), [['pattern', /longer than 1024 characters/]]],
+  ['a pattern too long', rule('r', 'ab|'.repeat(30_000)), [['pattern', /at most 65536 characters/]]],
+  [
+    'action of another type',
+    rule('r', 'a', { action: 'redact' }),
+    [['action', /must be one of: block, monitor \(for type keyword_block\)/]],
+  ],
+  ['pii action', rule('r', 'emial', { type: 'pii', action: 'block' }), [['pattern', /did you mean `email`/]]],
+  [
+    'several at once',
+    rule('r', 'score', { type: 'prompt_injection', action: 'allow', match: { direction: 'response' } }),
+    [
+      ['action', /block, monitor/],
+      ['pattern', /score>=0.70/],
+      ['match.direction', /only prompts/],
+    ],
+  ],
+  [
+    'a limit one way',
+    rule('r', '5/1m', { type: 'rate_limit', match: { direction: 'request' } }),
+    [['match.direction', /whole call/]],
+  ],
+  [
+    'a glob too long',
+    rule('r', 'a', { match: { keys: ['ok', 'x'.repeat(129)] } }),
+    [['match.keys[1]', /at most 128/]],
+  ],
+]
+for (const [what, declaration, problems] of refused) {
+  t.test(`${what} is refused`, async (t) => {
+    const found = validateRule(declaration)
+    t.equal(found.length, problems.length)
+    for (const [index, [path, message]] of problems.entries()) t.match(found[index], { path, message })
+    t.throws(() => compileRules([declaration], 'r'), TypeError)
+  })
+}
+
+const accepted = [
+  rule('r', 'project aurora|project borealis'),
+  rule('r', '(?:abc){300}'),
+  rule('r', 'b'.repeat(1024)),
+  rule('r', '*', { type: 'pii', action: 'allow' }),
+  rule('r', '', { type: 'prompt_injection', match: { direction: 'request' } }),
+  rule('r', '60000/1m', { type: 'rate_limit', match: { direction: 'both' } }),
+]
+for (const declaration of accepted) {
+  t.test(`${declaration.type} ${declaration.pattern.slice(0, 20)} is accepted`, async (t) => {
+    t.same(validateRule(declaration), [])
+  })
+}
+
+t.test('what rules exceed only together', async (t) => {
+  const words = (from: number) =>
+    Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
+  const many = Array.from({ length: 5 }, (_, index) => rule(String(index), words(index * 100)))
+  t.equal(validateTogether(many.slice(0, 4)), null)
+  t.match(validateTogether(many), /all keywords together have \d+ characters; 262144 are allowed/)
+  t.equal(validateTogether(many.map((one) => ({ ...one, enabled: false }))), null)
+  const large = Array.from({ length: 26 }, (_, index) => rule(String(index), '(?:ab){390}'))
+  t.match(validateTogether(large), /all expressions together compile to \d+ steps; 20000 are allowed/)
+})
