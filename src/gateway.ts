@@ -15,8 +15,9 @@ import { createMetrics, type GatewayState, type Metrics } from './metrics/regist
 import { Admission } from './pipeline/admission.ts'
 import { evaluate } from './pipeline/evaluate.ts'
 import type { Pipeline } from './pipeline/handle.ts'
-import { EffectiveRules, type RuleChange } from './rules/effective.ts'
+import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
+import type { RuleChange } from './rules/state.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { isPortTaken, type Listener, listen } from './server/listener.ts'
@@ -213,7 +214,10 @@ class Gateway {
   /** A change of rules through the API, or an override that ended: logged and sealed. */
   async #seal(change: RuleChange): Promise<void> {
     if (change.type === 'state_write_failed') {
-      this.#logger.error({ err: change.error }, 'an ended override could not be deleted; it will be tried again')
+      this.#logger.error(
+        { err: change.error },
+        'an ended override could not be deleted; it will be tried again',
+      )
       return
     }
     const draft = draftOf(change)

@@ -40,7 +40,9 @@ export function respondError(
 ): void {
   const body = errorBody(error)
   if (response.headersSent) {
-    if (!response.writableEnded && !response.destroyed) response.end(`data: ${body}\n\n`)
+    const receipt = headers['x-sidegate-audit']
+    const comment = receipt === undefined ? '' : `: sidegate-audit ${receipt}\n\n`
+    if (!response.writableEnded && !response.destroyed) response.end(`${comment}data: ${body}\n\n`)
     return
   }
   // After these the connection's framing or its peer cannot be trusted to go on.

@@ -149,9 +149,9 @@ t.test('arguments: pieces do not matter, and JSON stays JSON', async (t) => {
       fc.dictionary(fc.constantFrom('a', 'b', 'phone'), value, { maxKeys: 3 }),
       escaped,
       cuts,
-      (object, escape, places) => {
+      (object, escapes, places) => {
         const plain = JSON.stringify(object)
-        const text = escape
+        const text = escapes
           ? plain.replace(/[@\-é日😀]/gu, (c) =>
               [...Array(c.length).keys()]
                 .map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`)
