@@ -36,6 +36,8 @@ export interface ValueProblem {
 export interface DocumentReading<T> {
   /** The value, null unless there are no problems. */
   readonly value: T | null
+  /** The value whatever the schema says of it; undefined where the text is not YAML. For finding more mistakes. */
+  readonly unchecked: unknown
   /** By position, each once. */
   readonly problems: readonly Problem[]
   /** Where the value at the path stands, or its nearest ancestor that exists. */
@@ -62,7 +64,7 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
   const document = parse(text, lines)
   if ('message' in document) {
     const problem = { file, ...START, path: '', message: document.message }
-    return { value: null, problems: [problem], locate: () => START }
+    return { value: null, unchecked: undefined, problems: [problem], locate: () => START }
   }
   const locate = (path: Path) => placeOf(document, lines, path, false)
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
@@ -75,7 +77,7 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
       message: describeYamlError(error),
     }),
   )
-  if (problems.length > 0) return { value: null, problems: inOrder(problems), locate }
+  if (problems.length > 0) return { value: null, unchecked: undefined, problems: inOrder(problems), locate }
   let value: unknown
   try {
     value = document.toJS({ maxAliasCount: MAX_ALIASES })
@@ -83,12 +85,17 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     const message = (error as Error).message.startsWith('Excessive')
       ? `repeats too much by aliases; at most ${MAX_ALIASES} are expanded`
       : 'holds an alias whose anchor does not exist'
-    return { value: null, problems: [{ file, ...START, path: '', message }], locate }
+    return { value: null, unchecked: undefined, problems: [{ file, ...START, path: '', message }], locate }
   }
   for (const { path, atKey, message } of checkValue(value, schema)) {
     problems.push({ file, ...placeOf(document, lines, path, atKey), path: formatPath(path), message })
   }
-  return { value: problems.length === 0 ? (value as T) : null, problems: inOrder(problems), locate }
+  return {
+    value: problems.length === 0 ? (value as T) : null,
+    unchecked: value,
+    problems: inOrder(problems),
+    locate,
+  }
 }
 
 /** Every mistake in a value that did not come from a file. The schema must be one object for the process's life. */
@@ -237,7 +244,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
     case 'maxLength':
       return `must have at most ${params['limit']} characters`
     case 'minItems':
-      return `must have at least ${params['limit']} items`
+      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${params['limit']} items`
     case 'maxItems':
       return `must have at most ${params['limit']} items`
     case 'uniqueItems':

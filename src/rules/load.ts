@@ -3,14 +3,14 @@
 
 import { createHash } from 'node:crypto'
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
+import { checkValue, type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
 import { uuidv5 } from '../core/ids.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Rule } from '../policy/rule.ts'
 import { type RuleProblem, validateRule, validateTogether } from '../policy/validate.ts'
 import { completeRule, type WrittenRule } from './declaration.ts'
 import { type RuleFile, readRuleFiles } from './files.ts'
-import { RULES_SCHEMA } from './schema.ts'
+import { RULE_SCHEMA, RULES_SCHEMA } from './schema.ts'
 
 /** A rule with the place of its declaration. */
 export interface FileRule extends Rule {
@@ -55,14 +55,23 @@ export function snapshotOf(files: readonly RuleFile[], found: readonly Problem[]
   return Object.freeze({ rules, problems, contentHash: digest.digest('hex') })
 }
 
+/** Rules whose shape is right are looked at more closely even when others of the file are not. */
 function readRules({ name, text }: RuleFile, problems: Problem[]): FileRule[] {
-  const reading = readDocument<{ rules: WrittenRule[] }>(text, name, RULES_SCHEMA)
-  problems.push(...reading.problems)
-  return (reading.value?.rules ?? []).map((written, index) => {
-    const rule = completeRule(written)
-    for (const problem of validateRule(rule)) problems.push(problemIn(reading, name, index, problem))
-    return { ...rule, id: uuidv5(rule.name), path: name, line: reading.locate(['rules', index]).line }
+  const reading = readDocument(text, name, RULES_SCHEMA)
+  const found = [...reading.problems]
+  const rules = writtenRules(reading.unchecked).flatMap((written, index) => {
+    if (checkValue(written, RULE_SCHEMA).length > 0) return []
+    const rule = completeRule(written as WrittenRule)
+    for (const problem of validateRule(rule)) found.push(problemIn(reading, name, index, problem))
+    return [{ ...rule, id: uuidv5(rule.name), path: name, line: reading.locate(['rules', index]).line }]
   })
+  problems.push(...found.sort((a, b) => a.line - b.line || a.column - b.column))
+  return rules
+}
+
+function writtenRules(document: unknown): readonly unknown[] {
+  const rules = typeof document === 'object' && document !== null && 'rules' in document ? document.rules : []
+  return Array.isArray(rules) ? rules : []
 }
 
 function problemIn(

@@ -1,0 +1,218 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { uuidv5 } from '../../src/core/ids.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+import { loadRules, snapshotOf } from '../../src/rules/load.ts'
+import { publish, rulesText, temporaryFolder } from './files.ts'
+
+t.test('a folder: rule files in the order of their names, nothing else', async (t) => {
+  const folder = temporaryFolder(t)
+  const files: Record<string, string> = {
+    'b.yml': rulesText('beta'),
+    'a.yaml': `# comment\n${rulesText('alpha', 'aleph')}`,
+    'a_test.yaml': 'not: a rule file',
+    '.hidden.yaml': '[',
+    '..tmp.yaml': '[',
+    'a.yaml~': '[',
+    'README.md': '[',
+  }
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  mkdirSync(join(folder, 'folder.yaml'))
+  const { rules, problems, contentHash } = await loadRules(folder)
+  t.same(problems, [])
+  t.same(
+    rules.map(({ name, path, line }) => [name, path, line]),
+    [
+      ['alpha', join(folder, 'a.yaml'), 3],
+      ['aleph', join(folder, 'a.yaml'), 4],
+      ['beta', join(folder, 'b.yml'), 2],
+    ],
+  )
+  t.match(contentHash, /^[0-9a-f]{64}$/)
+})
+
+t.test('one file by its path; ids come from names alone', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'my-rules.txt'), rulesText('alpha'))
+  const { rules, problems } = await loadRules(join(folder, 'my-rules.txt'))
+  t.same(problems, [])
+  t.match(rules, [{ id: uuidv5('alpha'), name: 'alpha', enabled: true, pattern: 'alpha', line: 2 }])
+})
+
+t.test('what has a default may be left out', async (t) => {
+  const { rules, problems } = snapshotOf([
+    {
+      name: 'a.yaml',
+      text: 'rules:\n  - {name: i, type: prompt_injection, action: monitor}\n  - {name: p, type: pii, pattern: "*", action: redact, enabled: false}',
+    },
+  ])
+  t.same(problems, [])
+  t.match(rules, [
+    { pattern: '', enabled: true },
+    { pattern: '*', enabled: false },
+  ])
+})
+
+t.test('every mistake of every file at once, each with its place', async (t) => {
+  const { problems } = snapshotOf([
+    {
+      name: 'a.yaml',
+      text: `rules:
+  - name: one
+    type: keyword_block
+    pattern: "a|(b"
+    action: blok
+  - name: two
+    type: pii
+    pattern: emial
+    action: redact
+    match:
+      directoin: request
+`,
+    },
+    {
+      name: 'b.yaml',
+      text: `rules:
+  - name: three
+    type: keyword_block
+    pattern: "ok|(b|"
+    action: redact
+  - {name: four, type: rate_limit, pattern: 5/m, action: block, match: {models: []}}
+  - {name: " five", type: pii, pattern: email, action: block}
+`,
+    },
+    { name: 'c.yaml', text: 'rules: [{name: six, name: seven}]' },
+    {
+      name: 'd.yaml',
+      text: 'rules:\n  - {name: six, type: keyword_block, pattern: x*, action: redact}\n  - {name: six, type: pii, pattern: email, action: block}',
+    },
+  ])
+  t.same(problems.map(formatProblem), [
+    'a.yaml:5:13 rules[0].action: must be one of: block, redact, monitor, allow (not `blok`); did you mean `block`?',
+    'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, direction)',
+    'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
+    'b.yaml:5:13 rules[0].action: must be one of: block, monitor (for type keyword_block)',
+    'b.yaml:6:81 rules[1].match.models: must not be empty',
+    `b.yaml:7:12 rules[2].name: is not of the right form: Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.`,
+    'c.yaml:1:21 this key is there twice',
+    'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
+    'd.yaml:2:59 rules[0].action: must be one of: block, monitor (for type keyword_block)',
+    'd.yaml:3:1 rules: the name `six` is taken by d.yaml:2; names are unique across files',
+  ])
+})
+
+t.test('names are unique across files', async (t) => {
+  const { problems } = snapshotOf([
+    { name: 'a.yaml', text: rulesText('x', 'same') },
+    { name: 'b.yaml', text: rulesText('same') },
+  ])
+  t.same(problems.map(formatProblem), [
+    'b.yaml:2:1 rules: the name `same` is taken by a.yaml:3; names are unique across files',
+  ])
+})
+
+t.test('what all files together exceed', async (t) => {
+  const many = Array.from({ length: 300 }, (_, index) => `${index}${'x'.repeat(1000)}`)
+  const text = (from: number) =>
+    `rules: [{name: r${from}, type: keyword_block, action: block, pattern: ${many.slice(from, from + 60).join('|')}}]`
+  const files = [0, 60, 120, 180, 240].map((from) => ({ name: `${from}.yaml`, text: text(from) }))
+  t.same(snapshotOf(files.slice(0, 4)).problems, [])
+  t.match(snapshotOf(files).problems.map(formatProblem), [/all keywords together/])
+})
+
+t.test('the content hash tells contents and names apart', async (t) => {
+  const file = (name: string, text: string) => ({ name, text })
+  const hashes = [
+    [file('a', 'x')],
+    [file('b', 'x')],
+    [file('a', 'y')],
+    [file('a', 'x'), file('b', '')],
+    [file('a', ''), file('b', 'x')],
+    [file('ax', '')],
+    [],
+  ].map((files) => snapshotOf(files).contentHash)
+  t.equal(new Set(hashes).size, hashes.length)
+  t.equal(snapshotOf([file('a', 'x')]).contentHash, hashes[0])
+})
+
+t.test('what cannot be read', async (t) => {
+  const folder = temporaryFolder(t)
+  const problemsOf = async (path: string) => (await loadRules(path)).problems.map(formatProblem)
+  t.same(await problemsOf(join(folder, 'gone')), [`${join(folder, 'gone')} cannot be read (ENOENT)`])
+  t.match(await problemsOf(folder), [
+    /holds no \*\.yaml file; to run without rules put a file with `rules: \[\]`/,
+  ])
+  writeFileSync(join(folder, 'large.yaml'), ' '.repeat(1024 * 1024 + 1))
+  writeFileSync(join(folder, 'latin1.yaml'), Buffer.from('rules: [] # \xe9', 'latin1'))
+  symlinkSync('nowhere', join(folder, 'link.yaml'))
+  execFileSync('mkfifo', [join(folder, 'pipe.yaml')])
+  t.same(await problemsOf(folder), [
+    `${join(folder, 'large.yaml')} is larger than 1048576 bytes`,
+    `${join(folder, 'latin1.yaml')} is not valid UTF-8`,
+    `${join(folder, 'link.yaml')} cannot be read (ENOENT)`,
+    `${join(folder, 'pipe.yaml')} is not a regular file`,
+  ])
+  rmSync(join(folder, 'large.yaml'))
+  for (let index = 0; index < 1001; index++) writeFileSync(join(folder, `${index}.yaml`), '')
+  t.match(await problemsOf(folder), [/holds \d+ rule files; 1000 are allowed/])
+})
+
+t.test('a ConfigMap: each file once, through the link of the moment', async (t) => {
+  const folder = temporaryFolder(t)
+  publish(folder, 'first', { 'a.yaml': rulesText('alpha'), 'b.yaml': rulesText('beta') })
+  const first = await loadRules(folder)
+  t.same(first.problems, [])
+  t.same(
+    first.rules.map(({ name, path }) => [name, path]),
+    [
+      ['alpha', join(folder, 'a.yaml')],
+      ['beta', join(folder, 'b.yaml')],
+    ],
+  )
+  publish(folder, 'second', { 'a.yaml': rulesText('alpha'), 'b.yaml': rulesText('beta') })
+  t.equal((await loadRules(folder)).contentHash, first.contentHash, 'the moment is no part of the content')
+  publish(folder, 'third', { 'c.yaml': rulesText('gamma') })
+  t.same(
+    (await loadRules(folder)).rules.map(({ name }) => name),
+    ['gamma'],
+  )
+})
+
+t.test('a swap while files are read never shows a mixture', async (t) => {
+  const folder = temporaryFolder(t)
+  let moment = 0
+  const swap = () => {
+    moment++
+    const before = `..${moment - 1}`
+    publish(folder, String(moment), {
+      'a.yaml': rulesText(`a${moment}`),
+      'b.yaml': rulesText(`b${moment}`),
+      'c.yaml': rulesText(`c${moment}`),
+    })
+    rmSync(join(folder, before), { recursive: true, force: true })
+  }
+  swap()
+  let reading = true
+  const writer = (async () => {
+    while (reading) {
+      swap()
+      // From in the middle of one reading to several readings later.
+      for (let turn = (moment * 7) % 60; turn >= 0; turn--) await setImmediate()
+    }
+  })()
+  let seen = 0
+  for (let round = 0; round < 150; round++) {
+    const { rules, problems } = await loadRules(folder)
+    // Faster than five readings in a row is taken as unreadable, never as a mixture.
+    if (problems.length > 0) continue
+    seen++
+    t.equal(new Set(rules.map(({ name }) => name.slice(1))).size, 1, rules.map(({ name }) => name).join())
+    t.equal(rules.length, 3)
+  }
+  reading = false
+  await writer
+  t.ok(seen > 0)
+})

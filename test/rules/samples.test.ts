@@ -1,0 +1,58 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { compileRules } from '../../src/policy/compile.ts'
+import { printRules } from '../../src/rules/declaration.ts'
+import { loadRules, snapshotOf } from '../../src/rules/load.ts'
+import { RULES_SCHEMA } from '../../src/rules/schema.ts'
+
+const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
+
+t.test('config/rules.schema.json is the schema that the loader uses', async (t) => {
+  t.same(
+    JSON.parse(readFileSync(`${CONFIG}rules.schema.json`, 'utf8')),
+    JSON.parse(JSON.stringify(RULES_SCHEMA)),
+  )
+})
+
+t.test('every key of the schema is described', async (t) => {
+  const undescribed: string[] = []
+  const visit = (schema: object, path: string) => {
+    if (!('description' in schema)) undescribed.push(path)
+    const { properties = {}, items } = schema as { properties?: Record<string, object>; items?: object }
+    for (const [key, child] of Object.entries(properties)) visit(child, `${path}.${key}`)
+    if (items !== undefined) visit(items, `${path}[]`)
+  }
+  visit(RULES_SCHEMA, 'schema')
+  t.same(undescribed, [])
+})
+
+t.test('the sample rules load, compile and do what they say', async (t) => {
+  const { rules, problems } = await loadRules(`${CONFIG}rules`)
+  t.same(problems, [])
+  for (const path of new Set(rules.map((rule) => rule.path))) {
+    t.match(readFileSync(path, 'utf8'), /^# yaml-language-server: \$schema=\.\.\/rules\.schema\.json\n/)
+  }
+  t.ok(rules.every(({ description }) => description !== undefined))
+  const selection = compileRules(rules, 'r').select('gpt-4o', 'app')
+  const names = (text: string) =>
+    selection
+      .keywords('request')
+      ?.match(text)
+      .map((hit) => hit.rule.name)
+  t.same(names('the Project Aurora launch'), ['unreleased-projects'])
+  t.same(names('Strictly confidential'), ['classified-documents'])
+  t.same(names('an ordinary question'), [])
+  t.equal(selection.pii('email', 'response').action, 'redact')
+  t.equal(selection.pii('secret', 'request').action, 'block')
+  t.equal(selection.pii('secret', 'response').action, 'redact')
+})
+
+t.test('the sample rules survive being printed and loaded', async (t) => {
+  const { rules } = await loadRules(`${CONFIG}rules`)
+  const again = snapshotOf([{ name: 'all.yaml', text: printRules(rules) }])
+  t.same(again.problems, [])
+  const declared = (list: typeof rules) =>
+    list.map(({ path: _path, line: _line, ...declaration }) => declaration)
+  t.same(declared(again.rules), declared(rules))
+})
