@@ -3,10 +3,10 @@
 
 /**
  * A piece of JSON text: what it says (`view`) and how it is written (`raw`).
- * - `text`: inside a string, or where no JSON could stand: view and raw are the same and it may be cut anywhere
+ * - `text`: inside a string, or from where the text is no JSON on: view and raw are the same, it may be cut anywhere
  * - `atom`: one escape sequence, a surrogate pair counting as one; stands or falls whole
  * - `number`: a whole number token
- * - `structure`: punctuation, quotes, white space, true, false, null
+ * - `structure`: punctuation, quotes, white space, true, false, null; not to be replaced
  */
 export interface Run {
   readonly kind: 'text' | 'atom' | 'number' | 'structure'
@@ -14,8 +14,11 @@ export interface Run {
   readonly raw: string
 }
 
-/** Longest token that is waited for; a longer one is let go of as text. No datum is a number of this length. */
+/** Longest token that is waited for; what is longer is no JSON worth the name. No datum is a number of this length. */
 const MAX_TOKEN_CHARACTERS = 512
+
+/** Containers in one another that are kept track of; what is deeper is taken for text. */
+const MAX_DEPTH = 512
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '"': '"',
@@ -29,11 +32,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 const PLAIN_IN_STRING = /[^"\\]+/y
-const STRUCTURE = /[\s{}[\],:]+/y
-const NUMBER = /[-+.0-9eE]+/y
-const WORD = /(?:true|false|null)/y
-/** Anything else outside a string: not JSON, and so not protected as JSON. */
-const STRAY = /[^\s{}[\],:"\-+.0-9]+/y
+const PLAIN_OUTSIDE = /[^\\]+/y
+const TOKEN = /[-+.\w]+/y
+/** RFC 8259 §6. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const LITERALS = ['true', 'false', 'null'] as const
+const AFTER_VALUE = /[\s,\]}]/
 const FULL_UNICODE_ESCAPE = /^\\u([0-9a-fA-F]{4})/
 
 function matchAt(pattern: RegExp, text: string, at: number): string {
@@ -41,15 +45,29 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
   return pattern.exec(text)?.[0] ?? ''
 }
 
+const structure = (raw: string): Run => ({ kind: 'structure', view: raw, raw })
+const plain = (raw: string): Run => ({ kind: 'text', view: raw, raw })
+
+/** What may come next outside of strings; in `text` anything. */
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end' | 'text'
+
 /**
  * Feeds on any text. The runs put together are the text, and for every way to cut it into pieces the runs are the
  * same but for where a `text` or `structure` run is cut.
+ *
+ * Several JSON texts may follow one another. From the first character on that cannot be JSON, everything is `text`,
+ * punctuation included, with escapes still read as atoms: a number in arguments that are malformed, or in a sentence
+ * that begins with a bracket, is found and replaced like in any other text.
  */
 export class JsonTextDecoder {
   #rest = ''
+  #expected: Expected = 'value'
+  /** Open containers, the innermost last. */
+  #open: ('{' | '[')[] = []
+  /** Inside a string. */
   #inString = false
-  /** Within a token that grew too long: its kind of characters, until another comes. */
-  #longToken: RegExp | null = null
+  /** That string is the name of a member. */
+  #isName = false
 
   push(chunk: string): Run[] {
     return this.#decode(this.#rest + chunk, false)
@@ -58,8 +76,9 @@ export class JsonTextDecoder {
   /** Nothing more comes: what was waited for is let go. */
   finish(): Run[] {
     const runs = this.#decode(this.#rest, true)
+    this.#expected = 'value'
+    this.#open = []
     this.#inString = false
-    this.#longToken = null
     return runs
   }
 
@@ -67,7 +86,7 @@ export class JsonTextDecoder {
     const runs: Run[] = []
     let at = 0
     while (at < text.length) {
-      const run = this.#inString ? this.#stringRun(text, at, last) : this.#outerRun(text, at, last)
+      const run = this.#next(text, at, last)
       if (run === null) break
       runs.push(run)
       at += run.raw.length
@@ -76,36 +95,101 @@ export class JsonTextDecoder {
     return runs
   }
 
-  #stringRun(text: string, at: number, last: boolean): Run | null {
-    const plain = matchAt(PLAIN_IN_STRING, text, at)
-    if (plain !== '') return { kind: 'text', view: plain, raw: plain }
-    if (text[at] === '"') {
-      this.#inString = false
-      return { kind: 'structure', view: '"', raw: '"' }
+  /** The run at an offset; null while it is not all there. */
+  #next(text: string, at: number, last: boolean): Run | null {
+    if (this.#inString || this.#expected === 'text') {
+      const some = matchAt(this.#inString ? PLAIN_IN_STRING : PLAIN_OUTSIDE, text, at)
+      if (some !== '') return plain(some)
+      if (text[at] === '\\') return readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), last)
     }
-    return readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), last)
+    let end = at
+    while (end < text.length && this.#takesStructure(text[end]!)) {
+      end++
+      if (this.#inString) break
+    }
+    return end > at ? structure(text.slice(at, end)) : this.#token(text, at, last)
   }
 
-  #outerRun(text: string, at: number, last: boolean): Run | null {
-    if (this.#longToken !== null) {
-      const more = matchAt(this.#longToken, text, at)
-      if (more !== '') return { kind: 'text', view: more, raw: more }
-      this.#longToken = null
+  /** Goes on past a character of punctuation that fits here, and past white space. */
+  #takesStructure(character: string): boolean {
+    switch (character) {
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t':
+        return true
+      case '"':
+        return this.#takesQuote()
+      case '{':
+      case '[':
+        return this.#opens(character)
+      case '}':
+        return this.#closes('{', 'name or }')
+      case ']':
+        return this.#closes('[', 'value or ]')
+      case ',':
+        if (this.#expected !== 'comma or end') return false
+        this.#expected = this.#open.at(-1) === '{' ? 'name' : 'value'
+        return true
+      case ':':
+        if (this.#expected !== 'colon') return false
+        this.#expected = 'value'
+        return true
+      default:
+        return false
     }
-    if (text[at] === '"') {
-      this.#inString = true
-      return { kind: 'structure', view: '"', raw: '"' }
+  }
+
+  #takesQuote(): boolean {
+    if (this.#inString) {
+      this.#inString = false
+      if (this.#isName) this.#expected = 'colon'
+      else this.#endValue()
+      return true
     }
-    const structure = matchAt(STRUCTURE, text, at)
-    if (structure !== '') return { kind: 'structure', view: structure, raw: structure }
-    const number = matchAt(NUMBER, text, at)
-    const token = number === '' ? matchAt(STRAY, text, at) : number
-    const complete = last || at + token.length < text.length
-    if (!complete && token.length <= MAX_TOKEN_CHARACTERS) return null
-    if (token.length > MAX_TOKEN_CHARACTERS) this.#longToken = number === '' ? STRAY : NUMBER
-    else if (number !== '') return { kind: 'number', view: number, raw: number }
-    if (matchAt(WORD, token, 0) === token) return { kind: 'structure', view: token, raw: token }
-    return { kind: 'text', view: token, raw: token }
+    this.#isName = this.#expected === 'name' || this.#expected === 'name or }'
+    this.#inString = this.#isName || this.#expectsValue
+    return this.#inString
+  }
+
+  #opens(bracket: '{' | '['): boolean {
+    if (!this.#expectsValue || this.#open.length === MAX_DEPTH) return false
+    this.#open.push(bracket)
+    this.#expected = bracket === '{' ? 'name or }' : 'value or ]'
+    return true
+  }
+
+  #closes(bracket: '{' | '[', whenEmpty: Expected): boolean {
+    if (this.#open.at(-1) !== bracket) return false
+    if (this.#expected !== 'comma or end' && this.#expected !== whenEmpty) return false
+    this.#open.pop()
+    this.#endValue()
+    return true
+  }
+
+  get #expectsValue(): boolean {
+    return this.#expected === 'value' || this.#expected === 'value or ]'
+  }
+
+  #endValue(): void {
+    this.#expected = this.#open.length > 0 ? 'comma or end' : 'value'
+  }
+
+  /** A number or a literal; anything else ends what can be JSON. */
+  #token(text: string, at: number, last: boolean): Run | null {
+    const token = matchAt(TOKEN, text, at)
+    const follower = text[at + token.length]
+    if (this.#expectsValue && token.length <= MAX_TOKEN_CHARACTERS && /^[-\dtfn]/.test(token)) {
+      const complete = last || follower !== undefined
+      if (!complete) return null
+      const isLiteral = LITERALS.some((literal) => literal === token)
+      if ((isLiteral || NUMBER.test(token)) && (follower === undefined || AFTER_VALUE.test(follower))) {
+        this.#endValue()
+        return isLiteral ? structure(token) : { kind: 'number', view: token, raw: token }
+      }
+    }
+    this.#expected = 'text'
+    return this.#next(text, at, last)
   }
 }
 

@@ -1,5 +1,6 @@
 // Event streams (WHATWG HTML §9.2): bytes into events and events into text. Knows nothing of what the data mean.
 
+import { isAscii } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 
 export interface SseEvent {
@@ -9,7 +10,6 @@ export interface SseEvent {
   readonly data: string | null
 }
 
-const LINE_FEED = 0x0a
 const BYTE_ORDER_MARK = '\ufeff'
 const END_OF_LINE = /\r\n|\n|\r/
 
@@ -41,29 +41,26 @@ export class SseParser {
    */
   push(piece: Buffer): SseEvent[] {
     const events: SseEvent[] = []
-    // One byte a character: searching is as fast as in the bytes, without a call out of the engine for each.
+    // One byte a character: searching is as fast as in the bytes, without a call out of the engine for each line.
     const text = piece.toString('latin1')
-    let nextReturn = text.indexOf('\r')
+    const isPlain = piece.length <= this.#maxEventBytes && isAscii(piece)
+    const ends = new LineEnds(text)
     let start = 0
-    let at = this.#afterReturn && piece[0] === LINE_FEED ? 1 : 0
+    let at = this.#afterReturn && text.startsWith('\n') ? 1 : 0
     if (text !== '') this.#afterReturn = false
     while (at < text.length) {
-      if (nextReturn >= 0 && nextReturn < at) nextReturn = text.indexOf('\r', at)
-      const nextFeed = text.indexOf('\n', at)
-      const isReturn = nextReturn >= 0 && (nextFeed < 0 || nextReturn < nextFeed)
-      const end = isReturn ? nextReturn : nextFeed
-      if (end < 0) {
-        this.#inLine = true
-        break
-      }
+      const end = ends.after(at)
       const isBlank = end === at && !this.#inLine
-      this.#inLine = false
-      at = end + (isReturn && nextFeed === end + 1 ? 2 : 1)
-      this.#afterReturn = isReturn && at === text.length && nextFeed !== end + 1
+      this.#inLine = end === text.length
+      if (this.#inLine) break
+      const isPair = text.startsWith('\r\n', end)
+      at = end + (isPair ? 2 : 1)
+      this.#afterReturn = at === text.length && text.endsWith('\r')
       if (!isBlank) {
         this.#hasLines = true
       } else if (this.#hasLines) {
-        events.push(this.#take(piece.subarray(start, at)))
+        const whole = isPlain && this.#bytes === 0
+        events.push(whole ? this.#event(text.slice(start, at)) : this.#take(piece.subarray(start, at)))
         start = at
       }
     }
@@ -92,14 +89,40 @@ export class SseParser {
   #take(piece: Buffer): SseEvent {
     this.#keep(piece)
     const whole = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
-    let raw = whole.toString('utf8')
-    if (this.#first && raw.startsWith(BYTE_ORDER_MARK)) raw = raw.slice(1)
-    this.#first = false
     this.#pieces = []
     this.#bytes = 0
+    const raw = whole.toString('utf8')
+    return this.#event(this.#first && raw.startsWith(BYTE_ORDER_MARK) ? raw.slice(1) : raw)
+  }
+
+  #event(raw: string): SseEvent {
+    this.#first = false
     this.#hasLines = false
     this.#inLine = false
     return { raw, data: readData(raw) }
+  }
+}
+
+/** Where lines end in a text; looks at no character twice, whichever kind of line end there is none of. */
+class LineEnds {
+  readonly #text: string
+  #feed = -1
+  #return = -1
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  /** Offset of the first line end at or after `at`, the text's length when there is none. */
+  after(at: number): number {
+    if (this.#feed < at) this.#feed = this.#find('\n', at)
+    if (this.#return < at) this.#return = this.#find('\r', at)
+    return Math.min(this.#feed, this.#return)
+  }
+
+  #find(end: string, from: number): number {
+    const at = this.#text.indexOf(end, from)
+    return at < 0 ? this.#text.length : at
   }
 }
 

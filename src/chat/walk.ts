@@ -48,7 +48,7 @@ export class Walk {
   /** Payloads met that cannot be judged as text. */
   binaryParts = 0
   readonly #side: 'request' | 'response'
-  readonly #renames = new Renames()
+  #renames: Renames | null = null
   #role: string | null = null
   /** Inside what a model reads as the conversation. */
   #running = false
@@ -60,7 +60,7 @@ export class Walk {
 
   /** To be called after the last `replace`: members are renamed together, once an object. */
   commit(): void {
-    this.#renames.commit()
+    this.#renames?.commit()
   }
 
   /**
@@ -80,6 +80,7 @@ export class Walk {
   /** The name of a member, unless the wire format gives it. */
   name(object: JsonObject, key: string, place: Place | null): void {
     if (key === '' || isWireName(key, place === null ? null : place.key)) return
+    this.#renames ??= new Renames()
     this.#add(new NameText(key, object, place, this.#role, this.#renames))
   }
 

@@ -96,12 +96,37 @@ const LONG_NUMBER = /\d(?:[-_.:]?\d){8}/
 export const isId = (text: string): boolean =>
   (PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text)
 
-const LABEL = /^@?(?=[\w.:/-]{0,127}[A-Za-z])[\w.:/-]{1,128}$/
 const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
 
 /** The wider form of ids, model names and fingerprints in an answer, where the client did not choose them. */
 export const isLabel = (text: string): boolean =>
-  PREFIXED_ID.test(text) || UUID.test(text) || (LABEL.test(text) && !LONG_NUMBER.test(text))
+  PREFIXED_ID.test(text) || hasLabelForm(text) || UUID.test(text)
+
+const MAX_LABEL_CHARACTERS = 128
+/** Nine digits in a row, with or without separators, may be somebody's number. */
+const MAX_LABEL_DIGITS = 8
+const AT = 0x40
+const SLASH = 0x2f
+
+/** Letters, digits, `-_.:/`, perhaps an `@` before all, and no long number. One pass: asked for every chunk. */
+function hasLabelForm(text: string): boolean {
+  if (text.length > MAX_LABEL_CHARACTERS) return false
+  let digits = 0
+  let hasLetter = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const lower = code | 0x20
+    if (lower >= 0x61 && lower <= 0x7a) {
+      hasLetter = true
+      digits = 0
+    } else if (code >= 0x30 && code <= 0x39) {
+      if (++digits > MAX_LABEL_DIGITS) return false
+    } else if (code === SLASH || (code === AT && at === 0)) {
+      digits = 0
+    } else if (code !== 0x2d && code !== 0x2e && code !== 0x3a && code !== 0x5f) return false
+  }
+  return hasLetter
+}
 
 /** A provider's name as people write it. */
 export const isDisplayName = (text: string): boolean => text.length <= 64 && DISPLAY_NAME.test(text)

@@ -103,12 +103,97 @@ t.test('kinds of runs', async (t) => {
       'atom \\ud83d\\ude00',
       'text x',
       'structure "]} ',
-      'text tail',
-      'structure  ',
-      'number 42',
+      'text tail 42',
     ],
   )
   t.equal(kinds.find(({ raw }) => raw.startsWith('\\ud83d'))?.view, '😀')
+})
+
+t.test('from where a text is no JSON on, it is plain text with escapes', async (t) => {
+  const cases: [string, string[]][] = [
+    ['call 555', ['text call 555']],
+    ['[note] call 555', ['structure [', 'text note] call 555']],
+    ['{"a": +1 (415) 555}', ['structure {"', 'text a', 'structure ": ', 'text +1 (415) 555}']],
+    ['{"a": 123-45-6789}', ['structure {"', 'text a', 'structure ": ', 'text 123-45-6789}']],
+    ["{'a': 1}", ['structure {', "text 'a': 1}"]],
+    ['{"a" "b"}', ['structure {"', 'text a', 'structure " ', 'text "b"}']],
+    ['{"a":1,}', ['structure {"', 'text a', 'structure ":', 'number 1', 'structure ,', 'text }']],
+    ['[1 2]', ['structure [', 'number 1', 'structure  ', 'text 2]']],
+    ['[1}', ['structure [', 'number 1', 'text }']],
+    ['{]', ['structure {', 'text ]']],
+    ['{:1}', ['structure {', 'text :1}']],
+    [',', ['text ,']],
+    ['trueish', ['text trueish']],
+    ['null@x', ['text null@x']],
+    ['4111@x', ['text 4111@x']],
+    ['01', ['text 01']],
+    ['a\\u0040b\\q', ['text a', 'atom \\u0040', 'text b', 'atom \\q']],
+    ['a "b', ['text a "b']],
+    [
+      '{}{"a":[]} 1 "x" true',
+      [
+        'structure {}{"',
+        'text a',
+        'structure ":[]} ',
+        'number 1',
+        'structure  "',
+        'text x',
+        'structure " true',
+      ],
+    ],
+    ['[".', ['structure ["', 'text .']],
+    ['-', ['text -']],
+    ['tru', ['text tru']],
+    ['"\\', ['structure "', 'text \\']],
+    ['"\\u12', ['structure "', 'atom \\u', 'text 12']],
+    ['"\\ud83d', ['structure "', 'atom \\ud83d']],
+  ]
+  for (const [text, expected] of cases) {
+    for (const pieces of [[text], text.split('')]) {
+      t.same(
+        merge(decode(pieces)).map(({ kind, raw }) => `${kind} ${raw}`),
+        expected,
+        text,
+      )
+    }
+  }
+})
+
+t.test('what is too deep is text', async (t) => {
+  const runs = merge(decode(['['.repeat(600)]))
+  t.same(
+    runs.map(({ kind, raw }) => `${kind} ${raw.length}`),
+    ['structure 512', 'text 88'],
+  )
+})
+
+t.test('a decoder begins anew after its end', async (t) => {
+  const decoder = new JsonTextDecoder()
+  decoder.push('{"a": no')
+  decoder.finish()
+  t.same(merge(decoder.push('{"b"')), merge(decode(['{"b"'])))
+})
+
+const numbersOf = (value: unknown): number[] =>
+  typeof value === 'number'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(numbersOf)
+      : []
+
+t.test('valid JSON stays valid whatever takes the place of its texts and numbers', async (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 1), (value, space) => {
+      const json = JSON.stringify(value, null, space)
+      const runs = decode([json])
+      const replaced = runs
+        .map(({ kind, raw }) => (kind === 'structure' ? raw : kind === 'number' ? '"[N]"' : '[T]'))
+        .join('')
+      t.doesNotThrow(() => JSON.parse(replaced), json)
+      const numbers = runs.filter(({ kind }) => kind === 'number').map(({ view }) => Number(view))
+      t.same(numbers, numbersOf(JSON.parse(json)), json)
+    }),
+  )
 })
 
 t.test('what is waited for is bounded', async (t) => {
