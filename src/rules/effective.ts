@@ -21,6 +21,7 @@ import {
   sortStoredRules,
 } from './merge.ts'
 import type { RuleChange, RuleState } from './state.ts'
+import { systemTimers, type Timers } from './timers.ts'
 
 export type { EffectiveRule } from './merge.ts'
 
@@ -33,6 +34,7 @@ export interface EffectiveRulesOptions {
   readonly newId: () => string
   /** Told of every change; writes wait for it before they answer. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
+  readonly timers?: Timers
 }
 
 /** Longest wait of a timer in one go; Node's own limit is 2^31 − 1. */
@@ -45,7 +47,8 @@ export class EffectiveRules {
   #current: RuleSet
   #fileErrors: readonly Problem[] = []
   #stateErrors: readonly Problem[] = []
-  #timer: NodeJS.Timeout | undefined
+  readonly #timers: Timers
+  #timer: unknown = null
   /** Writes one after the other, so that each sees what the one before left. */
   #writes: Promise<unknown> = Promise.resolve()
   readonly #leftovers: Leftovers
@@ -53,6 +56,7 @@ export class EffectiveRules {
   /** Nothing is in force until replaceFiles. */
   constructor(options: EffectiveRulesOptions) {
     this.#options = options
+    this.#timers = options.timers ?? systemTimers
     this.#current = compileRules([], revisionOf([]))
     this.#leftovers = new Leftovers(options.state, options.onChange, (action) => this.#write(action))
   }
@@ -180,7 +184,7 @@ export class EffectiveRules {
 
   /** Stops the timer. */
   close(): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
   }
 
   async #changeApiRule(rule: EffectiveRule, enabled: boolean): Promise<EffectiveRule> {
@@ -262,17 +266,14 @@ export class EffectiveRules {
   }
 
   #armTimer(): void {
-    clearTimeout(this.#timer)
+    this.#timers.clear(this.#timer)
     const waitMs = this.#merged.nextExpiryMs - this.#options.clock.now()
     if (waitMs === Number.POSITIVE_INFINITY) return
-    this.#timer = setTimeout(
-      () => {
-        void this.current
-        this.#armTimer()
-      },
-      Math.min(Math.max(waitMs, 1), MAX_TIMER_MS),
-    )
-    this.#timer.unref()
+    const wake = () => {
+      void this.current
+      this.#armTimer()
+    }
+    this.#timer = this.#timers.set(wake, Math.min(Math.max(waitMs, 1), MAX_TIMER_MS))
   }
 }
 

@@ -5,6 +5,7 @@ import { dirname, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
 import { loadRules, type RuleSnapshot } from './load.ts'
+import { systemTimers, type Timers } from './timers.ts'
 
 /** Quiet time after which a burst of events is taken as over: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100
@@ -14,18 +15,6 @@ const MAX_DELAY_MS: Milliseconds = 1000
 
 /** The net under the hints: network mounts and exhausted watch limits give none. */
 const POLL_MS: Milliseconds = 30_000
-
-/** Time as the watcher needs it; tests turn it by hand. */
-export interface Timers {
-  /** Calls back once, after the delay; answers what `clear` takes. */
-  set(callback: () => void, delayMs: Milliseconds): unknown
-  clear(timer: unknown): void
-}
-
-const systemTimers: Timers = {
-  set: (callback, delayMs) => setTimeout(callback, delayMs).unref(),
-  clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
-}
 
 export interface RuleWatcherOptions {
   readonly path: string
@@ -81,7 +70,7 @@ export class RuleWatcher {
   /** Something may have changed. */
   hint(): void {
     if (this.#closed) return
-    if (this.#quiet !== null) this.#timers.clear(this.#quiet)
+    this.#timers.clear(this.#quiet)
     this.#quiet = this.#timers.set(() => this.#settled(), QUIET_MS)
     this.#deadline ??= this.#timers.set(() => this.#settled(), MAX_DELAY_MS)
   }
@@ -101,7 +90,7 @@ export class RuleWatcher {
   }
 
   #settled(): void {
-    for (const timer of [this.#quiet, this.#deadline]) if (timer !== null) this.#timers.clear(timer)
+    for (const timer of [this.#quiet, this.#deadline]) this.#timers.clear(timer)
     this.#quiet = null
     this.#deadline = null
     void this.#check()

@@ -1,0 +1,467 @@
+import t from 'tap'
+import { GatewayError } from '../../src/core/errors.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+import type { EffectiveRules } from '../../src/rules/effective.ts'
+import { rulesText, snapshot } from './files.ts'
+import { MemoryState, setting } from './state.ts'
+
+const NO_END = { reason: 'incident 12', ttlSeconds: null }
+const HOUR = { reason: 'incident 12', ttlSeconds: 3600 }
+const WORD = { name: 'mine', type: 'keyword_block', pattern: 'secret', action: 'block', enabled: true }
+
+/** Names of the rules that fire on the text. */
+const fires = (rules: EffectiveRules, text: string): string[] =>
+  (rules.current.select('m', 'k').keywords('request')?.match(text) ?? []).map((hit) => hit.rule.name)
+
+const idOf = (rules: EffectiveRules, name: string): string =>
+  rules.list().find((rule) => rule.name === name)?.id ?? ''
+
+async function refusal(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise
+    return 'accepted'
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    return `${error.status} ${error.code} ${error.param ?? '-'}: ${error.message}`
+  }
+}
+
+t.test('files', async (t) => {
+  t.test('come into force whole, with a revision of their own', async (t) => {
+    const { rules } = setting(t)
+    t.same(rules.list(), [])
+    const empty = rules.revision
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    t.same(fires(rules, 'alpha beta'), ['alpha', 'beta'])
+    t.match(rules.revision, /^[0-9a-f]{16}$/)
+    t.not(rules.revision, empty)
+    t.match(rules.list(), [
+      {
+        name: 'alpha',
+        source: { kind: 'file', path: 'rules/a.yaml', line: 2 },
+        declaredEnabled: true,
+        override: null,
+      },
+      { name: 'beta', source: { kind: 'file', path: 'rules/a.yaml', line: 3 } },
+    ])
+  })
+
+  t.test('that are bad change nothing but the errors', async (t) => {
+    const { rules } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const { current } = rules
+    rules.replaceFiles(snapshot('rules: [{name: x}]'))
+    t.equal(rules.current, current)
+    t.match(rules.errors().map(formatProblem), [
+      /rules\/a.yaml:1:9 rules\[0\].type: is required/,
+      /action: is required/,
+    ])
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.same(rules.errors(), [])
+  })
+
+  t.test('that say the same leave the set as it is', async (t) => {
+    const { rules, clock } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const { current } = rules
+    const [before] = rules.list()
+    clock.nowMs += 1000
+    rules.replaceFiles(snapshot(`# moved\n${rulesText('alpha')}`))
+    t.equal(rules.current, current, 'running text and new text are judged by one set')
+    t.match(rules.list(), [
+      { source: { line: 3 }, createdAtMs: before?.createdAtMs, updatedAtMs: before?.updatedAtMs },
+    ])
+    rules.replaceFiles(snapshot(rulesText('alpha').replace('block}', 'monitor}')))
+    t.match(rules.list(), [{ createdAtMs: before?.createdAtMs, updatedAtMs: clock.nowMs }])
+  })
+
+  t.test('give every process the same ids and revision', async (t) => {
+    const one = setting(t).rules
+    const two = setting(t).rules
+    for (const rules of [one, two]) rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    t.equal(one.revision, two.revision)
+    t.equal(idOf(one, 'beta'), idOf(two, 'beta'))
+  })
+})
+
+t.test('rules of the API', async (t) => {
+  t.test('are in force when the answer is there', async (t) => {
+    const { rules, state, changes } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const rule = await rules.create(WORD)
+    t.match(rule, {
+      ...WORD,
+      id: 'api-1',
+      source: { kind: 'api' },
+      createdAtMs: 1_000_000,
+      updatedAtMs: 1_000_000,
+    })
+    t.same(fires(rules, 'my secret'), ['mine'])
+    t.equal(state.rules.size, 1)
+    t.same(changes, ['rule_created mine api'])
+  })
+
+  t.test('can be switched, with no override, and deleted', async (t) => {
+    const { rules, clock, changes, state } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const { id } = await rules.create(WORD)
+    clock.nowMs += 5
+    t.match(await rules.setEnabled(id, false, NO_END), {
+      enabled: false,
+      declaredEnabled: false,
+      override: null,
+      updatedAtMs: clock.nowMs,
+    })
+    t.same(fires(rules, 'my secret'), [])
+    t.match(await rules.setEnabled(id, false, NO_END), { enabled: false }, 'again')
+    t.match(await rules.delete(id), { name: 'mine' })
+    t.same(
+      rules.list().map(({ name }) => name),
+      ['alpha'],
+    )
+    t.same(changes, ['rule_created mine api', 'rule_changed mine api', 'rule_deleted mine api'])
+    t.equal(state.rules.size, 0)
+  })
+
+  t.test('survive a restart', async (t) => {
+    const state = new MemoryState()
+    const before = setting(t, { state })
+    before.rules.replaceFiles(snapshot(rulesText('alpha')))
+    await before.rules.create(WORD)
+    const after = setting(t, { state })
+    after.rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.equal(after.rules.revision, before.rules.revision)
+    t.same(fires(after.rules, 'secret'), ['mine'])
+  })
+
+  t.test('give way to a file that declares their name', async (t) => {
+    const { rules, state, changes, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    await rules.create(WORD)
+    const file = snapshot(rules.toYaml())
+    t.same(file.problems, [])
+    rules.replaceFiles(file)
+    t.same(
+      rules.list().map(({ name, source }) => [name, source.kind]),
+      [
+        ['alpha', 'file'],
+        ['mine', 'file'],
+      ],
+    )
+    t.same(fires(rules, 'secret'), ['mine'])
+    await settled()
+    t.equal(state.rules.size, 0)
+    t.same(changes, ['rule_created mine api', 'rule_deleted mine declared_in_file'])
+  })
+
+  t.test('that this version refuses are named, not used', async (t) => {
+    const state = new MemoryState()
+    state.rules.set('old', {
+      ...WORD,
+      id: 'old',
+      pattern: 'a(',
+      type: 'keyword_block',
+      action: 'block',
+      createdAtMs: 0,
+      updatedAtMs: 0,
+    })
+    const { rules } = setting(t, { state })
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.same(fires(rules, 'alpha a('), ['alpha'])
+    t.match(rules.errors().map(formatProblem), [
+      /^api mine\.pattern: alternative 1 is not a valid RE2 expression/,
+    ])
+  })
+
+  const bad: [what: string, fields: Record<string, unknown>, refusal: RegExp][] = [
+    ['no name', { ...WORD, name: undefined }, /^400 missing_required_parameter name: name is required\.$/],
+    ['an empty name', { ...WORD, name: '' }, /^400 invalid_body name: name must not be empty/],
+    ['no type', { name: 'x', action: 'block' }, /^400 missing_required_parameter type/],
+    [
+      'a wrong type',
+      { ...WORD, type: 'keyword' },
+      /^400 invalid_body type: type must be one of: keyword_block, pii, prompt_injection, rate_limit/,
+    ],
+    [
+      'a wrong action',
+      { ...WORD, action: 'redact' },
+      /^400 invalid_body action: action must be one of: block, monitor/,
+    ],
+    [
+      'a wrong kind',
+      { ...WORD, type: 'pii', pattern: 'emial' },
+      /^400 invalid_body pattern: .*did you mean `email`.*us_ssn/,
+    ],
+    [
+      'a wrong limit',
+      { ...WORD, type: 'rate_limit', pattern: '5' },
+      /^400 invalid_body pattern: pattern must be <tokens>\/<window>/,
+    ],
+    [
+      'a pattern that is no text',
+      { ...WORD, pattern: 5 },
+      /^400 invalid_body pattern: pattern must be a string/,
+    ],
+    [
+      'a flag that is no flag',
+      { ...WORD, enabled: 'yes' },
+      /^400 invalid_body enabled: enabled must be a boolean/,
+    ],
+    ['an unknown field', { ...WORD, colour: 1 }, /^400 invalid_body colour: colour is not a known key/],
+    [
+      'a wrong glob',
+      { ...WORD, match: { models: ['a', 5] } },
+      /^400 invalid_body match\.models\[1\]: match\.models\[1\] must be a string/,
+    ],
+  ]
+  for (const [what, fields, expected] of bad) {
+    t.test(`with ${what} are refused`, async (t) => {
+      const { rules, changes } = setting(t)
+      rules.replaceFiles(snapshot(rulesText('alpha')))
+      const given = JSON.parse(JSON.stringify(fields))
+      t.match(await refusal(rules.create(given)), expected)
+      t.same(changes, [])
+    })
+  }
+
+  t.test('with a name that exists are refused, in parallel too', async (t) => {
+    const { rules, state } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.match(
+      await refusal(rules.create({ ...WORD, name: 'alpha' })),
+      /^409 conflict -: .*`alpha` exists already \(rules\/a\.yaml:2\)/,
+    )
+    const answers = await Promise.all([1, 2, 3].map(() => refusal(rules.create(WORD))))
+    t.same(
+      answers.map((answer) => answer.slice(0, 3)),
+      ['acc', '409', '409'],
+    )
+    t.equal(state.rules.size, 1)
+  })
+
+  t.test('that could not be stored are not in force', async (t) => {
+    const { rules, state, changes } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    state.failure = new GatewayError('audit_unavailable', 'disk full')
+    t.match(await refusal(rules.create(WORD)), /^503 audit_unavailable/)
+    t.same(fires(rules, 'secret'), [])
+    t.same(changes, [])
+    t.equal(await refusal(rules.create(WORD)), 'accepted', 'the next write is not held up')
+  })
+})
+
+t.test('overrides', async (t) => {
+  t.test('of file rules work at once, are marked, and can be withdrawn', async (t) => {
+    const { rules, state, changes, clock } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    const { revision } = rules
+    const id = idOf(rules, 'alpha')
+    clock.nowMs += 7
+    t.match(await rules.setEnabled(id, false, HOUR), {
+      enabled: false,
+      declaredEnabled: true,
+      override: { reason: 'incident 12', expiresAtMs: clock.nowMs + 3_600_000 },
+      updatedAtMs: clock.nowMs,
+    })
+    t.same(fires(rules, 'alpha beta'), ['beta'])
+    t.not(rules.revision, revision)
+    t.match(await rules.setEnabled(id, true, NO_END), { enabled: true, override: null })
+    t.same(fires(rules, 'alpha beta'), ['alpha', 'beta'])
+    t.equal(rules.revision, revision)
+    t.equal(state.stored.size, 0)
+    t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha withdrawn'])
+  })
+
+  t.test('that ask for what is declared are none', async (t) => {
+    const { rules, state, changes } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.match(await rules.setEnabled(idOf(rules, 'alpha'), true, HOUR), { enabled: true, override: null })
+    t.equal(state.stored.size, 0)
+    t.same(changes, [])
+  })
+
+  t.test('end at their time, whoever asks first', async (t) => {
+    const { rules, state, changes, clock, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    await rules.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    clock.nowMs += 3_599_999
+    t.same(fires(rules, 'alpha'), [])
+    clock.nowMs += 1
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    t.match(rules.list(), [{ override: null, enabled: true }])
+    await settled()
+    t.equal(state.stored.size, 0)
+    t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha expired'])
+  })
+
+  t.test('end by a timer when nobody asks', async (t) => {
+    const { rules, clock, timers, changes, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    await rules.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 })
+    // Longer than one timer is set for.
+    for (const stepMs of [86_400_000, 13_600_000]) {
+      t.equal(changes.length, 1)
+      clock.nowMs += stepMs
+      timers.advance(stepMs)
+    }
+    await settled()
+    t.same(changes, ['rule_override alpha false x', 'rule_override_ended alpha expired'])
+    t.equal(timers.waiting, 0)
+  })
+
+  t.test('end as soon as the declaration changes', async (t) => {
+    const { rules, state, changes, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    rules.replaceFiles(snapshot(rulesText('gamma', 'alpha')))
+    t.same(fires(rules, 'alpha'), [], 'another place in the file is no change')
+    rules.replaceFiles(snapshot(rulesText('alpha').replace('pattern: alpha', 'pattern: alpha|omega')))
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    await settled()
+    t.equal(state.stored.size, 0)
+    t.same(changes, [
+      'rule_override alpha false incident 12',
+      'rule_override_ended alpha declaration_changed',
+    ])
+  })
+
+  t.test('end with their rule, and do not come back with it', async (t) => {
+    const { rules, changes, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    rules.replaceFiles(snapshot(rulesText('beta')))
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    await settled()
+    t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended  rule_removed'])
+  })
+
+  t.test('survive bad files and a restart', async (t) => {
+    const state = new MemoryState()
+    const before = setting(t, { state })
+    before.rules.replaceFiles(snapshot(rulesText('alpha')))
+    await before.rules.setEnabled(idOf(before.rules, 'alpha'), false, NO_END)
+    before.rules.replaceFiles(snapshot('rules: 5'))
+    t.same(fires(before.rules, 'alpha'), [])
+    const after = setting(t, { state })
+    t.same(after.rules.list(), [])
+    after.rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.same(fires(after.rules, 'alpha'), [])
+    t.equal(state.stored.size, 1)
+  })
+
+  t.test('that cannot be deleted are over all the same, and said to be', async (t) => {
+    const { rules, state, changes, clock, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    await rules.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    clock.nowMs += 3_600_000
+    state.failure = new Error('disk full')
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    await settled()
+    t.equal(state.stored.size, 1)
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    t.same(changes.slice(1), ['rule_override_ended alpha expired', 'state_write_failed disk full'])
+  })
+
+  t.test('a new one is not taken away with an old one', async (t) => {
+    const { rules, state, clock, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const id = idOf(rules, 'alpha')
+    await rules.setEnabled(id, false, HOUR)
+    clock.nowMs += 3_600_000
+    const again = rules.setEnabled(id, false, HOUR)
+    void rules.current
+    t.match(await again, { enabled: false })
+    await settled()
+    t.equal(state.stored.size, 1)
+    t.same(fires(rules, 'alpha'), [])
+  })
+
+  t.test('of API rules need a time to live', async (t) => {
+    const { rules, clock, changes, settled } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    const { id } = await rules.create(WORD)
+    t.match(await rules.setEnabled(id, false, HOUR), {
+      enabled: false,
+      declaredEnabled: true,
+      override: { reason: 'incident 12' },
+    })
+    clock.nowMs += 3_600_000
+    t.match(rules.list(), [{}, { name: 'mine', enabled: true, override: null }])
+    await settled()
+    t.same(changes.slice(1), ['rule_override mine false incident 12', 'rule_override_ended mine expired'])
+  })
+})
+
+t.test('unknown ids', async (t) => {
+  const { rules } = setting(t)
+  rules.replaceFiles(snapshot(rulesText('alpha')))
+  t.match(await refusal(rules.setEnabled('nobody', true, NO_END)), /^404 not_found/)
+  t.match(await refusal(rules.delete('nobody')), /^404 not_found/)
+  t.match(
+    await refusal(rules.delete(idOf(rules, 'alpha'))),
+    /^409 conflict -: The rule is declared in rules\/a\.yaml:2/,
+  )
+})
+
+t.test('readonly: the files alone rule, and the API says where they are', async (t) => {
+  const state = new MemoryState()
+  const overlay = setting(t, { state })
+  overlay.rules.replaceFiles(snapshot(rulesText('alpha')))
+  await overlay.rules.create(WORD)
+  await overlay.rules.setEnabled(idOf(overlay.rules, 'alpha'), false, NO_END)
+  const { rules, changes } = setting(t, { state, apiWrites: 'readonly' })
+  rules.replaceFiles(snapshot(rulesText('alpha')))
+  t.same(fires(rules, 'alpha secret'), ['alpha'])
+  const id = idOf(rules, 'alpha')
+  t.match(
+    await refusal(rules.setEnabled(id, false, HOUR)),
+    /^409 conflict -: The rule is declared in rules\/a\.yaml:2; change it there/,
+  )
+  t.match(await refusal(rules.delete(id)), /^409 conflict -: The rule is declared in rules\/a\.yaml:2/)
+  t.match(await refusal(rules.create(WORD)), /^409 conflict -: Rules are declared in files only/)
+  t.match(await refusal(rules.create({ ...WORD, name: 'alpha' })), /^409 conflict -: .*rules\/a\.yaml:2/)
+  t.equal(state.rules.size, 1, 'what was stored sleeps')
+  t.same(changes, [])
+})
+
+t.test('the effective set as a file', async (t) => {
+  const { rules } = setting(t)
+  rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+  await rules.create({
+    ...WORD,
+    description: 'a: "b"\n# c',
+    match: { models: ['gpt*'], direction: 'request' },
+  })
+  await rules.setEnabled(idOf(rules, 'beta'), false, NO_END)
+  const yaml = rules.toYaml()
+  t.equal(yaml, rules.toYaml())
+  const { rules: again, problems } = snapshot(yaml)
+  t.same(problems, [])
+  const other = setting(t)
+  other.rules.replaceFiles(snapshot(yaml))
+  t.equal(other.rules.toYaml(), yaml)
+  t.match(again, [
+    { name: 'alpha', enabled: true },
+    { name: 'beta', enabled: false },
+    { name: 'mine', description: 'a: "b"\n# c', match: { models: ['gpt*'], direction: 'request' } },
+  ])
+})
+
+t.test('files and API rules that are too much only together', async (t) => {
+  const { rules } = setting(t)
+  const words = (from: number) =>
+    Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
+  rules.replaceFiles(snapshot(rulesText('alpha')))
+  for (const from of [0, 60, 120, 180])
+    await rules.create({ ...WORD, name: `r${from}`, pattern: words(from) })
+  t.match(
+    await refusal(rules.create({ ...WORD, name: 'more', pattern: words(240) })),
+    /^400 invalid_body pattern: all keywords together/,
+  )
+  rules.replaceFiles(
+    snapshot(`rules: [{name: f, type: keyword_block, action: block, pattern: ${words(300)}}]`),
+  )
+  t.match(rules.errors().map(formatProblem), [/^rules\/a\.yaml all keywords together/])
+  t.same(fires(rules, 'alpha'), ['alpha'], 'last good')
+})

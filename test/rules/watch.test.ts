@@ -1,0 +1,261 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { loadRules, type RuleSnapshot } from '../../src/rules/load.ts'
+import { RuleWatcher } from '../../src/rules/watch.ts'
+import { publish, rulesText, snapshot, temporaryFolder } from './files.ts'
+import { ManualTimers } from './timers.ts'
+
+/** A watcher of a real folder and what it reported. */
+async function watching(t: Test, path: string) {
+  const seen: string[] = []
+  let wake = () => {}
+  const watcher = new RuleWatcher({
+    path,
+    initial: await loadRules(path),
+    onSnapshot: ({ rules, problems }) => {
+      seen.push(problems.length > 0 ? 'bad' : rules.map(({ name }) => name).join())
+      wake()
+    },
+  })
+  t.teardown(() => watcher.close())
+  await watcher.start()
+  return {
+    watcher,
+    seen,
+    /** Resolves when that is what was reported last; the test's own time limit ends the wait. */
+    async until(names: string): Promise<void> {
+      while (seen.at(-1) !== names) {
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+  }
+}
+
+t.test('files written, replaced by a rename, added and removed', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const { until, seen } = await watching(t, folder)
+  t.same(seen, [], 'what was known at the start is no news')
+  writeFileSync(join(folder, 'a.yaml'), rulesText('two'))
+  await until('two')
+  writeFileSync(join(folder, '.a.yaml.swp'), rulesText('three'))
+  renameSync(join(folder, '.a.yaml.swp'), join(folder, 'a.yaml'))
+  await until('three')
+  writeFileSync(join(folder, 'b.yaml'), rulesText('four'))
+  await until('three,four')
+  rmSync(join(folder, 'a.yaml'))
+  await until('four')
+})
+
+t.test('a bad file, then a good one', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const { until, seen } = await watching(t, folder)
+  writeFileSync(join(folder, 'a.yaml'), 'rules: [')
+  await until('bad')
+  writeFileSync(join(folder, 'a.yaml'), rulesText('two'))
+  await until('two')
+  t.same(seen, ['bad', 'two'])
+})
+
+t.test('a ConfigMap, swap after swap', async (t) => {
+  const folder = temporaryFolder(t)
+  publish(folder, '0', { 'a.yaml': rulesText('n0') })
+  const { until } = await watching(t, folder)
+  for (let moment = 1; moment <= 5; moment++) {
+    publish(folder, String(moment), { 'a.yaml': rulesText(`n${moment}`) })
+    rmSync(join(folder, `..${moment - 1}`), { recursive: true })
+    await until(`n${moment}`)
+  }
+})
+
+t.test('a folder deleted and made again', async (t) => {
+  const folder = join(temporaryFolder(t), 'rules')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const { until } = await watching(t, folder)
+  for (const names of ['two', 'three']) {
+    rmSync(folder, { recursive: true })
+    await until('bad')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'a.yaml'), rulesText(names))
+    await until(names)
+  }
+  writeFileSync(join(folder, 'a.yaml'), rulesText('four'))
+  await until('four')
+})
+
+t.test('a folder replaced by a rename, as a checkout does', async (t) => {
+  const parent = temporaryFolder(t)
+  const folder = join(parent, 'rules')
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const { until } = await watching(t, folder)
+  mkdirSync(join(parent, 'next'))
+  writeFileSync(join(parent, 'next', 'a.yaml'), rulesText('two'))
+  renameSync(folder, join(parent, 'old'))
+  renameSync(join(parent, 'next'), folder)
+  await until('two')
+  writeFileSync(join(folder, 'a.yaml'), rulesText('three'))
+  await until('three')
+})
+
+t.test('a single file', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'rules.yaml')
+  writeFileSync(file, rulesText('one'))
+  const { until } = await watching(t, file)
+  writeFileSync(file, rulesText('two'))
+  await until('two')
+  writeFileSync(`${file}~`, rulesText('three'))
+  renameSync(`${file}~`, file)
+  await until('three')
+})
+
+t.test('a folder behind a link that is set anew', async (t) => {
+  const parent = temporaryFolder(t)
+  for (const names of ['one', 'two']) {
+    mkdirSync(join(parent, names))
+    writeFileSync(join(parent, names, 'a.yaml'), rulesText(names))
+  }
+  symlinkSync('one', join(parent, 'rules'))
+  const { until, watcher } = await watching(t, join(parent, 'rules'))
+  writeFileSync(join(parent, 'one', 'a.yaml'), rulesText('more'))
+  await until('more')
+  symlinkSync('two', join(parent, 'link'))
+  renameSync(join(parent, 'link'), join(parent, 'rules'))
+  await Promise.all([watcher.reload(), until('two')])
+})
+
+/** A watcher whose files and time are the test's. */
+function controlled(t: Test, contents: readonly string[]) {
+  const timers = new ManualTimers()
+  const seen: RuleSnapshot[] = []
+  const errors: unknown[] = []
+  let loads = 0
+  let failure: Error | null = null
+  const watcher = new RuleWatcher({
+    path: 'rules',
+    initial: snapshot(contents[0] ?? ''),
+    load: async () => snapshot(contents[Math.min(++loads, contents.length - 1)] ?? ''),
+    onSnapshot: (loaded) => {
+      if (failure !== null) throw failure
+      seen.push(loaded)
+    },
+    onError: (error) => errors.push(error),
+    timers,
+  })
+  t.teardown(() => watcher.close())
+  return {
+    watcher,
+    timers,
+    seen,
+    errors,
+    loads: () => loads,
+    fail: (error: Error | null) => {
+      failure = error
+    },
+  }
+}
+
+t.test('a burst of hints is one reading, 100 ms after the last', async (t) => {
+  const { watcher, timers, loads } = controlled(t, ['a', 'b'])
+  for (let hint = 0; hint < 9; hint++) {
+    watcher.hint()
+    timers.advance(99)
+  }
+  await watcher.reload()
+  t.equal(loads(), 1, 'only the reload')
+  timers.advance(1)
+  await watcher.reload()
+  t.equal(loads(), 3, 'the burst and another reload')
+  t.equal(timers.waiting, 0)
+})
+
+t.test('closing drops what had not begun', async (t) => {
+  const { watcher, timers, loads } = controlled(t, ['a', 'b'])
+  watcher.hint()
+  timers.advance(100)
+  await watcher.close()
+  watcher.hint()
+  t.equal(loads(), 0)
+  t.equal(timers.waiting, 0)
+})
+
+t.test('a burst without end is read after a second', async (t) => {
+  const { watcher, timers, loads } = controlled(t, ['a', 'b'])
+  for (let hint = 0; hint < 25; hint++) {
+    watcher.hint()
+    timers.advance(50)
+  }
+  await watcher.reload()
+  t.equal(loads(), 2, 'once by the deadline, once by the reload')
+})
+
+t.test('only changed content is news, but a reload always is', async (t) => {
+  const { watcher, timers, seen } = controlled(t, [rulesText('x'), rulesText('x'), rulesText('y')])
+  watcher.hint()
+  timers.advance(100)
+  watcher.hint()
+  timers.advance(100)
+  await watcher.reload()
+  t.same(
+    seen.map(({ rules }) => rules[0]?.name),
+    ['y', 'y'],
+  )
+})
+
+t.test('who listens may fail; watching goes on', async (t) => {
+  const { watcher, seen, errors, fail } = controlled(t, ['a', 'b'])
+  fail(new Error('listener'))
+  await watcher.reload()
+  fail(null)
+  await watcher.reload()
+  t.match(errors, [{ message: 'listener' }])
+  t.equal(seen.length, 1)
+})
+
+t.test('the poll finds what no hint told of', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const timers = new ManualTimers()
+  const contents = [rulesText('one')]
+  const seen: string[] = []
+  const watcher = new RuleWatcher({
+    path: folder,
+    initial: snapshot(rulesText('one')),
+    load: async () => snapshot(contents[0] ?? ''),
+    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.name)),
+    timers,
+  })
+  t.teardown(() => watcher.close())
+  await watcher.start()
+  contents[0] = rulesText('two')
+  timers.advance(29_999)
+  t.same(seen, [])
+  timers.advance(1)
+  await watcher.reload()
+  t.same(seen, ['two', 'two'])
+  contents[0] = rulesText('three')
+  timers.advance(30_000)
+  await watcher.reload()
+  t.same(seen.slice(2), ['three', 'three'])
+})
+
+t.test('what changed between the first reading and the start is noticed', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
+  const seen: string[] = []
+  const watcher = new RuleWatcher({
+    path: folder,
+    initial: await loadRules(folder),
+    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.name)),
+  })
+  t.teardown(() => watcher.close())
+  writeFileSync(join(folder, 'a.yaml'), rulesText('two'))
+  await watcher.start()
+  t.same(seen, ['two'])
+})
