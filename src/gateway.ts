@@ -1,7 +1,6 @@
 // The composition root: builds every part from a configuration, connects them, starts and stops them.
 
 import { randomBytes } from 'node:crypto'
-import type { ChangeDraft } from './audit/entry.ts'
 import type { RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Address, Config, ConfigReading } from './core/config.ts'
@@ -10,6 +9,7 @@ import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
+import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
@@ -17,7 +17,6 @@ import { evaluate } from './pipeline/evaluate.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
-import type { RuleChange } from './rules/state.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { isPortTaken, type Listener, listen } from './server/listener.ts'
@@ -34,9 +33,6 @@ import { Upstream } from './upstream/forward.ts'
 
 /** Random bytes of a UUIDv7. */
 const ID_BYTES = 16
-
-/** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
-const RUN_END_SEARCH = 1000
 
 /** After this a call that was told to end is left behind, milliseconds. */
 const INTERRUPT_MS = 5000
@@ -83,6 +79,7 @@ class Gateway {
   readonly #rules: EffectiveRules
   readonly #watcher: RuleWatcher
   readonly #metrics: Metrics
+  readonly #journal: Journal
   readonly #upstream: Upstream
   readonly #pipeline: Pipeline
   readonly #admission: Admission
@@ -110,12 +107,13 @@ class Gateway {
     })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
     this.#metrics = createMetrics(VERSION, () => this.#state())
+    this.#journal = new Journal(this.#store.log, this.#metrics, logger)
     this.#rules = new EffectiveRules({
       state: this.#store.rules,
       clock,
       apiWrites: config.rules.apiWrites,
       newId,
-      onChange: (change) => this.#seal(change),
+      onChange: (change) => this.#journal.ruleChanged(change),
     })
     this.#rules.replaceFiles(snapshot)
     this.#watcher = new RuleWatcher({
@@ -158,8 +156,8 @@ class Gateway {
       ...ruleRoutes(this.#rules, (body) => evaluate(pipeline, body)),
       ...usageRoutes(this.#store.log, systemClock),
     ]
-    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
-    await this.#appendRulesLoaded()
+    await this.#journal.boot()
+    await this.#journal.rulesLoaded(this.#rules)
     const handler = gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
       addresses.ops,
@@ -183,17 +181,6 @@ class Gateway {
     }
   }
 
-  /** Whether the run before this one sealed its end; true for a new log. */
-  #endedCleanly(): boolean {
-    const { log } = this.#store
-    const { seq } = log.head
-    const types = log
-      .records(Math.max(0, seq - RUN_END_SEARCH), RUN_END_SEARCH + 1)
-      .map(({ bytes }) => (JSON.parse(Buffer.from(bytes).toString()) as { type: string }).type)
-    const last = types.findLast((type) => type === 'stop' || type === 'boot' || type === 'request')
-    return last === undefined || last === 'stop'
-  }
-
   /** New rule files: taken whole or not at all. */
   #replaceRules(snapshot: RuleSnapshot): void {
     const before = this.#rules.revision
@@ -208,39 +195,7 @@ class Gateway {
     this.#metrics.ruleReloadTime.set(systemClock.now() / 1000)
     const { revision } = this.#rules
     this.#logger.info({ revision, rules: this.#rules.list().length }, 'rules loaded')
-    if (revision !== before) void this.#appendRulesLoaded()
-  }
-
-  /** A change of rules through the API, or an override that ended: logged and sealed. */
-  async #seal(change: RuleChange): Promise<void> {
-    if (change.type === 'state_write_failed') {
-      this.#logger.error(
-        { err: change.error },
-        'an ended override could not be deleted; it will be tried again',
-      )
-      return
-    }
-    const draft = draftOf(change)
-    this.#logger.info(draft, 'rules changed')
-    await this.#append(draft)
-  }
-
-  #appendRulesLoaded(): Promise<void> {
-    return this.#append({
-      type: 'rules_loaded',
-      revision: this.#rules.revision,
-      rules: this.#rules.list().length,
-    })
-  }
-
-  /** Seals something that is not a call. That it could not be sealed is logged; calls are refused then anyway. */
-  async #append(draft: ChangeDraft): Promise<void> {
-    try {
-      await this.#store.log.append(draft)
-      this.#metrics.auditEntries.inc({ type: draft.type })
-    } catch (error) {
-      this.#logger.error({ err: error, type: draft.type }, 'an entry could not be sealed')
-    }
+    if (revision !== before) void this.#journal.rulesLoaded(this.#rules)
   }
 
   #health(): Health {
@@ -290,7 +245,7 @@ class Gateway {
       this.#admission.interruptAll()
       await within(idle, INTERRUPT_MS)
     }
-    await this.#append({ type: 'stop', version: VERSION })
+    await this.#journal.stop()
     for (const { server } of [...this.#listeners, ...this.#ops]) {
       server.close()
       server.closeAllConnections()
@@ -299,17 +254,6 @@ class Gateway {
     await this.#store.close()
     this.#logger.info({}, 'stopped')
   }
-}
-
-function draftOf(change: Exclude<RuleChange, { type: 'state_write_failed' }>): ChangeDraft {
-  if (change.type === 'rule_override_ended') {
-    return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
-  }
-  const { id, name, enabled } = change.rule
-  const named = { rule_id: id, rule_name: name, enabled }
-  if (change.type !== 'rule_override') return { type: change.type, ...named }
-  const expiresAt = change.expiresAtMs === null ? null : new Date(change.expiresAtMs).toISOString()
-  return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }
 }
 
 /** True when the promise settled in time. */

@@ -47,7 +47,7 @@ export async function relayStream(
   } finally {
     call.response = relay.assembler.result()
     call.finishReason = relay.assembler.finishReason
-    call.estimatedCompletionTokens = estimateAnswer(call.response)
+    if (call.usage === null) call.estimatedCompletionTokens = estimateAnswer(call.response)
     relay.blocking = noteResponse(call, selection, relay.scans)
   }
   if (relay.blocking !== null) throw responseBlockedBy(relay.blocking)

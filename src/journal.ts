@@ -1,0 +1,79 @@
+// Entries that are not calls: starts and stops, rule sets loaded, rules changed. Logged, counted and sealed here.
+
+import type { ChangeDraft } from './audit/entry.ts'
+import { VERSION } from './core/version.ts'
+import type { GatewayLogger } from './logger.ts'
+import type { Metrics } from './metrics/registry.ts'
+import type { EffectiveRules } from './rules/effective.ts'
+import type { RuleChange } from './rules/state.ts'
+import type { UsageLog } from './store/log.ts'
+
+/** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
+const RUN_END_SEARCH = 1000
+
+export class Journal {
+  readonly #log: UsageLog
+  readonly #metrics: Metrics
+  readonly #logger: GatewayLogger
+
+  constructor(log: UsageLog, metrics: Metrics, logger: GatewayLogger) {
+    this.#log = log
+    this.#metrics = metrics
+    this.#logger = logger
+  }
+
+  boot(): Promise<void> {
+    return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
+  }
+
+  stop(): Promise<void> {
+    return this.#append({ type: 'stop', version: VERSION })
+  }
+
+  rulesLoaded(rules: EffectiveRules): Promise<void> {
+    return this.#append({ type: 'rules_loaded', revision: rules.revision, rules: rules.list().length })
+  }
+
+  /** A change of rules through the API, or an override that ended. */
+  async ruleChanged(change: RuleChange): Promise<void> {
+    if (change.type === 'state_write_failed') {
+      const message = 'an ended override could not be deleted; it will be tried again'
+      this.#logger.error({ err: change.error }, message)
+      return
+    }
+    const draft = draftOf(change)
+    this.#logger.info(draft, 'rules changed')
+    await this.#append(draft)
+  }
+
+  /** That something could not be sealed is logged; calls are refused then anyway. */
+  async #append(draft: ChangeDraft): Promise<void> {
+    try {
+      await this.#log.append(draft)
+      this.#metrics.auditEntries.inc({ type: draft.type })
+    } catch (error) {
+      this.#logger.error({ err: error, type: draft.type }, 'an entry could not be sealed')
+    }
+  }
+
+  /** Whether the run before this one sealed its end; true for a new log. */
+  #endedCleanly(): boolean {
+    const { seq } = this.#log.head
+    const types = this.#log
+      .records(Math.max(0, seq - RUN_END_SEARCH), RUN_END_SEARCH + 1)
+      .map(({ bytes }) => (JSON.parse(Buffer.from(bytes).toString()) as { type: string }).type)
+    const last = types.findLast((type) => type === 'stop' || type === 'boot' || type === 'request')
+    return last === undefined || last === 'stop'
+  }
+}
+
+function draftOf(change: Exclude<RuleChange, { type: 'state_write_failed' }>): ChangeDraft {
+  if (change.type === 'rule_override_ended') {
+    return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
+  }
+  const { id, name, enabled } = change.rule
+  const named = { rule_id: id, rule_name: name, enabled }
+  if (change.type !== 'rule_override') return { type: change.type, ...named }
+  const expiresAt = change.expiresAtMs === null ? null : new Date(change.expiresAtMs).toISOString()
+  return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }
+}
