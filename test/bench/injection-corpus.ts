@@ -36,7 +36,7 @@ export function readRows(path: string): Row[] {
 /** Licences under which a package's files may be learned from. */
 const LICENCES = /^(?:MIT|BSD(?:-[23]-Clause)?|0BSD)$/
 const PACKAGE_FILES = /\.(?:js|mjs|cjs|ts|css|md|json|ya?ml)$|^LICEN[CS]E/i
-const EXCERPTS_PER_PACKAGE = 24
+const EXCERPTS_PER_PACKAGE = 80
 /** Files of megabytes are bundles and tables; their beginning is enough. */
 const FILE_READ_UNITS = 60_000
 
@@ -88,10 +88,10 @@ const GRAMMAR: readonly (readonly [
   make: (random: Random) => string,
 ])[] = [
   ['own_direct', 1, 7000, directAttack],
-  ['own_indirect', 1, 3000, indirectAttack],
+  ['own_indirect', 1, 6000, indirectAttack],
   ['own_response', 1, 4000, responseAttack],
   ['own_foreign', 1, 6000, foreignAttack],
-  ['own_benign', 0, 9000, benignSentence],
+  ['own_benign', 0, 14000, benignSentence],
   ['own_foreign_benign', 0, 4000, foreignBenign],
 ]
 

@@ -43,7 +43,7 @@ const DEMAND_IN_MESSAGE = 0.1
 const REQUEST_IN_DOCUMENT = 0.3
 /** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
 const SHORT_TEXT = 250
-const LEARNING = { epochs: 5, rate: 0.25, decay: 1e-4 }
+const LEARNING = { epochs: 5, rate: 0.25, decay: 4e-4 }
 
 export interface Settings {
   readonly seed: number
