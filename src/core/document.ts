@@ -17,7 +17,7 @@ import { nearest } from './spelling.ts'
 
 export type Path = readonly (string | number)[]
 
-export interface Place {
+interface Place {
   /** 1-based. */
   readonly line: number
   readonly column: number

@@ -8,6 +8,8 @@ const ASCII_END = 0x80
 const MAX_CODE_POINT = 0x10ffff
 const LINE_FEED = 0x0a
 
+const NO_SETS = new Uint8Array(0)
+
 /** What the assertions need to know of a class. */
 export interface ClassTraits {
   readonly word: boolean
@@ -19,8 +21,7 @@ const pairKey = (plain: number, folded: number): number => plain * (MAX_CODE_POI
 
 export class Alphabet {
   readonly traits: ClassTraits[] = []
-  /** For each class the sets it belongs to. */
-  readonly #members: boolean[][] = []
+  readonly #members: Uint8Array[] = []
   readonly #ascii = new Uint16Array(ASCII_END)
   /** Where each interval outside ASCII begins, and its classes for characters outside and inside words. */
   readonly #begins: number[]
@@ -38,7 +39,7 @@ export class Alphabet {
       const known = bySignature.get(signature)
       if (known !== undefined) return known
       bySignature.set(signature, this.traits.length)
-      this.#members.push(members)
+      this.#members.push(Uint8Array.from(members, Number))
       return this.traits.push(traits) - 1
     }
     for (let code = 0; code < ASCII_END; code++)
@@ -57,9 +58,12 @@ export class Alphabet {
     return this.traits.length
   }
 
-  /** Whether the characters of a class belong to a set, themselves or as the letter they look like. */
-  has(symbol: number, set: number): boolean {
-    return this.#members[symbol]![set]!
+  /**
+   * For each set 1 where the characters of a class belong to it, themselves or as the letter they look like.
+   * The end of the text, which has the number after the last class, belongs to none.
+   */
+  setsOf(symbol: number): Uint8Array {
+    return this.#members[symbol] ?? NO_SETS
   }
 
   /** The class of a normalised character. */

@@ -1,23 +1,24 @@
 // All expressions of a rule set run side by side over one text: a set of threads, each with the place it began at,
-// advanced a character at a time (Thompson 1968, Pike 1987). What one character does to a set of threads is worked
-// out once and remembered, as RE2's lazy DFA does. Linear in the text, whatever the expressions.
+// advanced a character at a time (Thompson 1968, Pike 1987). What one character does to a set of threads can be
+// worked out once and remembered, as RE2's lazy DFA does. Linear in the text, whatever the expressions.
 
-import { Alphabet } from './alphabet.ts'
+import { Alphabet, type ClassTraits } from './alphabet.ts'
+import { ASSERT, assemble, type Code, MATCH, SPLIT, TAKE } from './code.ts'
 import {
   AT_LINE_END,
   AT_LINE_START,
   AT_TEXT_END,
   AT_TEXT_START,
   AT_WORD_BOUNDARY,
-  type CharacterSet,
   NOT_AT_WORD_BOUNDARY,
   type Program,
 } from './program.ts'
+import { ThreadList } from './threads.ts'
 
 /** Thread sets that are remembered; when they are more, remembering starts over. */
 const MAX_STATES = 2000
 
-/** Threads in all remembered sets together, 8 bytes each with their sources. */
+/** Threads in all remembered sets together, 12 bytes each with their sources. */
 const MAX_REMEMBERED_THREADS = 500_000
 
 /** The kind of character before the threads: what the assertions look back at. */
@@ -26,13 +27,17 @@ const AFTER_LINE_FEED = 1
 const AFTER_WORD = 2
 const AFTER_OTHER = 3
 
-/** A thread that begins here and now, in place of the one it comes from. */
+/** Marks are kept as 32-bit integers. */
+const MAX_MARK = 2 ** 31 - 1
+
+/** Tag of a thread that begins here and now, in place of the one it comes from. */
 export const NEW = -1
 
 /** Threads that wait for the next character, in the order in which they began. */
 export interface ThreadSet {
-  readonly threads: readonly number[]
+  readonly threads: Int32Array
   readonly after: number
+  /** By class of the next character, what has been worked out so far. */
   readonly steps: (Step | undefined)[]
 }
 
@@ -41,40 +46,34 @@ export interface Step {
   readonly target: ThreadSet
   /** For every thread of the target the place in the old set of the one it comes from, or NEW. */
   readonly sources: Int32Array
-  /** Expressions that match up to before this character, each with the source of its earliest thread. */
-  readonly before: readonly Found[]
-  /** Expressions that match up to and with this character. */
-  readonly after: readonly Found[]
+  readonly found: readonly Found[]
   /** Nothing to carry along and nothing found: nearly all steps. */
   readonly idle: boolean
 }
 
-export interface Found {
+interface Found {
   readonly expression: number
+  /** As in a step's sources, of the earliest thread that matches. */
   readonly source: number
+  readonly inclusive: boolean
 }
 
-/** One flat program of all expressions. */
-interface Code {
-  readonly kind: Uint8Array
-  readonly first: Int32Array
-  readonly second: Int32Array
-  readonly expression: Uint16Array
-}
-
-const SPLIT = 0
-const ASSERT = 1
-const TAKE = 2
-const MATCH = 3
-const FAIL = 4
+/**
+ * Called with an expression that matches and the tag of its earliest matching thread; `inclusive` says whether the
+ * match ends with the character just taken or before it. May be called again for one that goes on matching.
+ */
+export type ReportMatch = (expression: number, tag: number, inclusive: boolean) => void
 
 export class ExpressionAutomaton {
   readonly alphabet: Alphabet
   readonly #code: Code
   readonly #starts: readonly number[]
-  /** Marks of the closure that is being worked out. */
-  readonly #seen: Int32Array
+  /** Instructions that this step has reached before its character, and after it, bear its mark. */
+  readonly #seenBefore: Int32Array
+  readonly #seenAfter: Int32Array
   #mark = 0
+  readonly #pendingBefore: number[] = []
+  readonly #pendingAfter: number[] = []
   #states = new Map<string, ThreadSet>()
   #remembered = 0
 
@@ -83,11 +82,12 @@ export class ExpressionAutomaton {
     this.#code = code
     this.#starts = starts
     this.alphabet = new Alphabet(sets)
-    this.#seen = new Int32Array(code.kind.length)
+    this.#seenBefore = new Int32Array(code.kind.length)
+    this.#seenAfter = new Int32Array(code.kind.length)
   }
 
   begin(): ThreadSet {
-    return this.#intern([], AFTER_NOTHING)
+    return this.#remember(new ThreadList(), AFTER_NOTHING)
   }
 
   /** The expression a thread belongs to. */
@@ -95,78 +95,116 @@ export class ExpressionAutomaton {
     return this.#code.expression[thread]!
   }
 
-  /** @param symbol a class of the alphabet, or its size for the end of the text */
-  step(from: ThreadSet, symbol: number): Step {
-    return from.steps[symbol] ?? this.#workOut(from, symbol)
+  /** What the assertions after a character of this class look back at. */
+  afterSymbol(symbol: number): number {
+    const traits = this.alphabet.traits[symbol]
+    if (traits?.lineFeed === true) return AFTER_LINE_FEED
+    return traits?.word === true ? AFTER_WORD : AFTER_OTHER
   }
 
-  #workOut(from: ThreadSet, symbol: number): Step {
-    const traits = this.alphabet.traits[symbol]
-    const granted = assertions(from.after, traits)
-    const { kind, first, expression } = this.#code
-    const takers: { readonly thread: number; readonly source: number }[] = []
-    const before = new Map<number, number>()
-    this.#mark++
-    from.threads.forEach((thread, source) => {
-      this.#follow(thread, granted, (at) => {
-        if (kind[at] === TAKE) takers.push({ thread: at, source })
-        else if (!before.has(expression[at]!)) before.set(expression[at]!, source)
-      })
+  /**
+   * Takes one character: the threads of `from` go on into `to`, which is emptied first, in the order in which they
+   * began; every expression also begins anew here.
+   * @param after what stands before the character
+   * @param symbol a class of the alphabet, or its size for the end of the text
+   * @param newTag for threads that begin here
+   */
+  advance(
+    from: ThreadList,
+    after: number,
+    symbol: number,
+    newTag: number,
+    to: ThreadList,
+    report: ReportMatch,
+  ): void {
+    const granted = assertions(after, this.alphabet.traits[symbol])
+    const members = this.alphabet.setsOf(symbol)
+    to.count = 0
+    this.#nextMark()
+    for (let place = 0; place < from.count; place++) {
+      this.#proceed(from.threads[place]!, granted, from.tags[place]!, members, to, report)
+    }
+    for (const start of this.#starts) this.#proceed(start, granted, newTag, members, to, report)
+  }
+
+  /** What that does to a remembered set of threads; remembered from now on. */
+  workOut(from: ThreadSet, symbol: number): Step {
+    const list = new ThreadList()
+    from.threads.forEach((thread, place) => {
+      list.add(thread, place)
     })
-    for (const start of this.#starts) {
-      this.#follow(start, granted, (at) => {
-        if (kind[at] === TAKE) takers.push({ thread: at, source: NEW })
-      })
-    }
-    const threads: number[] = []
-    const sources: number[] = []
-    const after = new Map<number, number>()
-    this.#mark++
-    for (const { thread, source } of takers) {
-      // `second` of a TAKE is its set.
-      if (traits === undefined || !this.alphabet.has(symbol, this.#code.second[thread]!)) continue
-      this.#follow(first[thread]!, null, (at) => {
-        if (kind[at] === MATCH) {
-          if (!after.has(expression[at]!)) after.set(expression[at]!, source)
-        } else {
-          threads.push(at)
-          sources.push(source)
-        }
-      })
-    }
-    const target = this.#intern(threads, afterCharacter(traits))
-    const idle = threads.length === 0 && before.size === 0 && after.size === 0
+    const found = new Map<string, Found>()
+    const to = new ThreadList()
+    this.advance(list, from.after, symbol, NEW, to, (expression, source, inclusive) => {
+      const key = `${expression} ${inclusive}`
+      if (!found.has(key)) found.set(key, { expression, source, inclusive })
+    })
+    const target = this.#remember(to, this.afterSymbol(symbol))
     const step = {
       target,
-      sources: Int32Array.from(sources),
-      before: toFound(before),
-      after: toFound(after),
-      idle,
+      sources: to.tags.slice(0, to.count),
+      found: [...found.values()],
+      idle: to.count === 0 && found.size === 0,
     }
-    this.#remembered += sources.length
+    this.#remembered += to.count
     from.steps[symbol] = step
     return step
   }
 
-  /**
-   * Visits the instructions that take a character or match, reached from one without taking any.
-   * @param granted assertions that hold here; null where it is not known yet, so that they are visited too
-   */
-  #follow(from: number, granted: number | null, visit: (at: number) => void): void {
-    const { kind, first, second } = this.#code
-    const pending = [from]
-    for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
-      if (this.#seen[at] === this.#mark) continue
-      this.#seen[at] = this.#mark
-      if (kind[at] === SPLIT) pending.push(second[at]!, first[at]!)
-      else if (kind[at] === ASSERT && granted !== null) {
-        if ((second[at]! & ~granted) === 0) pending.push(first[at]!)
-      } else if (kind[at] !== FAIL) visit(at)
+  #nextMark(): void {
+    if (this.#mark === MAX_MARK) {
+      this.#seenBefore.fill(0)
+      this.#seenAfter.fill(0)
+      this.#mark = 0
+    }
+    this.#mark++
+  }
+
+  /** One thread, up to the instructions that take the character, and over them if it is in their set. */
+  #proceed(
+    from: number,
+    granted: number,
+    tag: number,
+    members: Uint8Array,
+    to: ThreadList,
+    report: ReportMatch,
+  ): void {
+    const { kind, first, second, expression } = this.#code
+    const seen = this.#seenBefore
+    const mark = this.#mark
+    const pending = this.#pendingBefore
+    for (let at: number | undefined = from; at !== undefined; at = pending.pop()) {
+      if (seen[at] === mark) continue
+      seen[at] = mark
+      const what = kind[at]
+      if (what === TAKE) {
+        if (members[second[at]!] === 1) this.#arrive(first[at]!, tag, to, report)
+      } else if (what === SPLIT) pending.push(second[at]!, first[at]!)
+      else if (what === ASSERT && (second[at]! & ~granted) === 0) pending.push(first[at]!)
+      else if (what === MATCH) report(expression[at]!, tag, false)
     }
   }
 
-  #intern(threads: readonly number[], after: number): ThreadSet {
-    const key = `${after}:${threads.join(',')}`
+  /** Adds the instructions at which a thread waits that has just taken a character. */
+  #arrive(from: number, tag: number, to: ThreadList, report: ReportMatch): void {
+    const { kind, first, second, expression } = this.#code
+    const seen = this.#seenAfter
+    const mark = this.#mark
+    const pending = this.#pendingAfter
+    for (let at: number | undefined = from; at !== undefined; at = pending.pop()) {
+      if (seen[at] === mark) continue
+      seen[at] = mark
+      const what = kind[at]
+      // An assertion waits too: it needs to know what comes next.
+      if (what === TAKE || what === ASSERT) to.add(at, tag)
+      else if (what === SPLIT) pending.push(second[at]!, first[at]!)
+      else if (what === MATCH) report(expression[at]!, tag, true)
+    }
+  }
+
+  #remember(list: ThreadList, after: number): ThreadSet {
+    const threads = list.threads.slice(0, list.count)
+    const key = `${after}:${threads.join()}`
     const known = this.#states.get(key)
     if (known !== undefined) return known
     if (this.#states.size >= MAX_STATES || this.#remembered > MAX_REMEMBERED_THREADS) {
@@ -180,17 +218,8 @@ export class ExpressionAutomaton {
   }
 }
 
-const toFound = (found: ReadonlyMap<number, number>): Found[] =>
-  [...found].map(([expression, source]) => ({ expression, source }))
-
-function afterCharacter(traits: Alphabet['traits'][number] | undefined): number {
-  if (traits === undefined) return AFTER_OTHER
-  if (traits.lineFeed) return AFTER_LINE_FEED
-  return traits.word ? AFTER_WORD : AFTER_OTHER
-}
-
 /** The assertions that hold between two characters; no next one means the end of the text. */
-function assertions(after: number, next: Alphabet['traits'][number] | undefined): number {
+function assertions(after: number, next: ClassTraits | undefined): number {
   let granted = 0
   if (after === AFTER_NOTHING) granted |= AT_TEXT_START | AT_LINE_START
   if (after === AFTER_LINE_FEED) granted |= AT_LINE_START
@@ -198,45 +227,4 @@ function assertions(after: number, next: Alphabet['traits'][number] | undefined)
   if (next?.lineFeed === true) granted |= AT_LINE_END
   const boundary = (after === AFTER_WORD) !== (next?.word === true)
   return granted | (boundary ? AT_WORD_BOUNDARY : NOT_AT_WORD_BOUNDARY)
-}
-
-function assemble(programs: readonly Program[]): { code: Code; starts: number[]; sets: CharacterSet[] } {
-  const size = programs.reduce((total, { instructions }) => total + instructions.length, 0)
-  const code: Code = {
-    kind: new Uint8Array(size).fill(FAIL),
-    first: new Int32Array(size),
-    second: new Int32Array(size),
-    expression: new Uint16Array(size),
-  }
-  const starts: number[] = []
-  const sets: CharacterSet[] = []
-  const known = new Map<string, number>()
-  const setNumber = (set: CharacterSet): number => {
-    const key = set.join(',')
-    const number = known.get(key) ?? sets.push(set) - 1
-    known.set(key, number)
-    return number
-  }
-  let base = 0
-  programs.forEach(({ instructions, start }, expression) => {
-    starts.push(base + start)
-    instructions.forEach((instruction, index) => {
-      const at = base + index
-      code.expression[at] = expression
-      if (instruction.kind === 'split')
-        put(code, at, SPLIT, base + instruction.first, base + instruction.second)
-      if (instruction.kind === 'assert') put(code, at, ASSERT, base + instruction.next, instruction.asked)
-      if (instruction.kind === 'take')
-        put(code, at, TAKE, base + instruction.next, setNumber(instruction.set))
-      if (instruction.kind === 'match') put(code, at, MATCH, 0, 0)
-    })
-    base += instructions.length
-  })
-  return { code, starts, sets }
-}
-
-function put(code: Code, at: number, kind: number, first: number, second: number): void {
-  code.kind[at] = kind
-  code.first[at] = first
-  code.second[at] = second
 }

@@ -21,18 +21,18 @@ export interface RuleSet {
 }
 
 /** What to do about one kind of personal data; `rule` is null where no rule speaks of it. */
-export interface PiiDecision {
+interface PiiDecision {
   readonly action: RuleAction
   readonly rule: RuleReference | null
 }
 
-export interface InjectionRule {
+interface InjectionRule {
   readonly rule: RuleReference
   /** Null stands for the model's own threshold. */
   readonly threshold: number | null
 }
 
-export interface LimitRule {
+interface LimitRule {
   readonly rule: RuleReference
   readonly tokens: number
   readonly windowMs: Milliseconds

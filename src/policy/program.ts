@@ -8,7 +8,7 @@ import { asciiBase, EXTENDS, foldCharacter, latinLookalike, roleOf } from './cha
 const MAX_SOURCE_CHARACTERS = 2048
 
 /** Longest program: what one expression may cost a character in the worst case. */
-export const MAX_PROGRAM_SIZE = 1000
+const MAX_PROGRAM_SIZE = 1000
 
 /** Sorted, disjoint code points: first, last, first, last, … */
 export type CharacterSet = readonly number[]
@@ -21,7 +21,7 @@ export const AT_TEXT_END = 8
 export const AT_WORD_BOUNDARY = 16
 export const NOT_AT_WORD_BOUNDARY = 32
 
-export type Instruction =
+type Instruction =
   | { readonly kind: 'split'; readonly first: number; readonly second: number }
   | { readonly kind: 'assert'; readonly asked: number; readonly next: number }
   | { readonly kind: 'take'; readonly set: CharacterSet; readonly next: number }
@@ -131,10 +131,7 @@ export function setHas(set: CharacterSet, codePoint: number): boolean {
 }
 
 /** Calls back with every instruction that can be next without taking a character, all assertions granted. */
-export function eachReachable(
-  { instructions, start }: Program,
-  visit: (instruction: Instruction) => void,
-): void {
+function eachReachable({ instructions, start }: Program, visit: (instruction: Instruction) => void): void {
   const seen = new Set<number>()
   const pending = [start]
   for (let at = pending.pop(); at !== undefined; at = pending.pop()) {

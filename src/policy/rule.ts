@@ -16,7 +16,7 @@ export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
 
 export type Direction = 'request' | 'response'
 
-export interface RuleMatch {
+interface RuleMatch {
   /** Globs over the requested model's name; any of them is enough. */
   readonly models?: readonly string[]
   /** Globs over the API key's name. */

@@ -14,7 +14,7 @@ export interface RuleProblem {
 
 /** Words and expressions of a whole rule set: about 50 MiB and 50 ms to compile at the most. */
 const MAX_WORD_CHARACTERS_TOGETHER = 262_144
-const MAX_PROGRAM_SIZE_TOGETHER = 20_000
+const MAX_PROGRAM_SIZE_TOGETHER = 10_000
 
 /** Every mistake in one declaration whose shape is right. */
 export function validateRule(declaration: RuleDeclaration): RuleProblem[] {

@@ -45,7 +45,7 @@ export class MemoryState implements RuleState {
   }
 }
 
-export class ManualClock implements Clock {
+class ManualClock implements Clock {
   nowMs = 1_000_000
 
   now(): number {
