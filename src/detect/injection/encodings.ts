@@ -12,14 +12,17 @@ export interface Decoded {
 
 /** Characters decoded at a time: bounds memory, and junk in front of a text does not hide it. */
 const BLOCK_CHARACTERS = 4096
+/** Text is unescaped, turned and rotated so many UTF-16 code units at a time, for the same reason. */
+const STRETCH_UNITS = 65_536
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
 /** Share of letters, digits and white space in what counts as text. */
 const TEXT_SHARE = 0.8
+const LETTERS = 26
 /** Fewer escapes are everyday text. */
 const ESCAPES_MIN = 3
 
-const BASE64 = /[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*/g
+const BASE64 = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*/g
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
@@ -42,18 +45,27 @@ const REVERSED_HINT =
 const NOT_TEXT = /[^\p{L}\p{M}\p{N}\s]/gu
 const CONTROL = /[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/
 
-/** Everything that can be decoded out of `text`, one layer deep. Linear in its length. */
+/** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
 export function* decodings(text: string): Generator<Decoded> {
   yield* runs(text, HEX, decodeHex)
   yield* runs(text, BINARY, decodeBinary)
   yield* runs(text, BASE64, decodeBase64)
   yield* runs(text, SELECTORS, decodeSelectors)
-  const unescaped = unescapeAll(text)
+  for (let start = 0; start < text.length; start += STRETCH_UNITS) {
+    yield* views(text.slice(start, start + STRETCH_UNITS), start)
+  }
+}
+
+/** Views of one stretch of the text, which begins at `start`. */
+function* views(stretch: string, start: number): Generator<Decoded> {
+  const unescaped = unescapeAll(stretch, start)
   if (unescaped !== null) yield unescaped
-  if (ROT13_HINT.test(text)) yield { text: rot13(text), shrinks: false, origin: (offset) => offset }
-  if (REVERSED_HINT.test(text)) {
-    const last = text.length - 1
-    yield { text: reverse(text), shrinks: false, origin: (offset) => last - offset }
+  if (ROT13_HINT.test(stretch)) {
+    yield { text: mapUnits(stretch, rot13), shrinks: false, origin: (offset) => start + offset }
+  }
+  if (REVERSED_HINT.test(stretch)) {
+    const last = start + stretch.length - 1
+    yield { text: reverse(stretch), shrinks: false, origin: (offset) => last - offset }
   }
 }
 
@@ -101,7 +113,7 @@ function isText(decoded: string): boolean {
 }
 
 /** The text with escapes replaced in place, or null when there are too few to matter. */
-function unescapeAll(text: string): Decoded | null {
+function unescapeAll(text: string, start: number): Decoded | null {
   const parts: string[] = []
   const starts: number[] = [0]
   const origins: number[] = [0]
@@ -123,7 +135,9 @@ function unescapeAll(text: string): Decoded | null {
     shrinks: false,
     origin: (offset) => {
       const segment = lastAtMost(starts, offset)
-      return Math.min(text.length - 1, (origins[segment] as number) + offset - (starts[segment] as number))
+      return (
+        start + Math.min(text.length - 1, (origins[segment] as number) + offset - (starts[segment] as number))
+      )
     },
   }
 }
@@ -152,16 +166,22 @@ function lastAtMost(values: readonly number[], limit: number): number {
   return low
 }
 
-function rot13(text: string): string {
-  return text.replace(/[a-z]/gi, (letter) => {
-    const base = letter <= 'Z' ? 0x41 : 0x61
-    return String.fromCharCode(base + ((letter.charCodeAt(0) - base + 13) % 26))
-  })
+/** The letter thirteen places on, of ASCII letters; other units as they are. */
+function rot13(unit: number): number {
+  const base = unit < 0x61 ? 0x41 : 0x61
+  const letter = unit - base
+  return letter >= 0 && letter < LETTERS ? base + ((letter + LETTERS / 2) % LETTERS) : unit
+}
+
+function mapUnits(text: string, map: (unit: number) => number): string {
+  const units = Uint16Array.from({ length: text.length }, (_, index) => map(text.charCodeAt(index)))
+  return Buffer.from(units.buffer).toString('utf16le')
 }
 
 /** Backwards by UTF-16 unit: offsets stay arithmetic, and Latin text is all it is for. */
 function reverse(text: string): string {
-  const units = new Uint16Array(text.length)
-  for (let index = 0; index < text.length; index++) units[text.length - 1 - index] = text.charCodeAt(index)
+  const units = Uint16Array.from({ length: text.length }, (_, index) =>
+    text.charCodeAt(text.length - 1 - index),
+  )
   return Buffer.from(units.buffer).toString('utf16le')
 }

@@ -13,7 +13,7 @@ const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ],
   [
     'override_instructions_translated',
-    /\b(?:ignor(?:a|e|ez|ieren?|iere|ir|are)|vergiss|oublie[zr]?|olvid[ae]|esquece|dimentica|zapomnij|zignoruj|negeer|vergeet|unut|забудь|игнорируй|ігноруй|zanemari)\b[^.!?\n]{0,60}\b(?:anweisungen|instruktionen|instructions|instrucciones|instrucoes|istruzioni|instructies|instrukcj|polecenia|инструкци|указани|інструкці|talimat|upute|regeln|regles|reglas|regras|regole)|(?:忽略|无视|忘记|無視)[^。！？\n]{0,20}(?:指令|指示|规则|内容|プロンプト)|(?:무시하|잊어)/,
+    /\b(?:ignor(?:a|ez|ieren?|iere|ir|are)|ignor(?:e|a) (?:toutes|tes|les|todas|tus|las|tutte|as)|vergiss|oublie[zr]?|olvid[ae]|esquece|dimentica|zapomnij|zignoruj|negeer|vergeet|unut|забудь|игнорируй|ігноруй|zanemari)\b[^.!?\n]{0,60}\b(?:anweisungen|instruktionen|consignes|instructions|instrucciones|instrucoes|istruzioni|instructies|instrukcj|polecenia|инструкци|указани|інструкці|talimat|upute|regeln|regles|reglas|regras|regole)|(?:忽略|无视|忘记|無視)[^。！？\n]{0,20}(?:指令|指示|规则|内容|プロンプト)|(?:무시하|잊어)/,
   ],
   [
     'reveal_prompt',
