@@ -32,6 +32,20 @@ export class RunQueue {
     this.#runs.push(run)
   }
 
+  /** Everything that ends at or before `offset`; a plain run is cut there, any other that goes on beyond it stays. */
+  takeBefore(offset: number): Run[] {
+    let count = 0
+    let end = this.#start
+    while (count < this.#runs.length) {
+      const run = this.#runs[count]!
+      if (end + run.view.length > offset) break
+      end += run.view.length
+      count++
+    }
+    const next = this.#runs[count]
+    return next?.kind === 'text' ? this.takeUntil(offset) : this.takeUntil(end)
+  }
+
   /** Everything that begins before `offset`; a plain run is cut there, any other leaves whole. */
   takeUntil(offset: number): Run[] {
     let count = 0

@@ -106,36 +106,43 @@ export class TextScan implements TextProgress {
     return out
   }
 
-  /** From the detector to the matcher: text is final up to `safe`. */
+  /**
+   * From the detector to the matcher: text is final up to `safe`. Finding by finding, so that what is counted does
+   * not depend on how much came at once when a word further on stops the text.
+   */
   #redact(findings: readonly Finding[], safe: number): string {
-    const replaced: Finding[] = []
-    let stop: Finding | null = null
+    let out = ''
     for (const finding of findings) {
+      out += this.#match(this.#undetected.takeBefore(finding.start))
+      if (this.blocked) return out
       const action = this.#rules.piiAction(finding.kind)
-      if (action === 'allow') continue
-      this.findings.push(finding.kind)
-      if (action === 'redact') replaced.push(finding)
-      if (action === 'block') {
-        stop = finding
-        break
-      }
+      if (action !== 'allow') this.findings.push(finding.kind)
+      if (action === 'block') return out + this.#stop()
+      if (action === 'redact') out += this.#match(this.#replace(finding))
+      if (this.blocked) return out
     }
+    return out + this.#match(this.#undetected.takeUntil(safe))
+  }
+
+  #replace(finding: Finding): Run[] {
+    this.redacted = true
     const base = this.#undetected.start
-    const runs = this.#undetected.takeUntil(stop === null ? safe : stop.start)
-    const out = this.#match(
-      replaceFindings(runs, base, replaced, (finding, value) => this.#placeholders.for(finding.kind, value)),
+    return replaceFindings(this.#undetected.takeUntil(finding.end), base, [finding], (one, value) =>
+      this.#placeholders.for(one.kind, value),
     )
-    this.redacted ||= replaced.length > 0
-    if (stop === null || this.blocked) return out
-    // What the matcher still holds came before the blocked value and may leave.
+  }
+
+  /** What the matcher still holds came before the blocked value and may leave. */
+  #stop(): string {
     const rest = this.#matcher === null ? '' : this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     this.blocked = true
-    return out + rest
+    return rest
   }
 
   /** From the matcher to the client. */
   #match(runs: readonly Run[]): string {
     if (this.#matcher === null) return rawOf(runs)
+    if (runs.length === 0) return ''
     for (const run of runs) this.#unmatched.push(run)
     const hits = this.#matcher.push(viewOf(runs))
     return this.#release(hits, this.#matcher.safe)

@@ -1,0 +1,72 @@
+// Numbers for values: [EMAIL_1], the same value the same number, never a form that stands in the text already.
+
+import type { PiiKind } from '../../core/finding.ts'
+
+const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
+/** Kinds whose writing varies by separators alone. */
+const BY_CHARACTERS = new Set<PiiKind>([
+  'phone',
+  'credit_card',
+  'us_ssn',
+  'iban',
+  'national_id',
+  'mac_address',
+])
+
+/** What makes two writings the same value. */
+function identity(kind: PiiKind, value: string): string {
+  if (kind === 'email') return value.toLowerCase()
+  return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
+}
+
+/** The numbering of one call. */
+export class Placeholders {
+  readonly #parent: Placeholders | null
+  readonly #given = new Map<string, string>()
+  readonly #values = new Map<string, string>()
+  readonly #next: Map<string, number>
+  /** Forms in the texts themselves; shared by a numbering and its forks. */
+  readonly #taken: Set<string>
+
+  constructor(parent: Placeholders | null = null) {
+    this.#parent = parent
+    this.#next = new Map(parent === null ? [] : parent.#next)
+    this.#taken = parent === null ? new Set() : parent.#taken
+  }
+
+  /** Tells a text that will be sent: forms in it are not given out. */
+  avoid(text: string): void {
+    if (!text.includes('[')) return
+    for (const [form] of text.matchAll(FORM)) this.#taken.add(form)
+  }
+
+  /** The placeholder of a value. */
+  for(kind: PiiKind, value: string): string {
+    const key = `${kind} ${identity(kind, value)}`
+    const known = this.#find(key)
+    if (known !== undefined) return known
+    const label = kind.toUpperCase()
+    let number = this.#next.get(label) ?? 1
+    while (this.#taken.has(`[${label}_${number}]`)) number++
+    this.#next.set(label, number + 1)
+    const placeholder = `[${label}_${number}]`
+    this.#given.set(key, placeholder)
+    this.#values.set(placeholder, value)
+    return placeholder
+  }
+
+  /** A numbering for one text of an answer: knows these values, numbers new ones from here on by itself. */
+  fork(): Placeholders {
+    return new Placeholders(this)
+  }
+
+  /** What a placeholder stands for; undefined for one that was not given out here. */
+  valueOf(placeholder: string): string | undefined {
+    return this.#values.get(placeholder) ?? this.#parent?.valueOf(placeholder)
+  }
+
+  #find(key: string): string | undefined {
+    const known = this.#given.get(key)
+    return known !== undefined || this.#parent === null ? known : this.#parent.#find(key)
+  }
+}
