@@ -75,7 +75,8 @@ export class GatewayError extends Error {
   }
 }
 
-const UNEXPECTED = 'The gateway met an unexpected condition. The request id names the log line that explains it.'
+const UNEXPECTED =
+  'The gateway met an unexpected condition. The request id names the log line that explains it.'
 
 /** Any thrown value as the error a client may see; what is not a GatewayError becomes `internal_error`. */
 export const toGatewayError = (error: unknown): GatewayError =>

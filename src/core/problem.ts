@@ -17,14 +17,3 @@ export function formatProblem(problem: Problem): string {
   const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file
   return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`
 }
-
-/** Thrown by loaders with every mistake found, never only the first. */
-export class ProblemsError extends Error {
-  override readonly name = 'ProblemsError'
-  readonly problems: readonly Problem[]
-
-  constructor(problems: readonly Problem[]) {
-    super(problems.map(formatProblem).join('\n'))
-    this.problems = problems
-  }
-}

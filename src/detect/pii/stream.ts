@@ -6,7 +6,7 @@ import { DEFAULT_KINDS, type KindSet } from './kinds.ts'
 import { scanSegment } from './scan.ts'
 
 /** Characters before a segment that a detector may look at. */
-export const CONTEXT_CHARACTERS = 64
+const CONTEXT_CHARACTERS = 64
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
