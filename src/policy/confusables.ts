@@ -49,7 +49,8 @@ const LOWER_CASE = {
 
 /**
  * Capitals that look Latin while their lower-case form does not. Folding them everywhere would make Russian «вот»
- * and English "bot" one word, so they fold only beside an ASCII letter or in a word that began with one, where scripts are mixed.
+ * and English "bot" one word, so they fold only where scripts are mixed: beside an ASCII letter, or in a word that
+ * began with one.
  */
 const UPPER_CASE = {
   // Cyrillic

@@ -16,8 +16,8 @@ export const MAX_HOLD_BACK = 1024
 export interface KeywordHit {
   readonly rule: RuleReference
   /**
-   * UTF-16 offset in the given text at which the earliest match begins that ends first; at least MAX_HOLD_BACK
-   * before the place where it was decided.
+   * UTF-16 offset in the given text at which the earliest match begins that ends first; but never more than
+   * MAX_HOLD_BACK before the place where it was decided.
    */
   readonly start: number
   /** UTF-16 offset after the match. */
