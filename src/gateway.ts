@@ -120,6 +120,7 @@ class Gateway {
       path: config.rules.path,
       initial: snapshot,
       onSnapshot: (loaded) => this.#replaceRules(loaded),
+      onError: (error) => logger.error({ err: error }, 'new rules could not be put in force'),
     })
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
     this.#pipeline = {
@@ -238,6 +239,7 @@ class Gateway {
     this.#logger.info({ calls: this.#admission.inFlight, drainSeconds }, 'draining')
     const idle = this.#admission.drain()
     await this.#watcher.close()
+    this.#rules.close()
     for (const { server } of this.#listeners) server.close()
     for (const { server } of this.#listeners) server.closeIdleConnections()
     if (!(await within(idle, drainSeconds * 1000))) {
