@@ -16,13 +16,15 @@ const BLOCK_CHARACTERS = 4096
 const STRETCH_UNITS = 65_536
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
-/** Share of letters, digits and white space in what counts as text. */
+/** Share of letters, digits and white space in what counts as text; a stray byte at either end does no harm. */
 const TEXT_SHARE = 0.8
 const LETTERS = 26
 /** Fewer escapes are everyday text. */
 const ESCAPES_MIN = 3
 
-const BASE64 = /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*/g
+/** Lines of one block belong together; the last may be short if nothing follows it. */
+const BASE64 =
+  /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*(?:\r?\n[A-Za-z0-9+/_-]{2,15}={0,2}(?=\s|$))?/g
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
@@ -42,8 +44,7 @@ const ROT13_HINT = /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|vtaber|cebzcg|nyy|ceriv
 /** The same, backwards. */
 const REVERSED_HINT =
   /\b(?:revers|backward)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
-const NOT_TEXT = /[^\p{L}\p{M}\p{N}\s]/gu
-const CONTROL = /[\u0000-\u0008\u000e-\u001f\u007f\ufffd]/
+const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
 
 /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
 export function* decodings(text: string): Generator<Decoded> {
@@ -107,7 +108,7 @@ function decodeSelectors(run: string): string {
 }
 
 function isText(decoded: string): boolean {
-  if (decoded.length < DECODED_MIN || CONTROL.test(decoded)) return false
+  if (decoded.length < DECODED_MIN) return false
   const others = decoded.match(NOT_TEXT)?.length ?? 0
   return others <= decoded.length * (1 - TEXT_SHARE)
 }
