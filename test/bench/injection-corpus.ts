@@ -90,9 +90,9 @@ const GRAMMAR: readonly (readonly [
   ['own_direct', 1, 7000, directAttack],
   ['own_indirect', 1, 6000, indirectAttack],
   ['own_response', 1, 4000, responseAttack],
-  ['own_foreign', 1, 6000, foreignAttack],
+  ['own_foreign', 1, 7000, foreignAttack],
   ['own_benign', 0, 14000, benignSentence],
-  ['own_foreign_benign', 0, 4000, foreignBenign],
+  ['own_foreign_benign', 0, 6000, foreignBenign],
 ]
 
 /** Sentences of our own; a tenth of each kind in a disguise. */

@@ -9,7 +9,7 @@ import {
   RESPONSE_SLOTS,
   SLOTS,
 } from './injection-english-data.ts'
-import { LANGUAGES, type Language } from './injection-languages-data.ts'
+import { LANGUAGES } from './injection-languages-data.ts'
 import type { Random } from './injection-learn.ts'
 
 /** One of the items; the same for the same state of the generator. */
@@ -61,16 +61,19 @@ export function foreignAttack(random: Random): string {
   else if (shape < 0.55)
     text = `${from(language.override)}${pick(['. ', ', ', ' — '], random)}${from(language.reveal)}`
   else if (shape < 0.75) text = from(language.reveal)
-  else if (shape < 0.9) text = from(language.persona)
+  else if (shape < 0.84) text = from(language.persona)
+  else if (shape < 0.92)
+    text = `${from(language.override)}${pick([', ', '. ', ' '], random)}${from(language.persona)}`
   else text = `${from(language.persona)}. ${from(language.reveal)}`
   if (random() < 0.2) text = `${from(language.benign)} ${text}`
   return `${text}${pick(['', '', '.', '!', '!!!'], random)}`
 }
 
+/** One to three innocent sentences in one of the languages. */
 export function foreignBenign(random: Random): string {
-  const language: Language = pick(LANGUAGES, random)
-  const first = expand(pick(language.benign, random), random)
-  return random() < 0.3 ? `${first} ${expand(pick(language.benign, random), random)}` : first
+  const language = pick(LANGUAGES, random)
+  const sentences = 1 + Math.floor(random() * 3)
+  return Array.from({ length: sentences }, () => expand(pick(language.benign, random), random)).join(' ')
 }
 
 /** Case and closing marks vary as they do among people, in both classes alike. */

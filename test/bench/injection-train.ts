@@ -216,6 +216,8 @@ function average(runs: readonly Learned[]): Learned {
 
 /** Share of innocent development texts above the threshold, as whole texts and by their best window. */
 const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
+/** Added to the centre of whole texts: those from elsewhere look more suspicious than development data do. */
+const SAFETY_MARGIN = 0.1
 /** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
 const CLIP_QUANTILE = 0.9995
 const LARGEST_STEP = 127
@@ -256,7 +258,7 @@ function storeTable(learned: Learned, development: readonly Material[]): StoredT
   const windows = innocent.map(({ views }) => Math.max(...views.map((view) => bestMargin(view, rounded))))
   return {
     scale: round(scale),
-    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole)),
+    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole) + SAFETY_MARGIN),
     windowCentre: round(topShare(windows, FALSE_ALARMS.window)),
     weights: Buffer.from(steps.buffer).toString('base64'),
   }

@@ -4,7 +4,7 @@
 import type { Tokens } from './tokens.ts'
 
 /** log2 of the number of weights. */
-export const BUCKET_BITS = 18
+const BUCKET_BITS = 18
 export const BUCKETS = 2 ** BUCKET_BITS
 const SHIFT = 32 - BUCKET_BITS
 
@@ -19,7 +19,7 @@ const FEATURE_CEILING = 1600
 /** Words shorter than this have no parts. */
 const PART_MIN_UNITS = 4
 /** Features of one token at most: one to seven of words and one per letter with both edges. */
-export const FEATURES_PER_TOKEN = 48
+const FEATURES_PER_TOKEN = 48
 
 const UNIGRAM = 0x1b873593
 const BIGRAM = 0x24a3f1d7

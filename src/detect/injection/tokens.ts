@@ -6,7 +6,7 @@ import type { Folded } from './normalise.ts'
 import { Spelling } from './spelling.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
-export const MAX_WORD_UNITS = 40
+const MAX_WORD_UNITS = 40
 /** So many single letters with the same separator between them are a spaced-out word. */
 const SPACED_RUN_MIN = 4
 /** Within spaced-out text short words are enough ("i s"). */
