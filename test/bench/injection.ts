@@ -9,6 +9,7 @@ import {
   loadInjectionModel,
 } from '../../src/detect/injection/score.ts'
 import { disguise, plantedRows, prepare, type Row, readRows } from './injection-corpus.ts'
+import { pick } from './injection-grammar.ts'
 import { createRandom } from './injection-learn.ts'
 import { material, store, train } from './injection-train.ts'
 
@@ -36,6 +37,8 @@ const HELD_OUT: readonly (readonly string[])[] = [
 ]
 /** Every so many rows of a source that was left out are scored. */
 const HELD_OUT_STEP = 3
+/** Rows of BIPIA are sorted by kind, so that each part holds kinds the others have not. */
+const TASK_PARTS = 4
 
 /** Documents and tool results are scored by windows. */
 const modeOf = ({ source }: Row): InjectionMode =>
@@ -94,6 +97,36 @@ function generalise(trainRows: readonly Row[], development: readonly Row[], pack
   }
 }
 
+/** BIPIA's tasks in four parts, each scored by a model that learned from the other three; in its own documents. */
+function tasks(trainRows: readonly Row[], development: readonly Row[], packages: string | null): void {
+  const all = trainRows.filter(({ source }) => source === 'bipia_attack_train')
+  const documents = trainRows.filter(({ source }) => source === 'bipia_ctx_train')
+  console.log(
+    '\n| quarter of BIPIA tasks, left out | rows | alone, whole | alone, windows | in a document, windows |',
+  )
+  console.log('|---|---|---|---|---|')
+  for (let part = 0; part < TASK_PARTS; part++) {
+    const held = all.filter((_, index) => Math.floor((index * TASK_PARTS) / all.length) === part)
+    const kept = trainRows.filter((row) => !held.includes(row))
+    const texts = material(kept, { seed: 1, without: new Set(), packages, grammar: true })
+    const known = development.map(prepare)
+    const model = createInjectionModel(
+      store(train(texts, 'messages', 1), train(texts, 'documents', 1), known),
+    )
+    const random = createRandom(part)
+    const placed = held.map(({ text }) => {
+      const document = pick(documents, random).text
+      return random() < 0.5 ? `${document}\n${text}` : `${text}\n${document}`
+    })
+    const share = (mode: InjectionMode, list: readonly string[]) =>
+      percent(list.filter((text) => model.score(text, mode).score >= model.threshold).length, list.length)
+    const bare = held.map(({ text }) => text)
+    console.log(
+      `| ${part + 1} | ${held.length} | ${share('whole', bare)} | ${share('windows', bare)} | ${share('windows', placed)} |`,
+    )
+  }
+}
+
 /** Best of several rounds, in microseconds per KiB of UTF-8. */
 function cost(texts: readonly string[], run: (text: string) => unknown): number {
   const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
@@ -136,7 +169,7 @@ function speed(model: InjectionModel, rows: readonly Row[]): void {
           .join('\n'),
       ),
     ],
-    ['disguised in eleven ways, 1 KB before', plain.map((text) => disguise(text, random))],
+    ['the same disguised in eleven ways', plain.map((text) => disguise(text, random))],
   ]
   console.log('\n| text | µs per KB | beside a walk over its characters |\n|---|---|---|')
   for (const [name, texts] of cases) {
@@ -171,5 +204,9 @@ if (values.dev === undefined) {
   table(model, rows)
   summary(model, rows)
   speed(model, development)
-  if (values.train !== undefined) generalise(readRows(values.train), development, values.packages ?? null)
+  if (values.train !== undefined) {
+    const trainRows = readRows(values.train)
+    generalise(trainRows, development, values.packages ?? null)
+    tasks(trainRows, development, values.packages ?? null)
+  }
 }
