@@ -22,11 +22,14 @@ export type RunGateway = (
   reading: ConfigReading,
 ) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>
 
-/** Waits for SIGTERM or SIGINT, stops the gateway and says how that went. A second signal does not wait. */
-export async function untilStopped(gateway: RunningGateway): Promise<ExitCode> {
+/**
+ * Waits for the signal, stops the gateway and says how that went. A second signal does not wait.
+ * @param stopSignal taken before the gateway was started, so that one that comes early is not lost
+ */
+export async function untilStopped(gateway: RunningGateway, stopSignal: Promise<null>): Promise<ExitCode> {
   const reload = () => void gateway.reloadRules()
   process.on('SIGHUP', reload)
-  const reason = await Promise.race([signalled(), gateway.failed])
+  const reason = await Promise.race([stopSignal, gateway.failed])
   process.off('SIGHUP', reload)
   if (reason !== null) {
     console.error(`sidegate: ${reason}`)
@@ -37,7 +40,7 @@ export async function untilStopped(gateway: RunningGateway): Promise<ExitCode> {
 }
 
 /** Resolves with null at the next SIGTERM or SIGINT. */
-function signalled(): Promise<null> {
+export function signalled(): Promise<null> {
   return new Promise((resolve) => {
     const settle = () => {
       process.off('SIGTERM', settle).off('SIGINT', settle)

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, untilStopped } from './lifetime.ts'
+import { type RunGateway, signalled, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 
@@ -29,6 +29,7 @@ export const serve = (runGateway: RunGateway): Command => ({
       args: [...args],
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })
+    const stopSignal = signalled()
     const reading = readConfig(values.config, process.env, systemClock)
     const gateway = await runGateway(reading)
     if ('problems' in gateway) {
@@ -38,6 +39,6 @@ export const serve = (runGateway: RunGateway): Command => ({
       )
       return 2
     }
-    return untilStopped(gateway)
+    return untilStopped(gateway, stopSignal)
   },
 })
