@@ -294,6 +294,7 @@ import type { StoredModel } from './model.ts'
 
 export const STORED_MODEL: StoredModel = ${json
     .replaceAll(/"([a-zA-Z]+)":/g, '$1:')
+    .replaceAll('weights: "', 'weights:\n      "')
     .replaceAll('"', "'")
     .replaceAll(/(['\d])\n/g, '$1,\n')
     .replaceAll('}\n', '},\n')}
