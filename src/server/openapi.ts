@@ -40,7 +40,7 @@ const USAGE_ENTRY = {
   pii_types: list(choice('A kind.', ...PII_KINDS)),
   hash: text('`sha256:` and the hash of the sealed entry.'),
   seq: whole('Place in the chain.'),
-  prev_hash: text('Hash of the entry before.'),
+  prev_hash: orNull(text('Hash of the entry before.')),
   key_id: text('The API key.'),
   key_name: text("The API key's name."),
   status: whole('HTTP status the client got; 499 when it had left.'),
@@ -57,7 +57,7 @@ const USAGE_ENTRY = {
   stream: flag('The client asked for a stream.'),
   finish_reason: orNull(text('Of the first choice.')),
   usage_source: choice('Who counted the tokens.', 'upstream', 'estimated'),
-  cost: orNull(whole("Millionths of the upstream's currency unit.")),
+  cost: orNull({ type: 'number', minimum: 0, description: "In the upstream's currency unit." }),
   ttft_ms: orNull(whole('To the first piece of a stream.')),
   overhead_ms: whole("The gateway's own share of the latency."),
   rules: list(
@@ -114,7 +114,7 @@ const SCHEMAS: Record<string, JsonObject> = {
   Key: object({
     id: text('Identity.'),
     name: text('Name.'),
-    prefix: text('The part of the key that may be shown.'),
+    prefix: orNull(text('The part of the key that may be shown; null for keys of the configuration.')),
     created_at: orNull(time('When it was made; null for keys of the configuration.')),
     last_used_at: orNull(time('Last accepted, within a minute.')),
     revoked_at: orNull(time('When it was revoked.')),

@@ -1,0 +1,93 @@
+// The description of the API against the running service: every route in it, every answer as it says.
+
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t, { type Test } from 'tap'
+import { openApiDocument } from '../../src/server/openapi.ts'
+import { ADMIN_TOKEN, discard, startGateway } from './gateway.ts'
+import { completion, json, startUpstream } from './upstream.ts'
+
+const upstream = await startUpstream(json(completion('Ask bob@example.org')))
+const rules =
+  'rules:\n  - { name: a, type: keyword_block, pattern: aurora, action: block, enabled: true, match: { models: ["*"] } }\n'
+const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
+t.teardown(async () => {
+  await discard(gateway)
+  await upstream.close()
+})
+
+const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as any
+const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
+ajv.addSchema(document, 'api')
+
+/** Calls a documented path and holds the answer against its schema. */
+async function check(t: Test, method: string, path: string, target: string, body?: unknown): Promise<any> {
+  const answer = await gateway.api(method, target, body)
+  const operation = document.paths[`/api/v1${path}`]?.[method.toLowerCase()]
+  const response = operation?.responses?.[String(answer.status)]
+  t.ok(response, `${method} ${path} documents ${answer.status}`)
+  const pointer = `api#/paths/${`/api/v1${path}`.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${answer.status}/content/application~1json/schema`
+  const validate = ajv.getSchema(pointer.replaceAll('{', '%7B').replaceAll('}', '%7D'))
+  t.ok(validate?.(answer.body), `${method} ${path} ${answer.status}: ${ajv.errorsText(validate?.errors)}`)
+  return answer.body
+}
+
+t.test('the document is the one that is served', async (t) => {
+  t.same(document, openApiDocument())
+})
+
+t.test('every documented route is answered, and no other', async (t) => {
+  for (const [path, operations] of Object.entries<any>(document.paths)) {
+    const target = path.replace(/\{\w+\}/g, 'x')
+    const allowed = new Set(Object.keys(operations).map((method) => method.toUpperCase()))
+    const { headers, status } = await fetch(`${gateway.url}${target}`, { method: 'PUT' })
+    t.equal(status, 405, path)
+    t.same(
+      new Set(
+        headers
+          .get('allow')
+          ?.split(', ')
+          .filter((method) => allowed.has(method)),
+      ),
+      allowed,
+      path,
+    )
+  }
+})
+
+t.test('answers are as described', async (t) => {
+  const { body: made } = { body: await check(t, 'POST', '/keys', '/keys', { name: 'app' }) }
+  const call = async (content: string) =>
+    (await gateway.chat(made.key, { model: 'm', messages: [{ role: 'user', content }] })).text()
+  await call('I am alice@example.com')
+  await call('aurora')
+  await check(t, 'POST', '/session', '/session', { token: ADMIN_TOKEN })
+  await check(t, 'GET', '/session', '/session')
+  await check(t, 'GET', '/keys', '/keys')
+  await check(t, 'POST', '/keys', '/keys', {})
+  await check(t, 'DELETE', '/keys/{id}', `/keys/${made.id}`)
+  await check(t, 'DELETE', '/keys/{id}', '/keys/unknown')
+  const listed = await check(t, 'GET', '/rules', '/rules')
+  await check(t, 'PATCH', '/rules/{id}', `/rules/${listed.rules[0].id}`, {
+    enabled: false,
+    reason: 'r',
+    ttl_seconds: 5,
+  })
+  const rule = await check(t, 'POST', '/rules', '/rules', {
+    name: 'b',
+    type: 'rate_limit',
+    pattern: '5/1m',
+    action: 'monitor',
+    enabled: true,
+  })
+  await check(t, 'POST', '/rules', '/rules', { name: 'c', type: 'nothing' })
+  await check(t, 'DELETE', '/rules/{id}', `/rules/${rule.id}`)
+  await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', {
+    model: 'm',
+    messages: [{ role: 'user', content: 'a@b.co' }],
+  })
+  const logs = await check(t, 'GET', '/usage/logs', '/usage/logs')
+  await check(t, 'GET', '/usage/logs', '/usage/logs?limit=0')
+  await check(t, 'GET', '/usage/logs/{id}', `/usage/logs/${logs.logs[0].id}`)
+  await check(t, 'GET', '/usage/security', '/usage/security')
+  await check(t, 'DELETE', '/session', '/session')
+})
