@@ -157,7 +157,6 @@ function withDefaults(schema: SchemaNode, value: unknown): unknown {
   if (schema.properties === undefined || typeof value !== 'object' || value === null) return value
   const filled: Record<string, unknown> = { ...value }
   for (const [key, child] of Object.entries(schema.properties)) {
-    // `a:` with nothing behind it is null in YAML and means what leaving the section out means.
     const present = filled[key] ?? structuredClone(child.default)
     if (present !== undefined) filled[key] = withDefaults(child, present)
   }

@@ -1,6 +1,7 @@
 // Every metric in one file: its name, help, labels and buckets. The rest of the code calls what is exported here.
 // Labels never carry client text: model names are bounded, all other values come from fixed lists or from operators.
 
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Distinct model names that get a label of their own; more are counted as `other`. */
@@ -10,6 +11,16 @@ const MODEL_NAME = /^[\w./:+-]{1,128}$/
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const OVERHEAD_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
 const SCORES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+
+/** How often the event loop is looked at, milliseconds; also the delay of an idle one. */
+const LOOP_DELAY_RESOLUTION_MS = 10
+const NANOSECONDS = 1e9
+
+/** Nothing measured yet reads as no delay. */
+const loopDelaySeconds = (delay: ReturnType<typeof monitorEventLoopDelay>, quantile: number): number =>
+  delay.count === 0
+    ? 0
+    : Math.max(0, delay.percentile(quantile * 100) / NANOSECONDS - LOOP_DELAY_RESOLUTION_MS / 1000)
 
 /** Steps of a call whose own time is measured. */
 export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
@@ -105,6 +116,20 @@ export function createMetrics(version: string, state: () => GatewayState) {
   gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
   gauge('store_limit_bytes', 'Bytes of the store at which calls are refused.', () => state().storeLimitBytes)
   gauge('calls_in_flight', 'Chat calls being handled.', () => state().callsInFlight)
+
+  const loopDelay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS })
+  loopDelay.enable()
+  new Gauge({
+    name: 'sidegate_event_loop_delay_seconds',
+    help: 'Delay of the event loop since the last scrape, by quantile.',
+    labelNames: ['quantile'],
+    registers,
+    collect() {
+      for (const quantile of [0.5, 0.9, 0.99])
+        this.labels(String(quantile)).set(loopDelaySeconds(loopDelay, quantile))
+      loopDelay.reset()
+    },
+  })
 
   const models = new Set<string>()
   return {

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { parseConfig, readConfig } from '../../src/core/config.ts'
+import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
+import { DEFAULT_PII_KINDS } from '../../src/core/finding.ts'
+import { formatProblem } from '../../src/core/problem.ts'
+import { VERSION } from '../../src/core/version.ts'
+
+const clock = { now: () => 0, monotonic: () => 0 }
+const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
+const parse = (text: string, env: Record<string, string> = {}) =>
+  parseConfig(text, '/etc/sidegate/sidegate.yaml', env, clock)
+const problems = (text: string, env: Record<string, string> = {}) =>
+  parse(text, env).problems.map(formatProblem)
+
+t.test('the least there can be, with every default', async (t) => {
+  const { config } = parse('upstream: { baseUrl: "https://host/v1/" }')
+  t.match(config, {
+    listen: { gateway: { host: '127.0.0.1', port: 8484 }, ops: { host: '127.0.0.1', port: 9484 } },
+    upstream: {
+      baseUrl: 'https://host/v1',
+      apiKey: null,
+      timeouts: { connectMs: 5000, headersMs: 120_000, idleMs: 60_000 },
+      retries: { attempts: 2 },
+    },
+    rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
+    keys: [],
+    pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' },
+    audit: { retainDays: 365, maxBytes: 10 * 1024 ** 3 },
+    data: { path: '/etc/data' },
+    admin: { token: null, sessionTtlSeconds: 28_800, allowedHosts: [] },
+    limits: { bodyBytes: 10 * 1024 ** 2, concurrentRequests: 1024, drainSeconds: 25 },
+    log: { level: 'info' },
+  })
+})
+
+t.test('what is written wins', async (t) => {
+  const { config } = parse(
+    'upstream: { baseUrl: http://h }\nlimits: { drainSeconds: 3 }\nlisten: { gateway: "[::1]:0" }',
+  )
+  t.match(config, {
+    limits: { drainSeconds: 3, bodyBytes: 10 * 1024 ** 2 },
+    pii: { binaryParts: 'pass' },
+    listen: { gateway: { host: '::1', port: 0 } },
+  })
+})
+
+t.test('secrets by reference only', async (t) => {
+  const { config } = parse('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: ' value\n' })
+  t.equal(config?.upstream.apiKey?.current(), 'value')
+  const folder = t.testdir({ token: 'from a file\n', empty: '\n' })
+  const file = parse(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`)
+  t.equal(file.config?.admin.token?.current(), 'from a file')
+  t.match(problems(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/empty } }`), [
+    /2:\d+ admin\.token: .*the file is empty/,
+  ])
+  const [inline = ''] = problems('upstream: { baseUrl: http://h, apiKey: sk-plain }')
+  t.match(inline, /upstream\.apiKey/)
+  t.notMatch(inline, /sk-plain/)
+})
+
+t.test('mistakes', async (t) => {
+  t.match(problems('upstream: { baseUrl: http://h, apiKey: { env: NONE } }'), [
+    /sidegate\.yaml:1:\d+ upstream\.apiKey: environment variable NONE is not set; .*npm run demo/,
+  ])
+  t.match(problems('upstream: { baseUrl: http://h }\nlisten: { gateway: "h:70000" }'), [
+    /listen\.gateway: port 70000/,
+  ])
+  t.match(problems('upstream: { baseUrl: "http://[" }'), [/upstream\.baseUrl: is not a URL/])
+  t.match(problems('{}'), [/upstream/])
+  t.match(problems('upstream: ['), [/sidegate\.yaml:\d+/])
+  t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
+})
+
+t.test('the shipped configuration is valid, and its schema is published as it is', async (t) => {
+  const env = { OPENROUTER_API_KEY: 'k', SIDEGATE_ADMIN_TOKEN: 't' }
+  const { config, problems: found } = readConfig(resolve(CONFIG, 'sidegate.yaml'), env, clock)
+  t.same(found, [])
+  t.equal(config?.upstream.baseUrl, 'https://openrouter.ai/api/v1')
+  t.same(
+    JSON.parse(readFileSync(resolve(CONFIG, 'sidegate.schema.json'), 'utf8')),
+    JSON.parse(JSON.stringify(CONFIG_SCHEMA)),
+  )
+})
+
+t.test('every key of the schema says what it is', async (t) => {
+  const visit = (schema: any, path: string) => {
+    for (const [name, child] of Object.entries<any>(schema.properties ?? {})) {
+      t.ok(child.description?.length > 10, `${path}${name}`)
+      visit(child, `${path}${name}.`)
+    }
+  }
+  visit(CONFIG_SCHEMA, '')
+})
+
+t.test('one version', async (t) => {
+  t.equal(VERSION, JSON.parse(readFileSync(resolve(CONFIG, '../package.json'), 'utf8')).version)
+})

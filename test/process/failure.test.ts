@@ -1,0 +1,208 @@
+// Upstreams that fail, clients that leave or do not read, a full disk, too many calls.
+
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { discard, startGateway } from './gateway.ts'
+import { type Answer, chunk, completion, delta, event, json, startUpstream } from './upstream.ts'
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+const upstream = await startUpstream()
+const timeouts = { connectMs: 300, headersMs: 600, idleMs: 600 }
+const gateway = await startGateway({
+  upstreamUrl: upstream.baseUrl,
+  config: { upstream: { baseUrl: upstream.baseUrl, apiKey: { env: 'UPSTREAM_KEY' }, timeouts } },
+})
+t.teardown(async () => {
+  await discard(gateway)
+  await upstream.close()
+})
+const { key } = await gateway.createKey()
+const newest = async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.logs[0]
+
+/** Asks once and tells the status, the error's code, how often the upstream was tried, and the sealed outcome. */
+async function ask(answer: Answer) {
+  upstream.answer = answer
+  const before = upstream.received.length
+  const response = await gateway.chat(key, body)
+  const text = await response.text()
+  const code = /"code":"?(\w+)/.exec(text)?.[1]
+  return {
+    status: response.status,
+    code,
+    tries: upstream.received.length - before,
+    outcome: (await newest()).outcome,
+    headers: response.headers,
+    text,
+  }
+}
+
+t.test('what an upstream may do wrong', async (t) => {
+  t.match(await ask(json({}, 500)), {
+    status: 502,
+    code: 'upstream_unavailable',
+    tries: 1,
+    outcome: 'upstream_error',
+  })
+  t.match(await ask(json({}, 503)), { status: 502, code: 'upstream_unavailable', tries: 3 })
+  t.match(await ask(json({}, 302, { location: 'http://127.0.0.1:1/' })), { status: 502, tries: 1 })
+  t.match(await ask(json('not json')), { status: 502, code: 'upstream_unavailable' })
+  t.match(await ask(json(completion('x'), 200, { 'content-encoding': 'gzip' })), { status: 502 })
+  t.match(await ask(() => {}), { status: 504, code: 'upstream_timeout', outcome: 'upstream_error' })
+  t.match(
+    await ask(
+      (response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"a":'),
+    ),
+    { status: 504, code: 'upstream_timeout' },
+  )
+  t.match(await ask((response) => void response.destroy()), { status: 502, code: 'upstream_unavailable' })
+  const limited = await ask(
+    json({ error: { message: 'slow down', code: 'rate_limited' } }, 429, { 'retry-after': '30' }),
+  )
+  t.match(limited, { status: 429, code: 'rate_limited', tries: 1, outcome: 'upstream_error' })
+  t.equal(limited.headers.get('retry-after'), '30')
+  let tries = 0
+  t.match(
+    await ask((...args) => json(tries++ === 0 ? {} : completion('ok'), tries === 1 ? 503 : 200)(...args)),
+    { status: 200, tries: 2, outcome: 'ok' },
+  )
+})
+
+t.test('an upstream that is not there', async (t) => {
+  const gone = await startUpstream()
+  await gone.close()
+  const lonely = await startGateway({ upstreamUrl: gone.baseUrl })
+  t.teardown(() => discard(lonely))
+  const { key: other } = await lonely.createKey()
+  const response = await lonely.chat(other, body)
+  t.match([response.status, await response.json()], [502, { error: { code: 'upstream_unavailable' } }])
+  t.equal((await fetch(`${lonely.opsUrl}/readyz`)).status, 200, 'readiness is not the upstream’s')
+})
+
+t.test('a client that leaves while a whole answer is awaited ends the upstream call', async (t) => {
+  upstream.answer = () => {}
+  const arrived = upstream.next()
+  const abort = new AbortController()
+  const call = gateway.chat(key, body, { signal: abort.signal }).catch(() => null)
+  const received = await arrived
+  abort.abort()
+  await call
+  await received.closed
+  let entry = await newest()
+  while (entry.outcome !== 'client_aborted') entry = await newest()
+  t.match(entry, { status: 499 })
+})
+
+t.test('a client that does not read stops the upstream, memory stays bounded', async (t) => {
+  const text = event(delta('word '.repeat(2000)))
+  let written = 0
+  let stalled: () => void = () => {}
+  const stall = new Promise<void>((resolve) => {
+    stalled = resolve
+  })
+  upstream.answer = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(
+      event(chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])),
+    )
+    for (let i = 0; i < 20_000 && !response.destroyed; i++) {
+      written += text.length
+      if (response.write(text)) continue
+      const drained = new Promise((resolve) =>
+        response.once('drain', () => resolve(true)).once('close', () => resolve(true)),
+      )
+      if (!(await Promise.race([drained, new Promise((resolve) => setTimeout(() => resolve(false), 500))])))
+        stalled()
+      await drained
+    }
+  }
+  const port = Number(new URL(gateway.url).port)
+  const socket = connect(port, '127.0.0.1')
+  const payload = JSON.stringify({ ...body, stream: true })
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`,
+  )
+  socket.pause()
+  await stall
+  t.ok(written < 64 * 1024 * 1024, `${written} bytes were taken from the upstream`)
+  socket.destroy()
+})
+
+t.test('too many calls at once', async (t) => {
+  const small = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    config: { limits: { concurrentRequests: 1 } },
+  })
+  t.teardown(() => discard(small))
+  const { key: other } = await small.createKey()
+  let answer = () => {}
+  upstream.answer = (response, received) => {
+    answer = () => void json(completion('ok'))(response, received)
+  }
+  const arrived = upstream.next()
+  const first = small.chat(other, body)
+  await arrived
+  const second = await small.chat(other, body)
+  t.match(
+    [second.status, await second.json(), second.headers.get('retry-after')],
+    [503, { error: { code: 'overloaded' } }, '1'],
+  )
+  answer()
+  t.equal((await first).status, 200)
+})
+
+t.test('a full disk: refused, told, and over when there is room again', async (t) => {
+  const disk = mkdtempSync(join(tmpdir(), 'sidegate-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'ignore' })
+  } catch {
+    rmSync(disk, { recursive: true, force: true })
+    t.pass('a full disk', { skip: 'a tmpfs cannot be mounted here' })
+    return
+  }
+  mkdirSync(join(disk, 'data'))
+  upstream.answer = json(completion('ok'))
+  const full = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    config: { data: { path: join(disk, 'data') } },
+  })
+  t.teardown(async () => {
+    await discard(full)
+    execFileSync('umount', [disk])
+    rmSync(disk, { recursive: true, force: true })
+  })
+  const { key: other } = await full.createKey()
+  const told: string[] = []
+  const call = async () => {
+    const response = await full.chat(other, {
+      ...body,
+      messages: [{ role: 'user', content: 'word '.repeat(20_000) }],
+    })
+    const text = await response.text()
+    if (response.status === 200) told.push(response.headers.get('x-request-id') ?? '')
+    return { status: response.status, text, headers: response.headers }
+  }
+  t.equal((await call()).status, 200)
+  let filler = 0
+  try {
+    for (; filler < 400; filler++) writeFileSync(join(disk, `filler${filler}`), Buffer.alloc(64 * 1024))
+  } catch {
+    // That is what it was for.
+  }
+  let refused = await call()
+  for (let i = 0; i < 200 && refused.status === 200; i++) refused = await call()
+  t.match(refused, { status: 503, text: /audit_unavailable/ })
+  t.equal(refused.headers.get('retry-after'), '1')
+  const before = upstream.received.length
+  t.equal((await call()).status, 503)
+  t.equal(upstream.received.length, before, 'nothing is forwarded that cannot be logged')
+  t.equal((await fetch(`${full.opsUrl}/readyz`)).status, 503)
+  t.equal(full.child.exitCode, null)
+  for (let i = 0; i < filler; i++) rmSync(join(disk, `filler${i}`), { force: true })
+  while ((await fetch(`${full.opsUrl}/readyz`)).status !== 200);
+  t.equal((await call()).status, 200)
+  for (const id of told) t.equal((await full.api('GET', `/usage/logs/${id}`)).status, 200)
+})

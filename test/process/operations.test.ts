@@ -1,0 +1,172 @@
+// What an operator sees: health, metrics, logs, help, and every mistake at once.
+// The golden page of metrics is made anew by: UPDATE_GOLDEN=1 npm test test/process/operations.test.ts
+
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
+import { completion, json, startUpstream, stream } from './upstream.ts'
+
+const GOLDEN = fileURLToPath(new URL('../metrics/metrics.golden.txt', import.meta.url))
+
+const upstream = await startUpstream(json(completion('Ask bob@example.org')))
+const gateway = await startGateway({
+  upstreamUrl: upstream.baseUrl,
+  rules:
+    'rules:\n  - { name: word, type: keyword_block, pattern: aurora, action: block, enabled: true }\n  - { name: score, type: prompt_injection, pattern: "", action: monitor, enabled: true }\n',
+})
+t.teardown(async () => {
+  await discard(gateway)
+  await upstream.close()
+})
+
+t.test('the ops listener has health and metrics and nothing else', async (t) => {
+  const get = (path: string, init: RequestInit = {}) => fetch(`${gateway.opsUrl}${path}`, init)
+  t.match(await (await get('/livez')).json(), { live: true })
+  const ready = await get('/readyz')
+  t.match(
+    [ready.status, await ready.json()],
+    [200, { ready: true, store: 'ok', rules: 'ok', draining: false }],
+  )
+  t.match((await get('/metrics')).headers.get('content-type'), 'text/plain')
+  for (const path of ['/', '/v1/chat/completions', '/api/v1/keys', '/openapi.json', '/metrics/'])
+    t.equal((await get(path)).status, 404, path)
+  t.equal((await get('/livez', { method: 'POST' })).status, 405)
+  t.equal((await fetch(`${gateway.url}/metrics`)).status, 404, 'and the gateway listener has neither')
+})
+
+t.test('the metrics page, names and labels', async (t) => {
+  const { key } = await gateway.createKey()
+  const ask = async (content: string, more: object = {}) =>
+    (
+      await gateway.chat(key, { model: 'vendor/model', ...more, messages: [{ role: 'user', content }] })
+    ).text()
+  await ask('I am alice@example.com')
+  await ask('aurora')
+  upstream.answer = stream(['one ', 'two '])
+  await ask('hi', { stream: true })
+  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  const shape = page
+    .split('\n')
+    .filter((line) => /^(?:# (?:HELP|TYPE) )?sidegate_/.test(line))
+    .map((line) => (line.startsWith('#') ? line : line.replace(/="[^"]*"/g, '=""').replace(/ \S+$/, '')))
+  const golden = `${[...new Set(shape)].join('\n')}\n`
+  if (process.env['UPDATE_GOLDEN'] === '1') writeFileSync(GOLDEN, golden)
+  t.equal(golden, readFileSync(GOLDEN, 'utf8'))
+  t.match(page, /sidegate_requests_total\{outcome="ok",stream="false"\} 1/)
+  t.match(page, /sidegate_pii_findings_total\{kind="email",direction="request"\} 1/)
+  t.match(page, /sidegate_rule_decisions_total\{rule="word",action="block",direction="request"\} 1/)
+  t.match(page, /sidegate_tokens_total\{direction="prompt",model="vendor\/model"\} 18/)
+  t.match(page, /sidegate_time_to_first_token_seconds_count 1/)
+})
+
+t.test('model names are labels only once an upstream has answered for them, and bounded', async (t) => {
+  const { key } = await gateway.createKey()
+  upstream.answer = json(completion('ok'))
+  for (let i = 0; i < 110; i++)
+    await (await gateway.chat(key, { model: `m${i}`, messages: [{ role: 'user', content: 'hi' }] })).text()
+  await (
+    await gateway.chat(key, { model: 'somebody@example.com', messages: [{ role: 'user', content: 'hi' }] })
+  ).text()
+  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  const models = new Set([...page.matchAll(/model="([^"]*)"/g)].map(([, model]) => model))
+  t.ok(models.size <= 101, `${models.size} models`)
+  t.ok(models.has('other'))
+  t.notOk([...models].some((model) => model?.includes('@')))
+})
+
+t.test('logs are one JSON object a line, the first names the real ports', async (t) => {
+  const first = gateway.logs[0] ?? {}
+  t.match(first, {
+    msg: 'listening',
+    level: 'info',
+    gateway: [/^127\.0\.0\.1:\d+$/],
+    ops: [/^127\.0\.0\.1:\d+$/],
+  })
+  t.ok(
+    gateway.logs.every(
+      ({ time, level, msg }) =>
+        typeof time === 'string' && typeof level === 'string' && typeof msg === 'string',
+    ),
+  )
+  const sealed = gateway.logs.find(({ msg }) => msg === 'call sealed')
+  t.match(sealed, { outcome: 'ok', status: 200, key: 'test' })
+  const v6 = (first['gateway'] as string[]).find((address) => address.startsWith('[::1]'))
+  if (v6 === undefined) t.pass('IPv6', { skip: 'this machine has no IPv6 loopback' })
+  else t.equal((await fetch(`http://${v6}/openapi.json`)).status, 200)
+})
+
+t.test('every mistake in one run, before anything listens', async (t) => {
+  const { folder, file } = writeDeployment({
+    upstreamUrl: 'x',
+    rules: 'rules:\n  - { name: a, type: keyword_block, pattern: "(", action: block, enabled: true }\n',
+  })
+  const port = new URL(gateway.url).port
+  writeFileSync(
+    file,
+    `listen:
+  gateway: "127.0.0.1:${port}"
+upstream:
+  baseUrl: "http://user:pass@127.0.0.1/v1"
+  apiKey: { env: NOT_SET_ANYWHERE }
+admin:
+  token: { file: missing }
+rules:
+  path: rules
+data:
+  path: data
+`,
+  )
+  const { code, stderr, stdout } = await runCli(['serve', '--config', file])
+  t.equal(code, 2)
+  t.equal(stdout, '')
+  t.match(stderr, /sidegate\.yaml:4:\d+ upstream\.baseUrl: must not carry a credential/)
+  t.match(stderr, /sidegate\.yaml:5:\d+ upstream\.apiKey: environment variable NOT_SET_ANYWHERE is not set/)
+  t.match(stderr, /sidegate\.yaml:7:\d+ admin\.token: file missing cannot be used \(ENOENT\)/)
+  t.match(stderr, /rules\.yaml:2:\d+ rules\[0\]\.pattern/)
+  t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on .*in use/)
+  t.match(stderr, /5 mistakes; nothing was started/)
+  t.notMatch(stderr, /user:pass/)
+
+  writeFileSync(
+    file,
+    'upstream: { baseUrl: "ftp://x", apiKay: 5 }\nlimits: { bodyBytes: "big" }\npii: { kinds: [emial] }\n',
+  )
+  const shapes = await runCli(['serve', '--config', file])
+  t.equal(shapes.code, 2)
+  for (const path of ['upstream.baseUrl', 'upstream.apiKay', 'limits.bodyBytes', 'pii.kinds'])
+    t.match(shapes.stderr, path)
+  t.match(shapes.stderr, /apiKey/, 'the nearest known name')
+  t.match(shapes.stderr, /credit_card/, 'the known kinds')
+  t.equal((await runCli(['serve', '--config', join(folder, 'none.yaml')])).code, 2)
+})
+
+t.test(
+  'the shipped configuration without a credential says which variable to set, and mentions the demo',
+  async (t) => {
+    const { code, stderr } = await runCli(['serve'], { OPENROUTER_API_KEY: '', SIDEGATE_ADMIN_TOKEN: '' })
+    t.equal(code, 2)
+    t.match(
+      stderr,
+      /config\/sidegate\.yaml:\d+:\d+ upstream\.apiKey: environment variable OPENROUTER_API_KEY is not set/,
+    )
+    t.match(stderr, /SIDEGATE_ADMIN_TOKEN/)
+    t.match(stderr, /npm run demo/)
+  },
+)
+
+t.test('help and bad arguments', async (t) => {
+  const overview = await runCli(['--help'])
+  t.equal(overview.code, 0)
+  for (const command of ['serve', 'demo', 'keys']) {
+    t.match(overview.stdout, command)
+    const { code, stdout } = await runCli([command, '--help'])
+    t.equal(code, 0)
+    t.match(stdout, `sidegate ${command}`)
+    t.equal((await runCli([command, '--nonsense'])).code, 2)
+  }
+  t.match((await runCli(['--version'])).stdout, /^sidegate \d+\.\d+\.\d+\n$/)
+  t.equal((await runCli([])).code, 2)
+  t.match(await runCli(['dance']), { code: 2, stderr: /there is no command "dance"/ })
+})
