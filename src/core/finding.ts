@@ -9,22 +9,13 @@ export const PII_KINDS = [
   'iban',
   'ip_address',
   'mac_address',
-  'crypto_wallet',
   'secret',
-  'national_id',
-  'date_of_birth',
-  'passport',
-  'driver_license',
-  'address',
-  'person',
 ] as const
 
 export type PiiKind = (typeof PII_KINDS)[number]
 
-/** On unless the configuration narrows or widens them; `address` and `person` are opt-in. */
-export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS.filter(
-  (kind) => kind !== 'address' && kind !== 'person',
-)
+/** On unless the configuration narrows the list. */
+export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS
 
 /** One piece of personal data in one text. */
 export interface Finding {

@@ -23,12 +23,12 @@ const ISSUERS: readonly (readonly [RegExp, readonly number[]])[] = [
 ]
 
 const GROUPINGS =
-  /^(?:\d+|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{4}\2\d{5}|\d{4}([ -])\d{6}\3\d{4,5}|\d{4}([ -])\d{4}\4\d{4}\4\d{4}\4\d{3})$/
+  /^(?:\d+|\d{4}([ .-])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{4}\2\d{5}|\d{4}([ -])\d{6}\3\d{4,5}|\d{4}([ -])\d{4}\4\d{4}\4\d{4}\4\d{3})$/
 
 /** A payment card number as people write it. */
 export function isCard(text: string): boolean {
   if (!GROUPINGS.test(text)) return false
-  const digits = text.replace(/[ -]/g, '')
+  const digits = text.replace(/[ .-]/g, '')
   if (/^(\d)\1+$/.test(digits)) return false
   return (
     ISSUERS.some(([prefix, lengths]) => prefix.test(digits) && lengths.includes(digits.length)) &&

@@ -4,13 +4,19 @@ import { isIPv6 } from 'node:net'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { hasKind, type KindSet } from './kinds.ts'
 import { ibanLength, isCard, isInternational, isNorthAmerican, isSsn, passesMod97 } from './numbers.ts'
-import { findSecrets } from './secrets.ts'
+import { findSecrets, KEY_BEGIN } from './secrets.ts'
 
 const TRIGGER = /[0-9@:]/g
+/** Characters before a trigger that are looked at. */
+const CONTEXT = 64
 const MAX_LOCAL = 64
-const LOCAL_BEFORE = /[\p{L}\p{N}._%+'-]{1,64}$/u
-const DOMAIN_AFTER =
-  /^(?:[\p{L}\p{N}](?:[\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.){1,8}(?:xn--[a-z0-9-]{2,59}|[\p{L}]{2,24})(?![\p{L}\p{N}_-])/u
+/** Letters of scripts that put spaces: where they do not, a word before an address would become a part of it. */
+const LETTER = '\\p{Script=Latin}\\p{Script=Cyrillic}\\p{Script=Greek}'
+const LOCAL_BEFORE = new RegExp(`[${LETTER}\\p{N}._%+'-]{1,64}$`, 'u')
+const DOMAIN_AFTER = new RegExp(
+  `^(?:[${LETTER}\\p{N}](?:[${LETTER}\\p{N}-]{0,61}[${LETTER}\\p{N}])?\\.){1,8}(?:xn--[a-z0-9-]{2,59}|[${LETTER}]{2,24})(?![${LETTER}\\p{N}_-])`,
+  'u',
+)
 const FILE_ENDINGS =
   /\.(?:png|jpe?g|gif|svg|webp|js|mjs|ts|tsx|jsx|json|css|html?|py|rb|go|md|txt|ya?ml|toml|lock|sh|map)$/i
 const DOMAIN_CHARACTERS = 255
@@ -20,16 +26,23 @@ const NUMBER = /[+(]{0,2}\d(?:[ ().\-–/]{0,3}\d){5,21}/y
 const IPV4 = /(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)){3}(?![\w]|\.\d)/y
 const IBAN = /[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,30}/y
 const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Fa-f:-])/y
+const MAC_GROUPS = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Fa-f.])/y
+/** Broadcast and unset. */
+const NO_MAC = /^(?:[f:-]+|[0:.-]+)$/i
+const MAC_CHARACTERS = 17
 const IPV6_CHARACTERS = /[0-9A-Fa-f:.]/
 
-const VERSION_BEFORE = /(?:\bv(?:er(?:sion)?)?\.?|version|release|section|chapter|==|[<>]=?|§)\s*$/i
+const VERSION_BEFORE =
+  /(?:\bv(?:er(?:sion)?)?\.?|versions?|release|section|chapter|==|[<>]=?|§|\b(?:versions?|release)\s+[\d.]{3,16}(?:\s+(?:or|and|to)|,))\s*$/i
 const PHONE_BEFORE =
   /(?:phone|tel(?:efono|éfono|efon|éphone|efone)?|mobile?|móvil|cell(?:ulare?)?|handy|fax|whats\s?app|sms|text|dial|ring|call(?:ing)?|reach|contact|number is|hotline|numéro|rufnummer|appel\w*|llam\w+|chiam\w+|ligue|电话|手机|電話|携帯|тел)[^\d\n]{0,30}$/iu
 const NOT_PHONE_BEFORE =
-  /(?:order|invoice|tracking|ticket|imei|isbn|serial|account|ref(?:erence)?|id|sku|line|port|pid|case|zip|code|stack)[^\w\n]{0,4}(?:(?:no|number|nr|is|line)\.?\s*)?[#:]?\s*$/i
-const PHONE_AFTER = /^\s{0,2}\(?(?:office|fax|mobile|cell|home|work)\b/i
+  /(?:order|invoice|tracking|ticket|imei|isbn|serial|account|ref(?:erence)?|id|sku|port|pid|case|zip|code)[^\w\n]{0,4}(?:(?:no|number|nr|is)\.?\s*)?[#:]?\s*$|\bline\s*[#:]?\s*$/i
+const PHONE_AFTER = /^[\s,-]{0,2}\(?(?:office|fax|mobile|cell|home|work)\b/i
+/** An extension written behind a number. */
+const EXTENSION = /^\s?(?:x|ext\.?\s?)\d{1,5}(?!\w)/i
 const SSN_BEFORE = /(?:\bssn\b|social security|soc\.? sec)[^\d\n]{0,24}$/i
-const NOT_CARD_BEFORE = /(?:imei|serial|tracking|invoice|order|isbn)[^\d\n]{0,16}$/i
+const NOT_CARD_BEFORE = /(?:imei|serial|tracking|invoice|isbn)[^\d\n]{0,16}$/i
 
 interface Scan {
   readonly text: string
@@ -52,6 +65,9 @@ export function scanSegment(
   kinds: KindSet,
   findings: Finding[],
 ): void {
+  // Most segments are words: every value has one of these, and a look for them costs next to nothing.
+  TRIGGER.lastIndex = from
+  if (!TRIGGER.test(text) && !text.includes(KEY_BEGIN, from)) return
   const found: Finding[] = []
   const add = (kind: PiiKind, start: number, end: number): boolean => {
     if (!hasKind(kinds, kind) || start < from || found.some((one) => one.start < end && start < one.end))
@@ -100,7 +116,8 @@ function scanColon(scan: Scan, at: number): number {
   while (end < text.length && end - start < 46 && IPV6_CHARACTERS.test(text[end] ?? '')) end++
   if (/\w/.test(text[start - 1] ?? '') || /\w/.test(text[end] ?? '')) return at + 1
   const mac = matchAt(MAC, text, start)
-  if (mac !== '' && add('mac_address', start, start + mac.length)) return start + mac.length
+  if (mac !== '' && !NO_MAC.test(mac) && add('mac_address', start, start + mac.length))
+    return start + mac.length
   const address = text
     .slice(start, end)
     .replace(/[.:]$/, (last) => (text.slice(start, end).endsWith('::') ? last : ''))
@@ -121,31 +138,46 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
 
 function scanDigits(scan: Scan, at: number): number {
   const { text, add } = scan
-  const before = text.slice(Math.max(0, at - 64), at)
+  const before = text.slice(Math.max(0, at - CONTEXT), at)
   const start = at - (/(?:\+|\(\+?|\+\(|00)$/.exec(before)?.[0].replace(/^0+$/, '').length ?? 0)
   const previous = text[start - 1] ?? ''
   if (/[A-Za-z]{2}$/.test(before) && !/[A-Za-z0-9]{3}$/.test(before)) {
     const end = scanIban(scan, at - 2)
     if (end > 0) return end
   }
-  if (/[\w]/.test(previous) || /\d[.,]$/.test(before)) return skipDigits(text, at)
-  const mac = matchAt(MAC, text, at)
-  if (mac !== '' && add('mac_address', at, at + mac.length)) return at + mac.length
+  const mac = scanMac(scan, at)
+  if (mac > 0) return mac
+  if (/\w/.test(previous) || /\d[.,]$/.test(before)) return skipDigits(text, at)
   const ip = matchAt(IPV4, text, at)
   if (ip !== '') {
     const local = /^(?:127\.|0\.0\.0\.0$)/.test(ip) || VERSION_BEFORE.test(before)
     if (!local) add('ip_address', at, at + ip.length)
     return at + ip.length
   }
-  const written = matchAt(NUMBER, text, start)
-  if (written === '') return skipDigits(text, at)
-  if (/^[\w]/.test(text.slice(start + written.length))) return skipDigits(text, at)
-  const kind = classify(
-    written,
-    text.slice(Math.max(0, start - 64), start),
-    text.slice(start + written.length, start + written.length + 16),
-  )
-  if (kind !== null && add(kind, start, start + written.length)) return start + written.length
+  return scanNumber(scan, at, start)
+}
+
+/** Three groups of one digit: counting, not a number anybody has. */
+const SINGLE_DIGITS = /\d[ .-]\d[ .-]\d(?!\d)/y
+/** Groups that may belong to what follows a number rather than to it; more are not tried. */
+const MAX_CUTS = 6
+
+/** Digits in groups: the longest reading that makes sense. */
+function scanNumber({ text, add }: Scan, at: number, start: number): number {
+  if (matchAt(SINGLE_DIGITS, text, at) !== '') return at + 1
+  let written = matchAt(NUMBER, text, start)
+  const before = text.slice(Math.max(0, start - CONTEXT), start)
+  for (let cut = 0; written !== '' && cut < MAX_CUTS; cut++) {
+    let end = start + written.length
+    const extension = EXTENSION.exec(text.slice(end, end + 10))?.[0] ?? ''
+    if (extension !== '' || !/^\w/.test(text.slice(end, end + 1))) {
+      const kind = classify(written, before, text.slice(end, end + 16))
+      if (kind === 'phone') end += extension.length
+      if (kind !== null && add(kind, start, end)) return end
+    }
+    // `(24/7)` behind a number looks like a part of it.
+    written = /^(.*\d)[ ().\-–/]+\d+$/.exec(written)?.[1] ?? ''
+  }
   return skipDigits(text, at)
 }
 
@@ -153,6 +185,15 @@ const skipDigits = (text: string, at: number): number => {
   let end = at
   while (end < text.length && text.charCodeAt(end) >= 48 && text.charCodeAt(end) <= 57) end++
   return end
+}
+
+/** Six pairs or three groups of four; may begin before the digit that was met. */
+function scanMac({ text, add }: Scan, at: number): number {
+  let start = at
+  while (start > 0 && at - start < MAC_CHARACTERS && /[0-9A-Fa-f:.-]/.test(text[start - 1] ?? '')) start--
+  const mac = matchAt(MAC, text, start) || matchAt(MAC_GROUPS, text, start)
+  if (mac === '' || /\w/.test(text[start - 1] ?? '') || NO_MAC.test(mac)) return 0
+  return add('mac_address', start, start + mac.length) ? start + mac.length : 0
 }
 
 function scanIban({ text, add }: Scan, start: number): number {
