@@ -1,6 +1,6 @@
 // The configuration's JSON Schema (2020-12). It is the manual: every key has a description, its unit and its default.
 
-import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
+import { PII_KINDS } from './finding.ts'
 
 const secret = (description: string) => ({
   description: `${description} Only by reference: {env: NAME} or {file: PATH}; a file is read again when it changes.`,
@@ -139,7 +139,7 @@ export const CONFIG_SCHEMA = {
         type: 'array',
         uniqueItems: true,
         items: { enum: [...PII_KINDS] },
-        default: [...DEFAULT_PII_KINDS],
+        default: [...PII_KINDS],
       },
       binaryParts: {
         description:

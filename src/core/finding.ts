@@ -1,6 +1,6 @@
 // The names of personal data: what `detect` finds, `policy` decides on and the log counts.
 
-/** Every kind, in the order they are listed to people. The names are the values of `pii_types`. */
+/** Every kind, in the order they are listed to people; all are on unless the configuration narrows the list. The names are the values of `pii_types`. */
 export const PII_KINDS = [
   'email',
   'phone',
@@ -13,9 +13,6 @@ export const PII_KINDS = [
 ] as const
 
 export type PiiKind = (typeof PII_KINDS)[number]
-
-/** On unless the configuration narrows the list. */
-export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS
 
 /** One piece of personal data in one text. */
 export interface Finding {

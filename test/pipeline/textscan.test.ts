@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { DEFAULT_PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
+import { PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/textscan.ts'
@@ -22,7 +22,7 @@ const rules = (
   actions: Partial<Record<PiiKind, RuleAction>> = {},
   keywords: readonly Rule[] = [],
 ): ScanRules => ({
-  kinds: kindSet(DEFAULT_PII_KINDS),
+  kinds: kindSet(PII_KINDS),
   piiAction: (kind) => actions[kind] ?? 'redact',
   keywords: compileRules(keywords, 'r').select('m', 'k').keywords('response'),
 })

@@ -7,7 +7,7 @@ import type { Environment } from '../../src/store/lmdb.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 
 export const START_MS = Date.UTC(2026, 2, 1, 12)
-export const GIB = 1024 ** 3
+const GIB = 1024 ** 3
 
 export interface TestClock extends Clock {
   advance(ms: number): void
@@ -25,7 +25,7 @@ export function testClock(startMs = START_MS): TestClock {
 }
 
 /** Bytes that differ from call to call and not from run to run. */
-export function testRandom(seed = 'seed'): (length: number) => Buffer {
+function testRandom(seed = 'seed'): (length: number) => Buffer {
   let count = 0
   return (length) => {
     const digest = createHash('shake256', { outputLength: Math.max(1, length) })

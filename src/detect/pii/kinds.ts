@@ -1,6 +1,6 @@
 // Which kinds are looked for, as a bit mask that is cheap to test.
 
-import { DEFAULT_PII_KINDS, PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
 
 /** One bit a kind, in the order of PII_KINDS. */
 export type KindSet = number
@@ -13,6 +13,6 @@ export function kindSet(kinds: Iterable<PiiKind>): KindSet {
   return set
 }
 
-export const DEFAULT_KINDS: KindSet = kindSet(DEFAULT_PII_KINDS)
+export const DEFAULT_KINDS: KindSet = kindSet(PII_KINDS)
 
 export const hasKind = (set: KindSet, kind: PiiKind): boolean => (set & (BITS.get(kind) ?? 0)) !== 0

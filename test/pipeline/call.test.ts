@@ -1,0 +1,55 @@
+import t from 'tap'
+import { Call, callHeaders, formatDuration } from '../../src/pipeline/call.ts'
+import type { RuleHit } from '../../src/policy/rule.ts'
+
+t.test('durations as OpenAI writes them', async (t) => {
+  const cases: [number, string][] = [
+    [0, '0ms'],
+    [349.2, '350ms'],
+    [1000, '1s'],
+    [11_200, '12s'],
+    [360_000, '6m0s'],
+    [3_599_000, '59m59s'],
+    [3_600_000, '1h0m0s'],
+    [90_061_000, '25h1m1s'],
+  ]
+  for (const [spanMs, text] of cases) t.equal(formatDuration(spanMs), text)
+})
+
+t.test('headers of a call', async (t) => {
+  let nowMs = 5
+  const clock = { now: () => 1_700_000_000_000 + nowMs, monotonic: () => nowMs }
+  const call = new Call(clock, 'id', { id: 'k', name: 'key' }, 2, 'revision')
+  t.equal(call.createdAtMs, 1_700_000_000_002)
+  t.same(callHeaders(call), { 'x-request-id': 'id', 'server-timing': '' })
+  call.measure('inspect', () => {
+    nowMs += 1.5
+  })
+  t.throws(() =>
+    call.measure('policy', () => {
+      nowMs += 1
+      throw new Error('refused')
+    }),
+  )
+  call.forwarded = true
+  await call.waitForUpstream(
+    Promise.resolve().then(() => {
+      nowMs += 10
+    }),
+  )
+  const rule = (name: string): RuleHit => ({
+    rule: { id: name, name, type: 'pii', action: 'redact' },
+    direction: 'request',
+  })
+  call.hits.push(rule('über, all'), rule('b'), rule('b'))
+  call.limit = { limitTokens: 100, remainingTokens: 40, resetMs: 61_000 }
+  t.same(callHeaders(call), {
+    'x-request-id': 'id',
+    'server-timing': 'inspect;dur=1.500, policy;dur=1.000, upstream;dur=10.000',
+    'x-sidegate-policy': '%C3%BCber%2C%20all,b',
+    'x-ratelimit-limit-tokens': '100',
+    'x-ratelimit-remaining-tokens': '40',
+    'x-ratelimit-reset-tokens': '1m1s',
+  })
+  t.equal(call.upstreamMs, 10)
+})
