@@ -11,7 +11,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleReference } from '../policy/rule.ts'
-import { findAcross, joinTexts } from './joints.ts'
+import { findAcross, type JointPart, joinTexts } from './joints.ts'
 import { plainRun, rawOf, replaceFindings, viewOf } from './runs.ts'
 
 /** One finding and where it was; offsets are of the text's view (JSON arguments decoded). */
@@ -94,14 +94,13 @@ function decode(json: string): readonly Run[] {
   return [...decoder.push(json), ...decoder.finish()]
 }
 
-/** Where a part was already found by itself, that finding stands. */
+/** Where a part was already found by itself that finding stands, and the rest is no part of it. */
 function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
-  const added = findAcross(conversation, kinds).filter(
-    ({ item, finding }) =>
-      !item.edits.some((edit) => edit.finding.start < finding.end && finding.start < edit.finding.end),
-  )
-  for (const { item, finding, value } of added) item.edits.push({ finding, value })
-  for (const { item } of added) item.edits.sort((a, b) => a.finding.start - b.finding.start)
+  const isFound = ({ item, finding }: JointPart<Item>) =>
+    item.edits.some((edit) => edit.finding.start < finding.end && finding.start < edit.finding.end)
+  const split = findAcross(conversation, kinds).filter((parts) => !parts.some(isFound))
+  for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
+  for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
 }
 
 function rewrite(item: Item, selection: Selection, placeholders: Placeholders): LocatedFinding[] {

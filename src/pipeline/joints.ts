@@ -42,16 +42,17 @@ export function joinTexts<T extends Joinable>(items: readonly T[], separator: st
   return layOut(items, separator).joined
 }
 
-/** Data that begin in one text and end in a later one. */
-export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindSet): JointPart<T>[] {
+/** Data that begin in one text and end in a later one, each with its parts. */
+export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindSet): JointPart<T>[][] {
   if (items.length < 2) return []
   const { joined, pieces } = layOut(items, '')
-  const parts: JointPart<T>[] = []
+  const data: JointPart<T>[][] = []
   let first = 0
   for (const finding of detect(joined, kinds)) {
     while (pieces[first]!.end <= finding.start) first++
     if (pieces[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)
+    const parts: JointPart<T>[] = []
     for (let i = first; i < pieces.length && pieces[i]!.start < finding.end; i++) {
       const { item, start, end, shift } = pieces[i]!
       const part = {
@@ -61,8 +62,9 @@ export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindS
       }
       if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
     }
+    data.push(parts)
   }
-  return parts
+  return data
 }
 
 function layOut<T extends Joinable>(
