@@ -238,7 +238,9 @@ const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
 const CLIENT_CLOSED_REQUEST = 499
 
 function endingOf(failure: GatewayError, client: Client): Ending {
-  if (client.cancelled && !client.interrupted)
+  // A body that breaks off is a client that left, whichever of its sides was noticed first.
+  const left = client.cancelled || failure.code === 'bad_request'
+  if (left && !client.interrupted)
     return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
   const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
   return { outcome: OUTCOMES[failure.code] ?? fallback, status: failure.status, errorCode: failure.code }

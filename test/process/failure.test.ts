@@ -206,3 +206,15 @@ t.test('a full disk: refused, told, and over when there is room again', async (t
   t.equal((await call()).status, 200)
   for (const id of told) t.equal((await full.api('GET', `/usage/logs/${id}`)).status, 200)
 })
+
+t.test('a client that leaves in the middle of its request is sealed as one that left', async (t) => {
+  const before = (await gateway.api('GET', '/usage/logs?limit=1')).body.total
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"model":`,
+    () => setImmediate(() => socket.destroy()),
+  )
+  let page = (await gateway.api('GET', '/usage/logs?limit=1')).body
+  while (page.total === before) page = (await gateway.api('GET', '/usage/logs?limit=1')).body
+  t.match(page.logs[0], { outcome: 'client_aborted', status: 499, model: '' })
+})
