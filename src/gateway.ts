@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import type { RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
-import type { Address, Config, ConfigReading } from './core/config.ts'
+import type { Config, ConfigReading } from './core/config.ts'
 import { uuidv7 } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
@@ -18,8 +18,9 @@ import type { Pipeline } from './pipeline/handle.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
+import { describeListenError, formatAddress, isListenError, whyNotListen } from './server/address.ts'
 import { gatewayHandler } from './server/handler.ts'
-import { isPortTaken, type Listener, listen } from './server/listener.ts'
+import { type Listener, listen } from './server/listener.ts'
 import { type Health, opsHandler } from './server/ops.ts'
 import { keyRoutes } from './server/routes/keys.ts'
 import { openApiRoutes } from './server/routes/openapi.ts'
@@ -34,8 +35,12 @@ import { Upstream } from './upstream/forward.ts'
 /** Random bytes of a UUIDv7. */
 const ID_BYTES = 16
 
-/** After this a call that was told to end is left behind, milliseconds. */
-const INTERRUPT_MS = 5000
+/**
+ * After a drain: what calls that were told to end have to be sealed, and what clients have to take their last bytes,
+ * milliseconds. With the default drain this stays below the 30 s that Kubernetes gives a process to end.
+ */
+const SEAL_MS = 3000
+const LAST_BYTES_MS = 1000
 
 /**
  * Starts a gateway, or says everything that is in the way: mistakes in the configuration and the rules, busy ports,
@@ -53,24 +58,27 @@ export async function runGateway(
   try {
     return await new Gateway(config, snapshot).start()
   } catch (error) {
-    if (!(error instanceof StoreOpenError)) throw error
-    return { problems: [reading.problemAt(['data', 'path'], error.message)] }
+    if (error instanceof StoreOpenError) {
+      return { problems: [reading.problemAt(['data', 'path'], error.message)] }
+    }
+    // Somebody took the port since it was looked at.
+    if (isListenError(error)) return { problems: [reading.problemAt(['listen'], describeListenError(error))] }
+    throw error
   }
 }
 
 async function busyPorts(reading: ConfigReading, config: Config): Promise<Problem[]> {
   const problems: Problem[] = []
   for (const name of ['gateway', 'ops'] as const) {
-    const { host, port } = config.listen[name]
-    const reason = await isPortTaken(config.listen[name])
-    if (reason !== null)
-      problems.push(reading.problemAt(['listen', name], `cannot listen on ${host}:${port}: ${reason}`))
+    const reason = await whyNotListen(config.listen[name])
+    if (reason !== null) problems.push(reading.problemAt(['listen', name], reason))
+  }
+  const { gateway, ops } = config.listen
+  if (gateway.port !== 0 && formatAddress(gateway) === formatAddress(ops)) {
+    problems.push(reading.problemAt(['listen', 'ops'], 'must not be the address of listen.gateway'))
   }
   return problems
 }
-
-const formatAddress = ({ host, port }: Address): string =>
-  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
 class Gateway {
   readonly #config: Config
@@ -84,6 +92,7 @@ class Gateway {
   readonly #pipeline: Pipeline
   readonly #admission: Admission
   readonly #failed = Promise.withResolvers<string>()
+  readonly #hurry = Promise.withResolvers<void>()
   #listeners: Listener[] = []
   #ops: Listener[] = []
   #stopping: Promise<void> | null = null
@@ -178,6 +187,7 @@ class Gateway {
         this.#stopping ??= this.#stop()
         return this.#stopping
       },
+      hurry: () => this.#hurry.resolve(),
       failed: this.#failed.promise,
     }
   }
@@ -237,24 +247,28 @@ class Gateway {
   async #stop(): Promise<void> {
     const { drainSeconds } = this.#config.limits
     this.#logger.info({ calls: this.#admission.inFlight, drainSeconds }, 'draining')
-    const idle = this.#admission.drain()
+    const sealed = this.#admission.drain()
+    for (const listener of this.#listeners) listener.stopAccepting()
     await this.#watcher.close()
     this.#rules.close()
-    for (const { server } of this.#listeners) server.close()
-    for (const { server } of this.#listeners) server.closeIdleConnections()
-    if (!(await within(idle, drainSeconds * 1000))) {
-      this.#logger.warn({ calls: this.#admission.inFlight }, 'time to drain is over; ending what still runs')
+    const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])
+    if (!(await within(finished, drainSeconds * 1000)) || this.#admission.running > 0) {
+      this.#logger.warn({ calls: this.#admission.inFlight }, 'not waiting any longer; ending what still runs')
       this.#admission.interruptAll()
-      await within(idle, INTERRUPT_MS)
+      await within(sealed, SEAL_MS)
     }
     await this.#journal.stop()
-    for (const { server } of [...this.#listeners, ...this.#ops]) {
-      server.close()
-      server.closeAllConnections()
-    }
+    await within(this.#finished(sealed), LAST_BYTES_MS)
+    for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     await this.#upstream.close()
     await this.#store.close()
     this.#logger.info({}, 'stopped')
+  }
+
+  /** Every call is sealed and every answer written out. */
+  async #finished(sealed: Promise<void>): Promise<void> {
+    await sealed
+    await Promise.all(this.#listeners.map((listener) => listener.written()))
   }
 }
 

@@ -10,7 +10,7 @@ import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/upstream.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, type RunningGateway, signalled, untilStopped } from './lifetime.ts'
+import { type RunGateway, type RunningGateway, Signals, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
@@ -39,7 +39,7 @@ export const demo = (runGateway: RunGateway): Command => ({
         ops: { type: 'string', default: '127.0.0.1:9484' },
       },
     })
-    const stopSignal = signalled()
+    const signals = new Signals()
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
     const standIn = await startStandIn()
     try {
@@ -57,7 +57,7 @@ export const demo = (runGateway: RunGateway): Command => ({
       }
       const key = await gateway.createKey('demo')
       console.log(invitation(gateway, token, key, folder))
-      return await untilStopped(gateway, stopSignal)
+      return await untilStopped(gateway, signals)
     } finally {
       await standIn.close()
       rmSync(folder, { recursive: true, force: true })

@@ -14,6 +14,8 @@ export interface RunningGateway {
   reloadRules(): Promise<void>
   /** Finishes running calls, seals what is left, closes everything. Repeated calls wait for the first. */
   stop(): Promise<void>
+  /** Makes a stop that is under way wait for nothing but the log. */
+  hurry(): void
   /** Resolves with the reason when the gateway cannot go on. */
   readonly failed: Promise<string>
 }
@@ -23,29 +25,46 @@ export type RunGateway = (
 ) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>
 
 /**
- * Waits for the signal, stops the gateway and says how that went. A second signal does not wait.
- * @param stopSignal taken before the gateway was started, so that one that comes early is not lost
+ * The process's signals from now on. They stay taken: the system's own answer to each, the end of the process with
+ * calls unsealed, must not come back while one is dealt with.
  */
-export async function untilStopped(gateway: RunningGateway, stopSignal: Promise<null>): Promise<ExitCode> {
-  const reload = () => void gateway.reloadRules()
-  process.on('SIGHUP', reload)
-  const reason = await Promise.race([stopSignal, gateway.failed])
-  process.off('SIGHUP', reload)
-  if (reason !== null) {
+export class Signals {
+  /** What SIGHUP does; before there is anything to load again, nothing. */
+  onHangup: () => void = () => {}
+  #unread = 0
+  #wake: (() => void) | null = null
+
+  constructor() {
+    const note = () => {
+      this.#unread++
+      this.#wake?.()
+    }
+    process.on('SIGTERM', note).on('SIGINT', note)
+    process.on('SIGHUP', () => this.onHangup())
+  }
+
+  /** Resolves at the first SIGTERM or SIGINT that no other call has resolved for. One caller at a time. */
+  async stop(): Promise<'signal'> {
+    if (this.#unread === 0) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#unread--
+    return 'signal'
+  }
+}
+
+/**
+ * Waits for a signal, stops the gateway and says how that went. A second signal ends running calls at once, sealed;
+ * a third one ends the process.
+ * @param signals taken before the gateway was started, so that one that comes early is not lost
+ */
+export async function untilStopped(gateway: RunningGateway, signals: Signals): Promise<ExitCode> {
+  signals.onHangup = () => void gateway.reloadRules()
+  const reason = await Promise.race([signals.stop(), gateway.failed])
+  if (reason !== 'signal') {
     console.error(`sidegate: ${reason}`)
     return 1
   }
-  await Promise.race([gateway.stop(), signalled()])
-  return 0
-}
-
-/** Resolves with null at the next SIGTERM or SIGINT. */
-export function signalled(): Promise<null> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      process.off('SIGTERM', settle).off('SIGINT', settle)
-      resolve(null)
-    }
-    process.on('SIGTERM', settle).on('SIGINT', settle)
-  })
+  const stopped = gateway.stop()
+  if ((await Promise.race([stopped, signals.stop()])) !== 'signal') return 0
+  gateway.hurry()
+  return (await Promise.race([stopped, signals.stop()])) === 'signal' ? 1 : 0
 }

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, signalled, untilStopped } from './lifetime.ts'
+import { type RunGateway, Signals, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 
@@ -29,7 +29,7 @@ export const serve = (runGateway: RunGateway): Command => ({
       args: [...args],
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })
-    const stopSignal = signalled()
+    const signals = new Signals()
     const reading = readConfig(values.config, process.env, systemClock)
     const gateway = await runGateway(reading)
     if ('problems' in gateway) {
@@ -39,6 +39,6 @@ export const serve = (runGateway: RunGateway): Command => ({
       )
       return 2
     }
-    return untilStopped(gateway, stopSignal)
+    return untilStopped(gateway, signals)
   },
 })

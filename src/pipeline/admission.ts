@@ -7,7 +7,10 @@ import type { Client } from './client.ts'
 const RETRY_AFTER_SECONDS = '1'
 
 export class Admission {
+  /** Calls at work. */
   readonly #clients = new Set<Client>()
+  /** Sealed and answered, but the answer has not been taken yet: it still takes room. */
+  readonly #undelivered = new Set<Client>()
   #draining = false
   #idle: (() => void) | null = null
   readonly #limit: number
@@ -22,7 +25,13 @@ export class Admission {
     this.#auditAvailable = auditAvailable
   }
 
+  /** Calls that take up room: those at work, and those whose answer is still being taken. */
   get inFlight(): number {
+    return this.#clients.size + this.#undelivered.size
+  }
+
+  /** Calls that are not sealed yet. */
+  get running(): number {
     return this.#clients.size
   }
 
@@ -32,13 +41,16 @@ export class Admission {
     if (!this.#auditAvailable()) {
       throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
     }
-    if (this.#clients.size >= this.#limit)
+    if (this.inFlight >= this.#limit)
       throw refusal('overloaded', `${this.#limit} calls are in flight already.`)
     this.#clients.add(client)
   }
 
+  /** The call is sealed and its answer on its way. */
   leave(client: Client): void {
     this.#clients.delete(client)
+    this.#undelivered.add(client)
+    client.onDelivered(() => this.#undelivered.delete(client))
     if (this.#clients.size === 0) this.#idle?.()
   }
 
@@ -47,7 +59,7 @@ export class Admission {
     for (const client of this.#clients) client.interrupt()
   }
 
-  /** Turns new calls away from now on; resolves when the last running one has left. */
+  /** Turns new calls away from now on; resolves when the last running one is sealed. */
   drain(): Promise<void> {
     this.#draining = true
     return new Promise((resolve) => {

@@ -11,10 +11,12 @@ export interface Client extends Cancellation {
   readonly arrivedMs: Milliseconds
   /** We ended the call, not the client: the time to drain was over. */
   readonly interrupted: boolean
-  /** Ends the call from our side: cancels it; its answer becomes an error. */
+  /** Ends the call from our side: cancels it, whatever it waits for; its answer becomes an error. */
   interrupt(): void
+  /** The listener runs once, when the answer has been written out or the client is gone. */
+  onDelivered(listener: () => void): void
   /**
-   * The whole request body.
+   * The whole request body; rejects when the call is cancelled meanwhile.
    * @throws GatewayError `unsupported_media_type`, `body_too_large`, `request_timeout` or `bad_request`
    */
   readBody(limitBytes: number): Promise<Buffer>

@@ -2,12 +2,12 @@
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
-import type { GatewayError } from '../core/errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
 import { readJsonBody } from './body.ts'
 import { respond, respondError } from './respond.ts'
 
-/** A client that takes nothing of a stream for this long is gone for all purposes. */
+/** A client that takes nothing of its answer for this long is gone for all purposes. */
 const STALL_MS: Milliseconds = 60_000
 
 const STREAM_HEADERS = {
@@ -24,13 +24,22 @@ export class SocketClient implements Client {
   interrupted = false
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
+  readonly #stallMs: Milliseconds
   readonly #listeners: (() => void)[] = []
+  /** Ends the waiting for room in the socket. */
+  #release: (() => void) | null = null
 
-  constructor(request: IncomingMessage, response: ServerResponse, arrivedMs: Milliseconds) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    arrivedMs: Milliseconds,
+    stallMs: Milliseconds = STALL_MS,
+  ) {
     this.headers = request.headers
     this.arrivedMs = arrivedMs
     this.#request = request
     this.#response = response
+    this.#stallMs = stallMs
     response.once('close', () => {
       if (!response.writableFinished) this.#cancel()
     })
@@ -38,6 +47,7 @@ export class SocketClient implements Client {
 
   #cancel(): void {
     this.cancelled = true
+    this.#release?.()
     for (const listener of this.#listeners.splice(0)) listener()
   }
 
@@ -51,12 +61,22 @@ export class SocketClient implements Client {
     else this.#listeners.push(listener)
   }
 
+  onDelivered(listener: () => void): void {
+    if (this.#response.closed) listener()
+    else this.#response.once('close', listener)
+  }
+
   readBody(limitBytes: number): Promise<Buffer> {
-    return readJsonBody(this.#request, limitBytes)
+    const { promise: cancelled, reject } = Promise.withResolvers<never>()
+    this.onCancel(() =>
+      reject(new GatewayError('bad_request', 'The call was ended before its body was read.')),
+    )
+    return Promise.race([readJsonBody(this.#request, limitBytes), cancelled])
   }
 
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
     respond(this.#response, status, headers, body)
+    this.#watchDelivery()
   }
 
   startStream(headers: Readonly<Record<string, string>>): void {
@@ -66,25 +86,34 @@ export class SocketClient implements Client {
 
   write(text: string): Promise<void> | undefined {
     if (this.#response.destroyed || this.#response.write(text)) return undefined
+    if (this.cancelled) return undefined
     return new Promise((resolve) => {
       const response = this.#response
-      const timer = setTimeout(() => response.destroy(), STALL_MS)
+      const timer = setTimeout(() => response.destroy(), this.#stallMs)
       const settle = () => {
         clearTimeout(timer)
         response.off('drain', settle)
-        response.off('close', settle)
+        this.#release = null
         resolve()
       }
+      this.#release = settle
       response.once('drain', settle)
-      response.once('close', settle)
     })
   }
 
   end(text: string): void {
     this.#response.end(text)
+    this.#watchDelivery()
   }
 
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
     respondError(this.#response, error, headers)
+    this.#watchDelivery()
+  }
+
+  /** What was handed over waits in memory until it is read: not for ever. Any progress starts the time anew. */
+  #watchDelivery(): void {
+    const response = this.#response
+    if (!response.writableFinished) response.setTimeout(this.#stallMs, () => response.destroy())
   }
 }

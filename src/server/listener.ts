@@ -1,9 +1,10 @@
-// Sockets: limits on slow and odd clients, and the checks Node's parser leaves to the application.
+// Sockets: where the gateway listens, limits on slow clients, and how listening ends.
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config.ts'
-import { errorBody, GatewayError } from '../core/errors.ts'
+import { isWithoutIpv6, twin } from './address.ts'
+import { faultOf, findFault, refuseSocket } from './framing.ts'
 
 const SERVER_OPTIONS = {
   /** Time for the head of a request, milliseconds. */
@@ -16,7 +17,7 @@ const SERVER_OPTIONS = {
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 * 1024,
   noDelay: true,
-  /** Checked below, with an answer that says so. */
+  /** Checked in framing.ts, with an answer that says so. */
   requireHostHeader: false,
 } as const
 
@@ -26,8 +27,16 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 
 /** One bound address. */
 export interface Listener {
-  readonly server: Server
   readonly address: Address
+  /**
+   * Takes no new connections. Open ones stay, so that what runs on them finishes and what comes on them is told why
+   * it is refused; every answer from now on is its connection's last.
+   */
+  stopAccepting(): void
+  /** Resolves once every answer under way has been written out, or its connection is gone. */
+  written(): Promise<void>
+  /** Ends every connection, whatever is going on there. */
+  close(): void
 }
 
 /**
@@ -36,24 +45,38 @@ export interface Listener {
  */
 export async function listen(address: Address, handler: Handler): Promise<Listener[]> {
   const first = await open(address, handler)
-  if (address.host !== '127.0.0.1') return [first]
+  const second = twin(first.address)
+  if (second === null) return [first]
   try {
-    return [first, await open({ host: '::1', port: first.address.port }, handler)]
+    return [first, await open(second, handler)]
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT' || code === 'EINVAL') return [first]
+    if (isWithoutIpv6(error)) return [first]
     // A port that was free only on IPv4 when the system chose it: clients that resolve localhost to ::1 still get an answer.
-    if (code === 'EADDRINUSE' && address.port === 0) return [first]
-    first.server.close()
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE' && address.port === 0) return [first]
+    first.close()
     throw error
   }
 }
 
+/**
+ * Node takes a connection for idle once its answer was handed over, written out or not, and `close` ends idle
+ * connections: a client that reads slowly would find its answer cut off. What is closed when is decided below.
+ */
+class KeepingServer extends Server {
+  override closeIdleConnections(): void {}
+}
+
 function open(address: Address, handler: Handler): Promise<Listener> {
-  const server = createServer(SERVER_OPTIONS, (request, response) => {
+  const answers = new AnswersUnderWay()
+  const server = new KeepingServer(SERVER_OPTIONS, (request, response) => {
     const fault = findFault(request)
-    if (fault === null) handler(request, response)
-    else refuseSocket(request.socket, fault)
+    if (fault !== null) {
+      refuseSocket(request.socket, fault)
+      return
+    }
+    answers.add(response)
+    if (!server.listening) response.setHeader('connection', 'close')
+    handler(request, response)
   })
   server.maxHeadersCount = MAX_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
@@ -64,76 +87,34 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     server.listen({ host: address.host, port: address.port, ipv6Only: address.host === '::1' }, () => {
       server.off('error', reject)
       const { port } = server.address() as AddressInfo
-      resolve({ server, address: { host: address.host, port } })
+      resolve({
+        address: { host: address.host, port },
+        stopAccepting: () => void server.close(),
+        written: () => answers.none(),
+        close() {
+          server.close()
+          server.closeAllConnections()
+        },
+      })
     })
   })
 }
 
-/** What RFC 9112 forbids or leaves ambiguous and Node's parser lets through. */
-function findFault(request: IncomingMessage): GatewayError | null {
-  const { rawHeaders, httpVersion } = request
-  let hosts = 0
-  let codings = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase()
-    if (name === 'host') hosts++
-    if (name === 'transfer-encoding') codings++
-  }
-  // RFC 9112 §3.2: exactly one Host; HTTP/0.9 has no headers at all.
-  if (hosts > 1) return bad('The request has more than one Host header.')
-  if (hosts === 0 && httpVersion === '1.1') return bad('The request has no Host header.')
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return bad('Use HTTP/1.1.')
-  // RFC 9112 §6.1: chunked is the only coding we understand, and HTTP/1.0 has none.
-  const coding = request.headers['transfer-encoding']
-  if (
-    coding !== undefined &&
-    (httpVersion === '1.0' || codings > 1 || coding.trim().toLowerCase() !== 'chunked')
-  ) {
-    return bad('The request has a transfer-encoding other than chunked.')
-  }
-  // RFC 9112 §3.2.2: absolute-form is for proxies that are asked to fetch something; we are not one.
-  if (request.url?.startsWith('/') !== true) return bad('The request target must be a path.')
-  return null
-}
+/** Requests whose answer has not left the process. */
+class AnswersUnderWay {
+  readonly #answers = new Set<ServerResponse>()
+  #waiting: (() => void)[] = []
 
-const bad = (message: string) => new GatewayError('bad_request', message)
-
-function faultOf(error: NodeJS.ErrnoException): GatewayError {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return new GatewayError('request_timeout', 'The request took too long to arrive.')
-  }
-  if (error.code === 'HPE_HEADER_OVERFLOW') return bad('The request head is larger than 16 KiB.')
-  return bad('The request is not valid HTTP/1.1.')
-}
-
-/** Answers outside of Node's response, for requests that never became one, and closes. */
-function refuseSocket(socket: Socket, fault: GatewayError): void {
-  if (!socket.writable || socket.bytesWritten > 0) {
-    socket.destroy()
-    return
-  }
-  const body = errorBody(fault)
-  socket.end(
-    `HTTP/1.1 ${fault.status} ${fault.status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  )
-  // Whatever else it sends is not read.
-  socket.destroySoon()
-}
-
-/** Why the address cannot be listened on, in words, or null when it can. */
-export async function isPortTaken(address: Address): Promise<string | null> {
-  const server = createServer()
-  try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host: address.host, port: address.port }, resolve)
+  add(response: ServerResponse): void {
+    this.#answers.add(response)
+    response.once('close', () => {
+      this.#answers.delete(response)
+      if (this.#answers.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
     })
-    return null
-  } catch (error) {
-    const { code = 'unknown error' } = error as NodeJS.ErrnoException
-    return code === 'EADDRINUSE' ? 'the port is in use; stop what holds it or choose another' : code
-  } finally {
-    server.close()
+  }
+
+  none(): Promise<void> {
+    if (this.#answers.size === 0) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.push(resolve))
   }
 }

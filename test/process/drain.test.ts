@@ -1,112 +1,245 @@
-// Stopping: running calls finish, new ones are turned away, what takes too long is ended and sealed.
+// Stopping: running calls finish, new ones are turned away, what takes too long is ended and sealed. Nothing that was
+// answered is cut off.
 
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { discard, startGateway } from './gateway.ts'
-import { chunk, delta, event, finish, startUpstream } from './upstream.ts'
+import { discard, startGateway, type TestGateway } from './gateway.ts'
+import { type Answer, chunk, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
 
-const stream = { model: 'm', stream: true, messages: [{ role: 'user', content: 'hi' }] }
+const whole = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+const stream = { ...whole, stream: true }
 
-/** An upstream that streams a word and waits to be told to go on. */
-async function slowUpstream() {
-  let goOn = () => {}
-  const upstream = await startUpstream((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(
-      event(chunk([{ index: 0, delta: { role: 'assistant', content: 'word ' }, finish_reason: null }])),
-    )
-    response.write(event(delta('by word ')))
-    goOn = () => response.end(event(delta('to the end')) + event(finish()) + event('[DONE]'))
-  })
-  return { upstream, goOn: () => goOn() }
-}
+type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 
-t.test('streams in flight finish, then the process ends', async (t) => {
-  const { upstream, goOn } = await slowUpstream()
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+/** An upstream, a gateway before it and a key, all gone after the test. */
+async function deploy(t: T, answer?: Answer, limits: object = {}) {
+  const upstream = await startUpstream(answer)
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { limits } })
   t.teardown(async () => {
     await discard(gateway)
     await upstream.close()
   })
   const { key } = await gateway.createKey()
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  await send(agent, gateway.url)
+  return { upstream, gateway, key }
+}
+
+/** Streams a word and waits to be told to go on. */
+function slowStream() {
+  const script = {
+    goOn: () => {},
+    answer: ((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(
+        event(chunk([{ index: 0, delta: { role: 'assistant', content: 'word ' }, finish_reason: null }])),
+      )
+      response.write(event(delta('by word ')))
+      script.goOn = () => response.end(event(delta('to the end')) + event(finish()) + event('[DONE]'))
+    }) satisfies Answer,
+  }
+  return script
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const logged = (gateway: TestGateway, message: string) => () =>
+  gateway.logs.some(({ msg }) => msg === message)
+
+/** A call on a socket of its own, of which `content-length` may promise more than is sent. */
+function callOnSocket(gateway: TestGateway, key: string, body: object, missingBytes = 0): Socket {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  socket.on('error', () => {})
+  const payload = JSON.stringify(body)
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${payload.length + missingBytes}\r\n\r\n${payload}`,
+  )
+  return socket
+}
+
+function readToEnd(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (data) => {
+    text += data.toString('latin1')
+  })
+  return new Promise((resolve) => socket.once('close', () => resolve(text)))
+}
+
+/** The newest entry, read by the next process on the same folder. */
+async function newestEntry(gateway: TestGateway) {
+  const next = await startGateway({ upstreamUrl: 'http://127.0.0.1:1', folder: gateway.folder })
+  const { body } = await next.api('GET', '/usage/logs')
+  await next.stop()
+  return body.logs[0]
+}
+
+const inFlight = async (gateway: TestGateway) =>
+  Number(/sidegate_calls_in_flight (\d+)/.exec(await (await fetch(`${gateway.opsUrl}/metrics`)).text())?.[1])
+
+t.test('streams in flight finish, new connections are refused, the process ends', async (t) => {
+  const script = slowStream()
+  const { gateway, key } = await deploy(t, script.answer)
   const response = await gateway.chat(key, stream)
   const reader = response.body?.getReader()
   await reader?.read()
   gateway.child.kill('SIGTERM')
-  while (!gateway.logs.some(({ msg }) => msg === 'draining'))
-    await new Promise((resolve) => setImmediate(resolve))
+  await until(logged(gateway, 'draining'))
   const health = await fetch(`${gateway.opsUrl}/readyz`)
   t.equal(health.status, 503)
   t.match(await health.json(), { ready: false, draining: true })
-  await t.rejects(fetch(`${gateway.url}/v1/models`), 'no new connections')
-  goOn()
+  t.equal((await fetch(`${gateway.opsUrl}/livez`)).status, 200, 'alive until the end')
+  const stranger = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  const [error] = (await once(
+    stranger.on('connect', () => stranger.destroy(new Error('accepted'))),
+    'error',
+  )) as [NodeJS.ErrnoException]
+  t.equal(error.code, 'ECONNREFUSED', 'no new connections')
+  script.goOn()
   let text = ''
   for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read())
     text += Buffer.from(part.value)
   t.match(text, /"content":"end"[\s\S]*\[DONE\]\n\n$/)
   t.equal(await gateway.exited, 0)
-  const again = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
-  t.match((await again.api('GET', '/usage/logs')).body.logs[0], { outcome: 'ok' })
-  await again.stop()
-  agent.destroy()
+  t.match(await newestEntry(gateway), { outcome: 'ok' })
 })
 
-const send = (agent: Agent, url: string) =>
-  new Promise<number>((resolve, reject) => {
-    request(`${url}/openapi.json`, { agent }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0))
-    })
-      .on('error', reject)
-      .end()
+t.test('a call on an open connection is told why it is refused', async (t) => {
+  const script = slowStream()
+  const { upstream, gateway, key } = await deploy(t, script.answer)
+  const running = gateway.chat(key, stream).then((response) => response.text())
+  await until(() => upstream.received.length === 1)
+  const open = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  const answer = readToEnd(open)
+  // It has to be accepted before the listener closes.
+  await new Promise((resolve) => {
+    open.write('GET /openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    open.once('data', resolve)
   })
+  gateway.child.kill('SIGTERM')
+  await until(logged(gateway, 'draining'))
+  const payload = JSON.stringify(whole)
+  open.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`,
+  )
+  const refused = (await answer).split('HTTP/1.1 ').at(-1) ?? ''
+  t.match(refused, /^503 /)
+  t.match(refused, /"code":"draining"/)
+  t.match(refused, /retry-after: \d+/)
+  t.match(refused, /connection: close/)
+  t.equal(upstream.received.length, 1, 'and nothing was forwarded')
+  script.goOn()
+  t.match(await running, /\[DONE\]/)
+  t.equal(await gateway.exited, 0)
+})
+
+t.test('an answer that is being read slowly is not cut off', async (t) => {
+  const long = 'word '.repeat(4_000_000)
+  const { gateway, key } = await deploy(t, json(completion(long)))
+  const socket = callOnSocket(gateway, key, whole)
+  socket.pause()
+  await until(logged(gateway, 'call sealed'))
+  gateway.child.kill('SIGTERM')
+  await until(logged(gateway, 'draining'))
+  const text = readToEnd(socket)
+  socket.resume()
+  const [head = '', body = ''] = (await text).split('\r\n\r\n')
+  t.equal(body.length, Number(/content-length: (\d+)/.exec(head)?.[1]))
+  t.ok(body.length > long.length)
+  t.equal(await gateway.exited, 0)
+})
 
 t.test('what does not finish in time is ended with an error and sealed as interrupted', async (t) => {
-  const { upstream } = await slowUpstream()
-  const gateway = await startGateway({
-    upstreamUrl: upstream.baseUrl,
-    config: { limits: { drainSeconds: 0 } },
+  const interrupted = { outcome: 'interrupted', status: 503 }
+
+  t.test('a stream', async (t) => {
+    const { upstream, gateway, key } = await deploy(t, slowStream().answer, { drainSeconds: 0 })
+    const arrived = upstream.next()
+    const response = await gateway.chat(key, stream)
+    const reading = response.text()
+    const { closed } = await arrived
+    gateway.child.kill('SIGTERM')
+    const text = await reading
+    t.match(text, /"code":"draining"/)
+    t.notMatch(text, /\[DONE\]/)
+    t.equal(await gateway.exited, 0)
+    await closed
+    const entry = await newestEntry(gateway)
+    t.match(entry, { ...interrupted, stream: true })
+    t.match(text, `hash=${entry.hash}`, 'with its receipt')
   })
-  t.teardown(async () => {
-    await discard(gateway)
-    await upstream.close()
+
+  t.test('a whole answer that is waited for', async (t) => {
+    const { upstream, gateway, key } = await deploy(t, () => {}, { drainSeconds: 0 })
+    const arrived = upstream.next()
+    const call = gateway.chat(key, whole)
+    const { closed } = await arrived
+    gateway.child.kill('SIGTERM')
+    const response = await call
+    t.match([response.status, await response.json()], [503, { error: { code: 'draining' } }])
+    t.equal(response.headers.get('retry-after'), '1')
+    t.equal(await gateway.exited, 0)
+    await closed
+    t.match(await newestEntry(gateway), { ...interrupted, stream: false })
   })
-  const { key } = await gateway.createKey()
-  const arrived = upstream.next()
-  const response = await gateway.chat(key, stream)
-  const reading = response.text()
-  await arrived
-  gateway.child.kill('SIGTERM')
-  const text = await reading
-  t.match(text, /"code":"draining"/)
-  t.notMatch(text, /\[DONE\]/)
-  t.equal(await gateway.exited, 0)
-  const again = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
-  t.match((await again.api('GET', '/usage/logs')).body.logs[0], {
-    outcome: 'interrupted',
-    status: 503,
-    stream: true,
+
+  t.test('a request whose body does not come', async (t) => {
+    const { upstream, gateway, key } = await deploy(t, undefined, { drainSeconds: 0 })
+    const answer = readToEnd(callOnSocket(gateway, key, whole, 1000))
+    await until(async () => (await inFlight(gateway)) === 1)
+    gateway.child.kill('SIGTERM')
+    t.match(await answer, /^HTTP\/1\.1 503 [\s\S]*"code":"draining"/)
+    t.equal(await gateway.exited, 0)
+    t.match(await newestEntry(gateway), interrupted)
+    t.equal(upstream.received.length, 0)
   })
-  await again.stop()
+
+  t.test('a stream that nobody reads', async (t) => {
+    let stalled = () => {}
+    const stall = new Promise<void>((resolve) => {
+      stalled = resolve
+    })
+    const word = event(delta('word '.repeat(2000)))
+    const { gateway, key } = await deploy(
+      t,
+      async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.once('error', () => {})
+        const timer = setInterval(() => {
+          // The kernel's buffers and the gateway's are full when nothing has been taken for a while.
+          if (response.writableLength > 8 * word.length) stalled()
+          else for (let i = 0; i < 50; i++) response.write(word)
+        }, 20)
+        response.once('close', () => clearInterval(timer))
+      },
+      { drainSeconds: 0 },
+    )
+    callOnSocket(gateway, key, stream).pause()
+    await stall
+    gateway.child.kill('SIGTERM')
+    t.equal(await gateway.exited, 0)
+    t.match(await newestEntry(gateway), { ...interrupted, stream: true })
+  })
 })
 
-t.test('nothing to wait for: the end comes at once, and a second signal does not wait', async (t) => {
-  const { upstream } = await slowUpstream()
-  t.teardown(() => upstream.close())
-  const idle = await startGateway({ upstreamUrl: upstream.baseUrl })
-  t.equal(await idle.stop(), 0)
-  await discard(idle)
-  const busy = await startGateway({ upstreamUrl: upstream.baseUrl })
-  const { key } = await busy.createKey()
+t.test('nothing to wait for: the end comes at once', async (t) => {
+  const { gateway } = await deploy(t)
+  t.equal(await gateway.stop(), 0)
+  t.ok(logged(gateway, 'stopped')())
+  t.notOk(gateway.logs.some(({ level }) => level === 'warn' || level === 'error'))
+})
+
+t.test('a second signal waits for the log only', async (t) => {
+  const { upstream, gateway, key } = await deploy(t, slowStream().answer)
   const arrived = upstream.next()
-  const reading = busy.chat(key, stream).then((response) => response.text())
-  reading.catch(() => {})
+  const reading = gateway.chat(key, stream).then((response) => response.text())
   await arrived
-  busy.child.kill('SIGTERM')
-  while (!busy.logs.some(({ msg }) => msg === 'draining'))
-    await new Promise((resolve) => setImmediate(resolve))
-  busy.child.kill('SIGINT')
-  t.equal(await busy.exited, 0)
-  await discard(busy)
+  gateway.child.kill('SIGTERM')
+  await until(logged(gateway, 'draining'))
+  gateway.child.kill('SIGINT')
+  t.match(await reading, /"code":"draining"/)
+  t.equal(await gateway.exited, 0)
+  t.match(await newestEntry(gateway), { outcome: 'interrupted' })
 })

@@ -1,0 +1,60 @@
+// Addresses to listen on: which go together, how they are written, and why one cannot be had. Serves nothing.
+
+import { createServer } from 'node:net'
+import type { Address } from '../core/config.ts'
+
+/** The address that is opened as well: clients resolve `localhost` to either. */
+export const twin = ({ host, port }: Address): Address | null =>
+  host === '127.0.0.1' ? { host: '::1', port } : null
+
+const NO_IPV6_CODES = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
+
+/** This machine has no IPv6 loopback: no reason to complain. */
+export const isWithoutIpv6 = (error: unknown): boolean =>
+  NO_IPV6_CODES.has((error as NodeJS.ErrnoException).code ?? '')
+
+/** Why the address, or the one that goes with it, cannot be listened on, in words; null when it can. */
+export async function whyNotListen(address: Address): Promise<string | null> {
+  const second = address.port === 0 ? null : twin(address)
+  for (const { host, port } of second === null ? [address] : [address, second]) {
+    const error = await tryToListen(host, port)
+    if (error === null || (host !== address.host && isWithoutIpv6(error))) continue
+    return describeListenError(error)
+  }
+  return null
+}
+
+export interface ListenError extends NodeJS.ErrnoException {
+  readonly syscall: 'listen'
+  readonly address: string
+  readonly port: number
+}
+
+export const isListenError = (error: unknown): error is ListenError =>
+  error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'listen'
+
+/** Why an address could not be listened on, in words. */
+export function describeListenError(error: unknown): string {
+  const { code = 'unknown error' } = error as NodeJS.ErrnoException
+  const reason = code === 'EADDRINUSE' ? 'the port is in use; stop what holds it or choose another' : code
+  if (!isListenError(error)) return `cannot be listened on: ${reason}`
+  return `cannot listen on ${formatAddress({ host: error.address, port: error.port })}: ${reason}`
+}
+
+export const formatAddress = ({ host, port }: Address): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+async function tryToListen(host: string, port: number): Promise<unknown> {
+  const server = createServer()
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host, port, ipv6Only: host === '::1' }, resolve)
+    })
+    return null
+  } catch (error) {
+    return error
+  } finally {
+    server.close()
+  }
+}
