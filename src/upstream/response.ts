@@ -12,7 +12,8 @@ export interface UpstreamResponse {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   /**
-   * The next piece, or null at the end. Pieces arrive as the upstream sent them.
+   * What has arrived since the last read, or the next piece; null at the end. Where the upstream cut its pieces is
+   * not kept.
    * @throws GatewayError `upstream_unavailable` or `upstream_timeout` when the answer breaks off
    */
   read(): Promise<Buffer | null>
@@ -116,10 +117,13 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   }
 
   read(): Promise<Buffer | null> {
-    const piece = this.#queue.shift()
-    if (piece !== undefined) {
-      this.#queuedBytes -= piece.length
-      if (this.#queuedBytes <= PAUSE_ABOVE_BYTES) this.#controller?.resume()
+    if (this.#queue.length > 0) {
+      const [first = Buffer.alloc(0)] = this.#queue
+      // All of it at once: a reader that lags catches up, however small the pieces are.
+      const piece = this.#queue.length === 1 ? first : Buffer.concat(this.#queue)
+      this.#queue = []
+      if (this.#queuedBytes > PAUSE_ABOVE_BYTES) this.#controller?.resume()
+      this.#queuedBytes = 0
       return Promise.resolve(piece)
     }
     if (this.#failure !== null) return Promise.reject(upstreamError(this.#failure))
@@ -133,8 +137,12 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     if (this.#aborted || this.#ended) return
     this.#aborted = true
     this.#queue = []
-    this.#controller?.abort(new Error('aborted'))
+    const reason = new Error('aborted')
+    if (this.#controller !== null) this.#controller.abort(reason)
+    // Not sent yet: whoever waits need not wait for a connection. `onRequestStart` ends it if one comes.
+    else this.#rejectStarted(new AttemptError(reason))
   }
+
   discard(): void {
     this.#discarding = true
     this.#queue = []

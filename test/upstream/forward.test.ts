@@ -1,0 +1,249 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Config } from '../../src/core/config.ts'
+import { fixedSecret } from '../../src/core/secret.ts'
+import { decide, type Permit } from '../../src/policy/decide.ts'
+import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
+import { select } from '../policy/rules.ts'
+import { type Answer, json, startUpstream } from '../process/upstream.ts'
+
+type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
+
+class Caller implements Cancellation {
+  cancelled = false
+  readonly #listeners: (() => void)[] = []
+
+  onCancel(listener: () => void): void {
+    if (this.cancelled) listener()
+    else this.#listeners.push(listener)
+  }
+
+  cancel(): void {
+    this.cancelled = true
+    for (const listener of this.#listeners.splice(0)) listener()
+  }
+}
+
+function permit(): Permit {
+  const decision = decide({
+    selection: select([]),
+    findings: [],
+    keywordHits: [],
+    injectionScore: null,
+    modelThreshold: 1,
+    limits: [],
+  })
+  if (decision.outcome !== 'permit') throw new Error('nothing forbids it')
+  return decision.permit
+}
+
+const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}): Config['upstream'] => ({
+  baseUrl,
+  apiKey: fixedSecret('credential'),
+  timeouts: { connectMs: 500, headersMs: 500, idleMs: 500 },
+  retries: { attempts: 2 },
+  ...more,
+})
+
+async function deploy(t: T, answer: Answer, more: Partial<Config['upstream']> = {}) {
+  const server = await startUpstream(answer)
+  const upstream = new Upstream(settings(server.baseUrl, more), 4)
+  t.teardown(async () => {
+    await upstream.close()
+    await server.close()
+  })
+  const forward = (caller: Cancellation = new Caller()) =>
+    upstream.forward(permit(), Buffer.from('{"model":"m"}'), { 'x-title': 'app', cookie: 'c' }, caller)
+  return { server, upstream, forward }
+}
+
+async function readAll(response: { read(): Promise<Buffer | null> }): Promise<string> {
+  let text = ''
+  for (let piece = await response.read(); piece !== null; piece = await response.read()) text += piece
+  return text
+}
+
+/** The n-th answer to the n-th request, the last one from then on. */
+const inTurn = (...answers: Answer[]): Answer => {
+  let turn = 0
+  return (...args) => answers[Math.min(turn++, answers.length - 1)]?.(...args)
+}
+
+t.test('what is sent, and what comes back', async (t) => {
+  const { server, upstream, forward } = await deploy(t, json({ ok: 1 }, 200, { 'x-a': 'b' }))
+  const response = await forward()
+  t.match(response, { status: 200, headers: { 'x-a': 'b' } })
+  t.equal(await readAll(response), '{"ok":1}')
+  t.match(server.received[0], {
+    method: 'POST',
+    url: '/v1/chat/completions',
+    body: '{"model":"m"}',
+    headers: {
+      authorization: 'Bearer credential',
+      'accept-encoding': 'identity',
+      'content-length': '13',
+      'x-title': 'app',
+    },
+  })
+  t.equal(server.received[0]?.headers.cookie, undefined)
+  const models = await upstream.models({}, new Caller())
+  t.equal(await readAll(models), '{"ok":1}')
+  t.match(server.received[1], { method: 'GET', url: '/v1/models', body: '' })
+  t.equal(upstream.credential(), 'credential')
+})
+
+t.test('an upstream without a credential, at the root of its host', async (t) => {
+  const server = await startUpstream()
+  const upstream = new Upstream(settings(server.baseUrl.replace(/\/v1$/, ''), { apiKey: null }), 1)
+  t.teardown(() => Promise.all([upstream.close(), server.close()]))
+  await readAll(await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller()))
+  t.equal(server.received[0]?.url, '/chat/completions')
+  t.equal(server.received[0]?.headers.authorization, undefined)
+  t.equal(upstream.credential(), null)
+})
+
+t.test('refusals of the upstream are answers', async (t) => {
+  for (const status of [400, 401, 404, 422]) {
+    const { server, forward } = await deploy(t, json({ error: {} }, status))
+    t.equal((await forward()).status, status)
+    t.equal(server.received.length, 1)
+  }
+})
+
+t.test('what may pass is tried again, and no more often than allowed', async (t) => {
+  for (const status of [429, 502, 503, 504]) {
+    const { server, forward } = await deploy(t, inTurn(json({}, status), json({ ok: 1 })))
+    t.equal((await forward()).status, 200, `${status}, then 200`)
+    t.equal(server.received.length, 2)
+  }
+  const limited = await deploy(t, json({}, 429))
+  t.equal((await limited.forward()).status, 429, 'in the end passed on')
+  t.equal(limited.server.received.length, 3)
+  const broken = await deploy(t, json({}, 503))
+  await t.rejects(broken.forward(), { code: 'upstream_unavailable', message: /503/ })
+  t.equal(broken.server.received.length, 3)
+  const once = await deploy(t, json({}, 503), { retries: { attempts: 0 } })
+  await t.rejects(once.forward(), { code: 'upstream_unavailable' })
+  t.equal(once.server.received.length, 1)
+})
+
+t.test('retry-after is waited for when it is short, else it is the client’s', async (t) => {
+  const long = await deploy(t, json({}, 429, { 'retry-after': '30' }))
+  t.match(await long.forward(), { status: 429, headers: { 'retry-after': '30' } })
+  t.equal(long.server.received.length, 1)
+})
+
+t.test('what may have been acted on is not sent twice', async (t) => {
+  const unfinished: Answer = (response) => void response.destroy()
+  const { server, forward } = await deploy(t, unfinished)
+  await t.rejects(forward(), { code: 'upstream_unavailable' })
+  t.equal(server.received.length, 1)
+  const failing = await deploy(t, json({}, 500))
+  await t.rejects(failing.forward(), { code: 'upstream_unavailable', message: /500/ })
+  t.equal(failing.server.received.length, 1)
+})
+
+t.test('a struggling upstream is not hit harder: retries have a budget', async (t) => {
+  const { server, forward } = await deploy(t, json({}, 503))
+  const calls = 20
+  for (let i = 0; i < calls; i++) await t.rejects(forward(), { code: 'upstream_unavailable' })
+  // Ten are saved up, and each call earns a fifth of one.
+  t.equal(server.received.length - calls, 10 + calls / 5 - 1)
+})
+
+t.test('answers that cannot be passed on', async (t) => {
+  const moved = await deploy(t, json({}, 307, { location: 'http://127.0.0.1:1/' }))
+  await t.rejects(moved.forward(), { code: 'upstream_unavailable', message: /307/ })
+  t.equal(moved.server.received.length, 1, 'redirects are not followed')
+  const packed = await deploy(t, json({}, 200, { 'content-encoding': 'gzip' }))
+  await t.rejects(packed.forward(), { code: 'upstream_unavailable', message: /encoding/ })
+  const plain = await deploy(t, json({}, 200, { 'content-encoding': 'identity' }))
+  t.equal((await plain.forward()).status, 200)
+})
+
+t.test('slow upstreams', async (t) => {
+  const silent = await deploy(t, () => {})
+  await t.rejects(silent.forward(), { code: 'upstream_timeout', status: 504 })
+  t.equal(silent.server.received.length, 1)
+  const stuck = await deploy(t, (response) => {
+    response.writeHead(200)
+    response.write('some')
+  })
+  const response = await stuck.forward()
+  t.equal(String(await response.read()), 'some')
+  await t.rejects(response.read(), { code: 'upstream_timeout' })
+})
+
+t.test('an upstream that is not there', async (t) => {
+  const gone = await startUpstream()
+  await gone.close()
+  const upstream = new Upstream(settings(gone.baseUrl), 1)
+  t.teardown(() => upstream.close())
+  const port = new URL(gone.baseUrl).port
+  const error = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller()).catch((e) => e)
+  t.match(error, { code: 'upstream_unavailable', status: 502 })
+  t.notMatch(error.message, port, 'where it should be is nobody’s business')
+})
+
+t.test('a caller that leaves', async (t) => {
+  const silent = await deploy(t, () => {})
+  const caller = new Caller()
+  const call = silent.forward(caller)
+  const received = await silent.server.next()
+  caller.cancel()
+  await t.rejects(call, { code: 'upstream_unavailable' })
+  await received.closed
+
+  const busy = await deploy(t, json({}, 503, { 'retry-after': '2' }))
+  const leaving = new Caller()
+  const waiting = busy.forward(leaving)
+  await busy.server.next()
+  leaving.cancel()
+  await t.rejects(waiting, { code: 'upstream_unavailable' })
+  t.equal(busy.server.received.length, 1, 'nothing is sent again for nobody')
+
+  const before = new Caller()
+  before.cancel()
+  await t.rejects(silent.forward(before), { code: 'upstream_unavailable' })
+  t.equal(silent.server.received.length, 1)
+})
+
+t.test('a caller that leaves while no connection is free does not wait for one', async (t) => {
+  const server = await startUpstream(() => {})
+  const upstream = new Upstream(
+    settings(server.baseUrl, { timeouts: { connectMs: 500, headersMs: 60_000, idleMs: 500 } }),
+    1,
+  )
+  t.teardown(() => Promise.all([upstream.close(), server.close()]))
+  const first = upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  first.catch(() => {})
+  await server.next()
+  const caller = new Caller()
+  const second = upstream.forward(permit(), Buffer.from('{}'), {}, caller)
+  caller.cancel()
+  await t.rejects(second, { code: 'upstream_unavailable' })
+})
+
+t.test('connections are used again, also after an answer that was let go', async (t) => {
+  const sockets = new Set<object>()
+  const server = createServer((request, response) => {
+    sockets.add(request.socket)
+    request.resume()
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: [DONE]\n\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const upstream = new Upstream(settings(`http://127.0.0.1:${port}`), 1)
+  t.teardown(async () => {
+    await upstream.close()
+    server.close()
+  })
+  for (let i = 0; i < 5; i++) {
+    const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+    await response.read()
+    response.discard()
+  }
+  t.equal(sockets.size, 1)
+})
