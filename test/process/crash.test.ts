@@ -11,7 +11,9 @@ import { completion, json, startUpstream, stream } from './upstream.ts'
 
 const KILLS = 20
 const CALLERS = 6
-/** A kill comes this long after the load has begun, at most, milliseconds. */
+/** Every second kill comes in the moment in which this many more calls have been acknowledged, at most. */
+const MOST_CALLS = 30
+/** The others come this long after the load has begun, at most, milliseconds: anywhere within a call. */
 const LONGEST_RUN_MS = 250
 
 const upstream = await startUpstream()
@@ -32,12 +34,12 @@ const readReceipt = (id: string, text: string): Acknowledged => {
   return { id, seq: Number(seq), hash }
 }
 
-/** Calls until the gateway is gone; keeps what was read to its end. */
+/** Calls until the gateway is gone; tells of each answer in the moment it was read to its end. */
 async function call(
   gateway: TestGateway,
   key: string,
   streams: boolean,
-  told: Acknowledged[],
+  tell: (acknowledged: Acknowledged) => void,
 ): Promise<void> {
   for (;;) {
     try {
@@ -50,8 +52,8 @@ async function call(
       const text = await response.text()
       const id = response.headers.get('x-request-id') ?? ''
       if (response.status !== 200) return
-      if (!streams) told.push(readReceipt(id, response.headers.get('x-sidegate-audit') ?? ''))
-      else if (text.endsWith('data: [DONE]\n\n')) told.push(readReceipt(id, text))
+      if (!streams) tell(readReceipt(id, response.headers.get('x-sidegate-audit') ?? ''))
+      else if (text.endsWith('data: [DONE]\n\n')) tell(readReceipt(id, text))
     } catch {
       return
     }
@@ -64,12 +66,19 @@ t.test(`${KILLS} times kill -9 under load`, { timeout: 120_000 }, async (t) => {
   const { key } = await gateway.createKey()
   const told: Acknowledged[] = []
   for (let kill = 0; kill < KILLS; kill++) {
-    const callers = Array.from({ length: CALLERS }, (_, i) => call(gateway, key, i % 2 === 0, told))
-    const enough = told.length + 1
-    const killAtMs = performance.now() + (LONGEST_RUN_MS * ((kill * 7) % KILLS)) / KILLS
-    while (told.length < enough || performance.now() < killAtMs)
-      await new Promise((resolve) => setImmediate(resolve))
-    t.equal(await gateway.kill('SIGKILL'), 'SIGKILL')
+    const { child } = gateway
+    const killAtCount = kill % 2 === 0 ? told.length + 1 + Math.floor(Math.random() * MOST_CALLS) : Infinity
+    const tell = (acknowledged: Acknowledged) => {
+      told.push(acknowledged)
+      if (told.length === killAtCount) child.kill('SIGKILL')
+    }
+    const callers = Array.from({ length: CALLERS }, (_, i) => call(gateway, key, i % 2 === 0, tell))
+    if (kill % 2 === 1) {
+      const killAtMs = performance.now() + LONGEST_RUN_MS * Math.random()
+      while (performance.now() < killAtMs) await new Promise((resolve) => setImmediate(resolve))
+      child.kill('SIGKILL')
+    }
+    t.equal(await gateway.exited, 'SIGKILL')
     await Promise.all(callers)
     gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
   }
