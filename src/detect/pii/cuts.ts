@@ -1,88 +1,152 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
-// how it arrives, which is what makes a stream say the same as the whole.
+// how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-/** Longest segment; a longer one is cut in any case. Longer than any value but a private key. */
+import { isDigit, isLetter, isSpace, isUncapitalised, isUnspaced } from './characters.ts'
+import { insideKey, KEY_BEGIN } from './keyblock.ts'
+
+/** Characters before a segment that may be looked at, by a detector or to tell a cut. */
+export const CONTEXT_CHARACTERS = 64
+/** Longest segment of ordinary text; a longer one is cut in any case. Longer than any value but keys and tokens. */
 const MAX_SEGMENT = 1024
-/** Longest segment that holds a private key: 4096-bit RSA takes 3.3 KB. */
-const MAX_KEY_SEGMENT = 8192
+/** How far back from there a better place for a cut is looked for. */
+const FORCED_CUT_CHOICE = 256
+/** Longest segment that holds one private key or token: PKCS#8 of RSA-16384 takes 12.6 KB. */
+const MAX_LONG_VALUE = 16_384
 
-const KEY_BEGIN = '-----BEGIN '
-const KEY_END = '-----END '
-const KEY_LINE = /^[A-Za-z0-9+/=:,. -]*$/
+/** A longer word is taken for something else. */
+const MAX_WORD = 32
+/** White space that may separate the parts of one value. */
+const MAX_GAP = 4
+/** Characters of the word before that are looked at. All four together are less than CONTEXT_CHARACTERS. */
+const MAX_LOOK_BACK = 24
+const MAX_MONTH = 12
 
-const SPACE = 0x20
 const NEWLINE = 0x0a
+/** Behind these no value goes on. */
+const DELIMITER = /[\s,;"'<>{}|\\]/
+/** The beginning of a JSON web token or one line of a key at the end of the text so far. */
+const LONG_VALUE = /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
-const isSpace = (code: number): boolean =>
-  code === SPACE || (code >= 0x09 && code <= 0x0d) || code === 0xa0 || code === 0x3000
-const isLower = (code: number): boolean => code >= 0x61 && code <= 0x7a
-const isUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a
-/** Han, kana and Hangul: scripts written without spaces. */
-const isUnspaced = (code: number): boolean =>
-  (code >= 0x3040 && code <= 0x30ff) ||
-  (code >= 0x3400 && code <= 0x9fff) ||
-  (code >= 0xac00 && code <= 0xd7a3)
-const isOtherLetter = (code: number): boolean =>
-  code >= 0xc0 && code < 0x2000 && code !== 0xd7 && code !== 0xf7
+/** Dates go on behind the name of a month: `May 15, 1987`, `12 de marzo de 1990`. */
+const MONTHS = new Set(
+  (
+    'january february march april may june july august september october november december ' +
+    'jan feb mar apr jun jul aug sep sept oct nov dec ' +
+    'januar februar märz mai juni juli oktober dezember jänner ' +
+    'janvier février mars avril juin juillet août septembre octobre novembre décembre ' +
+    'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ' +
+    'gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre ' +
+    'janeiro fevereiro março maio junho julho setembro outubro novembro dezembro ' +
+    'januari februari maart mei augustus'
+  ).split(' '),
+)
+
+/** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
+export function isCut(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  if (before === NEWLINE) return true
+  if (isSpace(before)) return isBehindPlainWord(text, at - 1)
+  return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
+}
 
 /**
- * Finds the ends of segments, character by character:
- * - behind white space that follows a word of letters that ends in a small letter (no value ends or goes on so)
- * - behind a line end, but not inside a private key
- * - between two characters of a script without spaces
- * - at MAX_SEGMENT
+ * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
+ * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`.
  */
+function isBehindPlainWord(text: string, end: number): boolean {
+  let start = end
+  let first = 0
+  for (; start > 0; start--) {
+    const code = text.charCodeAt(start - 1)
+    if (isSpace(code)) break
+    if (isDigit(code) || end - start >= MAX_WORD) return false
+    if (isLetter(code)) first = code
+  }
+  if (first === 0 || !isUncapitalised(first) || isMonth(text, start, end)) return false
+  return !isSticky(text, start)
+}
+
+/** Whether the word before `end` may begin a value that goes on behind the next word. */
+function isSticky(text: string, end: number): boolean {
+  let at = end
+  while (at > 0 && end - at < MAX_GAP) {
+    const code = text.charCodeAt(at - 1)
+    if (code === NEWLINE) return false
+    if (!isSpace(code)) break
+    at--
+  }
+  const wordEnd = at
+  for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
+    const code = text.charCodeAt(at - 1)
+    if (isDigit(code)) return true
+    if (isSpace(code)) break
+  }
+  return isMonth(text, at, wordEnd)
+}
+
+function isMonth(text: string, start: number, end: number): boolean {
+  if (end - start < 3 || end - start > MAX_MONTH) return false
+  const word = text.slice(start, end).toLowerCase()
+  return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
+}
+
+/** The last cut in (from, at], or `from`. For texts without private keys. */
+export function cutBefore(text: string, from: number, at: number): number {
+  for (let cut = at; cut > from; cut--) if (isCut(text, cut)) return cut
+  return from
+}
+
+/** Finds the end of segment after segment of a text that may grow at its end. */
 export class Cutter {
-  /** Letters only since the last white space, and how the last of them is written. */
-  #word: 'none' | 'small' | 'other' = 'none'
-  #lettersOnly = true
-  #previous = 0
-  #position = 0
-  #segment = 0
+  /** Where the next private key begins in the text; -1 for none so far. */
+  #key = -1
+  #keySearched = 0
 
-  /** Offset of the segment that has not ended. */
-  get segment(): number {
-    return this.#segment
+  /** To be told when the text has lost `count` characters at its beginning. */
+  forget(count: number): void {
+    this.#key = Math.max(-1, this.#key - count)
+    this.#keySearched = Math.max(0, this.#keySearched - count)
   }
 
-  /** Takes the text from `position` on; `text` begins at the current segment. Calls back with the end of each segment. */
-  feed(text: string, onSegment: (end: number) => void): void {
-    const base = this.#segment
-    for (let i = this.#position - base; i < text.length; i++) {
-      const code = text.charCodeAt(i)
-      const at = base + i
-      if (this.#segment < at && isUnspaced(code) && isUnspaced(this.#previous)) this.#cut(at, onSegment)
-      this.#previous = code
-      this.#position = at + 1
+  /**
+   * The end of the segment that begins at `start`, -1 if the text so far does not say.
+   * @param known characters that are known to hold no end
+   */
+  next(text: string, start: number, known: number): number {
+    for (let at = Math.max(start, known); at < text.length; at++) {
+      const code = text.charCodeAt(at)
       if (isSpace(code)) {
-        const afterWord = this.#lettersOnly && this.#word === 'small'
-        this.#word = 'none'
-        this.#lettersOnly = true
-        if (code === NEWLINE ? !this.#insideKey(text.slice(this.#segment - base, i)) : afterWord) {
-          this.#cut(at + 1, onSegment)
-        }
-      } else if (isLower(code) || isOtherLetter(code)) this.#word = 'small'
-      else if (isUpper(code)) this.#word = 'other'
-      else this.#lettersOnly = false
-      const length = at + 1 - this.#segment
-      if (
-        length >= MAX_SEGMENT &&
-        (length >= MAX_KEY_SEGMENT || !this.#insideKey(text.slice(this.#segment - base, i)))
-      ) {
-        // Not between the halves of a pair.
-        this.#cut(code >= 0xd800 && code <= 0xdbff ? at : at + 1, onSegment)
-      }
+        const ends = code === NEWLINE ? !this.#insideKey(text, start, at) : isBehindPlainWord(text, at)
+        if (ends) return at + 1
+      } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
+      const length = at + 1 - start
+      if (length % MAX_SEGMENT === 0 && !this.#isLongValue(text, start, at + 1)) return forcedCut(text, at + 1)
     }
+    return -1
   }
 
-  #cut(end: number, onSegment: (end: number) => void): void {
-    onSegment(end)
-    this.#segment = end
+  #insideKey(text: string, start: number, end: number): boolean {
+    if (this.#key < start && this.#keySearched < text.length) {
+      const from = Math.max(start, this.#keySearched - KEY_BEGIN.length)
+      this.#key = text.indexOf(KEY_BEGIN, from)
+      this.#keySearched = this.#key < 0 ? text.length : this.#key + KEY_BEGIN.length
+    }
+    return this.#key >= start && this.#key < end && insideKey(text, start, end)
   }
 
-  #insideKey(segment: string): boolean {
-    const begin = segment.lastIndexOf(KEY_BEGIN)
-    if (begin < 0 || segment.indexOf(KEY_END, begin) >= 0) return false
-    return KEY_LINE.test(segment.slice(segment.lastIndexOf('\n') + 1))
+  #isLongValue(text: string, start: number, end: number): boolean {
+    if (end - start >= MAX_LONG_VALUE) return false
+    return LONG_VALUE.test(text.slice(start, end)) || this.#insideKey(text, start, end)
   }
+}
+
+/** Where a segment without a natural end is cut: behind a delimiter that is not between digits, if one is near. */
+function forcedCut(text: string, end: number): number {
+  for (let cut = end; cut > end - FORCED_CUT_CHOICE; cut--) {
+    if (!DELIMITER.test(text[cut - 1] ?? '')) continue
+    if (!isDigit(text.charCodeAt(cut)) || !isDigit(text.charCodeAt(cut - 2))) return cut
+  }
+  // Not between the halves of a pair.
+  const last = text.charCodeAt(end - 1)
+  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }

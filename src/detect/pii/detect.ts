@@ -1,17 +1,40 @@
-// Detection on a whole text: the same segments as on a stream, after a look whether there is anything to find.
+// Detection on a whole text: the same segments as on a stream, but only those that hold something to look at.
 
 import type { Finding } from '../../core/finding.ts'
+import { Cutter, cutBefore } from './cuts.ts'
+import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet } from './kinds.ts'
+import { scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 
-/** Every value that is found has one of these; most texts have none. */
-const TRIGGER = /[0-9@:]|-----BEGIN/
-
-/** Findings in order, not overlapping. Time is linear in the text. */
+/** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
-  if (!TRIGGER.test(text)) return []
+  if (text.includes(KEY_BEGIN)) return detectBySegments(text, kinds)
+  const findings: Finding[] = []
+  // One for each call: a search that throws must not leave its place behind.
+  const trigger = /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
+  const cutter = new Cutter()
+  let done = 0
+  for (let found = trigger.exec(text); found !== null; found = trigger.exec(text)) {
+    const at = found.index
+    let start = cutBefore(text, done, at)
+    let end = cutter.next(text, start, 0)
+    while (end >= 0 && end <= at) {
+      start = end
+      end = cutter.next(text, start, 0)
+    }
+    if (end < 0) end = text.length
+    scanSegment(text, start, end, 0, kinds, findings)
+    done = end
+    trigger.lastIndex = end
+  }
+  return findings
+}
+
+/** With private keys, whose lines do not end segments. */
+function detectBySegments(text: string, kinds: KindSet): Finding[] {
   const detector = new StreamDetector(kinds)
   const findings = detector.push(text)
-  findings.push(...detector.finish())
+  for (const finding of detector.finish()) findings.push(finding)
   return findings
 }

@@ -1,28 +1,128 @@
-// Credentials: known prefixes with enough behind them, tokens of three parts, private keys.
+// Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
+import { isWordCharacter } from './characters.ts'
+import type { Span } from './keyblock.ts'
+import type { Segment } from './segment.ts'
 
-const PREFIXED =
-  /(?<![A-Za-z0-9])(?:sk-(?:ant-|proj-|or-v1-)?[A-Za-z0-9_-]{20,200}|(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])|gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255}|glpat-[A-Za-z0-9_-]{20,64}|(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,200}|AIza[A-Za-z0-9_-]{35}|[srp]k_(?:live|test)_[A-Za-z0-9]{16,200}|npm_[A-Za-z0-9]{36}|hf_[A-Za-z0-9]{30,64}|SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,64}|eyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{8,2000}\.[A-Za-z0-9_-]{8,1000}|sgate_live_[A-Za-z0-9]{49})/g
-const KEY =
-  /-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=:,.\s-]{40,8000}?-----END [A-Z ]{0,30}PRIVATE KEY-----/g
-/** How a key in text form begins (RFC 7468). */
-export const KEY_BEGIN = '-----BEGIN '
-const PLACEHOLDER = /x{5}|your|example|\.\.\.|0{8}|1234567890abcdef$/i
+/** A token by prefix, and what an issuer's own scanner looks for behind it. */
+const TOKEN = new RegExp(
+  [
+    'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
+    '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
+    'gh[pousr]_[A-Za-z0-9]{30,255}', // GitHub
+    'github_pat_[A-Za-z0-9_]{22,255}',
+    'gl(?:pat|ptt|rt|dt|ft|soat|cbt)-[A-Za-z0-9_.-]{20,300}', // GitLab
+    'xox[abceoprs]-[A-Za-z0-9-]{10,200}', // Slack
+    'xapp-\\d-[A-Za-z0-9-]{20,200}',
+    'AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])', // Google
+    'GOCSPX-[A-Za-z0-9_-]{28}',
+    'ya29\\.[A-Za-z0-9_-]{30,400}',
+    '[srp]k_(?:live|test)_[A-Za-z0-9]{16,200}', // Stripe
+    'whsec_[A-Za-z0-9+/=]{24,100}',
+    'npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])',
+    'pypi-[A-Za-z0-9_-]{50,300}',
+    'rubygems_[a-f0-9]{48}',
+    'dckr_pat_[A-Za-z0-9_-]{20,60}',
+    'hf_[A-Za-z0-9]{30,64}', // Hugging Face
+    '(?:gsk|xai|nvapi|r8|pplx|tvly|fw|csk)[-_][A-Za-z0-9_-]{30,120}', // other model providers
+    'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}', // SendGrid
+    'key-[0-9a-f]{32}(?![A-Za-z0-9])', // Mailgun
+    'AC[0-9a-f]{32}(?![A-Za-z0-9])|SK[0-9a-f]{32}(?![A-Za-z0-9])', // Twilio
+    'dop_v1_[0-9a-f]{64}', // DigitalOcean
+    'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
+    'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
+    'EAAC[A-Za-z0-9]{80,300}', // Meta
+    'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault
+    'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}', // Grafana
+    'lin_api_[A-Za-z0-9]{40}', // Linear
+    'ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])', // Notion
+    'ATATT3[A-Za-z0-9_=-]{50,300}', // Atlassian
+    'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman
+    'AGE-SECRET-KEY-1[0-9A-Z]{58}',
+    'sgate_live_[A-Za-z0-9]{49}(?![A-Za-z0-9])',
+    // JSON web token, RFC 7519: two objects and a signature, which may be missing.
+    'eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,12000}\\.[A-Za-z0-9_-]{0,2000}',
+    '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
+  ].join('|'),
+  'y',
+)
+/** No secret is shorter, nor the chance to judge one by. */
+export const MIN_TOKEN = 15
+const MAX_DOTTED = 64
 
-export function* findSecrets(text: string, from: number): Generator<{ start: number; end: number }> {
-  if (text.includes(KEY_BEGIN)) {
-    for (const { index, 0: key } of text.matchAll(KEY)) yield { start: index, end: index + key.length }
+/** Secret keys of AWS and Azure have no prefix: 40 or 86 characters of base64 behind their name. */
+const NAMED_KEY = /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
+const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
+
+/** What stands in for a secret in documentation. */
+const PLACEHOLDER = /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
+const MIN_DIFFERENT = 8
+
+/**
+ * @param start of the word (letters, digits, `_`, `-`)
+ * @returns where the secret ends; 0 if there is none
+ */
+export function scanSecret(segment: Segment, start: number): number {
+  const { text } = segment
+  const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
+  if (token !== null && isSecret(text.slice(token.start, token.end))) {
+    return segment.add('secret', token.start, token.end) ? token.end : 0
   }
-  PREFIXED.lastIndex = from
-  for (const { index, 0: token } of text.matchAll(PREFIXED)) {
-    if (token.startsWith('sgate_live_') ? parseApiKey(token) : isRandom(token))
-      yield { start: index, end: index + token.length }
-  }
+  return scanNamed(segment, start)
 }
 
-/** Enough different characters, digits among letters, and not a stand-in for a secret. */
-const isRandom = (token: string): boolean =>
-  new Set(token.slice(4)).size >= 8 &&
-  /\d/.test(token) &&
-  (token.startsWith('AKIA') || !PLACEHOLDER.test(token))
+function tokenAt(text: string, start: number): Span | null {
+  TOKEN.lastIndex = start
+  const token = TOKEN.exec(text)?.[0].replace(/[-_.]+$/, '')
+  return token === undefined ? null : { start, end: start + token.length }
+}
+
+/** Prefixes may end in a dot (`SG.`, `hvs.`), and a web token has two. */
+function dottedStart(text: string, start: number, from: number): number {
+  let dotted = start
+  while (dotted > from && start - dotted < MAX_DOTTED && (isTokenCharacter(text.charCodeAt(dotted - 1)) || text[dotted - 1] === '.'))
+    dotted--
+  return dotted
+}
+
+function isSecret(token: string): boolean {
+  if (token.startsWith('sgate_live_')) return parseApiKey(token)
+  if (token.startsWith('eyJ')) return true
+  if (/^(?:AKIA|ASIA)/.test(token)) return differentCharacters(token) > MIN_DIFFERENT
+  const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
+  const chance = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
+  return differentCharacters(chance) >= MIN_DIFFERENT && /\d/.test(token) && !PLACEHOLDER.test(token)
+}
+
+/** @param at inside the value: it begins behind the name and its sign */
+function scanNamed(segment: Segment, at: number): number {
+  const { text } = segment
+  let start = at
+  while (start > segment.end && /[A-Za-z0-9+/]/.test(text[start - 1] ?? '') && at - start < 40) start--
+  NAMED_VALUE.lastIndex = start
+  const value = NAMED_VALUE.exec(text)?.[0]
+  if (value === undefined || !NAMED_KEY.test(segment.windowBefore(start)) || /example/i.test(value)) return 0
+  if (differentCharacters(value) < 2 * MIN_DIFFERENT) return 0
+  return segment.add('secret', start, start + value.length) ? start + value.length : 0
+}
+
+const differentCharacters = (text: string): number => new Set(text).size
+
+/** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
+export function tokenStart(text: string, at: number, from: number): number {
+  let start = at
+  while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
+  while (start < at && !/[A-Za-z0-9]/.test(text[start] ?? '')) start++
+  return start
+}
+
+/** Where the word around `at` ends, dots included that have more behind them. */
+export function tokenEnd(text: string, at: number): number {
+  let end = at
+  while (isTokenCharacter(text.charCodeAt(end)) || (text[end] === '.' && isTokenCharacter(text.charCodeAt(end + 1)))) end++
+  return end
+}
+
+const HYPHEN = 0x2d
+const isTokenCharacter = (code: number): boolean => isWordCharacter(code) || code === HYPHEN

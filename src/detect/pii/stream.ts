@@ -1,16 +1,13 @@
 // Detection on a text that arrives in pieces: segments between cuts, each searched with a little of what came before.
 
 import type { Finding } from '../../core/finding.ts'
-import { Cutter } from './cuts.ts'
+import { CONTEXT_CHARACTERS, Cutter } from './cuts.ts'
 import { DEFAULT_KINDS, type KindSet } from './kinds.ts'
 import { scanSegment } from './scan.ts'
 
-/** Characters before a segment that a detector may look at. */
-const CONTEXT_CHARACTERS = 64
-
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
- * the beginning of the stream. Holds at most one segment.
+ * the beginning of the stream. Holds at most one segment: 1,024 characters, 16,384 of a private key or token.
  */
 export class StreamDetector {
   readonly #kinds: KindSet
@@ -19,6 +16,8 @@ export class StreamDetector {
   #text = ''
   #start = 0
   #safe = 0
+  /** Characters of #text in which the end of the segment was looked for. */
+  #known = 0
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
     this.#kinds = kinds
@@ -29,11 +28,18 @@ export class StreamDetector {
     return this.#safe
   }
 
-  /** Takes a piece; returns the findings that have become certain, in order. */
+  /** Takes a piece; returns the findings that have become certain, in order. Time is linear in the text so far. */
   push(piece: string): Finding[] {
-    this.#text += piece
     const findings: Finding[] = []
-    this.#cutter.feed(this.#text.slice(this.#safe - this.#start), (end) => this.#scan(end, findings))
+    this.#text += piece
+    for (;;) {
+      const segment = this.#safe - this.#start
+      const end = this.#cutter.next(this.#text, segment, this.#known)
+      if (end < 0) break
+      this.#scan(end, findings)
+      this.#known = end
+    }
+    this.#known = this.#text.length
     this.#forget()
     return findings
   }
@@ -41,20 +47,23 @@ export class StreamDetector {
   /** The text is over: searches what is left. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#scan(this.#start + this.#text.length, findings)
+    this.#scan(this.#text.length, findings)
     return findings
   }
 
+  /** @param end of the segment, in #text */
   #scan(end: number, findings: Finding[]): void {
-    const contextFrom = Math.max(this.#start, this.#safe - CONTEXT_CHARACTERS)
-    const text = this.#text.slice(contextFrom - this.#start, end - this.#start)
-    scanSegment(text, this.#safe - contextFrom, contextFrom, this.#kinds, findings)
-    this.#safe = end
+    scanSegment(this.#text, this.#safe - this.#start, end, this.#start, this.#kinds, findings)
+    this.#safe = this.#start + end
   }
 
   #forget(): void {
-    const keepFrom = Math.max(this.#start, this.#safe - CONTEXT_CHARACTERS)
-    this.#text = this.#text.slice(keepFrom - this.#start)
-    this.#start = keepFrom
+    const count = this.#safe - this.#start - CONTEXT_CHARACTERS
+    // Not for every word: taking a few characters off a string costs as much as taking off many.
+    if (count < CONTEXT_CHARACTERS) return
+    this.#text = this.#text.slice(count)
+    this.#start += count
+    this.#known -= count
+    this.#cutter.forget(count)
   }
 }

@@ -199,7 +199,7 @@ t.test('the hold-back is bounded', async (t) => {
       detector.push(text.slice(at, at + 50))
       most = Math.max(most, Math.min(text.length, at + 50) - detector.safe)
     }
-    t.ok(most <= 8192 + 50, `${text.slice(0, 20)}: ${most}`)
+    t.ok(most <= 16_384 + 50, `${text.slice(0, 20)}: ${most}`)
   }
 })
 

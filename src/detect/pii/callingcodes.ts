@@ -1,0 +1,54 @@
+// Calling codes of ITU-T E.164 and how many digits national numbers have behind them.
+
+/** Lengths of national numbers (as 6-8 for 6, 7, 8) and the calling codes that have them. */
+const PLANS: Readonly<Record<string, string>> = {
+  '6': '247 298 299 290 500 682 687',
+  '6-7': '597 672 685 688 690 98',
+  '6-8': '386 53',
+  '6-9': '252 355 376 389 421 689',
+  '6-10': '27 48 64 682 880 95',
+  '6-11': '31 352 359 375 595 852',
+  '6-12': '358 381 39 46 61 971',
+  '6-13': '43 49 598 63 82',
+  '7': '238 239 246 248 269 291 297 592 673 674 676 677 678 679 680 683 691 692 501',
+  '7-8': '230 241 372 503 507 599 670 675 853 960 961 965 975',
+  '7-9': '220 231 245 265 267 354 385 423 967 968',
+  '7-10': '243 254 263 353 44 84',
+  '7-11': '886 974',
+  '7-12': '62 86 972',
+  '8': '216 222 223 226 227 228 232 235 236 253 257 266 350 356 357 370 371 373 374 45 47 502 504 505 506 509 686 850 973 993',
+  '8-9': '213 224 233 237 250 258 264 268 32 36 377 382 387 51 591 962 963',
+  '8-10': '20 378 60 66 855 856 964 970 976 977',
+  '8-11': '55 57 593 65 800',
+  '8-12': '383 92',
+  '8-13': '81 91',
+  '9': '211 212 218 221 240 242 244 249 251 255 256 260 261 262 33 34 351 40 508 590 594 596 681 93 94 992 994 995 998',
+  '9-10': '380 41 56 58 90 966 996',
+  '9-12': '420 870 878 881 882 883 888',
+  '10': '1 225 229 52 7',
+  '10-12': '30 54 234',
+}
+
+const NATIONAL_DIGITS = new Map<string, readonly [number, number]>()
+for (const [lengths, codes] of Object.entries(PLANS)) {
+  const [least = 0, most = least] = lengths.split('-').map(Number)
+  for (const code of codes.split(' ')) NATIONAL_DIGITS.set(code, [least, most])
+}
+
+const MAX_CODE = 3
+
+/** Whether the digits are a calling code and a national number of a length it has; a trunk 0 between does not count. */
+export function isInternational(digits: string): boolean {
+  for (let length = 1; length <= MAX_CODE; length++) {
+    const range = NATIONAL_DIGITS.get(digits.slice(0, length))
+    if (range === undefined) continue
+    const national = digits.slice(length)
+    if (digits[0] === '1') return isNorthAmerican(national)
+    const count = national.startsWith('0') ? national.length - 1 : national.length
+    return (count >= range[0] && count <= range[1]) || (national.length >= range[0] && national.length <= range[1])
+  }
+  return false
+}
+
+/** Ten digits of the North American plan: area and exchange begin with 2–9, neither is a service code. */
+export const isNorthAmerican = (digits: string): boolean => /^[2-9](?!11)\d{2}[2-9](?!11)\d{6}$/.test(digits)

@@ -1,0 +1,96 @@
+// Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
+
+/** Luhn, annex B. */
+export function passesLuhn(digits: string): boolean {
+  let sum = 0
+  for (let i = 0; i < digits.length; i++) {
+    const digit = (digits.charCodeAt(digits.length - 1 - i) - 48) * (i % 2 === 0 ? 1 : 2)
+    sum += digit > 9 ? digit - 9 : digit
+  }
+  return sum % 10 === 0
+}
+
+interface Issuer {
+  readonly from: number
+  readonly to: number
+  readonly lengths: readonly number[]
+}
+
+/** Ranges of the first four digits. */
+const ISSUERS: readonly Issuer[] = [
+  { from: 4000, to: 4999, lengths: [13, 16, 19] }, // Visa
+  { from: 5100, to: 5599, lengths: [16] }, // Mastercard
+  { from: 2221, to: 2720, lengths: [16] },
+  { from: 3400, to: 3499, lengths: [15] }, // American Express
+  { from: 3700, to: 3799, lengths: [15] },
+  { from: 6011, to: 6011, lengths: [16, 19] }, // Discover
+  { from: 6440, to: 6599, lengths: [16, 19] },
+  { from: 3000, to: 3059, lengths: [14, 16, 19] }, // Diners Club
+  { from: 3095, to: 3095, lengths: [14, 16, 19] },
+  { from: 3600, to: 3699, lengths: [14, 16, 19] },
+  { from: 3800, to: 3999, lengths: [14, 16, 19] },
+  { from: 3528, to: 3589, lengths: [16, 17, 18, 19] }, // JCB
+  { from: 6200, to: 6299, lengths: [16, 17, 18, 19] }, // UnionPay
+  { from: 8100, to: 8171, lengths: [16, 17, 18, 19] },
+  { from: 2200, to: 2204, lengths: [16, 17, 18, 19] }, // Mir
+  { from: 6000, to: 6099, lengths: [16] }, // RuPay
+  { from: 5019, to: 5019, lengths: [16] }, // Dankort
+  { from: 1000, to: 1999, lengths: [15] }, // UATP
+  { from: 5018, to: 5018, lengths: [12, 13, 14, 15, 16, 17, 18, 19] }, // Maestro
+  { from: 5020, to: 5020, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+  { from: 5038, to: 5038, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+  { from: 5600, to: 5899, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+  { from: 6304, to: 6304, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+  { from: 6390, to: 6390, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+  { from: 6700, to: 6799, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },
+]
+
+const MIN_DIGITS = 12
+const MAX_DIGITS = 19
+/** The usual ways to write one in groups; a rest of one to seven digits behind three or four groups of four. */
+const GROUPINGS = new Set([
+  '4-4-4-4',
+  '4-4-5',
+  '4-6-5',
+  '4-6-4',
+  '4-4-4',
+  '4-4-4-1',
+  '4-4-4-2',
+  '4-4-4-3',
+  '4-4-4-4-1',
+  '4-4-4-4-2',
+  '4-4-4-4-3',
+  '6-13',
+  '4-4-4-5',
+  '4-4-4-6',
+  '4-4-4-7',
+  '8-8',
+])
+
+/** How sure a card number is by its form alone. */
+export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
+
+/**
+ * @param groups lengths of the groups of digits, `4-4-4-4`
+ * @returns `known`: of an issuer, in a form that is common for it; `rare`: only with a word for it near;
+ *   `unbranded`: right but for the issuer
+ */
+export function cardForm(digits: string, groups: string): CardForm {
+  if (digits.length < MIN_DIGITS || digits.length > MAX_DIGITS) return 'no'
+  const grouped = groups.includes('-')
+  if (grouped && !GROUPINGS.has(groups)) return 'no'
+  if (!passesLuhn(digits) || isOneDigit(digits)) return 'no'
+  const prefix = Number(digits.slice(0, 4))
+  const issued = ISSUERS.some(
+    ({ from, to, lengths }) => prefix >= from && prefix <= to && lengths.includes(digits.length),
+  )
+  if (!issued) return 'unbranded'
+  if (digits[0] === '1') return 'rare'
+  // Ten in a hundred numbers pass Luhn: a number in one piece with a length of its own proves less.
+  return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
+}
+
+function isOneDigit(digits: string): boolean {
+  for (let i = 1; i < digits.length; i++) if (digits[i] !== digits[0]) return false
+  return true
+}

@@ -1,0 +1,61 @@
+// What a UTF-16 code unit is, as far as finding values needs to know. Half of a surrogate pair is none of these.
+
+const NO_BREAK_SPACE = 0xa0
+
+export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
+
+const isAsciiLower = (code: number): boolean => code >= 0x61 && code <= 0x7a
+const isAsciiUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a
+
+/** Latin letters and digits of ASCII. */
+export const isAlphanumeric = (code: number): boolean =>
+  isDigit(code) || isAsciiLower(code) || isAsciiUpper(code)
+
+/** What may stand inside an identifier: a value never begins or ends next to one. */
+export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === 0x5f
+
+export const isSpace = (code: number): boolean =>
+  code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === NO_BREAK_SPACE || code === 0x3000
+
+/**
+ * Scripts written without spaces: Thai to Khmer, kana, Han, Hangul, and their punctuation. No value contains two in a
+ * row.
+ */
+export const isUnspaced = (code: number): boolean =>
+  (code >= 0x0e00 && code <= 0x0eff) ||
+  (code >= 0x1000 && code <= 0x109f) ||
+  (code >= 0x1780 && code <= 0x17ff) ||
+  (code >= 0x3001 && code <= 0x30ff) ||
+  (code >= 0x3400 && code <= 0x9fff) ||
+  (code >= 0xac00 && code <= 0xd7a3) ||
+  (code >= 0xff01 && code <= 0xff0f) ||
+  code === 0xff1a ||
+  code === 0xff1b ||
+  code === 0xff1f
+
+/** Letters beyond ASCII of scripts that put spaces between words. */
+export const isSpacedLetter = (code: number): boolean =>
+  code >= 0xc0 && code < 0x2000 && code !== 0xd7 && code !== 0xf7 && !isUnspaced(code)
+
+/** Letters of any script that puts spaces between words. */
+export const isLetter = (code: number): boolean =>
+  isAsciiLower(code) || isAsciiUpper(code) || isSpacedLetter(code)
+
+/** First code unit behind Greek, Cyrillic and Armenian: scripts from here on have no capitals. */
+const CASELESS = 0x590
+
+/** A letter that is not a capital. */
+export function isUncapitalised(code: number): boolean {
+  if (isAsciiLower(code)) return true
+  if (!isSpacedLetter(code)) return false
+  if (code >= CASELESS) return true
+  const letter = String.fromCharCode(code)
+  return letter === letter.toLowerCase()
+}
+
+/** Where the digits from `at` on end. */
+export function endOfDigits(text: string, at: number): number {
+  let end = at
+  while (end < text.length && isDigit(text.charCodeAt(end))) end++
+  return end
+}

@@ -1,0 +1,46 @@
+// Private keys in PEM (RFC 7468) and OpenPGP armour (RFC 9580 §6.2): from BEGIN to END, over line ends.
+
+/** A stretch of a segment, offsets as in a finding. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export const KEY_BEGIN = '-----BEGIN '
+const KEY_END = '-----END '
+
+/** A line of a key, with what quoting, indenting and diffs put around it. */
+const KEY_LINE = /^[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*$/
+const MAX_KEY_LINE = 4096
+const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g
+const KEY_FOOTER = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/
+const KEY_BODY = /[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*/y
+/** A shorter one is a text about keys. */
+const MIN_BODY = 40
+
+/**
+ * Whether a key that has begun in the segment is still open at `end`, which ends a line. Lines before the last have
+ * been asked about already: had one closed the key, the segment would have ended there.
+ */
+export function insideKey(text: string, start: number, end: number): boolean {
+  const line = Math.max(start, text.lastIndexOf('\n', end - 1) + 1)
+  const last = text.slice(line, Math.min(end, line + MAX_KEY_LINE))
+  const begin = last.lastIndexOf(KEY_BEGIN)
+  if (begin >= 0) return !last.includes(KEY_END, begin)
+  return line > start && !last.includes(KEY_END) && KEY_LINE.test(last)
+}
+
+/** The keys in a segment: up to END, or as far as the text looks like a key. */
+export function* keyBlocks(text: string, from: number): Generator<Span> {
+  KEY_HEADER.lastIndex = from
+  for (let header = KEY_HEADER.exec(text); header !== null; header = KEY_HEADER.exec(text)) {
+    const bodyStart = header.index + header[0].length
+    KEY_BODY.lastIndex = bodyStart
+    const rest = KEY_BODY.exec(text)?.[0] ?? ''
+    const footer = KEY_FOOTER.exec(rest)
+    const body = footer === null ? rest.trimEnd() : rest.slice(0, footer.index)
+    const end = bodyStart + body.length + (footer?.[0].length ?? 0)
+    KEY_HEADER.lastIndex = end
+    if (body.replace(/[^A-Za-z0-9+/]/g, '').length >= MIN_BODY) yield { start: header.index, end }
+  }
+}

@@ -1,0 +1,143 @@
+// Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
+
+import { isDigit, isWordCharacter } from './characters.ts'
+import type { Segment } from './segment.ts'
+
+const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
+const PREFIX_LENGTH = /\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./])/y
+/** What a version or a place in a document is written behind: `foo==1.2.3.4`, `>= 1.2.3.4`, `§ 1.2.3.4`. */
+const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?)$/
+/** `Chrome/122.0.3231.213`, `foo-1.2.3.4` */
+const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
+/** `node@0.10.33.1`, but also `root@203.0.113.7`. */
+const AT_NAME_BEFORE = /\w@$/
+const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
+/** What may stand between the word for a version and the version, another version among it. */
+const BEHIND_VERSION_WORD = /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
+/** Behind the word come at most "number is" or another version. */
+const VERSION_DISTANCE = 24
+/** Octets of versions are smaller than this. */
+const LARGE_OCTET = 100
+
+/** @param at of a digit that begins a word; returns where the address ends, or the dotted run; 0 for neither */
+export function scanIpv4(segment: Segment, at: number): number {
+  const { text } = segment
+  DOTTED.lastIndex = at
+  const match = DOTTED.exec(text)
+  if (match === null) return 0
+  const end = at + match[0].length
+  const next = text.charCodeAt(end)
+  if (isWordCharacter(next)) return 0
+  if (next === 0x2e && isDigit(text.charCodeAt(end + 1))) return endOfDottedRun(text, end)
+  const octets = match.slice(1)
+  const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
+  if (!usable || isVersion(segment, at, end, octets)) return end
+  PREFIX_LENGTH.lastIndex = end
+  const whole = end + (PREFIX_LENGTH.exec(text)?.[0].length ?? 0)
+  return segment.add('ip_address', at, whole) ? whole : end
+}
+
+const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')
+
+function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
+  const { text } = segment
+  const before = text.slice(Math.max(0, at - 4), at)
+  if (NAMED_BEFORE.test(before) || COMPARED_BEFORE.test(before)) return true
+  if (AT_NAME_BEFORE.test(before) && !octets.some((octet) => Number(octet) >= LARGE_OCTET))
+    return !REMOTE_SHELL.test(segment.windowBefore(at))
+  if (text[end] === '-' && /[a-z]/i.test(text[end + 1] ?? '')) return true
+  // The number of a heading.
+  if (end - at === '1.2.3.4'.length && (at === 0 || text[at - 1] === '\n') && /^ [A-Z]/.test(text.slice(end, end + 2)))
+    return true
+  const distance = segment.before(at).distance('version')
+  return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
+}
+
+function endOfDottedRun(text: string, at: number): number {
+  let end = at
+  while (text[end] === '.' || isDigit(text.charCodeAt(end))) end++
+  return end
+}
+
+const MAX_IPV6 = 45
+const ZONE_AND_PREFIX = /(?:%[A-Za-z0-9_.-]{1,15})?(?:\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./]))?/y
+const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z_]|[:-][0-9A-Fa-f])/y
+const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
+/** Broadcast and none. */
+const MAX_MAC = 17
+const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
+
+const isHex = (code: number): boolean =>
+  isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
+const COLON = 0x3a
+const isMacCharacter = (code: number): boolean =>
+  isHex(code) || code === COLON || code === 0x2d || code === 0x2e
+
+/** @param inside somewhere in its first two groups; returns where the address ends, 0 for none */
+export function scanMac(segment: Segment, inside: number): number {
+  const { text } = segment
+  let at = inside
+  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
+  if (isWordCharacter(text.charCodeAt(at - 1))) return 0
+  MAC.lastIndex = at
+  DOTTED_MAC.lastIndex = at
+  let found = MAC.exec(text)?.[0]
+  if (found === undefined) {
+    found = DOTTED_MAC.exec(text)?.[0]
+    if (found !== undefined && !/[a-f]/i.test(found) && !/\bmac\b/.test(segment.windowBefore(at))) return 0
+  }
+  if (found === undefined || NOT_MAC.test(found)) return 0
+  const end = at + found.length
+  return segment.add('mac_address', at, end) ? end : 0
+}
+
+/** @param at of a colon; returns where the IPv6 or MAC address around it ends; 0 for none */
+export function scanColons(segment: Segment, at: number): number {
+  const { text } = segment
+  let start = at
+  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1))) start--
+  if (isWordCharacter(text.charCodeAt(start - 1))) return 0
+  const mac = scanMac(segment, start)
+  if (mac > 0) return mac
+  let end = at + 1
+  while (end < text.length && end - start <= MAX_IPV6 && isAddressCharacter(text.charCodeAt(end), true)) end++
+  if (isWordCharacter(text.charCodeAt(end))) return 0
+  while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
+  // A label may end in a colon right before the address.
+  if (text.charCodeAt(start) === COLON && text.charCodeAt(start + 1) !== COLON) start++
+  if (end - start > MAX_IPV6 || !isIpv6(text.slice(start, end))) return 0
+  ZONE_AND_PREFIX.lastIndex = end
+  const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
+  return segment.add('ip_address', start, whole) ? whole : 0
+}
+
+const isAddressCharacter = (code: number, dots = false): boolean =>
+  isHex(code) || code === COLON || (dots && code === 0x2e)
+
+/** Loopback and unspecified addresses are nobody's, and `1::2` is a slice in a program. */
+function isIpv6(text: string): boolean {
+  if (!/\d/.test(text) || /^[0:]*1?$/.test(text)) return false
+  const halves = text.split('::')
+  if (halves.length > 2) return false
+  let groups = 0
+  let longest = 0
+  for (const half of halves) {
+    if (half === '') continue
+    const parts = half.split(':')
+    for (const [index, part] of parts.entries()) {
+      if (part.includes('.')) {
+        const octets = part.split('.')
+        const last = index === parts.length - 1 && half === halves.at(-1)
+        if (!last || octets.length !== 4 || !octets.every((octet) => /^\d{1,3}$/.test(octet) && isOctet(octet)))
+          return false
+        groups += 2
+      } else {
+        if (!/^[0-9a-f]{1,4}$/i.test(part)) return false
+        groups++
+        longest = Math.max(longest, part.length)
+      }
+    }
+  }
+  if (halves.length === 1) return groups === 8
+  return groups <= 7 && (groups >= 3 || longest >= 3)
+}

@@ -1,0 +1,101 @@
+// A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
+
+import { endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+
+/** More groups and digits than any number has that is looked for. */
+const MAX_GROUPS = 7
+const MAX_DIGITS = 19
+/** Shorter ones say nothing. */
+const MIN_DIGITS = 7
+/** `1) (2`, ` - `: characters between two groups. */
+const MAX_SEPARATOR = 3
+
+/** The first so many groups of what is written. */
+export interface Run {
+  readonly start: number
+  readonly end: number
+  readonly digits: string
+  /** Lengths of the groups, `3-3-4`. */
+  readonly groups: string
+  /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
+  readonly separators: string
+  /** What goes on behind without a space is a part of the same thing. */
+  readonly open: boolean
+}
+
+/**
+ * The runs of 7 to 19 digits that begin at the digit `at`, shortest first.
+ * @param at of a digit at the beginning of a word
+ */
+export function runsAt(text: string, at: number): Run[] {
+  const runs: Run[] = []
+  let digits = ''
+  let groups = ''
+  let separators = ''
+  let start = at
+  for (let count = 1; count <= MAX_GROUPS; count++) {
+    const end = endOfDigits(text, start)
+    // A group that goes on as a word belongs to something else; an extension (`x123`) does not count.
+    if (isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)) break
+    digits += text.slice(start, end)
+    if (digits.length > MAX_DIGITS || digits.length < count) break
+    groups += count === 1 ? `${end - start}` : `-${end - start}`
+    // Counting: three groups of one digit.
+    if (count === 3 && digits.length === 3) break
+    const separator = separatorAt(text, end)
+    const open = separator > 0 && !text.slice(end, separator).includes(' ') && text[end] !== '\u00a0'
+    if (digits.length >= MIN_DIGITS) runs.push({ start: at, end, digits, groups, separators, open })
+    if (separator === 0) break
+    separators += separatorClass(text, end, separator)
+    start = separator
+  }
+  return runs
+}
+
+const isExtension = (text: string, end: number): boolean =>
+  (text[end] === 'x' || text[end] === 'X') && isDigit(text.charCodeAt(end + 1))
+
+/** End of the separator behind a group; 0 if no further group follows. */
+function separatorAt(text: string, start: number): number {
+  let spaces = 0
+  let marks = 0
+  for (let end = start; end <= start + MAX_SEPARATOR; end++) {
+    const code = text.charCodeAt(end)
+    if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
+    if (code === 0x20 || code === 0xa0 || code === 0x202f) spaces++
+    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(text.charCodeAt(end - 1)))) marks++
+    else return 0
+  }
+  return 0
+}
+
+const isBracket = (code: number): boolean => code === 0x28 || code === 0x29
+/** `(`, `)`, `-`, `.`, `/` and the dashes of typography. */
+const isMark = (code: number): boolean =>
+  isBracket(code) || (code >= 0x2d && code <= 0x2f) || (code >= 0x2010 && code <= 0x2013)
+
+function separatorClass(text: string, start: number, end: number): string {
+  let found = ' '
+  for (let at = start; at < end; at++) {
+    const character = text[at] ?? ' '
+    if (character === ')' || character === '(') return character
+    if (character === '.' || character === '/') found = character
+    else if (isMark(text.charCodeAt(at))) found = '-'
+  }
+  return found
+}
+
+/** Whether all separators are the same; also if there are none. */
+export function isUniform(separators: string): boolean {
+  for (let i = 1; i < separators.length; i++) if (separators[i] !== separators[0]) return false
+  return true
+}
+
+/** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
+export function mayBegin(text: string, at: number): boolean {
+  const before = text[at - 1]
+  if (before === undefined) return true
+  if (isWordCharacter(text.charCodeAt(at - 1))) return false
+  if ((before === '.' || before === ',') && isDigit(text.charCodeAt(at - 2))) return false
+  return !/[$€£¥₹%^]/.test(before)
+}

@@ -1,0 +1,58 @@
+// One segment while it is searched: the text with a little before it, what was found, the words before a place.
+
+import type { Finding, PiiKind } from '../../core/finding.ts'
+import { Context } from './context.ts'
+import { CONTEXT_CHARACTERS } from './cuts.ts'
+import { hasKind, type KindSet } from './kinds.ts'
+
+export class Segment {
+  /** Context and segment; nothing behind the segment's end may be looked at. */
+  readonly text: string
+  /** Where the segment begins in the text: no finding begins before. */
+  readonly from: number
+  readonly kinds: KindSet
+  /** Up to here secrets have been looked for: one look a word. */
+  tokenEnd = 0
+  readonly #base: number
+  readonly #findings: Finding[]
+  /** End of the last value, in the text. */
+  #end: number
+  #context: Context | null = null
+
+  /** @param base offset of `text` in what the findings are offsets of */
+  constructor(text: string, from: number, base: number, kinds: KindSet, findings: Finding[]) {
+    this.text = text
+    this.from = from
+    this.kinds = kinds
+    this.#base = base
+    this.#findings = findings
+    this.#end = from
+  }
+
+  /** End of the last value that was recognised, the segment's beginning if none was. */
+  get end(): number {
+    return this.#end
+  }
+
+  /**
+   * Takes a value, offsets in `text`. Values come in order.
+   * @returns whether it is one here: false if it begins in what was before; true also for a kind that is not looked for
+   */
+  add(kind: PiiKind, start: number, end: number): boolean {
+    if (start < this.#end) return false
+    this.#end = end
+    if (hasKind(this.kinds, kind)) this.#findings.push({ kind, start: this.#base + start, end: this.#base + end })
+    return true
+  }
+
+  /** The words before a place. */
+  before(at: number): Context {
+    if (this.#context?.at !== at) this.#context = new Context(this.text, at)
+    return this.#context
+  }
+
+  /** The text before a place, for patterns that end there; small letters. */
+  windowBefore(at: number, characters = CONTEXT_CHARACTERS): string {
+    return this.text.slice(Math.max(0, at - characters), at).toLowerCase()
+  }
+}
