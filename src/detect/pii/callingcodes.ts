@@ -45,7 +45,9 @@ export function isInternational(digits: string): boolean {
     const national = digits.slice(length)
     if (digits[0] === '1') return isNorthAmerican(national)
     const count = national.startsWith('0') ? national.length - 1 : national.length
-    return (count >= range[0] && count <= range[1]) || (national.length >= range[0] && national.length <= range[1])
+    return (
+      (count >= range[0] && count <= range[1]) || (national.length >= range[0] && national.length <= range[1])
+    )
   }
   return false
 }

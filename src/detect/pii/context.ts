@@ -19,7 +19,8 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
     'home bel belt llama llame liga ligue portable fixe appel appelez joindre ruf ruft anrufen тел моб ' +
     'телефон звоните позвоните телефону هاتف جوال موبايل اتصل फोन मोबाइल טלפון נייד ph phone phones',
-  number: 'number numbers nummer numero número numéro numer номер رقم नंबर numarası numara numaram numaranız nr no',
+  number:
+    'number numbers nummer numero número numéro numer номер رقم नंबर numarası numara numaram numaranız nr no',
   label: 'line lines row rows page pages step part item room table figure',
   other:
     'order orders invoice tracking ticket case id ids isbn issn doi serial sn sku imei imsi iccid vin account acct ' +
@@ -156,7 +157,6 @@ function wordStart(text: string, from: number, end: number): number {
 function classesOf(word: string): number {
   const lower = word.toLowerCase()
   return (
-    BY_WORD.get(lower) ??
-    (lower.length > STEM_LETTERS ? (BY_STEM.get(lower.slice(0, STEM_LETTERS)) ?? 0) : 0)
+    BY_WORD.get(lower) ?? (lower.length > STEM_LETTERS ? (BY_STEM.get(lower.slice(0, STEM_LETTERS)) ?? 0) : 0)
   )
 }

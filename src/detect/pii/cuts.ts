@@ -25,7 +25,8 @@ const NEWLINE = 0x0a
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
-const LONG_VALUE = /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
+const LONG_VALUE =
+  /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
 /** Dates go on behind the name of a month: `May 15, 1987`, `12 de marzo de 1990`. */
 const MONTHS = new Set(
@@ -42,7 +43,7 @@ const MONTHS = new Set(
 )
 
 /** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
-export function isCut(text: string, at: number): boolean {
+function isCut(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1)
   if (before === NEWLINE) return true
   if (isSpace(before)) return isBehindPlainWord(text, at - 1)
@@ -120,7 +121,8 @@ export class Cutter {
         if (ends) return at + 1
       } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
       const length = at + 1 - start
-      if (length % MAX_SEGMENT === 0 && !this.#isLongValue(text, start, at + 1)) return forcedCut(text, at + 1)
+      if (length % MAX_SEGMENT === 0 && !this.#isLongValue(text, start, at + 1))
+        return forcedCut(text, at + 1)
     }
     return -1
   }

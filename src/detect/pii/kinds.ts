@@ -5,7 +5,10 @@ import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
 /** One bit a kind, in the order of PII_KINDS. */
 export type KindSet = number
 
-const BITS = Object.fromEntries(PII_KINDS.map((kind, index) => [kind, 1 << index])) as Record<PiiKind, KindSet>
+const BITS = Object.fromEntries(PII_KINDS.map((kind, index) => [kind, 1 << index])) as Record<
+  PiiKind,
+  KindSet
+>
 
 export function kindSet(kinds: Iterable<PiiKind>): KindSet {
   let set = 0

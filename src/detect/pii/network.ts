@@ -13,7 +13,8 @@ const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 /** What may stand between the word for a version and the version, another version among it. */
-const BEHIND_VERSION_WORD = /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
+const BEHIND_VERSION_WORD =
+  /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 /** Octets of versions are smaller than this. */
@@ -47,7 +48,11 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     return !REMOTE_SHELL.test(segment.windowBefore(at))
   if (text[end] === '-' && /[a-z]/i.test(text[end + 1] ?? '')) return true
   // The number of a heading.
-  if (end - at === '1.2.3.4'.length && (at === 0 || text[at - 1] === '\n') && /^ [A-Z]/.test(text.slice(end, end + 2)))
+  if (
+    end - at === '1.2.3.4'.length &&
+    (at === 0 || text[at - 1] === '\n') &&
+    /^ [A-Z]/.test(text.slice(end, end + 2))
+  )
     return true
   const distance = segment.before(at).distance('version')
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
@@ -95,7 +100,8 @@ export function scanMac(segment: Segment, inside: number): number {
 export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
   let start = at
-  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1))) start--
+  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
+    start--
   if (isWordCharacter(text.charCodeAt(start - 1))) return 0
   const mac = scanMac(segment, start)
   if (mac > 0) return mac
@@ -128,7 +134,11 @@ function isIpv6(text: string): boolean {
       if (part.includes('.')) {
         const octets = part.split('.')
         const last = index === parts.length - 1 && half === halves.at(-1)
-        if (!last || octets.length !== 4 || !octets.every((octet) => /^\d{1,3}$/.test(octet) && isOctet(octet)))
+        if (
+          !last ||
+          octets.length !== 4 ||
+          !octets.every((octet) => /^\d{1,3}$/.test(octet) && isOctet(octet))
+        )
           return false
         groups += 2
       } else {

@@ -17,8 +17,10 @@ const MIN_DIGITS = 7
 const MAX_DIGITS = 13
 const MAX_INTERNATIONAL_DIGITS = 16
 
-const LABEL_BEHIND = /^[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/i
-const EXTENSION = /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
+const LABEL_BEHIND =
+  /^[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/i
+const EXTENSION =
+  /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
 
 /**
  * National forms that stand for themselves: groups and separators, the first digits. Others are also numbers of other
@@ -81,7 +83,12 @@ function scanInternational(segment: Segment, at: number, runs: readonly Run[], p
   if (isWordCharacter(text.charCodeAt(start - 1))) return 0
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
-    if (run === undefined || (run.open && i < runs.length - 1) || run.digits.length > MAX_INTERNATIONAL_DIGITS) continue
+    if (
+      run === undefined ||
+      (run.open && i < runs.length - 1) ||
+      run.digits.length > MAX_INTERNATIONAL_DIGITS
+    )
+      continue
     if (run.separators.includes('/') || !isInternational(run.digits)) continue
     // `(+44) 20 …`
     if (text[start - 1] === '(' && run.separators.startsWith(')')) start--

@@ -52,11 +52,13 @@ export const MIN_TOKEN = 15
 const MAX_DOTTED = 64
 
 /** Secret keys of AWS and Azure have no prefix: 40 or 86 characters of base64 behind their name. */
-const NAMED_KEY = /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
+const NAMED_KEY =
+  /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
 /** What stands in for a secret in documentation. */
-const PLACEHOLDER = /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
+const PLACEHOLDER =
+  /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
 const MIN_DIFFERENT = 8
 
 /**
@@ -81,7 +83,11 @@ function tokenAt(text: string, start: number): Span | null {
 /** Prefixes may end in a dot (`SG.`, `hvs.`), and a web token has two. */
 function dottedStart(text: string, start: number, from: number): number {
   let dotted = start
-  while (dotted > from && start - dotted < MAX_DOTTED && (isTokenCharacter(text.charCodeAt(dotted - 1)) || text[dotted - 1] === '.'))
+  while (
+    dotted > from &&
+    start - dotted < MAX_DOTTED &&
+    (isTokenCharacter(text.charCodeAt(dotted - 1)) || text[dotted - 1] === '.')
+  )
     dotted--
   return dotted
 }
@@ -120,7 +126,11 @@ export function tokenStart(text: string, at: number, from: number): number {
 /** Where the word around `at` ends, dots included that have more behind them. */
 export function tokenEnd(text: string, at: number): number {
   let end = at
-  while (isTokenCharacter(text.charCodeAt(end)) || (text[end] === '.' && isTokenCharacter(text.charCodeAt(end + 1)))) end++
+  while (
+    isTokenCharacter(text.charCodeAt(end)) ||
+    (text[end] === '.' && isTokenCharacter(text.charCodeAt(end + 1)))
+  )
+    end++
   return end
 }
 

@@ -41,7 +41,8 @@ export class Segment {
   add(kind: PiiKind, start: number, end: number): boolean {
     if (start < this.#end) return false
     this.#end = end
-    if (hasKind(this.kinds, kind)) this.#findings.push({ kind, start: this.#base + start, end: this.#base + end })
+    if (hasKind(this.kinds, kind))
+      this.#findings.push({ kind, start: this.#base + start, end: this.#base + end })
     return true
   }
 
