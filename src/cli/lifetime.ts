@@ -53,18 +53,23 @@ export class Signals {
 
 /**
  * Waits for a signal, stops the gateway and says how that went. A second signal ends running calls at once, sealed;
- * a third one ends the process.
+ * a third one, and a gateway that cannot go on, end the process as it is.
  * @param signals taken before the gateway was started, so that one that comes early is not lost
  */
 export async function untilStopped(gateway: RunningGateway, signals: Signals): Promise<ExitCode> {
+  void gateway.failed.then(endAsItIs)
   signals.onHangup = () => void gateway.reloadRules()
-  const reason = await Promise.race([signals.stop(), gateway.failed])
-  if (reason !== 'signal') {
-    console.error(`sidegate: ${reason}`)
-    return 1
-  }
+  await signals.stop()
   const stopped = gateway.stop()
   if ((await Promise.race([stopped, signals.stop()])) !== 'signal') return 0
   gateway.hurry()
-  return (await Promise.race([stopped, signals.stop()])) === 'signal' ? 1 : 0
+  if ((await Promise.race([stopped, signals.stop()])) !== 'signal') return 0
+  return endAsItIs('told to end three times; calls may be missing from the log')
+}
+
+/** Node's own exit waits for the thread that writes to the disk: where that hangs, nothing else ends the process. */
+function endAsItIs(reason: string): never {
+  console.error(`sidegate: ${reason}`)
+  process.kill(process.pid, 'SIGKILL')
+  throw new Error('unreachable')
 }

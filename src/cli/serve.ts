@@ -14,9 +14,10 @@ once, before anything listens.
   --config FILE   configuration (default ${DEFAULT_CONFIG})
   --help          this text
 
-Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop,
-SIGHUP loads the rules again.
-Exit: 0 stopped as asked, 1 failed while running, 2 could not start.
+Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop; a
+second one ends them at once, sealed. SIGHUP loads the rules again.
+Exit: 0 stopped as asked, 1 failed, 2 could not start. A write to the log that
+hangs ends the process with SIGKILL, for whatever looks after it to start another.
 `
 
 /** @param runGateway the composition root, handed in from above */

@@ -121,9 +121,11 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
       const [first = Buffer.alloc(0)] = this.#queue
       // All of it at once: a reader that lags catches up, however small the pieces are.
       const piece = this.#queue.length === 1 ? first : Buffer.concat(this.#queue)
+      const paused = this.#queuedBytes > PAUSE_ABOVE_BYTES
       this.#queue = []
-      if (this.#queuedBytes > PAUSE_ABOVE_BYTES) this.#controller?.resume()
       this.#queuedBytes = 0
+      // What the socket holds comes in, and may pause it again, before this returns.
+      if (paused) this.#controller?.resume()
       return Promise.resolve(piece)
     }
     if (this.#failure !== null) return Promise.reject(upstreamError(this.#failure))

@@ -6,9 +6,14 @@ import { AttemptError, PendingResponse, upstreamError } from '../../src/upstream
 class Connection {
   readonly response = new PendingResponse()
   readonly asked: string[] = []
+  /** What the socket holds while it is paused; comes in as soon as it is resumed. */
+  readonly held: string[] = []
   readonly #controller = {
     pause: () => this.asked.push('pause'),
-    resume: () => this.asked.push('resume'),
+    resume: () => {
+      this.asked.push('resume')
+      for (const text of this.held.splice(0)) this.send(text)
+    },
     abort: (reason: Error) => {
       this.asked.push('abort')
       this.response.onResponseError(this.#controller, reason)
@@ -86,6 +91,17 @@ t.test('a reader that lags pauses the upstream once there is much, and reading l
   t.same(connection.asked, ['pause'])
   t.equal((await text(connection.response.read()))?.length, 4 * piece.length + 1)
   t.same(connection.asked, ['pause', 'resume'])
+})
+
+t.test('what resuming brings in at once may pause the upstream again', async (t) => {
+  const connection = new Connection().start()
+  const much = 'x'.repeat(70 * 1024)
+  connection.send(much)
+  connection.held.push(much)
+  await connection.response.read()
+  t.same(connection.asked, ['pause', 'resume', 'pause'])
+  await connection.response.read()
+  t.same(connection.asked, ['pause', 'resume', 'pause', 'resume'], 'and it is resumed again')
 })
 
 t.test('failures are told apart, and tell nothing of the network', async (t) => {

@@ -1,0 +1,43 @@
+// A write to the log that never comes back: nobody is told of a success, and the process ends, so that whoever looks
+// after it can start another.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { discard, startGateway } from './gateway.ts'
+import { startUpstream } from './upstream.ts'
+
+const HOLD = fileURLToPath(new URL('../store/processes/hold.ts', import.meta.url))
+
+t.test('a commit that hangs ends the process with the reason', { timeout: 60_000 }, async (t) => {
+  const upstream = await startUpstream()
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const { key } = await gateway.createKey()
+  const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(async () => {
+    holder.kill('SIGKILL')
+    await discard(gateway)
+    await upstream.close()
+  })
+  await once(holder.stdout, 'data')
+  const call = await gateway
+    .chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    .then((response) => response.status)
+    .catch(() => 'the connection ended')
+  t.match(call, /503|the connection ended/, 'no success without an entry')
+  t.equal(upstream.received.length, 1)
+  t.equal(await gateway.exited, 'SIGKILL', 'an ordinary exit would wait for the disk')
+  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log has hung/)
+  holder.kill('SIGKILL')
+  await once(holder, 'exit')
+  const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  const response = await next.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+  t.equal(response.status, 200, 'the next process goes on')
+  await response.text()
+  t.equal((await next.api('GET', '/usage/logs')).body.total, 1)
+  await next.stop()
+})
