@@ -58,6 +58,8 @@ export class Quota {
             resetMs: least.reservation.resetMs,
           }
     this.#held = held
+    // The call goes nowhere, and calls beside it need not wait for its entry to find that room.
+    if (refusing.length > 0) this.settle(0)
   }
 
   /** Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction. */

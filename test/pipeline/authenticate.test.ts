@@ -1,0 +1,57 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import t from 'tap'
+import { authenticate } from '../../src/pipeline/authenticate.ts'
+
+const OWNER = { id: 'k', name: 'app' }
+const asked: string[] = []
+const keys = {
+  authenticate(key: string) {
+    asked.push(key)
+    return key === 'right' ? OWNER : null
+  },
+}
+
+t.test('the bearer token, as RFC 6750 and clients write it', async (t) => {
+  for (const authorization of ['Bearer right', 'bearer right', 'BEARER   right'])
+    t.equal(authenticate(keys, { authorization }), OWNER, authorization)
+})
+
+t.test('whatever is wrong, the answer is one and the same', async (t) => {
+  const headers: IncomingHttpHeaders[] = [
+    {},
+    { authorization: '' },
+    { authorization: 'right' },
+    { authorization: 'Bearer' },
+    { authorization: 'Bearer ' },
+    { authorization: 'Bearerright' },
+    { authorization: 'Bearer\tright' },
+    { authorization: 'Bearer wrong' },
+    { authorization: 'Bearer right right' },
+    { authorization: 'Bearer right, Bearer right' },
+    { authorization: 'Basic right' },
+    { authorization: 'XBearer right' },
+    { 'x-api-key': 'right' },
+    { cookie: 'authorization=Bearer right' },
+  ]
+  const messages = new Set<string>()
+  for (const one of headers) {
+    try {
+      authenticate(keys, one)
+      t.fail(JSON.stringify(one))
+    } catch (error: any) {
+      t.match(
+        error,
+        { code: 'invalid_api_key', headers: { 'www-authenticate': 'Bearer' } },
+        JSON.stringify(one),
+      )
+      messages.add(JSON.stringify({ ...error, message: error.message }))
+    }
+  }
+  t.equal(messages.size, 1)
+})
+
+t.test('the store is asked every time', async (t) => {
+  asked.length = 0
+  for (let i = 0; i < 3; i++) authenticate(keys, { authorization: 'Bearer right' })
+  t.same(asked, ['right', 'right', 'right'])
+})

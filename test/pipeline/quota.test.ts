@@ -1,0 +1,115 @@
+// Several limits on one call: which one refuses, what the client is told, what is given back.
+
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { Quota } from '../../src/pipeline/quota.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import { openTestStore, START_MS } from '../store/fixture.ts'
+
+const KEY = { id: 'key', name: 'app' }
+const MINUTE_MS = 60_000
+
+const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'block'): Rule => ({
+  id: name,
+  name,
+  type: 'rate_limit',
+  pattern,
+  action,
+  enabled: true,
+})
+
+function setting(t: Test, ...rules: Rule[]) {
+  const { counters } = openTestStore(t).store
+  const selection = compileRules(rules, 'r').select('m', KEY.name)
+  return (tokens: number, nowMs = START_MS) => new Quota(counters, selection, KEY, tokens, nowMs)
+}
+
+const exceeded = (quota: Quota) => quota.evidence.filter((one) => one.exceeded).map(({ rule }) => rule.name)
+
+t.test('without a limit there is nothing to tell and nothing to settle', async (t) => {
+  const quota = setting(t)(10)
+  t.match(quota, { evidence: [], tightest: null, retryAfterMs: 0 })
+  t.same(quota.settle(10), [])
+})
+
+t.test('the client is told of the limit that leaves the least', async (t) => {
+  const reserve = setting(t, limit('hour', '1000/1h'), limit('minute', '300/1m'))
+  t.match(reserve(100).tightest, { limitTokens: 300, remainingTokens: 200 })
+  const later = START_MS + 2 * MINUTE_MS
+  reserve(300, later)
+  t.match(reserve(250, later + 2 * MINUTE_MS).tightest, { limitTokens: 300, remainingTokens: 50 })
+  t.match(reserve(200, later + 4 * MINUTE_MS).tightest, { limitTokens: 300, remainingTokens: 100 })
+  t.match(reserve(120, later + 6 * MINUTE_MS).tightest, { limitTokens: 1000, remainingTokens: 30 })
+})
+
+t.test('one that has no room refuses; what others hold is given back', async (t) => {
+  const reserve = setting(t, limit('hour', '900/1h'), limit('minute', '300/1m'))
+  reserve(200)
+  const refused = reserve(200)
+  t.same(exceeded(refused), ['minute'])
+  t.ok(refused.retryAfterMs > 0 && refused.retryAfterMs <= MINUTE_MS + MINUTE_MS / 60)
+  const later = START_MS + 2 * MINUTE_MS
+  t.same(exceeded(reserve(300, later)), [])
+  t.same(
+    exceeded(reserve(300, later + 2 * MINUTE_MS)),
+    [],
+    '200 + 300 + 300 of the hour, not 1000: there is room for 900',
+  )
+  t.same(refused.settle(0), [], 'a refused call adds nothing to the log')
+})
+
+t.test('when both refuse, the longer wait counts', async (t) => {
+  const reserve = setting(t, limit('hour', '300/1h'), limit('minute', '300/1m'))
+  reserve(300)
+  const refused = reserve(1)
+  t.same(exceeded(refused), ['hour', 'minute'])
+  t.ok(refused.retryAfterMs > 59 * MINUTE_MS)
+})
+
+t.test('a limit that only watches counts on and makes nobody wait', async (t) => {
+  const reserve = setting(t, limit('watch', '100/1m', 'monitor'))
+  t.same(exceeded(reserve(80)), [])
+  const over = reserve(80)
+  t.same(exceeded(over), ['watch'])
+  t.equal(over.retryAfterMs, 0)
+  t.match(over.settle(50), [{ ruleId: 'watch', keyId: 'key', tokens: 50 }])
+  over.settle(50)
+  t.same(exceeded(reserve(1)), ['watch'], '80 + 50: what was used is counted, once')
+})
+
+t.test('settled to what was used, more or less than was reserved', async (t) => {
+  const reserve = setting(t, limit('hour', '1000/1h'))
+  const less = reserve(900)
+  t.match(less.settle(100), [{ ruleId: 'hour', tokens: 100 }])
+  t.match(reserve(100).tightest, { remainingTokens: 800 })
+  const more = reserve(100)
+  t.match(more.settle(500), [{ tokens: 500 }])
+  t.match(reserve(1).tightest, { remainingTokens: 1000 - 100 - 100 - 500 - 1 })
+})
+
+t.test('calls side by side never hold more than the limit', async (t) => {
+  const call = fc.record({ reserved: fc.nat(400), used: fc.nat(400), settles: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(call, { maxLength: 40 }), fc.uuid(), (calls, name) => {
+      const reserve = setting(t, limit(name, '1000/1h'))
+      let held = 0
+      for (const { reserved, used, settles } of calls) {
+        const quota = reserve(reserved)
+        if (exceeded(quota).length > 0) {
+          if (held + Math.max(1, reserved) <= 1000) return false
+          quota.settle(0)
+          continue
+        }
+        held += Math.max(1, reserved)
+        if (held > 1000) return false
+        if (!settles) continue
+        // An upstream's count is what it is: only what is used within the reservation keeps the bound.
+        quota.settle(Math.min(used, reserved))
+        held += Math.min(used, reserved) - Math.max(1, reserved)
+      }
+      return true
+    }),
+    { numRuns: 30 },
+  )
+})

@@ -1,0 +1,150 @@
+// Reading a JSON body: what is refused before, during and after reading it. Requests come over a real parser.
+
+import { createServer, type IncomingMessage } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { readJsonBody } from '../../src/server/body.ts'
+
+/** Fields an error must have. */
+const like = (fields: object) => fields as Error
+
+const JSON_TYPE = 'content-type: application/json'
+const LIMIT = 1000
+
+/** A request whose head has arrived, and the socket the rest can be written to. */
+async function open(t: Test, ...head: string[]): Promise<{ request: IncomingMessage; socket: Socket }> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {})
+  t.teardown(() => {
+    socket.destroy()
+    server.close()
+    server.closeAllConnections()
+  })
+  const request = new Promise<IncomingMessage>((resolve) => server.once('request', resolve))
+  socket.write(`${['POST / HTTP/1.1', 'host: localhost', ...head].join('\r\n')}\r\n\r\n`)
+  return { request: await request, socket }
+}
+
+const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, CRLF])
+const CRLF = Buffer.from('\r\n')
+const LAST_CHUNK = '0\r\n\r\n'
+
+t.test('media types', async (t) => {
+  const accepted = [
+    'application/json',
+    'Application/JSON',
+    'application/json; charset=utf-8',
+    'application/json ;charset=utf-8',
+    'application/problem+json',
+    'application/vnd.api+json;v=1',
+  ]
+  for (const type of accepted) {
+    const { request, socket } = await open(t, `content-type: ${type}`, 'content-length: 2')
+    socket.write('{}')
+    t.equal(String(await readJsonBody(request, LIMIT)), '{}', type)
+  }
+  const refused = [
+    'text/plain',
+    'text/json',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=application/json',
+    'text/plain; x=application/json',
+    'application/jsonp',
+    'application/json, text/plain',
+    'application/json5',
+    'application/+json',
+    '*/*',
+  ]
+  for (const type of refused) {
+    const { request } = await open(t, `content-type: ${type}`, 'content-length: 2')
+    await t.rejects(readJsonBody(request, LIMIT), like({ code: 'unsupported_media_type' }), type)
+  }
+  const { request } = await open(t, 'content-length: 2')
+  await t.rejects(readJsonBody(request, LIMIT), like({ code: 'unsupported_media_type' }), 'none')
+})
+
+t.test('content encodings', async (t) => {
+  for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'x']) {
+    const { request } = await open(t, JSON_TYPE, `content-encoding: ${encoding}`, 'content-length: 2')
+    await t.rejects(readJsonBody(request, LIMIT), like({ code: 'unsupported_media_type' }), encoding)
+  }
+  const { request, socket } = await open(t, JSON_TYPE, 'content-encoding: Identity', 'content-length: 2')
+  socket.write('{}')
+  t.equal(String(await readJsonBody(request, LIMIT)), '{}')
+})
+
+t.test('the bound, by what is announced and by what comes', async (t) => {
+  for (const length of [0, 1, LIMIT - 1, LIMIT]) {
+    const { request, socket } = await open(t, JSON_TYPE, `content-length: ${length}`)
+    socket.write(Buffer.alloc(length, 'x'))
+    t.equal((await readJsonBody(request, LIMIT)).length, length)
+  }
+  const announced = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
+  announced.socket.write(Buffer.alloc(LIMIT + 1))
+  await t.rejects(
+    readJsonBody(announced.request, LIMIT),
+    like({ code: 'body_too_large', message: /1000 bytes \(limits\.bodyBytes\)/ }),
+  )
+  const whole = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+  whole.socket.write(chunk(Buffer.alloc(LIMIT, 'x')))
+  whole.socket.write(LAST_CHUNK)
+  t.equal((await readJsonBody(whole.request, LIMIT)).length, LIMIT)
+  const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+  chunked.socket.write(chunk(Buffer.alloc(LIMIT)))
+  chunked.socket.write(chunk(Buffer.alloc(1)))
+  chunked.socket.write(LAST_CHUNK)
+  await t.rejects(readJsonBody(chunked.request, LIMIT), like({ code: 'body_too_large' }))
+})
+
+t.test('what is too large is refused even when its rest never comes', async (t) => {
+  const { request, socket } = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
+  const read = readJsonBody(request, LIMIT)
+  socket.write('x')
+  await t.rejects(read, like({ code: 'body_too_large' }))
+})
+
+t.test('and a flood behind it is not read for ever', async (t) => {
+  const { request, socket } = await open(t, JSON_TYPE, `content-length: ${2 ** 40}`)
+  const piece = Buffer.alloc(1024 * 1024)
+  let written = 0
+  const pour = () => {
+    if (socket.destroyed) return
+    written += piece.length
+    socket.write(piece, pour)
+  }
+  pour()
+  await t.rejects(readJsonBody(request, LIMIT), like({ code: 'body_too_large' }))
+  t.ok(written < 1024 ** 3, `${written} bytes`)
+})
+
+t.test('a client that leaves', async (t) => {
+  for (const head of ['content-length: 10', 'transfer-encoding: chunked']) {
+    const { request, socket } = await open(t, JSON_TYPE, head)
+    const read = readJsonBody(request, LIMIT)
+    socket.destroy()
+    await t.rejects(read, like({ code: 'bad_request' }), head)
+  }
+  const { request, socket } = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
+  const read = readJsonBody(request, LIMIT)
+  socket.destroy()
+  await t.rejects(read, like({ code: 'body_too_large' }), 'what it announced was too much already')
+})
+
+t.test('bytes arrive as they were sent, however they were cut', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }), { maxLength: 9 }),
+      async (pieces) => {
+        const { request, socket } = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+        for (const piece of pieces) socket.write(chunk(Buffer.from(piece)))
+        socket.write(LAST_CHUNK)
+        const body = await readJsonBody(request, LIMIT)
+        return body.equals(Buffer.concat(pieces))
+      },
+    ),
+    { numRuns: 30 },
+  )
+})
