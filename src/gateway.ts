@@ -42,6 +42,9 @@ const ID_BYTES = 16
 const SEAL_MS = 3000
 const LAST_BYTES_MS = 1000
 
+/** What stands for a file in mistakes of rules that the API stored; those keep no file from being in force. */
+const STORED_RULES = 'api'
+
 /**
  * Starts a gateway, or says everything that is in the way: mistakes in the configuration and the rules, busy ports,
  * a store that cannot be opened. Nothing listens unless everything is right.
@@ -56,7 +59,11 @@ export async function runGateway(
   problems.push(...snapshot.problems, ...(await busyPorts(reading, config)))
   if (problems.length > 0) return { problems }
   try {
-    return await new Gateway(config, snapshot).start()
+    const gateway = new Gateway(config, snapshot)
+    const refusals = gateway.fileRefusals()
+    if (refusals.length === 0) return await gateway.start()
+    await gateway.abandon()
+    return { problems: refusals.map(withRemedy) }
   } catch (error) {
     if (error instanceof StoreOpenError) {
       return { problems: [reading.problemAt(['data', 'path'], error.message)] }
@@ -79,6 +86,12 @@ async function busyPorts(reading: ConfigReading, config: Config): Promise<Proble
   }
   return problems
 }
+
+/** Without the last good rules to fall back on, starting would mean to run without any. */
+const withRemedy = (problem: Problem): Problem => ({
+  ...problem,
+  message: `${problem.message}, rules made through the API included (rules.apiWrites: readonly leaves those out)`,
+})
 
 class Gateway {
   readonly #config: Config
@@ -150,6 +163,18 @@ class Gateway {
     }
   }
 
+  /** Why the rule files are not in force: each is right by itself, but not beside the rules made through the API. */
+  fileRefusals(): Problem[] {
+    return this.#rules.errors().filter(({ file }) => file !== STORED_RULES)
+  }
+
+  /** Instead of `start`: gives back what the constructor took. */
+  async abandon(): Promise<void> {
+    this.#rules.close()
+    await this.#upstream.close()
+    await this.#store.close()
+  }
+
   /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
   async start(): Promise<RunningGateway> {
     const { listen: addresses } = this.#config
@@ -196,7 +221,7 @@ class Gateway {
   #replaceRules(snapshot: RuleSnapshot): void {
     const before = this.#rules.revision
     this.#rules.replaceFiles(snapshot)
-    const { problems } = snapshot
+    const problems = this.fileRefusals()
     this.#metrics.ruleReloads.inc({ result: problems.length === 0 ? 'ok' : 'error' })
     if (problems.length > 0) {
       const errors = problems.map(formatProblem)

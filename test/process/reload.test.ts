@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { discard, startGateway, type TestGateway } from './gateway.ts'
+import { ADMIN_TOKEN, discard, runCli, startGateway, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
 import { chunk, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
 
 const rule = (pattern: string, enabled = true) =>
@@ -25,6 +25,14 @@ async function changed(gateway: TestGateway, change: () => void): Promise<any> {
     if (body.revision !== before.revision || body.errors.length !== before.errors.length) return body
     if (performance.now() - startMs > SOON_MS) throw new Error('the change was not noticed')
   }
+}
+
+/** An expression that fills nearly a quarter of what all rules together may have. */
+const large = (letter: string) => [1, 2, 3].map((n) => `${letter}${n}[ab]{800}`).join('|')
+
+const reloads = async (gateway: TestGateway, result: 'ok' | 'error') => {
+  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  return Number(new RegExp(`sidegate_rule_reloads_total\\{result="${result}"\\} (\\d+)`).exec(page)?.[1])
 }
 
 const asks = async (gateway: TestGateway, key: string, word: string) =>
@@ -84,11 +92,46 @@ t.test('a folder as editors and people change it', async (t) => {
     'an override ends when the file changes that rule',
   )
 
-  await changed(gateway, () => {
-    writeFileSync(file, rule('zeta'))
-    gateway.child.kill('SIGHUP')
+  const before = await reloads(gateway, 'ok')
+  gateway.child.kill('SIGHUP')
+  const startMs = performance.now()
+  while ((await reloads(gateway, 'ok')) === before) {
+    if (performance.now() - startMs > SOON_MS) throw new Error('SIGHUP was not heard')
+  }
+  t.equal(await asks(gateway, key, 'delta'), 403, 'the same rules, read again because somebody said so')
+})
+
+t.test('files that are too much beside the rules of the API', async (t) => {
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+  t.teardown(() => discard(gateway))
+  const { key } = await gateway.createKey()
+  for (const name of ['u', 'v', 'w', 'x']) {
+    const declaration = { type: 'keyword_block', action: 'block', enabled: true, pattern: large(name) }
+    t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
+  }
+  const file = join(gateway.folder, 'rules/rules.yaml')
+  const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
+  t.match(refused.errors, [{ message: /all expressions together/ }])
+  t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
+  t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
+  t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
+  await gateway.stop()
+
+  const config = join(gateway.folder, 'sidegate.yaml')
+  const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
+    ADMIN_TOKEN,
+    UPSTREAM_KEY,
   })
-  t.equal(await asks(gateway, key, 'zeta'), 403)
+  t.equal(code, 2, 'there are no last good rules at a start: without any, everything would pass')
+  t.match(stderr, /rules\.yaml all expressions together.*rules\.apiWrites: readonly/)
+  t.notMatch(stdout, 'listening')
+  const files = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    folder: gateway.folder,
+    config: { rules: { apiWrites: 'readonly' } },
+  })
+  t.equal(await asks(files, key, 'alpha'), 403, 'what the message advises works')
+  await files.stop()
 })
 
 t.test('a ConfigMap volume, swapped as the kubelet does', async (t) => {

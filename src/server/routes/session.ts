@@ -6,7 +6,9 @@ import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096
 
-const overTls = (headers: IncomingHttpHeaders): boolean => headers['x-forwarded-proto'] === 'https'
+/** What the client spoke: behind a row of proxies the first of the list. */
+const overTls = (headers: IncomingHttpHeaders): boolean =>
+  /^ *https *(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''))
 
 export function sessionRoutes(gatekeeper: Gatekeeper): ApiRoute[] {
   return [
