@@ -7,6 +7,7 @@ import type { Config, ConfigReading } from './core/config.ts'
 import { uuidv7 } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
+import { within } from './deadline.ts'
 import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
 import { Journal } from './journal.ts'
@@ -294,19 +295,6 @@ class Gateway {
   async #finished(sealed: Promise<void>): Promise<void> {
     await sealed
     await Promise.all(this.#listeners.map((listener) => listener.written()))
-  }
-}
-
-/** True when the promise settled in time. */
-async function within(promise: Promise<void>, limitMs: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), limitMs)
-  })
-  try {
-    return await Promise.race([promise.then(() => true), late])
-  } finally {
-    clearTimeout(timer)
   }
 }
 
