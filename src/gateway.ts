@@ -16,10 +16,11 @@ import { createMetrics, type GatewayState, type Metrics } from './metrics/regist
 import { Admission } from './pipeline/admission.ts'
 import { evaluate } from './pipeline/evaluate.ts'
 import type { Pipeline } from './pipeline/handle.ts'
+import { findObstacles } from './preflight.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
-import { describeListenError, formatAddress, isListenError, whyNotListen } from './server/address.ts'
+import { describeListenError, formatAddress, isListenError } from './server/address.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
 import { type Health, opsHandler } from './server/ops.ts'
@@ -57,7 +58,7 @@ export async function runGateway(
   const problems = [...reading.problems]
   if (config === null) return { problems }
   const snapshot = await loadRules(config.rules.path)
-  problems.push(...snapshot.problems, ...(await busyPorts(reading, config)))
+  problems.push(...snapshot.problems, ...(await findObstacles(reading, config)))
   if (problems.length > 0) return { problems }
   try {
     const gateway = new Gateway(config, snapshot)
@@ -73,19 +74,6 @@ export async function runGateway(
     if (isListenError(error)) return { problems: [reading.problemAt(['listen'], describeListenError(error))] }
     throw error
   }
-}
-
-async function busyPorts(reading: ConfigReading, config: Config): Promise<Problem[]> {
-  const problems: Problem[] = []
-  for (const name of ['gateway', 'ops'] as const) {
-    const reason = await whyNotListen(config.listen[name])
-    if (reason !== null) problems.push(reading.problemAt(['listen', name], reason))
-  }
-  const { gateway, ops } = config.listen
-  if (gateway.port !== 0 && formatAddress(gateway) === formatAddress(ops)) {
-    problems.push(reading.problemAt(['listen', 'ops'], 'must not be the address of listen.gateway'))
-  }
-  return problems
 }
 
 /** Without the last good rules to fall back on, starting would mean to run without any. */
@@ -139,6 +127,7 @@ class Gateway {
       onChange: (change) => this.#journal.ruleChanged(change),
     })
     this.#rules.replaceFiles(snapshot)
+    this.#countReload('ok')
     this.#watcher = new RuleWatcher({
       path: config.rules.path,
       initial: snapshot,
@@ -223,16 +212,20 @@ class Gateway {
     const before = this.#rules.revision
     this.#rules.replaceFiles(snapshot)
     const problems = this.fileRefusals()
-    this.#metrics.ruleReloads.inc({ result: problems.length === 0 ? 'ok' : 'error' })
+    this.#countReload(problems.length === 0 ? 'ok' : 'error')
     if (problems.length > 0) {
       const errors = problems.map(formatProblem)
       this.#logger.error({ errors }, 'the rule files have mistakes; the last good rules stay in force')
       return
     }
-    this.#metrics.ruleReloadTime.set(systemClock.now() / 1000)
     const { revision } = this.#rules
     this.#logger.info({ revision, rules: this.#rules.list().length }, 'rules loaded')
     if (revision !== before) void this.#journal.rulesLoaded(this.#rules)
+  }
+
+  #countReload(result: 'ok' | 'error'): void {
+    this.#metrics.ruleReloads.inc({ result })
+    if (result === 'ok') this.#metrics.ruleReloadTime.set(systemClock.now() / 1000)
   }
 
   #health(): Health {

@@ -132,7 +132,7 @@ export function parseConfig(
     upstream: {
       ...upstream,
       baseUrl: readBaseUrl(context, upstream.baseUrl),
-      apiKey: readSecret(context, ['upstream', 'apiKey'], upstream.apiKey, UPSTREAM_HINT),
+      apiKey: readCredential(context, upstream.apiKey),
     },
     rules: { ...declared.rules, path: resolve(folder, declared.rules.path) },
     data: { path: resolve(folder, declared.data.path) },
@@ -180,6 +180,18 @@ function readBaseUrl(context: Context, text: string): string {
     context.add(path, 'must not carry a credential; use upstream.apiKey')
   }
   return text.replace(/\/+$/, '')
+}
+
+/** RFC 9110 §5.5, and no white space: a bearer token has none. */
+const HEADER_SAFE = /^[\x21-\x7e]+$/
+
+function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
+  const path = ['upstream', 'apiKey']
+  const secret = readSecret(context, path, reference, UPSTREAM_HINT)
+  if (secret !== null && !HEADER_SAFE.test(secret.current())) {
+    context.add(path, 'holds a space, a line break or another character that no header can carry')
+  }
+  return secret
 }
 
 function readSecret(

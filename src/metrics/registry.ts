@@ -3,6 +3,8 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Outcome } from '../audit/entry.ts'
+import { ERRORS } from '../core/errors.ts'
 
 /** Distinct model names that get a label of their own; more are counted as `other`. */
 const MAX_MODELS = 100
@@ -21,6 +23,16 @@ const loopDelaySeconds = (delay: ReturnType<typeof monitorEventLoopDelay>, quant
   delay.count === 0
     ? 0
     : Math.max(0, delay.percentile(quantile * 100) / NANOSECONDS - LOOP_DELAY_RESOLUTION_MS / 1000)
+
+const OUTCOMES: readonly Outcome[] = [
+  'ok',
+  'blocked',
+  'rate_limited',
+  'upstream_error',
+  'client_aborted',
+  'interrupted',
+  'invalid_request',
+]
 
 /** Steps of a call whose own time is measured. */
 export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
@@ -132,7 +144,7 @@ export function createMetrics(version: string, state: () => GatewayState) {
   })
 
   const models = new Set<string>()
-  return {
+  const metrics = {
     /** The text format of Prometheus, with its content type. */
     page: () => registry.metrics(),
     contentType: registry.contentType,
@@ -195,4 +207,11 @@ export function createMetrics(version: string, state: () => GatewayState) {
       OVERHEAD_SECONDS,
     ),
   }
+  // A series that is there from the start: otherwise the first increase is one that no query sees.
+  for (const stream of ['true', 'false'])
+    for (const outcome of OUTCOMES) metrics.requests.inc({ outcome, stream }, 0)
+  for (const code of Object.keys(ERRORS)) metrics.refusals.inc({ code }, 0)
+  for (const result of ['ok', 'error']) metrics.ruleReloads.inc({ result }, 0)
+  for (const decision of ['pass', 'block']) metrics.binaryParts.inc({ decision }, 0)
+  return metrics
 }

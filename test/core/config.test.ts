@@ -64,6 +64,11 @@ t.test('mistakes', async (t) => {
   t.match(problems('upstream: { baseUrl: http://h, apiKey: { env: NONE } }'), [
     /sidegate\.yaml:1:\d+ upstream\.apiKey: environment variable NONE is not set; .*npm run demo/,
   ])
+  for (const value of ['two\nlines', 'a b', 'schlüssel']) {
+    const [problem = ''] = problems('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: value })
+    t.match(problem, /upstream\.apiKey: holds a space, a line break/)
+    t.notMatch(problem, value)
+  }
   t.match(problems('upstream: { baseUrl: http://h }\nlisten: { gateway: "h:70000" }'), [
     /listen\.gateway: port 70000/,
   ])

@@ -1,7 +1,9 @@
 // What an operator sees: health, metrics, logs, help, and every mistake at once.
 // The golden page of metrics is made anew by: UPDATE_GOLDEN=1 npm test test/process/operations.test.ts
 
-import { readFileSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -59,6 +61,9 @@ t.test('the metrics page, names and labels', async (t) => {
   t.match(page, /sidegate_rule_decisions_total\{rule="word",action="block",direction="request"\} 1/)
   t.match(page, /sidegate_tokens_total\{direction="prompt",model="vendor\/model"\} 18/)
   t.match(page, /sidegate_time_to_first_token_seconds_count 1/)
+  t.match(page, /sidegate_refusals_total\{code="overloaded"\} 0/, 'there before it first happens')
+  t.match(page, /sidegate_rule_reloads_total\{result="ok"\} 1/, 'the load at the start')
+  t.match(page, /sidegate_rule_reload_success_timestamp_seconds 1\d{9}/)
 })
 
 t.test('model names are labels only once an upstream has answered for them, and bounded', async (t) => {
@@ -128,6 +133,7 @@ data:
   t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on .*in use/)
   t.match(stderr, /5 mistakes; nothing was started/)
   t.notMatch(stderr, /user:pass/)
+  t.notOk(existsSync(join(folder, 'data')), 'not even a folder was made')
 
   writeFileSync(
     file,
@@ -135,11 +141,48 @@ data:
   )
   const shapes = await runCli(['serve', '--config', file])
   t.equal(shapes.code, 2)
-  for (const path of ['upstream.baseUrl', 'upstream.apiKay', 'limits.bodyBytes', 'pii.kinds'])
-    t.match(shapes.stderr, path)
+  for (const place of [
+    /sidegate\.yaml:1:\d+ upstream\.baseUrl: /,
+    /sidegate\.yaml:1:\d+ upstream\.apiKay: /,
+    /sidegate\.yaml:2:\d+ limits\.bodyBytes: must be an integer/,
+    /sidegate\.yaml:3:\d+ pii\.kinds\[0\]: /,
+  ])
+    t.match(shapes.stderr, place)
   t.match(shapes.stderr, /apiKey/, 'the nearest known name')
   t.match(shapes.stderr, /credit_card/, 'the known kinds')
   t.equal((await runCli(['serve', '--config', join(folder, 'none.yaml')])).code, 2)
+})
+
+t.test('what is in the way outside of the files is found before anything is opened', async (t) => {
+  const busy = createServer()
+  busy.listen({ host: '::1', port: 0, ipv6Only: true })
+  try {
+    await once(busy, 'listening')
+  } catch {
+    t.pass('a port taken on IPv6 only', { skip: 'NOT TESTED: this machine has no IPv6 loopback' })
+    return
+  }
+  t.teardown(() => busy.close())
+  const { port } = busy.address() as AddressInfo
+  const { folder, file } = writeDeployment({ upstreamUrl: 'http://127.0.0.1:1' })
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'occupied'), '')
+  const address = JSON.stringify(`127.0.0.1:${port}`)
+  writeFileSync(
+    file,
+    `listen:
+  gateway: ${address}
+  ops: ${address}
+upstream: { baseUrl: "http://127.0.0.1:1" }
+data: { path: occupied/data }
+`,
+  )
+  const { code, stderr, stdout } = await runCli(['serve', '--config', file])
+  t.equal(code, 2)
+  t.equal(stdout, '')
+  t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on \[::1\]:\d+: the port is in use/)
+  t.match(stderr, /sidegate\.yaml:3:\d+ listen\.ops: must not be the address of listen\.gateway/)
+  t.match(stderr, /sidegate\.yaml:5:\d+ data\.path: .*occupied is not a folder/)
 })
 
 t.test(
@@ -159,8 +202,9 @@ t.test(
 t.test('help and bad arguments', async (t) => {
   const overview = await runCli(['--help'])
   t.equal(overview.code, 0)
-  for (const command of ['serve', 'demo', 'keys']) {
-    t.match(overview.stdout, command)
+  const commands = [...overview.stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name ?? '')
+  for (const command of ['serve', 'demo', 'keys']) t.ok(commands.includes(command), command)
+  for (const command of commands) {
     const { code, stdout } = await runCli([command, '--help'])
     t.equal(code, 0)
     t.match(stdout, `sidegate ${command}`)

@@ -1,0 +1,39 @@
+// What can be seen to be in the way of a start before anything is opened: ports that are taken, a data folder that
+// cannot be written. Changes nothing.
+
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Config, ConfigReading } from './core/config.ts'
+import type { Problem } from './core/problem.ts'
+import { formatAddress, whyNotListen } from './server/address.ts'
+
+/** Every obstacle, at the key of the configuration that leads to it. */
+export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
+  const problems: Problem[] = []
+  const add = (path: readonly string[], reason: string | null) => {
+    if (reason !== null) problems.push(reading.problemAt(path, reason))
+  }
+  for (const name of ['gateway', 'ops'] as const)
+    add(['listen', name], await whyNotListen(config.listen[name]))
+  add(['listen', 'ops'], whySameAddress(config.listen))
+  add(['data', 'path'], whyNotWrite(config.data.path))
+  return problems
+}
+
+function whySameAddress({ gateway, ops }: Config['listen']): string | null {
+  const same = gateway.port !== 0 && formatAddress(gateway) === formatAddress(ops)
+  return same ? 'must not be the address of listen.gateway' : null
+}
+
+/** The folder is made if missing, so what counts is the nearest one that exists. */
+function whyNotWrite(path: string): string | null {
+  let nearest = path
+  while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
+  try {
+    if (!statSync(nearest).isDirectory()) return `${nearest} is not a folder`
+    accessSync(nearest, constants.W_OK | constants.X_OK)
+    return null
+  } catch (error) {
+    return `${nearest} cannot be written (${(error as NodeJS.ErrnoException).code})`
+  }
+}
