@@ -10,6 +10,9 @@ import t from 'tap'
 import { discard, startGateway } from './gateway.ts'
 import { type Answer, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
 
+// The runner's own limit would do on a machine with nothing else to do.
+t.setTimeout(120_000)
+
 const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
 const upstream = await startUpstream()
 const timeouts = { connectMs: 300, headersMs: 600, idleMs: 600 }

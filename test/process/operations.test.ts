@@ -10,6 +10,9 @@ import t from 'tap'
 import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream, stream } from './upstream.ts'
 
+// The runner's own limit would do on a machine with nothing else to do.
+t.setTimeout(120_000)
+
 const GOLDEN = fileURLToPath(new URL('../metrics/metrics.golden.txt', import.meta.url))
 
 const upstream = await startUpstream(json(completion('Ask bob@example.org')))
