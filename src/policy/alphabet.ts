@@ -1,10 +1,10 @@
 // Characters sorted into classes that no expression of a rule set tells apart, so that the automaton's tables stay
 // small. Knows sets of characters, not what they are for.
 
+import { ASCII_END } from './ascii.ts'
 import { isWordCharacter, lookalikePairs } from './characters.ts'
 import { type CharacterSet, setHas } from './program.ts'
 
-const ASCII_END = 0x80
 const MAX_CODE_POINT = 0x10ffff
 const LINE_FEED = 0x0a
 

@@ -89,6 +89,11 @@ export class KeywordIndex {
     return this.#places.get(rule) ?? -1
   }
 
+  /** False when no pattern of any rule occurs in the text, told without normalising it; true when one may. */
+  mayMatch(text: string): boolean {
+    return this.words?.mayOccur(text) === true || this.expressions?.mayMatch(text) === true
+  }
+
   /** The ASCII characters with which a match of some rule can begin, 128 flags. */
   firstAscii(chosen: (rule: number) => boolean): Uint8Array {
     const first = new Uint8Array(0x80)

@@ -59,6 +59,8 @@ class Matcher implements KeywordMatcher, SearchPlan {
   }
 
   match(text: string): KeywordHit[] {
+    // Nearly every text is ASCII without a keyword in it, which is told ten times as fast.
+    if (!this.index.mayMatch(text)) return []
     const search = new Search(this)
     const hits: KeywordHit[] = []
     for (let at = 0; at < text.length && !search.complete; at += SLICE_CHARACTERS) {

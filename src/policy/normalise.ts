@@ -1,6 +1,7 @@
 // Text as keywords see it: without invisible characters, NFKC, case folded, look-alikes of Latin letters known as
 // such. Works on a growing text; what comes out depends on the text alone, not on how it was cut. Knows no rules.
 
+import { ASCII_END, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
 import { EXTENDS, foldCharacter, foldCluster, IGNORED, latinLookalike, roleOf } from './characters.ts'
 import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
 
@@ -22,12 +23,9 @@ export interface CharacterSink {
 }
 
 const NONE = -1
-const ASCII_END = 0x80
 
 const isAsciiLetter = (codePoint: number): boolean =>
   (codePoint >= 0x61 && codePoint <= 0x7a) || (codePoint >= 0x41 && codePoint <= 0x5a)
-
-const lowerAscii = (code: number): number => (code >= 0x41 && code <= 0x5a ? code + 0x20 : code)
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
@@ -86,15 +84,14 @@ export class Normaliser {
   }
 
   #takeAscii(code: number): void {
-    // Space and above but DEL, and the white space among the controls.
-    if (code < 0x20 ? code < 0x09 || code > 0x0d : code === 0x7f) {
+    if (PLAIN_ASCII[code] === 0) {
       this.offset++
       return
     }
     const base = this.#base
     if (base !== NONE) {
       if (base < ASCII_END && this.#marks === '') {
-        const folded = lowerAscii(base)
+        const folded = LOWER_ASCII[base]!
         this.#sink.take(folded, folded, this.#start, this.#end)
         this.#afterAscii = isAsciiLetter(base)
       } else {

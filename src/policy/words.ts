@@ -1,14 +1,20 @@
 // Many words found in one pass over a text (Aho and Corasick, 1975). Words and text are normalised code points;
 // knows nothing of rules or offsets.
 
-/** A state with more children than this gets a row with every transition; others are searched child by child. */
+import { ASCII_END, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
+
+/** Fewer children than this are looked at one by one. */
 const MAX_SCANNED_CHILDREN = 8
 
-/** Cells of all rows together, 4 bytes each; beyond it every state but the start is searched. */
+/** Cells of all rows together, 4 bytes each: a row holds every transition of a state, and one without is searched. */
 const MAX_ROW_CELLS = 1 << 20
 
 const START = 0
 const NO_ROW = -1
+/** In place of a class: a character that does not stand for itself. */
+const NOT_PLAIN = -1
+/** In place of a row: a word ends here. */
+const WORD_ENDS = -1
 
 interface TrieNode {
   readonly children: Map<number, TrieNode>
@@ -27,7 +33,7 @@ export class WordAutomaton {
   readonly #ending: Int32Array
   readonly #words: readonly (readonly number[])[]
   /** Class of each character that occurs in a word, ascending from 1; everything else is 0. */
-  readonly #ascii = new Int32Array(0x80)
+  readonly #ascii = new Int32Array(ASCII_END)
   readonly #classes = new Map<number, number>()
   /** Children of a state are firstChild[state] to firstChild[state + 1], in the order of their classes. */
   readonly #firstChild: Int32Array
@@ -35,6 +41,10 @@ export class WordAutomaton {
   /** Where a state's row begins in `cells`, or NO_ROW. */
   readonly #row: Int32Array
   readonly #cells: Int32Array
+  /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
+  readonly #asciiSymbols: Int32Array
+  /** As `cells`, but leading from row to row, or to WORD_ENDS; null when some state has no row. */
+  readonly #rows: Int32Array | null
 
   /** @param words non-empty, at most 65,535 characters each; their places in the list name them */
   constructor(words: readonly (readonly number[])[]) {
@@ -42,7 +52,8 @@ export class WordAutomaton {
     const characters = new Set(words.flat())
     for (const character of [...characters].sort((a, b) => a - b))
       this.#classes.set(character, this.#classes.size + 1)
-    for (const [character, symbol] of this.#classes) if (character < 0x80) this.#ascii[character] = symbol
+    for (const [character, symbol] of this.#classes)
+      if (character < ASCII_END) this.#ascii[character] = symbol
     this.#depth = Uint16Array.from(nodes, ({ depth }) => depth)
     this.#words = nodes.map((node) => node.words)
     this.#firstChild = new Int32Array(nodes.length + 1)
@@ -58,12 +69,37 @@ export class WordAutomaton {
     this.#row = new Int32Array(nodes.length).fill(NO_ROW)
     this.#cells = this.#allotRows()
     for (let state = 0; state < nodes.length; state++) this.#link(state)
+    this.#asciiSymbols = Int32Array.from(LOWER_ASCII, (lower, code) =>
+      PLAIN_ASCII[code] === 1 ? this.#ascii[lower]! : NOT_PLAIN,
+    )
+    this.#rows = this.#row.includes(NO_ROW)
+      ? null
+      : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : WORD_ENDS))
   }
 
   /** Takes one character. Over a whole text at most two steps a character. */
   next(state: number, character: number): number {
-    const symbol = character < 0x80 ? this.#ascii[character]! : (this.#classes.get(character) ?? 0)
+    const symbol = character < ASCII_END ? this.#ascii[character]! : (this.#classes.get(character) ?? 0)
     return symbol === 0 ? START : this.#step(state, symbol)
+  }
+
+  /**
+   * Whether a word occurs in a text, which must be plain ASCII: the one loop that every prompt goes through.
+   * True also for a text that is not, which has to be normalised to know, and for words too many for rows.
+   */
+  mayOccur(text: string): boolean {
+    const symbols = this.#asciiSymbols
+    const rows = this.#rows
+    if (rows === null) return true
+    let row = 0
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
+      if (symbol === NOT_PLAIN) return true
+      row = rows[row + symbol]!
+      if (row === WORD_ENDS) return true
+    }
+    return false
   }
 
   /** The nearest state by suffixes, itself included, at which a word ends; 0 when there is none. */
@@ -130,7 +166,6 @@ export class WordAutomaton {
     let used = width
     this.#row[START] = 0
     for (let state = 1; state < this.#row.length; state++) {
-      if (this.#firstChild[state + 1]! - this.#firstChild[state]! <= MAX_SCANNED_CHILDREN) continue
       if (used + width > MAX_ROW_CELLS) break
       this.#row[state] = used
       used += width
