@@ -43,6 +43,7 @@ const MAX_TIMER_MS: Milliseconds = 86_400_000
 export class EffectiveRules {
   readonly #options: EffectiveRulesOptions
   #files: readonly KnownFileRule[] = []
+  #declaredRevision = revisionOf([])
   #merged: Merged = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
   #current: RuleSet
   #fileErrors: readonly Problem[] = []
@@ -77,6 +78,16 @@ export class EffectiveRules {
     return this.#merged.rules
   }
 
+  /** What the files alone would come to: differs from `revision` exactly when the API has changed something. */
+  get declaredRevision(): string {
+    return this.#declaredRevision
+  }
+
+  /** Rules that are not as the files have them: overridden ones, and those made through the API. */
+  drift(): readonly EffectiveRule[] {
+    return this.list().filter(({ source, override }) => source.kind === 'api' || override !== null)
+  }
+
   /** Why newer rule files are not in force, and stored rules that cannot be; empty when all is well. */
   errors(): readonly Problem[] {
     return [...this.#fileErrors, ...this.#stateErrors]
@@ -106,6 +117,7 @@ export class EffectiveRules {
         updatedAtMs: same ? before.updatedAtMs : nowMs,
       }
     })
+    this.#declaredRevision = revisionOf(snapshot.rules)
     this.#refresh()
   }
 

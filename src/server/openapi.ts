@@ -142,6 +142,7 @@ const SCHEMAS: Record<string, JsonObject> = {
     rules: list(ref('Rule')),
     total: whole('How many.'),
     revision: text('Of the set in force.'),
+    declared_revision: text('Of the files alone: another one exactly when the API has changed something.'),
     errors: list(
       object({
         file: text('File.'),
@@ -288,7 +289,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'The rules in force; with format=yaml as a file ready to commit.',
     success: ['200', 'Rules'],
     security: 'session',
-    query: { format: { type: 'string', enum: ['json', 'yaml'], default: 'json' } },
+    query: {
+      format: { type: 'string', enum: ['json', 'yaml'], default: 'json' },
+      drift: {
+        type: 'boolean',
+        default: false,
+        description: 'Only rules that are not as the files have them: overridden, or made through the API.',
+      },
+    },
     errors: ['400', '401', '421'],
   },
   'POST /api/v1/rules': {

@@ -199,10 +199,15 @@ t.test('rules: mirrored, made, overridden, deleted', async (t) => {
   )
   t.equal(await status(), 200)
   t.match(await (await fetch(`${gateway.opsUrl}/metrics`)).text(), /sidegate_rule_overrides 1/)
+  const drift = (await api('GET', '/rules?drift=true')).body
+  t.match([drift.rules, drift.total], [[{ name: 'no-aurora', override: { reason: 'incident 7' } }], 1])
+  t.not(drift.declared_revision, drift.revision)
   t.match((await api('PATCH', `/rules/${aurora.id}`, { enabled: true })).body, {
     enabled: true,
     override: null,
   })
+  const settled = (await api('GET', '/rules?drift=true')).body
+  t.same([settled.rules, settled.declared_revision], [[], settled.revision])
   t.equal(await status(), 403)
 
   const rule = {

@@ -448,6 +448,22 @@ t.test('the effective set as a file', async (t) => {
   ])
 })
 
+t.test('drift is what the files do not say', async (t) => {
+  const { rules } = setting(t)
+  rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+  const names = () => rules.drift().map(({ name }) => name)
+  t.same(names(), [])
+  t.equal(rules.revision, rules.declaredRevision)
+  await rules.setEnabled(idOf(rules, 'beta'), false, NO_END)
+  const { id } = await rules.create(WORD)
+  t.same(names(), ['beta', 'mine'])
+  t.not(rules.revision, rules.declaredRevision)
+  await rules.setEnabled(idOf(rules, 'beta'), true, NO_END)
+  await rules.delete(id)
+  t.same(names(), [])
+  t.equal(rules.revision, rules.declaredRevision)
+})
+
 t.test('files and API rules that are too much only together', async (t) => {
   const { rules } = setting(t)
   const words = (from: number) =>

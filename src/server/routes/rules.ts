@@ -18,19 +18,21 @@ export function ruleRoutes(rules: EffectiveRules, evaluate: Evaluate): ApiRoute[
       method: 'GET',
       path: '/api/v1/rules',
       async answer(request) {
-        const query = new Query(request.search, ['format'])
+        const query = new Query(request.search, ['format', 'drift'])
         const format = query.text('format')
+        const drifted = query.boolean('drift') === true
         if (format === 'yaml') {
           return { status: 200, body: null, text: { type: 'application/yaml', content: rules.toYaml() } }
         }
         if (format !== null && format !== 'json') {
           throw new GatewayError('invalid_parameter', 'format must be json or yaml.', { param: 'format' })
         }
-        const list = rules.list().map(describe)
+        const list = (drifted ? rules.drift() : rules.list()).map(describe)
         return ok({
           rules: list,
           total: list.length,
           revision: rules.revision,
+          declared_revision: rules.declaredRevision,
           errors: rules.errors().map((problem) => ({ ...problem, text: formatProblem(problem) })),
         })
       },
