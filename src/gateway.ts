@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config, ConfigReading } from './core/config.ts'
-import { uuidv7 } from './core/ids.ts'
+import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { within } from './deadline.ts'
@@ -24,6 +24,7 @@ import { describeListenError, formatAddress, isListenError } from './server/addr
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
 import { type Health, opsHandler } from './server/ops.ts'
+import { candidateRoutes } from './server/routes/candidate.ts'
 import { keyRoutes } from './server/routes/keys.ts'
 import { openApiRoutes } from './server/routes/openapi.ts'
 import { ruleRoutes } from './server/routes/rules.ts'
@@ -32,10 +33,8 @@ import { usageRoutes } from './server/routes/usage.ts'
 import { Gatekeeper } from './server/session.ts'
 import { StoreOpenError } from './store/lmdb.ts'
 import { openStore, type Store } from './store/store.ts'
+import { createTrial, type Trial } from './trial.ts'
 import { Upstream } from './upstream/forward.ts'
-
-/** Random bytes of a UUIDv7. */
-const ID_BYTES = 16
 
 /**
  * After a drain: what calls that were told to end have to be sealed, and what clients have to take their last bytes,
@@ -91,6 +90,7 @@ class Gateway {
   readonly #metrics: Metrics
   readonly #journal: Journal
   readonly #upstream: Upstream
+  readonly #trial: Trial | null
   readonly #pipeline: Pipeline
   readonly #admission: Admission
   readonly #failed = Promise.withResolvers<string>()
@@ -135,16 +135,17 @@ class Gateway {
       onError: (error) => logger.error({ err: error }, 'new rules could not be put in force'),
     })
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
+    const scanning = { injection: loadInjectionModel(), kinds: kindSet(config.pii.kinds) }
+    const parts = { clock, logger, metrics: this.#metrics, ...scanning }
+    const { candidatePath } = config.rules
+    this.#trial = candidatePath === null ? null : createTrial(candidatePath, parts)
     this.#pipeline = {
-      clock,
-      logger,
-      metrics: this.#metrics,
+      ...parts,
+      shadow: this.#trial?.shadow ?? null,
       log: this.#store.log,
       keys: this.#store.keys,
       counters: this.#store.counters,
       upstream: this.#upstream,
-      injection: loadInjectionModel(),
-      kinds: kindSet(config.pii.kinds),
       binaryParts: config.pii.binaryParts,
       bodyBytes: config.limits.bodyBytes,
       admission: this.#admission,
@@ -179,6 +180,7 @@ class Gateway {
       ...sessionRoutes(gatekeeper),
       ...keyRoutes(this.#store.keys),
       ...ruleRoutes(this.#rules, (body) => evaluate(pipeline, body)),
+      ...candidateRoutes(this.#trial),
       ...usageRoutes(this.#store.log, systemClock),
     ]
     await this.#journal.boot()
@@ -192,12 +194,14 @@ class Gateway {
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))
     const ops = this.#ops.map(({ address }) => formatAddress(address))
     this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
-    await this.#watcher.start()
+    await Promise.all([this.#watcher.start(), this.#trial?.start()])
     return {
       address: gateway[0] ?? '',
       opsAddress: ops[0] ?? '',
       createKey: async (name) => (await this.#store.keys.create(name)).key,
-      reloadRules: () => this.#watcher.reload(),
+      reloadRules: async () => {
+        await Promise.all([this.#watcher.reload(), this.#trial?.reload()])
+      },
       stop: () => {
         this.#stopping ??= this.#stop()
         return this.#stopping
@@ -268,7 +272,7 @@ class Gateway {
     this.#logger.info({ calls: this.#admission.inFlight, drainSeconds }, 'draining')
     const sealed = this.#admission.drain()
     for (const listener of this.#listeners) listener.stopAccepting()
-    await this.#watcher.close()
+    await Promise.all([this.#watcher.close(), this.#trial?.close()])
     this.#rules.close()
     const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])
     if (!(await within(finished, drainSeconds * 1000)) || this.#admission.running > 0) {
@@ -291,4 +295,4 @@ class Gateway {
   }
 }
 
-const newId = (): string => uuidv7(systemClock.now(), randomBytes(ID_BYTES))
+const newId = uuidv7Source(() => systemClock.now(), randomBytes)

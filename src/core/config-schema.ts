@@ -102,6 +102,12 @@ export const CONFIG_SCHEMA = {
         minLength: 1,
         default: 'rules',
       },
+      candidatePath: {
+        description:
+          'A rule file or folder on trial: what it would do with the calls that pass is counted and shown, and changes nothing. Leave out for none.',
+        type: 'string',
+        minLength: 1,
+      },
       apiWrites: {
         description: 'Whether the REST API may add rules and override files (`overlay`) or not (`readonly`).',
         enum: ['overlay', 'readonly'],

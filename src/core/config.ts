@@ -36,7 +36,12 @@ export interface Config {
     }
     readonly retries: { readonly attempts: number }
   }
-  readonly rules: { readonly path: string; readonly apiWrites: 'overlay' | 'readonly' }
+  readonly rules: {
+    readonly path: string
+    /** Rules on trial; null without any. */
+    readonly candidatePath: string | null
+    readonly apiWrites: 'overlay' | 'readonly'
+  }
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
   readonly audit: { readonly retainDays: number; readonly maxBytes: number }
@@ -60,7 +65,8 @@ interface SecretReference {
 }
 
 /** The file's own shape once defaults are in. */
-type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'admin'> & {
+type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'admin'> & {
+  rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream: Omit<Config['upstream'], 'apiKey'> & { apiKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
@@ -121,7 +127,7 @@ export function parseConfig(
     clock,
     add: (path, message) => problems.push(problemAt(path, message)),
   }
-  const { listen, upstream, admin } = declared
+  const { listen, upstream, rules, admin } = declared
   const config: Config = {
     ...declared,
     file,
@@ -134,7 +140,11 @@ export function parseConfig(
       baseUrl: readBaseUrl(context, upstream.baseUrl),
       apiKey: readCredential(context, upstream.apiKey),
     },
-    rules: { ...declared.rules, path: resolve(folder, declared.rules.path) },
+    rules: {
+      ...rules,
+      path: resolve(folder, rules.path),
+      candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
+    },
     data: { path: resolve(folder, declared.data.path) },
     admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
   }

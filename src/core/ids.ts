@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 const NAMESPACE = Buffer.from('5b0c7a1e2f4d4c6b9a3e8d1f6c2b7e40', 'hex')
 const UUID_BYTES = 16
 const TIME_BYTES = 6
+const IDS_AT_ONCE = 128
 
 /** Version 5: the same for the same name, in every process (RFC 9562 §5.5). */
 export function uuidv5(name: string): string {
@@ -18,6 +19,20 @@ export function uuidv7(nowMs: number, random: Uint8Array): string {
   const bytes = Buffer.from(random.subarray(0, UUID_BYTES))
   bytes.writeUIntBE(nowMs, 0, TIME_BYTES)
   return format(bytes, 7)
+}
+
+/**
+ * A source of version 7 ids. Randomness is drawn for many at a time: asking for it costs more than what one takes.
+ * @param random bytes of the CSPRNG
+ */
+export function uuidv7Source(now: () => number, random: (length: number) => Buffer): () => string {
+  let drawn: Buffer = Buffer.alloc(0)
+  return () => {
+    if (drawn.length === 0) drawn = random(UUID_BYTES * IDS_AT_ONCE)
+    const id = uuidv7(now(), drawn)
+    drawn = drawn.subarray(UUID_BYTES)
+    return id
+  }
 }
 
 function format(bytes: Buffer, version: number): string {

@@ -194,6 +194,18 @@ export function createMetrics(version: string, state: () => GatewayState) {
       'Prompt injection scores of calls that were scored.',
       SCORES,
     ),
+    candidateCalls: counter(
+      'candidate_calls_total',
+      'Calls judged by the rules on trial as well, by whether anything would have changed.',
+      'changed',
+    ),
+    candidateDifferences: counter(
+      'candidate_differences_total',
+      'What rules do to calls and would do as on trial, where the two differ.',
+      'rule',
+      'live',
+      'candidate',
+    ),
     ruleReloads: counter('rule_reloads_total', 'Loads of the rule files by result.', 'result'),
     ruleReloadTime: new Gauge({
       name: 'sidegate_rule_reload_success_timestamp_seconds',

@@ -7,6 +7,7 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Call } from './call.ts'
 import type { Quota } from './quota.ts'
+import type { Shadow } from './shadow.ts'
 
 /** What the store must offer here. */
 export interface EntryLog {
@@ -46,6 +47,8 @@ export interface RecordParts {
   readonly metrics: Metrics
   readonly logger: Logger
   readonly clock: Clock
+  /** Rules on trial; null without any. */
+  readonly shadow: Shadow | null
 }
 
 /** The header form of a receipt, `x-sidegate-audit`. */
@@ -78,6 +81,7 @@ export async function record(
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)
   count(parts.metrics, call, draft, commitMs)
+  parts.shadow?.observe(call)
   parts.logger.info(
     {
       id: draft.id,

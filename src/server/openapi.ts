@@ -27,6 +27,14 @@ const object = (properties: Record<string, JsonObject>, optional: readonly strin
   required: Object.keys(properties).filter((name) => !optional.includes(name)),
 })
 
+const EFFECTS = ['none', ...RULE_ACTIONS]
+const DIFFERENCE = {
+  rule: text("The rule's name."),
+  direction: choice('Prompt or answer.', 'request', 'response'),
+  live: choice('What the rule does in force; none where it does not fire or is not there.', ...EFFECTS),
+  candidate: choice('What it does on trial.', ...EFFECTS),
+}
+
 const USAGE_ENTRY = {
   id: text('UUIDv7, the `x-request-id` of the answer.'),
   created_at: time('When the request arrived.'),
@@ -143,14 +151,31 @@ const SCHEMAS: Record<string, JsonObject> = {
     total: whole('How many.'),
     revision: text('Of the set in force.'),
     declared_revision: text('Of the files alone: another one exactly when the API has changed something.'),
-    errors: list(
+    errors: list(ref('RuleProblem')),
+  }),
+  RuleProblem: object({
+    file: text('File.'),
+    line: whole('Line.'),
+    column: whole('Column.'),
+    path: text('JSON path.'),
+    message: text('What is wrong.'),
+    text: text('All of it in one line.'),
+  }),
+  Trial: object({
+    path: text('Where the rules on trial are declared.'),
+    revision: orNull(text('Of the set on trial; null before one could be read.')),
+    rules: whole('Rules in it.'),
+    errors: list(ref('RuleProblem')),
+    since: time('When either set last changed: what follows counts from there.'),
+    calls: whole('Calls judged by both sets.'),
+    changed: whole('Calls with at least one difference.'),
+    skipped: whole('Calls not judged, because too many waited.'),
+    differences: list(object({ ...DIFFERENCE, calls: whole('Calls with this difference.', 1) })),
+    samples: list(
       object({
-        file: text('File.'),
-        line: whole('Line.'),
-        column: whole('Column.'),
-        path: text('JSON path.'),
-        message: text('What is wrong.'),
-        text: text('All of it in one line.'),
+        log_id: text("The usage entry's id."),
+        created_at: time('When the call arrived.'),
+        ...DIFFERENCE,
       }),
     ),
   }),
@@ -305,6 +330,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     security: 'session',
     body: 'RuleDeclaration',
     errors: ['400', '401', '403', '409', '415', '421', '503'],
+  },
+  'GET /api/v1/rules/candidate': {
+    summary: 'What the rules on trial (rules.candidatePath) would have done with the calls so far.',
+    success: ['200', 'Trial'],
+    security: 'session',
+    errors: ['401', '404', '421'],
   },
   'POST /api/v1/rules/evaluate': {
     summary: 'A dry run: what would happen to a chat request (with `key_name` beside its fields).',

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { uuidv5, uuidv7 } from '../../src/core/ids.ts'
+import { uuidv5, uuidv7, uuidv7Source } from '../../src/core/ids.ts'
 
 const random16 = fc.uint8Array({ minLength: 16, maxLength: 16 })
 const FIRST_DAYS_MS = { min: 0, max: 2 ** 48 - 1 }
@@ -42,4 +42,18 @@ t.test('time-based ids have the form of RFC 9562 and sort by time', async () => 
 t.test('the example of RFC 9562 §A.6', async (t) => {
   const random = Buffer.from('0000000000000cc318c4dc0c0c07398f', 'hex')
   t.equal(uuidv7(0x017f22e279b0, random), '017f22e2-79b0-7cc3-98c4-dc0c0c07398f')
+})
+
+t.test('a source draws randomness for many ids at a time, and never twice', async (t) => {
+  let drawn = 0
+  const next = uuidv7Source(
+    () => 1_790_000_000_000,
+    (length) => {
+      drawn++
+      return Buffer.from(Array.from({ length }, (_, index) => drawn * 31 + (index >> 4) * 3))
+    },
+  )
+  const ids = Array.from({ length: 200 }, next)
+  t.equal(new Set(ids).size, 200)
+  t.equal(drawn, 2)
 })

@@ -1,0 +1,195 @@
+// What a candidate rule set would have done with the calls that pass: judged after a call is sealed, from what was
+// captured of it, so that it can neither change nor delay an answer. Differences are counted by rule and a few are
+// kept by id; no content leaves this file.
+//
+// The candidate sees texts as the rules in force left them, with what these found: where they replaced a value, it
+// judges the finding and not the text. Token limits are left out, because they would need counters of their own.
+
+import { responseTexts } from '../chat/texts.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { PiiKind } from '../core/finding.ts'
+import type { InjectionModel } from '../detect/injection/score.ts'
+import { detect } from '../detect/pii/detect.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import type { Metrics } from '../metrics/registry.ts'
+import type { RuleSet, Selection } from '../policy/compile.ts'
+import { decide, decideResponse } from '../policy/decide.ts'
+import type { Direction, RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
+import type { Call } from './call.ts'
+import { inspect } from './inspect.ts'
+
+/** Differences kept one by one, the newest. */
+const MAX_SAMPLES = 100
+/** Calls that wait to be judged; while more wait, new ones are left out and counted as skipped. */
+const MAX_WAITING = 256
+
+/** What a rule does to a call in one of the two sets; `none` where it did not fire or does not exist. */
+type Effect = RuleAction | 'none'
+
+interface Difference {
+  readonly rule: string
+  readonly direction: Direction
+  readonly live: Effect
+  readonly candidate: Effect
+}
+
+/** A call on which the sets differ. */
+export interface ShadowSample extends Difference {
+  /** The usage entry. */
+  readonly logId: string
+  readonly createdAtMs: Milliseconds
+}
+
+/** What was seen since the candidate or the rules in force last changed. */
+export interface ShadowReport {
+  readonly sinceMs: Milliseconds
+  readonly calls: number
+  /** Calls with at least one difference. */
+  readonly changed: number
+  /** Calls that were not judged because too many waited. */
+  readonly skipped: number
+  readonly differences: readonly (Difference & { readonly calls: number })[]
+  /** Newest first. */
+  readonly samples: readonly ShadowSample[]
+}
+
+export interface ShadowParts {
+  /** Null while there is no candidate to judge by. */
+  readonly candidate: () => RuleSet | null
+  readonly kinds: KindSet
+  readonly injection: InjectionModel
+  readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
+  readonly clock: Clock
+  /** Runs the work when nothing more urgent is left of this turn. */
+  readonly later?: (work: () => void) => void
+}
+
+export class Shadow {
+  readonly #parts: ShadowParts
+  readonly #later: (work: () => void) => void
+  #waiting = 0
+  /** The two revisions that are being compared. */
+  #live = ''
+  #candidate = ''
+  #sinceMs: Milliseconds
+  #calls = 0
+  #changed = 0
+  #skipped = 0
+  #counts = new Map<string, Difference & { calls: number }>()
+  #samples: ShadowSample[] = []
+
+  constructor(parts: ShadowParts) {
+    this.#parts = parts
+    this.#later = parts.later ?? setImmediate
+    this.#sinceMs = parts.clock.now()
+  }
+
+  /** Judges a sealed call when there is time for it. */
+  observe(call: Call): void {
+    const candidate = this.#parts.candidate()
+    if (candidate === null || call.request === null) return
+    this.#restartIfNew(call.policyRevision, candidate.revision)
+    if (this.#waiting >= MAX_WAITING) {
+      this.#skipped++
+      return
+    }
+    this.#waiting++
+    this.#later(() => {
+      this.#waiting--
+      this.#compare(call, candidate)
+    })
+  }
+
+  report(): ShadowReport {
+    this.#restartIfNew(this.#live, this.#parts.candidate()?.revision ?? '')
+    return {
+      sinceMs: this.#sinceMs,
+      calls: this.#calls,
+      changed: this.#changed,
+      skipped: this.#skipped,
+      differences: [...this.#counts.values()].sort((a, b) => b.calls - a.calls),
+      samples: this.#samples.toReversed(),
+    }
+  }
+
+  #restartIfNew(live: string, candidate: string): void {
+    if (live === this.#live && candidate === this.#candidate) return
+    this.#live = live
+    this.#candidate = candidate
+    this.#sinceMs = this.#parts.clock.now()
+    this.#calls = 0
+    this.#changed = 0
+    this.#skipped = 0
+    this.#counts = new Map()
+    this.#samples = []
+  }
+
+  #compare(call: Call, candidate: RuleSet): void {
+    const { metrics } = this.#parts
+    const hits = this.#judge(call, candidate.select(call.model, call.key.name))
+    const differences = differencesOf(call.hits, hits)
+    this.#calls++
+    if (differences.length > 0) this.#changed++
+    metrics.candidateCalls.inc({ changed: String(differences.length > 0) })
+    for (const difference of differences) {
+      const { rule, direction, live, candidate: would } = difference
+      metrics.candidateDifferences.inc({ rule, live, candidate: would })
+      const key = `${rule} ${direction} ${live} ${would}`
+      const known = this.#counts.get(key)
+      if (known === undefined) this.#counts.set(key, { ...difference, calls: 1 })
+      else known.calls++
+      this.#samples.push({ ...difference, logId: call.id, createdAtMs: call.createdAtMs })
+    }
+    this.#samples = this.#samples.slice(-MAX_SAMPLES)
+  }
+
+  #judge(call: Call, selection: Selection): readonly RuleHit[] {
+    const { kinds, injection } = this.#parts
+    if (call.request === null) return []
+    const seen = (direction: Direction) =>
+      call.findings.filter((finding) => finding.direction === direction).map(({ kind }) => kind)
+    const inspection = inspect(structuredClone(call.request), selection, kinds, injection)
+    const request = decide({
+      selection,
+      findings: present([...seen('request'), ...inspection.findings.map(({ kind }) => kind)]),
+      keywordHits: inspection.keywordHits,
+      injectionScore: inspection.injection?.score ?? null,
+      modelThreshold: injection.threshold,
+      limits: [],
+    })
+    // A prompt that the candidate would refuse has no answer to be judged.
+    if (request.outcome === 'denial' || call.response === null) return request.hits
+    const found: PiiKind[] = seen('response')
+    const words = new Set<RuleReference>()
+    const matcher = selection.keywords('response')
+    for (const { text } of responseTexts(structuredClone(call.response)).texts) {
+      for (const { kind } of detect(text, kinds)) found.push(kind)
+      for (const { rule } of matcher?.match(text) ?? []) words.add(rule)
+    }
+    const answer = decideResponse(selection, { findings: present(found), keywordHits: [...words] })
+    return [...request.hits, ...answer.hits]
+  }
+}
+
+const present = (kinds: readonly PiiKind[]): { kind: PiiKind; count: number }[] =>
+  [...new Set(kinds)].map((kind) => ({ kind, count: 1 }))
+
+function differencesOf(live: readonly RuleHit[], candidate: readonly RuleHit[]): Difference[] {
+  const now = effects(live)
+  const would = effects(candidate)
+  return [...new Map([...now, ...would]).values()].flatMap(({ rule: { name }, direction }) => {
+    const key = keyOf(name, direction)
+    const before: Effect = now.get(key)?.rule.action ?? 'none'
+    const after: Effect = would.get(key)?.rule.action ?? 'none'
+    return before === after ? [] : [{ rule: name, direction, live: before, candidate: after }]
+  })
+}
+
+const keyOf = (rule: string, direction: Direction): string => `${direction} ${rule}`
+
+const effects = (hits: readonly RuleHit[]): Map<string, RuleHit> =>
+  new Map(
+    hits
+      .filter(({ rule }) => rule.type !== 'rate_limit')
+      .map((hit) => [keyOf(hit.rule.name, hit.direction), hit]),
+  )
