@@ -1,0 +1,68 @@
+// What code makes of text, apart from what was learned: with made-up weights, scores and spans of fixed texts are known
+// to the last digit. A change that only makes scoring faster leaves them as they are; any other needs new weights.
+
+import { createHash } from 'node:crypto'
+import t from 'tap'
+import { BUCKETS, FEATURE_FORM } from '../../../src/detect/injection/features.ts'
+import { createInjectionModel } from '../../../src/detect/injection/score.ts'
+import { ATTACKS, INNOCENT } from './clear-data.ts'
+import { TRANSFORMS } from './transforms.ts'
+
+/** SHA-256 of all scores and spans below, for FEATURE_FORM 1. */
+const GOLDEN = 'ad1501fe7d1f57f05693aded5b7f8896973152fc829453d21c3918fb7365821b'
+
+function madeUpWeights(seed: number): string {
+  const weights = new Int8Array(BUCKETS)
+  let state = seed
+  for (let bucket = 0; bucket < BUCKETS; bucket++) {
+    state = (Math.imul(state, 1664525) + 1013904223) | 0
+    weights[bucket] = state >> 24
+  }
+  return Buffer.from(weights.buffer).toString('base64')
+}
+
+const table = (seed: number) => ({
+  scale: 0.01,
+  wholeCentre: 0,
+  windowCentre: 0.5,
+  weights: madeUpWeights(seed),
+})
+const model = createInjectionModel({
+  version: 'golden',
+  featureForm: FEATURE_FORM,
+  threshold: 0.5,
+  slope: 1,
+  messages: table(1),
+  documents: table(2),
+})
+
+function texts(): string[] {
+  const plain = [...ATTACKS, ...INNOCENT]
+  const long = plain.join(' ')
+  const mixtures = [
+    long.repeat(6),
+    `${long}\n\n${Buffer.from(ATTACKS[0] as string).toString('base64')}\n${long}`,
+    `a${'\u200b'.repeat(9000)}b`,
+    'word '.repeat(4000) + ATTACKS[0],
+    '{"user": "a.b@c.d", "x1": [3.14, 0x1f, "3f786850e387550fdab836ed7e6dc881de23001b"]}\r\n<p>it\'s</p>',
+    'x'.repeat(20_000),
+    'Ünïcödé ﬁne ＡＢＣ １２３ 漢字かなカナ 한글 ไทย العَرَبِيَّة עִבְרִית 😀🇩🇪 \ud800 \udc00',
+  ]
+  return [
+    ...plain,
+    ...mixtures,
+    ...TRANSFORMS.flatMap(({ apply }) => plain.slice(0, 12).map((text) => apply(text))),
+  ]
+}
+
+t.test('scores and spans are those of the form the weights are for', async (t) => {
+  const digest = createHash('sha256')
+  for (const text of texts()) {
+    for (const mode of ['whole', 'windows'] as const) {
+      const { score, span } = model.score(text, mode)
+      digest.update(`${score.toFixed(12)} ${span?.start} ${span?.end}\n`)
+    }
+  }
+  t.equal(FEATURE_FORM, 1)
+  t.equal(digest.digest('hex'), GOLDEN)
+})
