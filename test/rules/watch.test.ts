@@ -1,5 +1,6 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { loadRules, type RuleSnapshot } from '../../src/rules/load.ts'
 import { RuleWatcher } from '../../src/rules/watch.ts'
@@ -102,6 +103,70 @@ t.test('a folder replaced by a rename, as a checkout does', async (t) => {
   writeFileSync(join(folder, 'a.yaml'), rulesText('three'))
   await until('three')
 })
+
+/** How programs replace a file's content; each step is a moment in which it could be read. */
+const SAVES: Record<string, (file: string, text: string) => void> = {
+  'vim, backup by rename': (file, text) => {
+    writeFileSync(join(dirname(file), '4913'), '')
+    rmSync(join(dirname(file), '4913'))
+    renameSync(file, `${file}~`)
+    writeFileSync(file, text)
+    rmSync(`${file}~`)
+  },
+  'emacs, with its lock link': (file, text) => {
+    const lock = join(dirname(file), `.#${basename(file)}`)
+    symlinkSync('somebody@somewhere.1:1', lock)
+    renameSync(file, `${file}~`)
+    writeFileSync(file, text)
+    rmSync(lock)
+  },
+  'an IDE that writes safely': (file, text) => {
+    writeFileSync(`${file}___jb_tmp___`, text)
+    renameSync(file, `${file}___jb_old___`)
+    renameSync(`${file}___jb_tmp___`, file)
+    rmSync(`${file}___jb_old___`)
+  },
+  'an editor that truncates, then writes': (file, text) => {
+    truncateSync(file)
+    writeFileSync(file, text)
+  },
+  'a checkout, which unlinks and writes anew': (file, text) => {
+    rmSync(file)
+    writeFileSync(file, text, { flag: 'wx' })
+  },
+}
+
+t.test('files saved as programs save them', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'a.yaml')
+  writeFileSync(file, rulesText('start'))
+  const { until } = await watching(t, folder)
+  for (const [index, [program, save]] of Object.entries(SAVES).entries()) {
+    save(file, rulesText(`n${index}`))
+    await until(`n${index}`)
+    t.pass(program)
+  }
+})
+
+t.test(
+  'a thousand swaps while it reads: no mixture is ever news, and the last state always is',
+  async (t) => {
+    const folder = temporaryFolder(t)
+    const files = (moment: number) => ({
+      'a.yaml': rulesText(`a${moment}`),
+      'b.yaml': rulesText(`b${moment}`),
+    })
+    publish(folder, '0', files(0))
+    const { until, seen } = await watching(t, folder)
+    for (let moment = 1; moment <= 1000; moment++) {
+      publish(folder, String(moment), files(moment))
+      rmSync(join(folder, `..${moment - 1}`), { recursive: true })
+      if (moment % 10 === 0) await setImmediate()
+    }
+    await until('a1000,b1000')
+    for (const names of seen.filter((each) => each !== 'bad')) t.match(names, /^a(\d+),b\1$/)
+  },
+)
 
 t.test('a single file', async (t) => {
   const folder = temporaryFolder(t)
