@@ -2,7 +2,7 @@
 
 import t from 'tap'
 import { discard, startGateway } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { chunk, completion, delta, event, finish, json, startUpstream, USAGE } from './upstream.ts'
 
 const RULES = `
 rules:
@@ -80,4 +80,72 @@ t.test('failed calls cost nothing, a watched limit lets pass and tells', async (
   const response = await gateway.chat(watched.key, body(900))
   t.equal(response.status, 200)
   t.equal(response.headers.get('x-sidegate-policy'), 'watched')
+})
+
+t.test('several limits at once: the tightest is told, the first without room refuses', async (t) => {
+  const rules = `
+rules:
+  - { name: a-minute, type: rate_limit, pattern: "1k/1m", action: block, enabled: true }
+  - { name: a-day, type: rate_limit, pattern: "2k/1d", action: block, enabled: true }
+`
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
+  t.teardown(() => discard(gateway))
+  upstream.answer = answer(900)
+  const one = await gateway.createKey('one')
+  const first = await gateway.chat(one.key, body(100))
+  await first.text()
+  t.equal(first.headers.get('x-ratelimit-limit-tokens'), '1000')
+  const refused = await gateway.chat(one.key, body(200))
+  t.match([refused.status, await refused.json()], [429, { error: { rule_name: 'a-minute' } }])
+  t.ok(Number(refused.headers.get('retry-after')) <= 62, 'a minute is soon')
+  t.equal(
+    refused.headers.get('x-should-retry'),
+    Number(refused.headers.get('retry-after')) > 60 ? 'false' : null,
+  )
+  const big = await gateway.chat(one.key, body(1500))
+  t.match([big.status, await big.json()], [429, { error: { rule_name: 'a-minute' } }])
+  t.equal(big.headers.get('x-should-retry'), 'false', 'a day is not')
+  const other = await gateway.createKey('other')
+  t.equal((await gateway.chat(other.key, body(100))).status, 200, 'each key has its own')
+})
+
+t.test('a stream settles when it ends, and when its client leaves', async (t) => {
+  const rules =
+    'rules: [{ name: budget, type: rate_limit, pattern: "1000/1h", action: block, enabled: true }]\n'
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
+  t.teardown(() => discard(gateway))
+  const { key } = await gateway.createKey()
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(
+      event(delta('Hello there. ')) + event(finish()) + event(chunk([], { usage: USAGE })) + event('[DONE]'),
+    )
+  }
+  const ended = await gateway.chat(key, { ...body(900), stream: true })
+  await ended.text()
+  upstream.answer = answer(50)
+  const after = await gateway.chat(key, body(10))
+  await after.text()
+  t.ok(Number(after.headers.get('x-ratelimit-remaining-tokens')) > 900, 'the 900 it had asked for came back')
+
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(event(delta('Hello there. ')))
+  }
+  const leaving = new AbortController()
+  const aborted = await gateway.chat(key, { ...body(800), stream: true }, { signal: leaving.signal })
+  const reader = aborted.body!.getReader()
+  await reader.read()
+  const gone = upstream.received.at(-1)!.closed
+  leaving.abort()
+  await gone
+  upstream.answer = answer(50)
+  // Sealed right after the upstream call has ended; the next call finds the room as soon as it is.
+  let status = 0
+  while (status !== 200) {
+    const response = await gateway.chat(key, body(800))
+    await response.text()
+    status = response.status
+  }
+  t.equal(status, 200)
 })
