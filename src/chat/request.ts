@@ -8,6 +8,8 @@ export interface ChatRequest {
   /** The whole body; what is forwarded is made from it. */
   readonly body: JsonObject
   readonly model: string
+  /** Every model the call may end up at: `model`, then the `models` that an aggregator falls back to. */
+  readonly models: readonly string[]
   readonly stream: boolean
   /** The client asked for the usage event of a stream. */
   readonly includeUsage: boolean
@@ -24,6 +26,8 @@ const PROMPT_FIELDS = ['prompt', 'input', 'suffix', 'prompt_token_ids'] as const
 /** Choices one call may ask for; the providers' own limit. */
 const MAX_CHOICES = 128
 const MAX_MODEL_CHARACTERS = 256
+/** Models to fall back to; aggregators take a handful. */
+const MAX_FALLBACKS = 64
 const MAX_ROLE_CHARACTERS = 64
 
 const invalid = (param: string, message: string): GatewayError =>
@@ -40,9 +44,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   checkFieldNames(body)
   const { model = null, messages = null, stream } = body
   if (model === null) throw missing('model')
-  if (typeof model !== 'string' || model.trim() === '' || model.length > MAX_MODEL_CHARACTERS) {
-    throw invalid('model', `must be a string of 1 to ${MAX_MODEL_CHARACTERS} characters.`)
-  }
+  if (!isModelName(model)) throw invalid('model', `must be ${MODEL_NAME}.`)
   if (messages === null) throw missing('messages')
   if (!Array.isArray(messages) || messages.length === 0)
     throw invalid('messages', 'must be a non-empty array.')
@@ -59,6 +61,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   return {
     body,
     model,
+    models: [model, ...readFallbacks(body)],
     stream: stream === true,
     includeUsage: asksForUsage(body),
     maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
@@ -128,6 +131,21 @@ function checkWhole(body: JsonObject, name: string): number | null {
     throw invalid(name, 'must be a whole number of at least 1.')
   }
   return value
+}
+
+const MODEL_NAME = `a string of 1 to ${MAX_MODEL_CHARACTERS} characters`
+
+const isModelName = (value: JsonValue): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= MAX_MODEL_CHARACTERS
+
+/** OpenRouter's `models`. Rules for any of them concern the call, or the list would be a way around them. */
+function readFallbacks(body: JsonObject): readonly string[] {
+  const { models = null } = body
+  if (models === null) return []
+  if (!Array.isArray(models) || models.length > MAX_FALLBACKS || !models.every(isModelName)) {
+    throw invalid('models', `must be an array of at most ${MAX_FALLBACKS} models, each ${MODEL_NAME}.`)
+  }
+  return models
 }
 
 function asksForUsage(body: JsonObject): boolean {

@@ -25,6 +25,8 @@ export class Call {
   readonly createdAtMs: Milliseconds
   readonly arrivedMs: Milliseconds
   model = ''
+  /** All models it may end up at. */
+  models: readonly string[] = []
   stream = false
   policyRevision: string
   /** The request body as rewritten; null until it was scanned, so nothing unscanned can be captured. */

@@ -22,7 +22,7 @@ export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
   const request = readChatRequest(body)
-  const selection = pipeline.rules().select(request.model, keyName)
+  const selection = pipeline.rules().select(request.models, keyName)
   const inspection = inspect(request.body, selection, pipeline.kinds, pipeline.injection)
   const decision = decide({
     selection,

@@ -118,9 +118,10 @@ class Exchange {
     const startMs = clock.monotonic()
     const request = readChatRequest(parseJson(bytes))
     call.model = request.model
+    call.models = request.models
     call.stream = request.stream
     // One rule set for the whole call, answer included: a reload in between does not judge it by two policies.
-    const selection = rules().select(request.model, call.key.name)
+    const selection = rules().select(request.models, call.key.name)
     call.policyRevision = selection.revision
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
     const inspection = this.#inspect(request, selection)

@@ -126,7 +126,7 @@ export class Shadow {
 
   #compare(call: Call, candidate: RuleSet): void {
     const { metrics } = this.#parts
-    const hits = this.#judge(call, candidate.select(call.model, call.key.name))
+    const hits = this.#judge(call, candidate.select(call.models, call.key.name))
     const differences = differencesOf(call.hits, hits)
     this.#calls++
     if (differences.length > 0) this.#changed++

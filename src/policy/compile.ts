@@ -16,8 +16,8 @@ export interface RuleSet {
   readonly revision: string
   /** Every rule, disabled ones included, in the order of their declaration. */
   readonly rules: readonly Rule[]
-  /** The enabled rules that concern a call for this model by the key of this name. */
-  select(model: string, keyName: string): Selection
+  /** The enabled rules that concern a call by the key of this name that may end up at any of these models. */
+  select(models: readonly string[], keyName: string): Selection
 }
 
 /** What to do about one kind of personal data; `rule` is null where no rule speaks of it. */
@@ -66,7 +66,7 @@ const UNRULED: PiiDecision = Object.freeze({ action: 'redact', rule: null })
 interface Scoped {
   readonly rule: Rule
   readonly reference: RuleReference
-  concerns(model: string, keyName: string): boolean
+  concerns(models: readonly string[], keyName: string): boolean
 }
 
 /**
@@ -84,9 +84,9 @@ export function compileRules(rules: readonly Rule[], revision: string): RuleSet 
   return Object.freeze({
     revision,
     rules: Object.freeze([...rules]),
-    select(model: string, keyName: string): Selection {
-      const lowerModel = model.toLowerCase()
-      const chosen = scoped.filter((candidate) => candidate.concerns(lowerModel, keyName))
+    select(models: readonly string[], keyName: string): Selection {
+      const lowerModels = models.map((model) => model.toLowerCase())
+      const chosen = scoped.filter((candidate) => candidate.concerns(lowerModels, keyName))
       const key =
         chosen.length === scoped.length ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`
       const known = selections.get(key)
@@ -107,13 +107,13 @@ function scope(rule: Rule): Scoped {
     )
   }
   const { id, name, type, action, match } = rule
-  const models = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
+  const globs = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
   const keys = match?.keys?.map(compileGlob)
   return {
     rule,
     reference: Object.freeze({ id, name, type, action }),
-    concerns: (model, keyName) =>
-      (models === undefined || models.some((matches) => matches(model))) &&
+    concerns: (models, keyName) =>
+      (globs === undefined || globs.some((matches) => models.some(matches))) &&
       (keys === undefined || keys.some((matches) => matches(keyName))),
   }
 }

@@ -8,6 +8,8 @@ t.test('reads what matters', async (t) => {
   const plain = readChatRequest({ model: 'm', messages })
   t.match(plain, { model: 'm', stream: false, includeUsage: false, maxTokens: null })
   t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, n: 3 }), { maxTokens: 30 })
+  t.same(readChatRequest({ model: 'm', messages }).models, ['m'])
+  t.same(readChatRequest({ model: 'm', models: ['n', 'o'], messages }).models, ['m', 'n', 'o'])
   t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, max_completion_tokens: 20 }), {
     maxTokens: 20,
   })
@@ -33,6 +35,9 @@ t.test('refuses with the path of the field', async (t) => {
     [{ model: '', messages }, 'model', 'invalid_body'],
     [{ model: 7, messages }, 'model', 'invalid_body'],
     [{ model: 'm'.repeat(300), messages }, 'model', 'invalid_body'],
+    [{ model: 'm', models: 'other', messages }, 'models', 'invalid_body'],
+    [{ model: 'm', models: ['other', 7], messages }, 'models', 'invalid_body'],
+    [{ model: 'm', models: Array(65).fill('other'), messages }, 'models', 'invalid_body'],
     [{ model: 'm' }, 'messages', 'missing_required_parameter'],
     [{ model: 'm', messages: [] }, 'messages', 'invalid_body'],
     [{ model: 'm', messages: {} }, 'messages', 'invalid_body'],

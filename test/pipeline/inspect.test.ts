@@ -21,7 +21,7 @@ const rule = (name: string, type: Rule['type'], pattern: string, action: RuleAct
 const AURORA = rule('aurora', 'keyword_block', 'project aurora', 'block')
 
 function look(body: JsonObject, rules: readonly Rule[] = [AURORA]) {
-  const selection = compileRules(rules, 'r').select('m', 'k')
+  const selection = compileRules(rules, 'r').select(['m'], 'k')
   const inspection = inspect(body, selection, kindSet(PII_KINDS), model)
   return { ...inspection, hits: inspection.keywordHits.map(({ name }) => name), sent: JSON.stringify(body) }
 }

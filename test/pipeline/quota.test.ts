@@ -21,7 +21,7 @@ const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'blo
 
 function setting(t: Test, ...rules: Rule[]) {
   const { counters } = openTestStore(t).store
-  const selection = compileRules(rules, 'r').select('m', KEY.name)
+  const selection = compileRules(rules, 'r').select(['m'], KEY.name)
   return (tokens: number, nowMs = START_MS) => new Quota(counters, selection, KEY, tokens, nowMs)
 }
 

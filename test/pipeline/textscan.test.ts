@@ -24,7 +24,7 @@ const rules = (
 ): ScanRules => ({
   kinds: kindSet(PII_KINDS),
   piiAction: (kind) => actions[kind] ?? 'redact',
-  keywords: compileRules(keywords, 'r').select('m', 'k').keywords('response'),
+  keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
 })
 
 const AURORA = keyword('aurora', 'project aurora|борей', 'block')

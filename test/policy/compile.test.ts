@@ -43,7 +43,7 @@ t.test('match: models ignore case, keys do not; any glob of a list is enough', a
   )
   const names = (model: string, key: string) =>
     set
-      .select(model, key)
+      .select([model], key)
       .keywords('request')
       ?.match('a')
       .map((hit) => hit.rule.name)
@@ -51,6 +51,8 @@ t.test('match: models ignore case, keys do not; any glob of a list is enough', a
   t.same(names('o3', 'batch-1'), ['models', 'keys', 'all'])
   t.same(names('gpt-4', 'batch-1'), ['models', 'keys', 'both', 'all'])
   t.same(names('llama', 'Batch-1'), ['all'])
+  const fallback = set.select(['llama', 'GPT-4o'], 'web').keywords('request')?.match('a') ?? []
+  t.same(show(fallback), ['models@0-1', 'all@0-1'], 'a model to fall back to counts')
 })
 
 t.test('injection and limits carry what their patterns say', async (t) => {
@@ -70,8 +72,8 @@ t.test('injection and limits carry what their patterns say', async (t) => {
 
 t.test('a call that no rule concerns is not taken for one that all concern', async (t) => {
   const set = compileRules([rule('r', 'a', { match: { models: ['gpt'] } })], 'r')
-  t.not(set.select('gpt', 'k').keywords('request'), null)
-  t.equal(set.select('other', 'k').keywords('request'), null)
+  t.not(set.select(['gpt'], 'k').keywords('request'), null)
+  t.equal(set.select(['other'], 'k').keywords('request'), null)
 })
 
 t.test('selections are shared, and no longer remembered when there are too many', async (t) => {
@@ -79,13 +81,13 @@ t.test('selections are shared, and no longer remembered when there are too many'
     rule(`${bit}`, 'a', { match: { models: [`*${bit}*`] } }),
   )
   const set = compileRules(rules, 'r')
-  t.equal(set.select('1', 'x'), set.select('1', 'y'))
+  t.equal(set.select(['1'], 'x'), set.select(['1'], 'y'))
   for (let combination = 0; combination < 1024; combination++) {
     const model = rules.filter((_, bit) => (combination >> bit) % 2 === 1).map(({ name }) => name)
-    const hits = set.select(model.join(), 'k').keywords('request')?.match('a') ?? []
+    const hits = set.select([model.join()], 'k').keywords('request')?.match('a') ?? []
     if (hits.length !== model.length) t.fail(show(hits).join())
   }
-  t.not(set.select('1', 'x'), undefined)
+  t.not(set.select(['1'], 'x'), undefined)
 })
 
 t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
@@ -99,7 +101,7 @@ t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
 
 t.test('the same reference stands for a rule everywhere', async (t) => {
   const set = compileRules([rule('r', 'a'), rule('other', 'b', { match: { models: ['x'] } })], 'r')
-  const [first] = set.select('x', 'k').keywords('request')?.match('a') ?? []
-  const [second] = set.select('y', 'k').keywords('response')?.match('a') ?? []
+  const [first] = set.select(['x'], 'k').keywords('request')?.match('a') ?? []
+  const [second] = set.select(['y'], 'k').keywords('response')?.match('a') ?? []
   t.equal(first?.rule, second?.rule)
 })

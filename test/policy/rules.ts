@@ -16,7 +16,7 @@ export const rule = (name: string, pattern: string, more: Partial<Rule> = {}): R
 })
 
 export const select = (rules: readonly Rule[], model = 'gpt-4o', key = 'app'): Selection =>
-  compileRules(rules, 'test').select(model, key)
+  compileRules(rules, 'test').select([model], key)
 
 /** A matcher for prompts; each pattern becomes a rule named by its place. */
 export function matcher(patterns: readonly string[], action: Rule['action'] = 'block'): KeywordMatcher {

@@ -11,7 +11,7 @@ const WORD = { name: 'mine', type: 'keyword_block', pattern: 'secret', action: '
 
 /** Names of the rules that fire on the text. */
 const fires = (rules: EffectiveRules, text: string): string[] =>
-  (rules.current.select('m', 'k').keywords('request')?.match(text) ?? []).map((hit) => hit.rule.name)
+  (rules.current.select(['m'], 'k').keywords('request')?.match(text) ?? []).map((hit) => hit.rule.name)
 
 const idOf = (rules: EffectiveRules, name: string): string =>
   rules.list().find((rule) => rule.name === name)?.id ?? ''

@@ -34,7 +34,7 @@ t.test('the sample rules load, compile and do what they say', async (t) => {
     t.match(readFileSync(path, 'utf8'), /^# yaml-language-server: \$schema=\.\.\/rules\.schema\.json\n/)
   }
   t.ok(rules.every(({ description }) => description !== undefined))
-  const selection = compileRules(rules, 'r').select('gpt-4o', 'app')
+  const selection = compileRules(rules, 'r').select(['gpt-4o'], 'app')
   const names = (text: string) =>
     selection
       .keywords('request')
