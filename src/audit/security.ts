@@ -27,7 +27,7 @@ export type SecurityEvent = {
 
 const DIRECTIONS: readonly EntryDirection[] = ['request', 'response']
 /** What happened to a direction's findings is told by the strongest action taken, the first of these. */
-const STRONGEST_FIRST = ['block', 'redact', 'monitor', 'allow']
+const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
 
 /**
  * The events in a fixed order: one `blocked_request` if it was blocked, one `pii_detection` a direction with

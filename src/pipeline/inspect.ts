@@ -10,7 +10,7 @@ import { detect } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
-import type { RuleReference } from '../policy/rule.ts'
+import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
 import { plainRun, rawOf, replaceFindings, viewOf } from './runs.ts'
 
@@ -112,7 +112,7 @@ function rewrite(item: Item, selection: Selection, placeholders: Placeholders): 
     const { action } = selection.pii(finding.kind, 'request')
     if (action === 'allow') continue
     if (value !== '') counted.push({ ...finding, path: text.path })
-    if (action !== 'monitor') replaced.set(finding, value)
+    if (action === 'block' || isReplacing(action)) replaced.set(finding, value)
   }
   if (replaced.size > 0) {
     const rewritten = replaceFindings(runs, 0, [...replaced.keys()], (finding) => {

@@ -8,7 +8,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
-import type { RuleAction, RuleReference } from '../policy/rule.ts'
+import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
 import type { TextProgress } from './logprobs.ts'
 import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
 
@@ -118,7 +118,7 @@ export class TextScan implements TextProgress {
       const action = this.#rules.piiAction(finding.kind)
       if (action !== 'allow') this.findings.push(finding.kind)
       if (action === 'block') return out + this.#stop()
-      if (action === 'redact') out += this.#match(this.#replace(finding))
+      if (isReplacing(action)) out += this.#match(this.#replace(finding))
       if (this.blocked) return out
     }
     return out + this.#match(this.#undetected.takeUntil(safe))

@@ -7,7 +7,7 @@ import { compileGlob } from './glob.ts'
 import { type KeywordMatcher, keywordMatcher } from './keyword.ts'
 import { KeywordIndex } from './keyword-index.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
-import type { Direction, Rule, RuleAction, RuleReference } from './rule.ts'
+import { type Direction, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
 import { validateRule } from './validate.ts'
 
 /** All rules in force at one moment. Frozen; a request uses the one it started with. */
@@ -41,8 +41,9 @@ interface LimitRule {
 export interface Selection {
   readonly revision: string
   /**
-   * The most specific rule wins (a kind before `*`), then block over redact over monitor over allow, then the first;
-   * without any rule the action is redact.
+   * The most specific rule wins (a kind before `*`), then block over redact over restore over monitor over allow,
+   * then the first; without any rule the action is redact. In an answer `restore` concerns data new in it, which is
+   * redacted; what is put back is decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, direction: Direction): PiiDecision
   /** Null when no keyword rule concerns the direction. */
@@ -54,9 +55,6 @@ export interface Selection {
 
 /** Selections that are kept, one for each combination of rules that some call met. */
 const MAX_SELECTIONS = 256
-
-/** Strictest first. */
-const STRICTNESS: readonly RuleAction[] = ['block', 'redact', 'monitor', 'allow']
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 
@@ -155,7 +153,7 @@ function piiDecisions(rules: readonly Scoped[], direction: Direction): ReadonlyM
     .sort(
       (a, b) =>
         Number(b.kinds === '*') - Number(a.kinds === '*') ||
-        STRICTNESS.indexOf(b.reference.action) - STRICTNESS.indexOf(a.reference.action),
+        RULE_ACTIONS.indexOf(b.reference.action) - RULE_ACTIONS.indexOf(a.reference.action),
     )
   const decisions = new Map<PiiKind, PiiDecision>()
   for (const { kinds, reference } of claims) {

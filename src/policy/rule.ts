@@ -3,16 +3,23 @@
 export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
 export type RuleType = (typeof RULE_TYPES)[number]
 
-export const RULE_ACTIONS = ['block', 'redact', 'monitor', 'allow'] as const
+/**
+ * What a rule can do, the strictest first. `restore` is `redact` that can be undone: the model sees placeholders, and
+ * the client finds the values it sent back in their places in the answer.
+ */
+export const RULE_ACTIONS = ['block', 'redact', 'restore', 'monitor', 'allow'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]
 
 /** The actions each type may take; the first is what most people mean. */
 export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
   keyword_block: ['block', 'monitor'],
-  pii: ['redact', 'block', 'monitor', 'allow'],
+  pii: ['redact', 'restore', 'block', 'monitor', 'allow'],
   prompt_injection: ['block', 'monitor'],
   rate_limit: ['block', 'monitor'],
 }
+
+/** Whether personal data leaves the text under this action, and a placeholder stands in its place. */
+export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
 
 export type Direction = 'request' | 'response'
 

@@ -30,6 +30,9 @@ export function validateRule(declaration: RuleDeclaration): RuleProblem[] {
   if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
     add('match.direction', 'must be both: a token limit counts the whole call')
   }
+  if (action === 'restore' && match?.direction === 'response') {
+    add('match.direction', 'must be request or both: only what was taken out of a prompt can be put back')
+  }
   for (const list of ['models', 'keys'] as const) {
     match?.[list]?.forEach((glob, index) => {
       if (glob.length > MAX_GLOB_CHARACTERS) {

@@ -49,7 +49,7 @@ export const RULE_SCHEMA = {
     },
     action: {
       description:
-        'block: refuse the call (or the answer). monitor: report as block would, and let it pass. pii rules also know redact (the default for personal data) and allow.',
+        'block: refuse the call (or the answer). monitor: report as block would, and let it pass. pii rules also know redact (the default for personal data), restore (redact in the prompt, and put the values back in the answer; values new in the answer are redacted) and allow.',
       enum: [...RULE_ACTIONS],
     },
     enabled: { description: 'A disabled rule is listed and does nothing.', type: 'boolean', default: true },

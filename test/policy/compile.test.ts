@@ -1,18 +1,23 @@
 import t from 'tap'
 import { compileRules } from '../../src/policy/compile.ts'
+import type { RuleAction } from '../../src/policy/rule.ts'
 import { rule, select, show } from './rules.ts'
 
 t.test('pii: without a rule personal data is redacted', async (t) => {
   t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
 })
 
-const pii = (name: string, pattern: string, action: 'block' | 'redact' | 'monitor' | 'allow', more = {}) =>
+const pii = (name: string, pattern: string, action: RuleAction, more = {}) =>
   rule(name, pattern, { type: 'pii', action, ...more })
 
 const decisions: [what: string, rules: ReturnType<typeof pii>[], wins: string | null][] = [
   ['a kind before *', [pii('kind', 'email', 'allow'), pii('all', '*', 'block')], 'kind'],
   ['whatever the order', [pii('all', '*', 'block'), pii('kind', 'email', 'allow')], 'kind'],
   ['block over redact', [pii('a', 'email', 'redact'), pii('b', 'email|phone', 'block')], 'b'],
+  ['block over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'block')], 'b'],
+  ['redact over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'redact')], 'b'],
+  ['restore over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'restore')], 'b'],
+  ['a kind that is restored before * redacted', [pii('a', '*', 'redact'), pii('b', 'email', 'restore')], 'b'],
   ['redact over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'redact')], 'b'],
   ['monitor over allow', [pii('a', 'email', 'allow'), pii('b', 'email', 'monitor')], 'b'],
   ['the first of equals', [pii('a', 'email', 'block'), pii('b', 'email', 'block')], 'a'],

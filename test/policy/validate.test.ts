@@ -71,6 +71,16 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     rule('r', 'a', { action: 'redact' }),
     [['action', /must be one of: block, monitor \(for type keyword_block\)/]],
   ],
+  [
+    'restoring words',
+    rule('r', 'a', { action: 'restore' }),
+    [['action', /must be one of: block, monitor \(for type keyword_block\)/]],
+  ],
+  [
+    'restoring in answers alone',
+    rule('r', 'email', { type: 'pii', action: 'restore', match: { direction: 'response' } }),
+    [['match.direction', /must be request or both/]],
+  ],
   ['pii action', rule('r', 'emial', { type: 'pii', action: 'block' }), [['pattern', /did you mean `email`/]]],
   [
     'several at once',
@@ -106,6 +116,7 @@ const accepted = [
   rule('r', '(?:abc){300}'),
   rule('r', 'b'.repeat(1024)),
   rule('r', '*', { type: 'pii', action: 'allow' }),
+  rule('r', 'email|phone', { type: 'pii', action: 'restore', match: { direction: 'request' } }),
   rule('r', '', { type: 'prompt_injection', match: { direction: 'request' } }),
   rule('r', '60000/1m', { type: 'rate_limit', match: { direction: 'both' } }),
 ]
