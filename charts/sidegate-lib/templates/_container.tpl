@@ -1,0 +1,164 @@
+{{/*
+The gateway's container, written once for the sidecar, the standalone Deployment, the admission policy and the
+kustomize component. Each of these takes (dict "values" VALUES "version" APPVERSION); VALUES are this chart's values.
+
+sidegate-lib.container   the container as a mapping; "placement" is sidecar (default) or standalone
+sidegate-lib.volumes     the list of volumes it mounts
+*/}}
+
+{{- define "sidegate-lib.image" -}}
+{{- $image := .values.image -}}
+{{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default .version }}{{ end }}
+{{- end -}}
+
+{{- define "sidegate-lib.args" -}}
+- serve
+- --config
+- /etc/sidegate/config/sidegate.yaml
+{{- end -}}
+
+{{- define "sidegate-lib.container" -}}
+{{- $values := .values -}}
+name: sidegate
+image: {{ include "sidegate-lib.image" . | quote }}
+imagePullPolicy: {{ $values.image.pullPolicy }}
+{{- if ne .placement "standalone" }}
+restartPolicy: Always
+{{- end }}
+args:
+  {{- include "sidegate-lib.args" . | nindent 2 }}
+{{- with $values.extraEnv }}
+env:
+  {{- range $name, $value := . }}
+  {{- /* A value may be removed by null: every key of a map that comes from several files can. */}}
+  {{- if kindIs "map" $value }}
+  - name: {{ $name }}
+    {{- toYaml $value | nindent 4 }}
+  {{- else if not (kindIs "invalid" $value) }}
+  - name: {{ $name }}
+    value: {{ $value | toString | quote }}
+  {{- end }}
+  {{- end }}
+{{- end }}
+ports:
+  {{- if eq .placement "standalone" }}
+  - name: http
+    containerPort: {{ $values.ports.gateway }}
+    protocol: TCP
+  {{- end }}
+  - name: sidegate-ops
+    containerPort: {{ $values.ports.ops }}
+    protocol: TCP
+{{- /* The kubelet asks the Pod's address. Ready never depends on the provider: that would take every app down. */}}
+startupProbe:
+  httpGet:
+    path: /readyz
+    port: sidegate-ops
+  {{- toYaml $values.probes.startup | nindent 2 }}
+readinessProbe:
+  httpGet:
+    path: /readyz
+    port: sidegate-ops
+  {{- toYaml $values.probes.readiness | nindent 2 }}
+livenessProbe:
+  httpGet:
+    path: /livez
+    port: sidegate-ops
+  {{- toYaml $values.probes.liveness | nindent 2 }}
+resources:
+  {{- toYaml $values.resources | nindent 2 }}
+securityContext:
+  allowPrivilegeEscalation: false
+  capabilities:
+    drop:
+      - ALL
+  privileged: false
+  readOnlyRootFilesystem: true
+  runAsGroup: 65532
+  runAsNonRoot: true
+  runAsUser: 65532
+  seccompProfile:
+    type: RuntimeDefault
+terminationMessagePolicy: FallbackToLogsOnError
+volumeMounts:
+  - name: sidegate-config
+    mountPath: /etc/sidegate/config
+    readOnly: true
+  {{- /* Whole folders: what is mounted by subPath never changes again. */}}
+  - name: sidegate-rules
+    mountPath: /etc/sidegate/rules
+    readOnly: true
+  - name: sidegate-secrets
+    mountPath: /etc/sidegate/secrets
+    readOnly: true
+  - name: sidegate-data
+    mountPath: /var/lib/sidegate
+  {{- with $values.extraVolumeMounts }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end -}}
+
+{{- define "sidegate-lib.volumes" -}}
+{{- $values := .values -}}
+{{- $data := $values.data -}}
+- name: sidegate-config
+  configMap:
+    name: {{ $values.configMap }}
+- name: sidegate-rules
+  configMap:
+    name: {{ $values.rulesConfigMap }}
+{{- /* Readable by the container's user, which owns nothing here; a Secret's files belong to root. */}}
+- name: sidegate-secrets
+  projected:
+    defaultMode: 0444
+    {{- if not (or $values.upstreamSecret.name $values.adminSecret.name) }}
+    sources: []
+    {{- else }}
+    sources:
+      {{- with $values.upstreamSecret }}
+      {{- if .name }}
+      - secret:
+          name: {{ .name }}
+          items:
+            - key: {{ .key }}
+              path: upstream-api-key
+          {{- /* Said by the gateway at its start, with the remedy, instead of a Pod that never begins. */}}
+          optional: true
+      {{- end }}
+      {{- end }}
+      {{- with $values.adminSecret }}
+      {{- if .name }}
+      - secret:
+          name: {{ .name }}
+          items:
+            - key: {{ .key }}
+              path: admin-token
+          optional: true
+      {{- end }}
+      {{- end }}
+    {{- end }}
+- name: sidegate-data
+  {{- if eq $data.type "emptyDir" }}
+  emptyDir:
+    sizeLimit: {{ $data.size }}
+  {{- else if eq $data.type "ephemeral" }}
+  ephemeral:
+    volumeClaimTemplate:
+      spec:
+        accessModes:
+          - ReadWriteOnce
+        {{- with $data.storageClassName }}
+        storageClassName: {{ . }}
+        {{- end }}
+        resources:
+          requests:
+            storage: {{ $data.size }}
+  {{- else }}
+  persistentVolumeClaim:
+    claimName: {{ required "data.existingClaim names the claim when data.type is existingClaim" $data.existingClaim }}
+  {{- end }}
+{{- with $values.extraVolumes }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}

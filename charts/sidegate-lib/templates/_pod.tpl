@@ -1,0 +1,51 @@
+{{/*
+What an app's chart includes. Each takes the root context; the values stand under `.Values.sidegate`, where the
+dependency has `alias: sidegate`.
+
+  metadata:
+    annotations: {{- include "sidegate-lib.podAnnotations" . | nindent 8 }}
+  spec:
+    initContainers: {{- include "sidegate-lib.initContainers" . | nindent 8 }}
+    containers:
+      - env: {{- include "sidegate-lib.appEnv" . | nindent 12 }}
+    volumes: {{- include "sidegate-lib.podVolumes" . | nindent 8 }}
+*/}}
+
+{{- define "sidegate-lib.context" -}}
+{{- $values := required "sidegate-lib: give the dependency `alias: sidegate` in Chart.yaml" .Values.sidegate -}}
+{{- $chart := index .Subcharts "sidegate" | default dict -}}
+{{- $version := dig "Chart" "AppVersion" "0.1.0" $chart -}}
+{{- toYaml (dict "values" $values "version" $version "placement" "sidecar") -}}
+{{- end -}}
+
+{{/* One list item; it belongs first, so that migrations that follow have the gateway already. */}}
+{{- define "sidegate-lib.initContainers" -}}
+{{- $container := include "sidegate-lib.container" (include "sidegate-lib.context" . | fromYaml) | fromYaml -}}
+{{- toYaml (list $container) -}}
+{{- end -}}
+
+{{- define "sidegate-lib.podVolumes" -}}
+{{- include "sidegate-lib.volumes" (include "sidegate-lib.context" . | fromYaml) -}}
+{{- end -}}
+
+{{/* The app's base URL, and its key if `app.apiKeySecret.name` says where it is. */}}
+{{- define "sidegate-lib.appEnv" -}}
+{{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
+- name: {{ $values.app.baseUrlVariable }}
+  value: "http://127.0.0.1:{{ $values.ports.gateway }}/v1"
+{{- with $values.app.apiKeySecret }}
+{{- if .name }}
+- name: {{ $values.app.apiKeyVariable }}
+  valueFrom:
+    secretKeyRef:
+      name: {{ .name }}
+      key: {{ .key }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Restarts the Pods when the start-time configuration changed, and only then. */}}
+{{- define "sidegate-lib.podAnnotations" -}}
+{{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
+sidegate.dev/config-checksum: {{ $values.configChecksum | quote }}
+{{- end -}}

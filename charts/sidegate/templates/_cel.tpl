@@ -1,0 +1,39 @@
+{{/*
+sidegate.cel: a value, as Kubernetes would read it from YAML, written as a CEL expression. (dict "value" V "type" T):
+T is the path of the object's type, as the API server checks it (Object.spec.initContainers.securityContext).
+A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are data, not fields, stay maps.
+*/}}
+{{- define "sidegate.cel" -}}
+{{- $value := .value -}}
+{{- $type := .type -}}
+{{- if kindIs "map" $value -}}
+  {{- $isData := has (splitList "." $type | last) (list "limits" "requests" "labels" "annotations") -}}
+  {{- $fields := list -}}
+  {{- range $key, $child := $value -}}
+    {{- $name := $isData | ternary ($key | toJson) $key -}}
+    {{- $fields = append $fields (printf "%s: %s" $name (include "sidegate.cel" (dict "value" $child "type" (printf "%s.%s" $type $key)))) -}}
+  {{- end -}}
+  {{- $isData | ternary "" $type }}{ {{- join ", " $fields -}} }
+{{- else if kindIs "slice" $value -}}
+  {{- $items := list -}}
+  {{- range $child := $value -}}
+    {{- $items = append $items (include "sidegate.cel" (dict "value" $child "type" $type)) -}}
+  {{- end -}}
+  [ {{- join ", " $items -}} ]
+{{- else if kindIs "string" $value -}}
+  {{- if hasPrefix "$(params." $value -}}
+    params.data.{{ $value | trimPrefix "$(params." | trimSuffix ")" }}
+  {{- else -}}
+    {{ include "sidegate.celText" $value }}
+  {{- end -}}
+{{- else if kindIs "bool" $value -}}
+  {{ $value }}
+{{- else -}}
+  {{ int64 $value }}
+{{- end -}}
+{{- end -}}
+
+{{/* JSON's escapes are CEL's, but for those that only HTML needs. */}}
+{{- define "sidegate.celText" -}}
+{{ toRawJson . }}
+{{- end -}}

@@ -1,0 +1,56 @@
+{{/* What a schema cannot say. Each mistake names the values concerned and the way out. */}}
+
+{{- define "sidegate.checks" -}}
+{{- $container := .Values.container -}}
+{{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
+{{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
+{{- fail "rules.existingConfigMap has an owner of its own; leave rules.files and rules.inline empty beside it" -}}
+{{- end -}}
+{{- if ne (int $container.ports.gateway) (int $container.ports.ops) -}}{{- else -}}
+{{- fail (printf "container.ports.gateway and container.ports.ops are both %v; they need a port each" $container.ports.ops) -}}
+{{- end -}}
+{{- if ne $container.data.type "existingClaim" -}}
+{{- $bytes := include "sidegate.bytes" $container.data.size | int64 -}}
+{{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}
+{{- if ge $limit $bytes -}}
+{{- fail (printf "config.audit.maxBytes (%d) must be below container.data.size (%s): calls are to be refused before the volume is full or the Pod is evicted" $limit $container.data.size) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (eq .Values.mode "standalone") (eq $container.data.type "existingClaim") (gt (int .Values.standalone.replicas) 1) -}}
+{{- fail "container.data.type existingClaim is one store of one gateway; set standalone.replicas to 1, or container.data.type to ephemeral" -}}
+{{- end -}}
+{{- if and .Values.injection.enabled (eq $container.data.type "existingClaim") -}}
+{{- fail "container.data.type existingClaim is one store of one gateway and cannot be injected into many Pods; choose emptyDir or ephemeral" -}}
+{{- end -}}
+{{- if and .Values.injection.enabled (or $container.extraVolumes $container.extraVolumeMounts) -}}
+{{- fail "container.extraVolumes and container.extraVolumeMounts cannot be injected by policy; include the sidegate-lib chart in the app's chart instead" -}}
+{{- end -}}
+{{- if and .Values.injection.enabled (eq .Values.mode "standalone") -}}
+{{- fail "injection.enabled needs mode sidecar: injected Pods read a configuration that listens on the loopback addresses" -}}
+{{- end -}}
+{{- if and .Values.validation.enabled (not $container.upstreamSecret.name) -}}
+{{- fail "validation.enabled guards container.upstreamSecret.name, which is empty" -}}
+{{- end -}}
+{{- if and .Values.validation.enabled (lt $minor 30) -}}
+{{- fail (printf "validation.enabled needs Kubernetes 1.30 (ValidatingAdmissionPolicy v1); this is %s" .Capabilities.KubeVersion.Version) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Bytes of a quantity such as 2Gi or 500M. */}}
+{{- define "sidegate.bytes" -}}
+{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
+{{- $number := regexFind "^[0-9]+" . -}}
+{{- mul (int64 $number) (index $units (trimPrefix $number .) | int64) -}}
+{{- end -}}
+
+{{/* The version of MutatingAdmissionPolicy to use, or an end that says what is missing. */}}
+{{- define "sidegate.mutatingVersion" -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- if semverCompare ">=1.36.0-0" $version -}}
+admissionregistration.k8s.io/v1
+{{- else if and (semverCompare ">=1.34.0-0" $version) (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") -}}
+admissionregistration.k8s.io/v1beta1
+{{- else -}}
+{{- fail (printf "injection.enabled needs MutatingAdmissionPolicy: Kubernetes 1.36, or 1.34 and 1.35 with the v1beta1 API turned on (when rendering offline, --api-versions admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy); this is %s. Include the sidegate-lib chart in the app's chart, or use the kustomize component, instead" $version) -}}
+{{- end -}}
+{{- end -}}

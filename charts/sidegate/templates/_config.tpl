@@ -1,0 +1,27 @@
+{{/* sidegate.yaml: the values under `config`, completed with what the chart decides. */}}
+
+{{- define "sidegate.config" -}}
+{{- $container := .Values.container -}}
+{{- $standalone := eq .Values.mode "standalone" -}}
+{{- $host := .Values.listen.host | default ($standalone | ternary "0.0.0.0" "127.0.0.1") -}}
+{{- $owned := dict
+      "listen" (dict "gateway" (printf "%s:%v" $host $container.ports.gateway) "ops" (printf "%s:%v" .Values.listen.opsHost $container.ports.ops))
+      "rules" (dict "path" "../rules")
+      "data" (dict "path" "/var/lib/sidegate") -}}
+{{- if $container.upstreamSecret.name -}}
+{{- $_ := set $owned "upstream" (dict "apiKey" (dict "file" "../secrets/upstream-api-key")) -}}
+{{- end -}}
+{{- $admin := dict -}}
+{{- if $container.adminSecret.name -}}
+{{- $_ := set $admin "token" (dict "file" "../secrets/admin-token") -}}
+{{- end -}}
+{{- if $standalone -}}
+{{- /* The names a browser or a client in the cluster reaches the Service by; any other `Host` is refused. */ -}}
+{{- $service := include "sidegate.fullname" . -}}
+{{- $namespaced := printf "%s.%s" $service .Release.Namespace -}}
+{{- $hosts := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) -}}
+{{- $_ := set $admin "allowedHosts" (concat $hosts (dig "admin" "allowedHosts" (list) .Values.config) | uniq) -}}
+{{- end -}}
+{{- with $admin -}}{{- $_ := set $owned "admin" . -}}{{- end -}}
+{{- toYaml (mergeOverwrite (deepCopy .Values.config) $owned) -}}
+{{- end -}}

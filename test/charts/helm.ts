@@ -1,0 +1,77 @@
+// Renders the charts with the real helm, from a copy in which `helm dependency build` has been run.
+
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseAllDocuments } from 'yaml'
+import { findTool } from './tools.ts'
+
+export const CHARTS = fileURLToPath(new URL('../../charts/', import.meta.url))
+
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object }
+  readonly [key: string]: any
+}
+
+export interface Charts {
+  readonly folder: string
+  /** Runs helm in the folder of the charts. */
+  helm(...args: string[]): { readonly code: number | null; readonly stdout: string; readonly stderr: string }
+  /** `helm template`, release `sidegate` in namespace `team`. @throws with helm's words when it refuses */
+  text(chart: string, ...args: string[]): string
+  render(chart: string, ...args: string[]): KubernetesObject[]
+  remove(): void
+}
+
+/** A copy of charts/ with its dependencies built. */
+export function prepareCharts(): Charts {
+  const folder = mkdtempSync(join(tmpdir(), 'sidegate-charts-'))
+  cpSync(CHARTS, folder, { recursive: true })
+  const charts: Charts = {
+    folder,
+    helm(...args) {
+      const { status, stdout, stderr } = spawnSync(findTool('helm') ?? 'helm', args, {
+        cwd: folder,
+        encoding: 'utf8',
+        env: {
+          ...process.env,
+          HELM_CACHE_HOME: join(folder, '.helm'),
+          HELM_CONFIG_HOME: join(folder, '.helm'),
+        },
+      })
+      return { code: status, stdout, stderr }
+    },
+    text(chart, ...args) {
+      const { code, stdout, stderr } = charts.helm('template', 'sidegate', chart, '-n', 'team', ...args)
+      if (code !== 0) throw new Error(stderr)
+      return stdout
+    },
+    render: (chart, ...args) => objects(charts.text(chart, ...args)),
+    remove: () => rmSync(folder, { recursive: true, force: true }),
+  }
+  for (const chart of ['sidegate', 'examples/app']) {
+    const { code, stderr } = charts.helm('dependency', 'build', chart)
+    if (code !== 0) throw new Error(stderr)
+  }
+  return charts
+}
+
+/** The objects of a stream of YAML documents, empty ones left out. */
+export const objects = (text: string): KubernetesObject[] =>
+  parseAllDocuments(text, { version: '1.1' })
+    .map((document) => {
+      for (const error of document.errors) throw error
+      return document.toJS() as KubernetesObject | null
+    })
+    .filter((object) => object !== null)
+
+/** The one object of that kind, and of that name if several have the kind. @throws when there is none */
+export function pick(all: readonly KubernetesObject[], kind: string, name?: string): KubernetesObject {
+  const found = all.find((one) => one.kind === kind && (name === undefined || one.metadata.name === name))
+  if (found === undefined) throw new Error(`no ${kind} ${name ?? ''} was rendered`)
+  return found
+}

@@ -1,0 +1,214 @@
+// What the charts render: every example of values on every supported Kubernetes, as an API server and a reviewer would
+// look at it.
+
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { systemClock } from '../../src/core/clock.ts'
+import { readConfig } from '../../src/core/config.ts'
+import { snapshotOf } from '../../src/rules/load.ts'
+import { CHARTS, type KubernetesObject, pick, prepareCharts } from './helm.ts'
+import { missing } from './tools.ts'
+import { restrictedViolations, schemaMistakes, typeMistakes } from './types.ts'
+
+const VERSIONS = ['1.29', '1.33', '1.36']
+const EXAMPLES = readdirSync(join(CHARTS, 'sidegate/ci'))
+
+/** The first version that an example is for, from its first line. */
+const neededBy = (example: string): string =>
+  /^# needs: (\S+)/.exec(readFileSync(join(CHARTS, 'sidegate/ci', example), 'utf8'))?.[1] ?? '1.29'
+
+const podOf = (object: KubernetesObject): any =>
+  object.kind === 'Pod' ? object['spec'] : object['spec']?.template?.spec
+
+t.test('rendered objects', { skip: missing('helm') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  const values = (example: string, version: string) =>
+    ['--kube-version', version, '-f', `sidegate/ci/${example}`] as const
+  const all: KubernetesObject[] = []
+
+  await t.test('every example on every version', async (t) => {
+    for (const example of EXAMPLES) {
+      for (const version of VERSIONS) {
+        if (version < neededBy(example)) {
+          t.throws(() => charts.text('sidegate', ...values(example, version)), {
+            message: /needs .*Kubernetes 1\.3\d/,
+          })
+          continue
+        }
+        const text = charts.text('sidegate', ...values(example, version))
+        const rendered = charts.render('sidegate', ...values(example, version))
+        t.ok(rendered.length > 0, `${example} on ${version}`)
+        all.push(...rendered)
+        if (version === VERSIONS.at(-1)) {
+          t.equal(charts.text('sidegate', ...values(example, version)), text, `${example}: the same again`)
+          const { code, stdout } = charts.helm('lint', '--strict', 'sidegate', ...values(example, version))
+          t.equal(code, 0, stdout)
+        }
+      }
+    }
+    all.push(...charts.render('examples/app'), ...charts.render('sidegate'))
+  })
+
+  await t.test('values and fields are those of the API', async (t) => {
+    for (const object of all) t.equal(await schemaMistakes(object), '')
+    t.equal(await typeMistakes(t.testdir(), all), '')
+    const wrong = { ...pick(all, 'Deployment', 'sidegate') } as any
+    wrong.spec = { ...wrong.spec, replica: 3 }
+    t.match(await typeMistakes(t.testdir(), [wrong]), /replica/, 'a field that does not exist would be seen')
+    wrong.spec.replicas = 'three'
+    t.match(await schemaMistakes(wrong), /replicas/, 'a wrong value would be seen')
+  })
+
+  await t.test('names, labels and hooks', async (t) => {
+    for (const { kind, metadata, ...rest } of all) {
+      t.match(metadata.name, /^[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?$/, `${kind} ${metadata.name}`)
+      t.notMatch(JSON.stringify(rest), /<no value>|%!/, 'no placeholder is left')
+      const { annotations = {} } = metadata as { annotations?: Record<string, string> }
+      t.match(annotations['helm.sh/hook'] ?? 'test', 'test', 'tests are the only hooks')
+    }
+  })
+
+  await t.test('Pods', async (t) => {
+    for (const object of all.filter((one) => podOf(one) !== undefined)) {
+      const pod = podOf(object)
+      t.same(restrictedViolations(pod), [], `${object.metadata.name} passes restricted`)
+      const gateway = [...(pod.initContainers ?? []), ...pod.containers].find(
+        ({ name }) => name === 'sidegate',
+      )
+      if (gateway === undefined) continue
+      t.equal(gateway.securityContext.readOnlyRootFilesystem, true)
+      t.equal(gateway.resources.limits?.cpu, undefined, 'no CPU limit')
+      t.notOk(JSON.stringify(gateway).includes('"exec"'), 'no exec probe')
+      t.equal(gateway.lifecycle, undefined, 'no preStop: it would run when the Pod begins to end')
+      for (const mount of gateway.volumeMounts) t.equal(mount.subPath, undefined, 'subPath never updates')
+      const writable = gateway.volumeMounts.filter(({ readOnly }: any) => readOnly !== true)
+      t.same(
+        writable.map(({ name }: any) => name),
+        ['sidegate-data'],
+        'only the data volume is writable',
+      )
+      for (const port of gateway.ports) t.ok(port.name.length <= 15)
+      if (object.metadata.name === 'sidegate') {
+        t.equal(pod.automountServiceAccountToken, false)
+        t.equal(gateway.restartPolicy, undefined)
+        t.ok(pod.terminationGracePeriodSeconds >= 25 + 5, 'longer than a drain')
+      } else {
+        t.equal(pod.initContainers[0], gateway, 'the sidecar comes first')
+        t.equal(gateway.restartPolicy, 'Always')
+      }
+    }
+  })
+
+  await t.test('the gateway takes the configuration and the rules', async (t) => {
+    const root = t.testdir({
+      config: {},
+      rules: {},
+      secrets: { 'upstream-api-key': 'k', 'admin-token': 't'.repeat(40) },
+    })
+    for (const { metadata, data } of all.filter(({ kind }) => kind === 'ConfigMap')) {
+      const text = data['sidegate.yaml']
+      if (text !== undefined) {
+        mkdirSync(join(root, 'config'), { recursive: true })
+        writeFileSync(join(root, 'config/sidegate.yaml'), text)
+        const { config, problems } = readConfig(join(root, 'config/sidegate.yaml'), {}, systemClock)
+        t.same(problems, [])
+        t.equal(config?.rules.path, join(root, 'rules'))
+        t.equal(config?.data.path, '/var/lib/sidegate')
+      }
+      if (metadata.name === 'sidegate-rules') {
+        const files = Object.entries<string>(data).map(([name, content]) => ({ name, text: content }))
+        t.same(snapshotOf(files).problems, [])
+      }
+    }
+  })
+
+  await t.test('restarts', async (t) => {
+    const checksum = (...args: string[]) =>
+      pick(charts.render('sidegate', '--set', 'mode=standalone', ...args), 'Deployment').spec.template
+        .metadata.annotations['sidegate.dev/config-checksum']
+    const before = checksum()
+    const rule = '{"rules":{"inline":[{"name":"a","type":"pii","pattern":"*","action":"block"}]}}'
+    t.equal(
+      checksum('--set-json', `rules=${JSON.stringify(JSON.parse(rule).rules)}`),
+      before,
+      'rules restart nothing',
+    )
+    t.not(checksum('--set', 'config.limits.drainSeconds=20'), before, 'start-time configuration does')
+  })
+
+  await t.test('rules from files on the command line', async (t) => {
+    const folder = t.testdir({
+      'words.yaml': 'rules:\n  - {name: ä, type: pii, pattern: "*", action: block}\n',
+    })
+    const rendered = charts.render(
+      'sidegate',
+      '--set-file',
+      `rules.files.10-words\\.yaml=${folder}/words.yaml`,
+    )
+    t.same(pick(rendered, 'ConfigMap', 'sidegate-rules')['data'], {
+      '10-words.yaml': readFileSync(`${folder}/words.yaml`, 'utf8'),
+    })
+  })
+
+  await t.test('bad values are refused in words', async (t) => {
+    const table: [string[], RegExp][] = [
+      [['mode=sidecars'], /mode/],
+      [['replicas=3'], /additional properties 'replicas' not allowed/],
+      [['config.upstrem.baseUrl=x'], /config.*additional properties 'upstrem' not allowed/s],
+      [['config.upstream.baseUrl=openai'], /baseUrl/],
+      [['config.listen.gateway=0.0.0.0:1'], /additional properties 'listen' not allowed/],
+      [['container.image.tagg=1'], /additional properties 'tagg' not allowed/],
+      [['container.data.size=2GiB'], /size/],
+      [
+        ['container.data.size=1Gi'],
+        /config\.audit\.maxBytes \(1610612736\) must be below container\.data\.size \(1Gi\)/,
+      ],
+      [['container.data.type=existingClaim'], /data\.existingClaim names the claim/],
+      [
+        ['container.data.type=existingClaim', 'container.data.existingClaim=a'],
+        /set standalone\.replicas to 1/,
+      ],
+      [['container.ports.ops=8484'], /need a port each/],
+      [
+        [
+          'rules.existingConfigMap=a',
+          'rules.inline[0].name=a',
+          'rules.inline[0].type=pii',
+          'rules.inline[0].action=block',
+        ],
+        /leave rules\.files and rules\.inline empty/,
+      ],
+      [['rules.files.readme=a'], /invalid propertyName 'readme'/],
+      [['rules.inline[0].name=a', 'rules.inline[0].type=pii', 'rules.inline[0].action=blok'], /action/],
+      [['injection.enabled=true'], /needs mode sidecar/],
+      [
+        ['validation.enabled=true', 'container.upstreamSecret.name='],
+        /guards container\.upstreamSecret\.name/,
+      ],
+    ]
+    for (const [settings, message] of table) {
+      const args = settings.flatMap((setting) => ['--set', setting])
+      t.throws(
+        () => charts.text('sidegate', '--kube-version', '1.36', '--set', 'mode=standalone', ...args),
+        { message },
+        settings.join(' '),
+      )
+    }
+  })
+
+  await t.test('the beta API where it is turned on', async (t) => {
+    const beta = 'admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy'
+    const args = ['--kube-version', '1.34', '--set', 'injection.enabled=true']
+    t.throws(() => charts.text('sidegate', ...args), { message: /needs MutatingAdmissionPolicy/ })
+    const rendered = charts.render('sidegate', ...args, '--api-versions', beta)
+    const stable = charts.render('sidegate', '--kube-version', '1.36', '--set', 'injection.enabled=true')
+    for (const kind of ['MutatingAdmissionPolicy', 'MutatingAdmissionPolicyBinding']) {
+      t.same(pick(rendered, kind), {
+        ...pick(stable, kind),
+        apiVersion: 'admissionregistration.k8s.io/v1beta1',
+      })
+    }
+  })
+})

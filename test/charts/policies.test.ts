@@ -1,0 +1,230 @@
+// The admission policies' CEL, evaluated on Pods: what is injected is what the library chart writes, and who may mount
+// the provider's Secret.
+
+import t from 'tap'
+import { evaluate, mutate, refusals } from './cel.ts'
+import { type KubernetesObject, pick, prepareCharts } from './helm.ts'
+import { missing } from './tools.ts'
+import { restrictedViolations, schemaMistakes } from './types.ts'
+
+const RESTRICTED = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ['ALL'] },
+  runAsNonRoot: true,
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+
+const pod = (spec: object): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'app', labels: { 'sidegate.dev/inject': 'true' } },
+  spec: { containers: [{ name: 'app', image: 'app', securityContext: RESTRICTED }], ...spec },
+})
+
+t.test('the evaluator sees what the API server would refuse', async (t) => {
+  t.same(evaluate('Object.spec{a: [Object.spec.a{b: 1}]}', {}), { a: [{ b: 1 }] })
+  t.throws(() => evaluate('Object.spec{a: [Object.spec.wrong{b: 1}]}', {}), /unexpected type name/)
+  t.throws(() => evaluate('{"a": 1, "b": "c"}', {}), /several types/)
+  t.throws(() => evaluate('object.missing == 1', { object: {} }), /missing/)
+})
+
+t.test('admission policies', { skip: missing('helm') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  const rendered = charts.render(
+    'sidegate',
+    '--kube-version',
+    '1.36',
+    '-f',
+    'sidegate/ci/injection-values.yaml',
+  )
+  const injection = pick(rendered, 'MutatingAdmissionPolicy')
+  const validation = pick(rendered, 'ValidatingAdmissionPolicy')
+  const params = pick(rendered, 'ConfigMap', 'sidegate-injection')
+  const library = pick(charts.render('examples/app'), 'Deployment')['spec'].template.spec
+
+  await t.test('without parameters nothing is admitted', async (t) => {
+    for (const kind of ['MutatingAdmissionPolicyBinding', 'ValidatingAdmissionPolicyBinding']) {
+      const { spec } = pick(rendered, kind)
+      t.match(spec, { paramRef: { name: params.metadata.name, parameterNotFoundAction: 'Deny' } }, kind)
+      t.equal(spec.paramRef.namespace, undefined, 'each namespace has its own')
+    }
+    t.equal(injection['spec'].failurePolicy, 'Fail')
+  })
+
+  await t.test('what is injected', async (t) => {
+    const env = [{ name: 'A', value: 'b' }]
+    const table: Record<string, object> = {
+      'a bare Pod': {},
+      'with init containers and volumes': {
+        initContainers: [{ name: 'migrate', image: 'app', securityContext: RESTRICTED }],
+        volumes: [{ name: 'own', emptyDir: {} }],
+      },
+      'with an environment': {
+        containers: [
+          { name: 'a', image: 'a', env, securityContext: RESTRICTED },
+          { name: 'b', image: 'b', env: [], securityContext: RESTRICTED },
+          { name: 'c', image: 'c', securityContext: RESTRICTED },
+        ],
+      },
+      'with empty lists': { initContainers: [], volumes: [] },
+    }
+    for (const [name, spec] of Object.entries(table)) {
+      const before = pod(spec)
+      const after = mutate(injection, { object: before, params })
+      t.same(
+        after.spec.initContainers[0],
+        library.initContainers[0],
+        `${name}: the library's container, first`,
+      )
+      const own = before['spec'].volumes ?? []
+      t.same(after.spec.volumes, [...own, ...library.volumes], `${name}: the library's volumes`)
+      t.same(after.spec.initContainers.slice(1), before['spec'].initContainers ?? [])
+      for (const container of after.spec.containers) {
+        t.same(container.env[0], { name: 'OPENAI_BASE_URL', value: 'http://127.0.0.1:8484/v1' })
+      }
+      t.equal(await schemaMistakes(after), '', name)
+      t.same(restrictedViolations(after.spec), [], `${name}: restricted`)
+      t.same(mutate(injection, { object: after, params }), after, `${name}: once is enough`)
+      t.same(refusals(validation, { object: after, params }), [], `${name}: what is injected is allowed`)
+    }
+    const own = [{ name: 'OPENAI_BASE_URL', value: 'http://elsewhere' }]
+    const kept = mutate(injection, {
+      object: pod({ containers: [{ name: 'a', image: 'a', env: own }] }),
+      params,
+    })
+    t.same(kept.spec.containers[0].env, own, 'a base URL of its own is left alone')
+  })
+
+  await t.test('parameters of the namespace', async (t) => {
+    const data = { configMap: 'c', rulesConfigMap: 'r', upstreamSecret: 'u', adminSecret: 'a' }
+    const { spec } = mutate(injection, { object: pod({}), params: { data } })
+    t.same(
+      spec.volumes.map(
+        (volume: any) => volume.configMap?.name ?? volume.projected?.sources.map((s: any) => s.secret.name),
+      ),
+      ['c', 'r', ['u', 'a'], undefined],
+    )
+  })
+
+  await t.test('who may use the provider Secret', async (t) => {
+    const [gateway] = library.initContainers
+    const { volumes } = library
+    const app = { name: 'app', image: 'app' }
+    const mounting = { ...app, volumeMounts: [{ name: 'sidegate-secrets', mountPath: '/s' }] }
+    const good = { initContainers: [gateway], containers: [app], volumes }
+    const sidecar = (change: object) => ({ ...good, initContainers: [{ ...gateway, ...change }] })
+    const secretRef = { valueFrom: { secretKeyRef: { name: 'sidegate-upstream', key: 'api-key' } } }
+    const table: [string, object, RegExp | null][] = [
+      ['nothing of it', { containers: [app] }, null],
+      ['the sidecar', good, null],
+      ['a container of its own', { containers: [gateway, app], volumes }, null],
+      ['another Secret', { containers: [{ ...app, envFrom: [{ secretRef: { name: 'other' } }] }] }, null],
+      ['the sidecar pinned by digest', sidecar({ image: 'sidegate@sha256:00' }), null],
+      ['the app mounts it too', { ...good, containers: [mounting] }, /also used by: app/],
+      ['no sidecar', { containers: [mounting], volumes }, /also used by: app/],
+      ['a volume nobody mounts', { containers: [app], volumes }, /must carry the Sidegate container/],
+      [
+        'a plain Secret volume',
+        {
+          containers: [{ ...app, volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+          volumes: [{ name: 'v', secret: { secretName: 'sidegate-upstream' } }],
+        },
+        /also used by: app/,
+      ],
+      [
+        'an environment variable',
+        { containers: [{ ...app, env: [{ name: 'K', ...secretRef }] }] },
+        /also used by: app/,
+      ],
+      [
+        'a whole environment',
+        { ...good, containers: [{ ...app, envFrom: [{ secretRef: { name: 'sidegate-upstream' } }] }] },
+        /also used by: app/,
+      ],
+      [
+        'an init container',
+        { ...good, initContainers: [gateway, { ...mounting, name: 'init' }] },
+        /also used by: init/,
+      ],
+      ['another image by the name', sidecar({ image: 'evil:1' }), /also used by: sidegate/],
+      ['an image that begins alike', sidecar({ image: 'sidegate-evil:1' }), /also used by: sidegate/],
+      ['another command', sidecar({ command: ['cat'] }), /also used by: sidegate/],
+      ['other arguments', sidecar({ args: ['keys', 'list'] }), /also used by: sidegate/],
+      [
+        'a hook',
+        sidecar({ lifecycle: { postStart: { exec: { command: ['cat'] } } } }),
+        /also used by: sidegate/,
+      ],
+      [
+        'a probe that executes',
+        sidecar({ livenessProbe: { exec: { command: ['cat'] } } }),
+        /also used by: sidegate/,
+      ],
+      [
+        'an option for Node',
+        sidecar({ env: [{ name: 'NODE_OPTIONS', value: '--import /x' }] }),
+        /also used by: sidegate/,
+      ],
+      ['a shared process namespace', { ...good, shareProcessNamespace: true }, /share its process namespace/],
+      ['the host’s processes', { ...good, hostPID: true }, /share its process namespace/],
+      [
+        'another configuration',
+        {
+          ...good,
+          volumes: volumes.map((one: any) =>
+            one.name === 'sidegate-config' ? { ...one, configMap: { name: 'mine' } } : one,
+          ),
+        },
+        /own configuration/,
+      ],
+      ['a debug container beside it', { ...good, ephemeralContainers: [{ name: 'd', image: 'd' }] }, null],
+      [
+        'a debug container with the Secret',
+        { ...good, ephemeralContainers: [{ ...mounting, name: 'd' }] },
+        /debug container/,
+      ],
+      [
+        'a debug container in its processes',
+        { ...good, ephemeralContainers: [{ name: 'd', image: 'd', targetContainerName: 'sidegate' }] },
+        /debug container/,
+      ],
+    ]
+    for (const [name, spec, expected] of table) {
+      const found = refusals(validation, { object: pod(spec), params })
+      if (expected === null) t.same(found, [], name)
+      else t.match(found.join('\n'), expected, name)
+    }
+    const bad = pod({ containers: [mounting], volumes })
+    const labelled = { ...bad, metadata: { ...bad.metadata, labels: { a: 'b' } } }
+    t.same(
+      refusals(validation, { object: labelled, oldObject: bad, params }),
+      [],
+      'labels of old Pods may change',
+    )
+    const evil = pod(sidecar({ image: 'evil:1' }))
+    t.not(
+      refusals(validation, { object: evil, oldObject: pod(good), params }).length,
+      0,
+      'images of running ones may not',
+    )
+  })
+
+  await t.test('a gateway of its own Deployment', async (t) => {
+    const args = [
+      '--kube-version',
+      '1.36',
+      '--set',
+      'mode=standalone,validation.enabled=true',
+      '-f',
+      'sidegate/ci/validation-values.yaml',
+    ]
+    const standalone = charts.render('sidegate', ...args)
+    const { spec } = pick(standalone, 'Deployment')['spec'].template
+    const found = refusals(pick(standalone, 'ValidatingAdmissionPolicy'), {
+      object: pod(spec),
+      params: pick(standalone, 'ConfigMap', 'sidegate-injection'),
+    })
+    t.same(found, [])
+  })
+})

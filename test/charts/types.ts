@@ -1,0 +1,113 @@
+// What an API server would say of an object: the schemas of Kubernetes and of the Prometheus operator for wrong values,
+// their TypeScript types for fields that do not exist, which the schemas let pass.
+
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { KubernetesObject } from './helm.ts'
+
+const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
+
+/** The kinds that the charts make. */
+const MODULES: Readonly<Record<string, () => Promise<object>>> = {
+  'kubernetes-models/v1/ConfigMap': () => import('kubernetes-models/v1/ConfigMap'),
+  'kubernetes-models/v1/Pod': () => import('kubernetes-models/v1/Pod'),
+  'kubernetes-models/v1/Service': () => import('kubernetes-models/v1/Service'),
+  'kubernetes-models/apps/v1/Deployment': () => import('kubernetes-models/apps/v1/Deployment'),
+  'kubernetes-models/batch/v1/Job': () => import('kubernetes-models/batch/v1/Job'),
+  'kubernetes-models/policy/v1/PodDisruptionBudget': () =>
+    import('kubernetes-models/policy/v1/PodDisruptionBudget'),
+  'kubernetes-models/networking.k8s.io/v1/NetworkPolicy': () =>
+    import('kubernetes-models/networking.k8s.io/v1/NetworkPolicy'),
+  'kubernetes-models/admissionregistration.k8s.io/v1/MutatingAdmissionPolicy': () =>
+    import('kubernetes-models/admissionregistration.k8s.io/v1/MutatingAdmissionPolicy'),
+  'kubernetes-models/admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding': () =>
+    import('kubernetes-models/admissionregistration.k8s.io/v1/MutatingAdmissionPolicyBinding'),
+  'kubernetes-models/admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy': () =>
+    import('kubernetes-models/admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy'),
+  'kubernetes-models/admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding': () =>
+    import('kubernetes-models/admissionregistration.k8s.io/v1/ValidatingAdmissionPolicyBinding'),
+  '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor': () =>
+    import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PodMonitor'),
+  '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule': () =>
+    import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule'),
+}
+
+/** What each of the packages' classes can do. */
+type Model = new (data: object) => { validate(): void }
+
+function moduleOf({ apiVersion, kind }: KubernetesObject): string {
+  const isOperator = apiVersion.startsWith('monitoring.coreos.com/')
+  const name = isOperator ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'
+  return `${name}/${apiVersion}/${kind}`
+}
+
+/** Mistakes in the object's values by its schema; empty when it is fine. */
+export async function schemaMistakes(object: KubernetesObject): Promise<string> {
+  const load = MODULES[moduleOf(object)]
+  if (load === undefined) return `${moduleOf(object)} is not in the table of kinds`
+  const { [object.kind]: Kind } = (await load()) as Record<string, Model>
+  try {
+    if (Kind !== undefined) new Kind(object).validate()
+    return ''
+  } catch (error) {
+    return `${object.kind} ${object.metadata.name}: ${(error as Error).message}`
+  }
+}
+
+/**
+ * Mistakes in the objects' fields by their types; empty when there are none.
+ * @param folder a temporary one below the project's, so that packages are found from it
+ */
+export function typeMistakes(folder: string, objects: readonly KubernetesObject[]): Promise<string> {
+  const distinct = [...new Set(objects.map((object) => `${moduleOf(object)}\n${JSON.stringify(object)}`))]
+  const modules = [...new Set(distinct.map((text) => text.slice(0, text.indexOf('\n'))))]
+  const imports = modules.map(
+    (name, index) => `import type { I${name.slice(name.lastIndexOf('/') + 1)} as T${index} } from '${name}'`,
+  )
+  const constants = distinct.map((text, index) => {
+    const end = text.indexOf('\n')
+    return `export const o${index}: T${modules.indexOf(text.slice(0, end))} = ${text.slice(end + 1)}`
+  })
+  writeFileSync(join(folder, 'objects.ts'), [...imports, ...constants].join('\n'))
+  const compilerOptions = { strict: true, noEmit: true, module: 'nodenext', skipLibCheck: true, types: [] }
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['objects.ts'] }))
+  return new Promise((resolve) => {
+    execFile('env', ['-u', 'NODE_OPTIONS', process.execPath, TSC, '-p', folder], (_error, stdout) =>
+      resolve(stdout),
+    )
+  })
+}
+
+/** Why Pod Security *restricted* would refuse the Pod's containers and volumes (pod-security-standards, v1.36). */
+export function restrictedViolations(spec: any): string[] {
+  const violations: string[] = []
+  const VOLUMES = [
+    'configMap',
+    'csi',
+    'downwardAPI',
+    'emptyDir',
+    'ephemeral',
+    'persistentVolumeClaim',
+    'projected',
+    'secret',
+  ]
+  for (const { name, ...source } of spec.volumes ?? []) {
+    if (!Object.keys(source).every((kind) => VOLUMES.includes(kind))) violations.push(`volume ${name}`)
+  }
+  for (const field of ['hostNetwork', 'hostPID', 'hostIPC']) if (spec[field] === true) violations.push(field)
+  for (const container of [...(spec.initContainers ?? []), ...spec.containers]) {
+    const own = container.securityContext ?? {}
+    const either = (field: string) => own[field] ?? spec.securityContext?.[field]
+    const add = (what: string) => violations.push(`${container.name}: ${what}`)
+    if (own.allowPrivilegeEscalation !== false) add('allowPrivilegeEscalation')
+    if (own.privileged === true) add('privileged')
+    if (!own.capabilities?.drop?.includes('ALL') || own.capabilities.add !== undefined) add('capabilities')
+    if (either('runAsNonRoot') !== true) add('runAsNonRoot')
+    if (either('runAsUser') === 0) add('runAsUser')
+    if (either('seccompProfile')?.type !== 'RuntimeDefault') add('seccompProfile')
+    for (const port of container.ports ?? []) if (port.hostPort !== undefined) add('hostPort')
+  }
+  return violations
+}

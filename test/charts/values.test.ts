@@ -1,0 +1,77 @@
+// The values' documentation says what is there, what is generated is up to date, and the kustomize component does what
+// the library chart does.
+
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { parse } from 'yaml'
+import { generated } from './generate.ts'
+import { CHARTS, objects, pick, prepareCharts } from './helm.ts'
+import { findTool, missing } from './tools.ts'
+import { restrictedViolations, schemaMistakes } from './types.ts'
+
+const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
+
+interface Schema {
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: unknown
+}
+
+t.test('every value is documented and has a default', async (t) => {
+  for (const chart of ['sidegate', 'sidegate-lib']) {
+    const walk = (schema: Schema, value: any, path: string) => {
+      for (const [key, child] of Object.entries(schema.properties ?? {})) {
+        const name = `${path}${key}`
+        t.match(child.description, /\S.*\.$/, `${chart} ${name} has a description`)
+        if (child.properties !== undefined) {
+          t.equal(child.additionalProperties, false, `${chart} ${name} takes nothing else`)
+        }
+        // What the gateway has a default for needs none here; probes' finer points are the kubelet's.
+        if (/^(global|config|container\.)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(name)) continue
+        t.not(value?.[key], undefined, `${chart} ${name} has a default`)
+        walk(child, value?.[key], `${name}.`)
+      }
+    }
+    walk(JSON.parse(read(`${chart}/values.schema.json`)), parse(read(`${chart}/values.yaml`)), '')
+  }
+})
+
+t.test('what is generated is up to date', { skip: missing('helm') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  for (const [path, text] of generated(charts)) {
+    t.equal(read(path), text, `charts/${path}; if not: node test/charts/generate.ts`)
+  }
+})
+
+t.test('the kustomize component', { skip: missing('helm', 'kubectl') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  const kubectl = findTool('kubectl') ?? ''
+  const text = execFileSync(kubectl, ['kustomize', join(charts.folder, 'examples/kustomize')], {
+    encoding: 'utf8',
+  })
+  const all = objects(text)
+  for (const object of all) t.equal(await schemaMistakes(object), '')
+  const library = pick(charts.render('examples/app'), 'Deployment')['spec'].template.spec
+  const app = pick(all, 'Deployment', 'app')['spec'].template.spec
+  t.same(app.initContainers[0], library.initContainers[0], 'the same container, first')
+  t.equal(app.initContainers[1].name, 'migrate')
+  const job = pick(all, 'Job')['spec'].template.spec
+  t.same(job.initContainers, library.initContainers)
+  for (const { spec } of [{ spec: app }, { spec: job }]) {
+    const config = spec.volumes.find(({ name }: any) => name === 'sidegate-config').configMap.name
+    t.match(config, /^sidegate-config-[a-z0-9]+$/, 'a change of the configuration restarts')
+    t.ok(pick(all, 'ConfigMap', config))
+    const others = (volumes: any[]) => volumes.filter(({ name }) => name !== 'sidegate-config')
+    t.same(others(spec.volumes), others(library.volumes))
+    t.same(
+      restrictedViolations({ ...spec, containers: [] }).filter((one) => one.startsWith('sidegate')),
+      [],
+    )
+  }
+  t.ok(pick(all, 'ConfigMap', 'sidegate-rules'), 'a change of the rules does not')
+  t.equal(pick(all, 'Deployment', 'untouched')['spec'].template.spec.initContainers, undefined)
+})
