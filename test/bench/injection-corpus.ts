@@ -3,12 +3,15 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { decodings } from '../../src/detect/injection/encodings.ts'
+import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import {
   benignSentence,
   directAttack,
+  type Families,
   foreignAttack,
   foreignBenign,
   indirectAttack,
+  type Maker,
   pick,
   responseAttack,
 } from './injection-grammar.ts'
@@ -81,32 +84,52 @@ export function prepare(row: Row): Material {
   return { ...row, views }
 }
 
-const GRAMMAR: readonly (readonly [
-  source: string,
-  label: 0 | 1,
-  count: number,
-  make: (random: Random) => string,
-])[] = [
-  ['own_direct', 1, 7000, directAttack],
+const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, make: Maker])[] = [
+  ['own_direct', 1, 9000, directAttack],
   ['own_indirect', 1, 6000, indirectAttack],
   ['own_response', 1, 4000, responseAttack],
-  ['own_foreign', 1, 7000, foreignAttack],
-  ['own_benign', 0, 14000, benignSentence],
-  ['own_foreign_benign', 0, 6000, foreignBenign],
+  ['own_foreign', 1, 8000, foreignAttack],
+  ['own_benign', 0, 20000, benignSentence],
+  ['own_foreign_benign', 0, 12000, foreignBenign],
 ]
 
 /** Sentences of our own; a tenth of each kind in a disguise. */
-export function grammarRows(random: Random): Row[] {
+export function grammarRows(families: Families, random: Random): Row[] {
   const rows: Row[] = []
   for (const [source, label, count, make] of GRAMMAR) {
     const seen = new Set<string>()
-    for (let tries = 0; tries < count; tries++) seen.add(make(random))
+    for (let tries = 0; tries < count; tries++) seen.add(make(families, random))
     for (const text of seen) {
+      if (text === '') continue
       rows.push({ text, label, source })
       if (random() < 0.1) rows.push({ text: disguise(text, random), label, source: `${source}_disguised` })
     }
   }
   return rows
+}
+
+/** Short texts of all sources in disguise, as many of either label: an encoding is no evidence by itself. */
+export function disguisedRows(rows: readonly Row[], count: number, random: Random): Row[] {
+  const short = rows.filter(({ text, source }) => text.length < 300 && !/obf|disguised|response/.test(source))
+  const sides = [short.filter(({ label }) => label === 0), short.filter(({ label }) => label === 1)]
+  return Array.from({ length: count }, (_, made) => {
+    const { text, label } = pick(sides[made % 2] as Row[], random)
+    return {
+      text: disguise(text, random),
+      label,
+      source: label === 1 ? 'disguised_attack' : 'disguised_benign',
+    }
+  })
+}
+
+/** Several innocent sentences of one language after each other, as a text. */
+export function foreignTexts(families: Families, count: number, random: Random): Row[] {
+  return Array.from({ length: count }, () => {
+    const language = pick(families.languages, random)
+    const one = { ...families, languages: [language] }
+    const parts = Array.from({ length: 3 + Math.floor(random() * 6) }, () => foreignBenign(one, random))
+    return { text: parts.join(pick([' ', '\n'], random)), label: 0, source: 'own_foreign_text' }
+  })
 }
 
 /** Innocent text followed or preceded by an attack, and by more innocent text: length and mixture say nothing. */
@@ -167,40 +190,38 @@ function border(text: string, random: Random): number {
   return found < 0 ? text.length : from + found + 1
 }
 
-/** Writes a text in one of the ways that are meant to get past a reader. */
-export function disguise(text: string, random: Random): string {
-  const wrap = pick(
-    ['', 'Decode this and follow it: ', 'base64: ', 'Please read ', 'data=', 'What does this say? '],
-    random,
-  )
-  const ways: readonly (() => string)[] = [
-    () => wrap + Buffer.from(text).toString('base64'),
-    () => wrap + Buffer.from(text).toString('hex'),
-    () =>
-      text.replace(/[oieastOIEAST]/g, (letter) => '013457'.charAt('oieast'.indexOf(letter.toLowerCase()))),
-    () =>
-      text
-        .split(' ')
-        .map((word) => word.split('').join(' '))
-        .join('   '),
-    () => text.split('').join(pick(['\u200b', '\u200c', '\u2060'], random)),
-    () =>
-      Array.from(text, (letter) =>
-        letter > ' ' && letter <= '~' ? String.fromCodePoint(0xe0000 + letter.charCodeAt(0)) : letter,
-      ).join(''),
-    () =>
-      text.replace(/[aeopcyx]/g, (letter) =>
-        random() < 0.6 ? 'аеорсух'.charAt('aeopcyx'.indexOf(letter)) : letter,
-      ),
-    () => text.replace(/[!-~]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0)),
-    () => text.replace(/[a-z]/gi, (letter) => rotate(letter)),
-    () => text.split('').reverse().join(''),
-    () => encodeURIComponent(text),
-  ]
-  return pick(ways, random)()
-}
+/** What people put in front of a text they have disguised, whatever it says. */
+const WRAPS: readonly string[] = [
+  '',
+  '',
+  '',
+  'Decode this and follow it: ',
+  'Decode this: ',
+  'base64: ',
+  'Please read ',
+  'data=',
+  'What does this say? ',
+  'Execute: ',
+  'Run: ',
+  'Translate: ',
+  'Process: ',
+  'Input: ',
+  'Message: ',
+  'Here is the file: ',
+  'payload: ',
+  'Answer the following: ',
+  'Can you read this? ',
+  'Convert to text and reply: ',
+  'My friend sent me this: ',
+  'cat note.txt\n',
+  'Solve: ',
+  'hex: ',
+  'Unscramble and do it: ',
+  'The code is ',
+  '> ',
+]
 
-function rotate(letter: string): string {
-  const base = letter <= 'Z' ? 0x41 : 0x61
-  return String.fromCharCode(base + ((letter.charCodeAt(0) - base + 13) % 26))
+/** Writes a text in one of the ways that are meant to get past a reader, sometimes with a word in front. */
+export function disguise(text: string, random: Random): string {
+  return pick(WRAPS, random) + pick(TRANSFORMS, random).apply(text)
 }

@@ -3,7 +3,8 @@
 import { CharacterClasses } from '../../src/detect/injection/classes.ts'
 import { BUCKETS, FeatureReader, normalised } from '../../src/detect/injection/features.ts'
 import { createFolded, fold, pieceEnd } from '../../src/detect/injection/normalise.ts'
-import { createTokens, Tokeniser } from '../../src/detect/injection/tokens.ts'
+import { createTokens } from '../../src/detect/injection/token-list.ts'
+import { Tokeniser } from '../../src/detect/injection/tokens.ts'
 
 /** A text as buckets, with the token borders windows are cut at. */
 export interface Counted {

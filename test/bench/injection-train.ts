@@ -8,6 +8,8 @@ import { BUCKETS, FEATURE_FORM } from '../../src/detect/injection/features.ts'
 import type { StoredModel, StoredTable } from '../../src/detect/injection/model.ts'
 import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
 import {
+  disguisedRows,
+  foreignTexts,
   grammarRows,
   joinedRows,
   type Material,
@@ -17,6 +19,7 @@ import {
   type Row,
   readRows,
 } from './injection-corpus.ts'
+import { ALL_FAMILIES, type Families } from './injection-grammar.ts'
 import {
   type Counted,
   createRandom,
@@ -29,7 +32,7 @@ import {
 } from './injection-learn.ts'
 
 /** A source with more rows than this is held down, so that no single one decides. */
-const SOURCE_ROWS = 600
+const SOURCE_ROWS = 1500
 const MAX_SOURCE_WEIGHT = 2
 /** Rounds of looking for innocent windows that look like attacks, and learning them. */
 const MINING_ROUNDS = 4
@@ -51,8 +54,8 @@ export interface Settings {
   readonly without: ReadonlySet<string>
   /** A node_modules folder whose MIT and BSD packages are innocent text, or none. */
   readonly packages: string | null
-  /** Whether sentences of our own grammar are used. */
-  readonly grammar: boolean
+  /** What sentences of our own are made from. */
+  readonly families: Families
 }
 
 /** All texts that are learned from. */
@@ -60,7 +63,7 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
   const random = createRandom(settings.seed)
   const kept = rows.filter(({ source }) => !settings.without.has(source))
   const packages = settings.packages === null ? [] : packageRows(settings.packages, random)
-  const all = [...kept, ...packages, ...(settings.grammar ? grammarRows(random) : [])]
+  const all = [...kept, ...packages, ...grammarRows(settings.families, random)]
   const demands = all.filter(({ source, label }) => label === 0 || /own_response|bipia_attack/.test(source))
   const made = [
     ...joinedRows(
@@ -75,6 +78,8 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
       random,
     ),
     ...plantedRows(demands, 4000, 'planted_response', random),
+    ...disguisedRows(all, 5000, random),
+    ...foreignTexts(settings.families, 1200, random),
   ]
   return [...all, ...made].map(prepare)
 }
@@ -216,8 +221,8 @@ function average(runs: readonly Learned[]): Learned {
 
 /** Share of innocent development texts above the threshold, as whole texts and by their best window. */
 const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
-/** Added to the centre of whole texts: those from elsewhere look more suspicious than development data do. */
-const SAFETY_MARGIN = 0.1
+/** Added to the centres: texts from elsewhere look more suspicious than those of known sources. From the held-out tables. */
+const SAFETY_MARGIN = { messages: 0.4, documents: 0.15 }
 /** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
 const CLIP_QUANTILE = 0.9995
 const LARGEST_STEP = 127
@@ -225,8 +230,8 @@ const LARGEST_STEP = 127
 /** Rounds to bytes and puts the centres where the development texts say. */
 export function store(messages: Learned, documents: Learned, development: readonly Material[]): StoredModel {
   const tables = {
-    messages: storeTable(messages, development),
-    documents: storeTable(documents, development),
+    messages: storeTable(messages, SAFETY_MARGIN.messages, development),
+    documents: storeTable(documents, SAFETY_MARGIN.documents, development),
   }
   const digest = createHash('sha256')
     .update(tables.messages.weights)
@@ -241,7 +246,7 @@ export function store(messages: Learned, documents: Learned, development: readon
   }
 }
 
-function storeTable(learned: Learned, development: readonly Material[]): StoredTable {
+function storeTable(learned: Learned, safety: number, development: readonly Material[]): StoredTable {
   const used = learned.weights
     .filter((weight) => weight !== 0)
     .map(Math.abs)
@@ -258,8 +263,8 @@ function storeTable(learned: Learned, development: readonly Material[]): StoredT
   const windows = innocent.map(({ views }) => Math.max(...views.map((view) => bestMargin(view, rounded))))
   return {
     scale: round(scale),
-    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole) + SAFETY_MARGIN),
-    windowCentre: round(topShare(windows, FALSE_ALARMS.window)),
+    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole) + safety),
+    windowCentre: round(topShare(windows, FALSE_ALARMS.window) + safety),
     weights: Buffer.from(steps.buffer).toString('base64'),
   }
 }
@@ -324,7 +329,7 @@ function main(): void {
     seed,
     without: new Set(),
     packages: values.packages ?? null,
-    grammar: true,
+    families: ALL_FAMILIES,
   })
   const messages = train(texts, 'messages', seed)
   const documents = train(texts, 'documents', seed)

@@ -9,7 +9,7 @@ import {
   loadInjectionModel,
 } from '../../src/detect/injection/score.ts'
 import { disguise, plantedRows, prepare, type Row, readRows } from './injection-corpus.ts'
-import { pick } from './injection-grammar.ts'
+import { ALL_FAMILIES, pick } from './injection-grammar.ts'
 import { createRandom } from './injection-learn.ts'
 import { material, store, train } from './injection-train.ts'
 
@@ -83,7 +83,7 @@ function summary(model: InjectionModel, rows: readonly Row[]): void {
 function generalise(trainRows: readonly Row[], development: readonly Row[], packages: string | null): void {
   for (const group of HELD_OUT) {
     const without = new Set(group)
-    const texts = material(trainRows, { seed: 1, without, packages, grammar: true })
+    const texts = material(trainRows, { seed: 1, without, packages, families: ALL_FAMILIES })
     const known = development.filter(({ source }) => !without.has(source)).map(prepare)
     const model = createInjectionModel(
       store(train(texts, 'messages', 1), train(texts, 'documents', 1), known),
@@ -108,7 +108,7 @@ function tasks(trainRows: readonly Row[], development: readonly Row[], packages:
   for (let part = 0; part < TASK_PARTS; part++) {
     const held = all.filter((_, index) => Math.floor((index * TASK_PARTS) / all.length) === part)
     const kept = trainRows.filter((row) => !held.includes(row))
-    const texts = material(kept, { seed: 1, without: new Set(), packages, grammar: true })
+    const texts = material(kept, { seed: 1, without: new Set(), packages, families: ALL_FAMILIES })
     const known = development.map(prepare)
     const model = createInjectionModel(
       store(train(texts, 'messages', 1), train(texts, 'documents', 1), known),

@@ -29,16 +29,21 @@ const BRACKETS = '<>[]{}()|#=*~'
 
 /** A table over all code units, filled as they are met. */
 export class CharacterClasses {
-  readonly #known = new Uint8Array(0x10000)
+  /** Classes met so far, by code unit; zero for the others. */
+  readonly known = new Uint8Array(0x10000)
+
+  constructor() {
+    for (let unit = 0; unit < 0x80; unit++) this.of(unit)
+  }
 
   /** The class of a folded code unit. */
   of(unit: number): number {
-    return this.#known[unit] || this.#learn(unit)
+    return this.known[unit] || this.#learn(unit)
   }
 
   #learn(unit: number): number {
     const found = classify(String.fromCharCode(unit))
-    this.#known[unit] = found
+    this.known[unit] = found
     return found
   }
 }

@@ -1,5 +1,7 @@
-// Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what turns out to be
-// text again and says where it stood; judges nothing.
+// Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what
+// turns out to be text again and says where it stood; judges nothing.
+
+import { type EncodingHints, encodingHints } from './encoding-hints.ts'
 
 /** A text found by decoding, and how its offsets lead back. */
 export interface Decoded {
@@ -48,19 +50,22 @@ const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
 
 /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
 export function* decodings(text: string): Generator<Decoded> {
-  yield* runs(text, HEX, decodeHex)
-  yield* runs(text, BINARY, decodeBinary)
-  yield* runs(text, BASE64, decodeBase64)
-  yield* runs(text, SELECTORS, decodeSelectors)
+  const hints = encodingHints(text)
+  if (hints.digits) yield* runs(text, HEX, decodeHex)
+  if (hints.digits) yield* runs(text, BINARY, decodeBinary)
+  if (hints.base64) yield* runs(text, BASE64, decodeBase64)
+  if (hints.selectors) yield* runs(text, SELECTORS, decodeSelectors)
+  if (!hints.escapes && !hints.turned) return
   for (let start = 0; start < text.length; start += STRETCH_UNITS) {
-    yield* views(text.slice(start, start + STRETCH_UNITS), start)
+    yield* views(text.slice(start, start + STRETCH_UNITS), start, hints)
   }
 }
 
 /** Views of one stretch of the text, which begins at `start`. */
-function* views(stretch: string, start: number): Generator<Decoded> {
-  const unescaped = unescapeAll(stretch, start)
+function* views(stretch: string, start: number, hints: EncodingHints): Generator<Decoded> {
+  const unescaped = hints.escapes ? unescapeAll(stretch, start) : null
   if (unescaped !== null) yield unescaped
+  if (!hints.turned) return
   if (ROT13_HINT.test(stretch)) {
     yield { text: mapUnits(stretch, rot13), shrinks: false, origin: (offset) => start + offset }
   }

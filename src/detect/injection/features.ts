@@ -1,7 +1,7 @@
 // Hashed features of a run of tokens: words, pairs, triples, pairs with a gap, and four-letter parts of words.
 // The same code counts in training and in scoring; it knows nothing of weights.
 
-import type { Tokens } from './tokens.ts'
+import type { Tokens } from './token-list.ts'
 
 /** log2 of the number of weights. */
 const BUCKET_BITS = 18
@@ -9,7 +9,7 @@ export const BUCKETS = 2 ** BUCKET_BITS
 const SHIFT = 32 - BUCKET_BITS
 
 /** Changes with any change to how text becomes features: weights of another form are refused. */
-export const FEATURE_FORM = 1
+export const FEATURE_FORM = 2
 
 /** Added to the number of features, so that a few words alone never weigh as much as a sentence. */
 const FEATURE_FLOOR = 8
@@ -18,14 +18,19 @@ const FEATURE_CEILING = 1600
 
 /** Words shorter than this have no parts. */
 const PART_MIN_UNITS = 4
-/** Features of one token at most: one to seven of words and one per letter with both edges. */
-const FEATURES_PER_TOKEN = 48
+/** Features of one token at most: one to nine of words and ideas and one per letter with both edges. */
+const FEATURES_PER_TOKEN = 56
 
 const UNIGRAM = 0x1b873593
 const BIGRAM = 0x24a3f1d7
 const TRIGRAM = 0x3f84d5b5
 const SKIP = 0x4cf5ad43
 const PART = 0x58f38ded
+const IDEA = 0x6c8e9cf5
+const IDEA_PAIR = 0x71d67fff
+const IDEA_TRIPLE = 0x7feb352d
+/** Ideas further apart than this many tokens have nothing to do with each other. */
+const IDEA_REACH_TOKENS = 8
 const GOLDEN = 0x9e3779b1
 const MIX_A = 0x85ebca6b
 const MIX_B = 0xc2b2ae35
@@ -55,8 +60,18 @@ export class FeatureReader {
   #previousWord = NO_TOKEN
   #wordBeforePrevious = NO_TOKEN
 
+  #position = 0
+  #afterMark = true
+  #idea = 0
+  #ideaBefore = 0
+  #ideaPosition = 0
+
   /** Begins a new text. */
   reset(): void {
+    this.#position = 0
+    this.#afterMark = true
+    this.#idea = 0
+    this.#ideaBefore = 0
     this.#previous = NO_TOKEN
     this.#beforePrevious = NO_TOKEN
     this.#previousWord = NO_TOKEN
@@ -78,12 +93,39 @@ export class FeatureReader {
         buckets[count++] = bucket(Math.imul(this.#previousWord, MIX_A) ^ hash ^ BIGRAM)
       }
       buckets[count++] = bucket(Math.imul(this.#wordBeforePrevious, MIX_A) ^ hash ^ SKIP)
+      const idea = tokens.ideas[index] as number
+      if (idea !== 0) count = this.#ideas(idea, count)
       count = this.#parts(tokens, index, count)
       this.#wordBeforePrevious = this.#previousWord
       this.#previousWord = hash
     }
     this.#beforePrevious = this.#previous
     this.#previous = hash
+    this.#position++
+    this.#afterMark = tokens.words[index] === 0
+    return count
+  }
+
+  /** An idea alone, where a sentence begins, and with the one or two before it: the same in every language. */
+  #ideas(idea: number, found: number): number {
+    const { buckets } = this
+    let count = found
+    buckets[count++] = bucket(Math.imul(idea, MIX_A) ^ IDEA)
+    if (this.#position - this.#ideaPosition > IDEA_REACH_TOKENS) {
+      this.#idea = 0
+      this.#ideaBefore = 0
+    }
+    if (this.#afterMark) buckets[count++] = bucket(Math.imul(idea, MIX_B) ^ IDEA)
+    if (this.#idea !== 0) {
+      const pair = (this.#idea << 8) | idea
+      buckets[count++] = bucket(Math.imul(pair, MIX_A) ^ IDEA_PAIR)
+      if (this.#ideaBefore !== 0) {
+        buckets[count++] = bucket(Math.imul((this.#ideaBefore << 16) | pair, MIX_A) ^ IDEA_TRIPLE)
+      }
+    }
+    this.#ideaBefore = this.#idea
+    this.#idea = idea
+    this.#ideaPosition = this.#position
     return count
   }
 

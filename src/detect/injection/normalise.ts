@@ -7,6 +7,14 @@ export const PIECE_UNITS = 8192
 /** A piece ends at white space if there is any in its last so many units, so that words stay whole. */
 const CUT_SEARCH_UNITS = 256
 
+/** Stands behind the last unit, so that readers may look one ahead: a separator. */
+const END_OF_PIECE = 0x20
+
+/** ASCII in lower case, by code unit. */
+const LOWER_CASE = Uint8Array.from({ length: 0x80 }, (_, unit) =>
+  unit >= 0x41 && unit <= 0x5a ? unit | 0x20 : unit,
+)
+
 /** Room for one folded piece; made once and used again and again. */
 export interface Folded {
   /** Folded code units; valid up to `length`. */
@@ -18,7 +26,7 @@ export interface Folded {
 
 export function createFolded(): Folded {
   // One space may be added per source unit where visible text meets tag characters.
-  const capacity = PIECE_UNITS * (MAX_FOLD_UNITS + 1) + 1
+  const capacity = PIECE_UNITS * (MAX_FOLD_UNITS + 1) + 2
   return { units: new Uint16Array(capacity), origins: new Int32Array(capacity), length: 0 }
 }
 
@@ -39,7 +47,7 @@ export function fold(text: string, start: number, end: number, out: Folded): voi
   let length = 0
   let tagged = false
   for (let index = start; index < end; ) {
-    const code = text.charCodeAt(index)
+    let code = text.charCodeAt(index)
     if (code < 0x80) {
       if (tagged) {
         // Hidden text does not glue to the visible text around it.
@@ -47,8 +55,10 @@ export function fold(text: string, start: number, end: number, out: Folded): voi
         origins[length++] = index
         tagged = false
       }
-      units[length] = code >= 0x41 && code <= 0x5a ? code | 0x20 : code
-      origins[length++] = index++
+      for (; code < 0x80; code = index < end ? text.charCodeAt(index) : 0x80) {
+        units[length] = LOWER_CASE[code] as number
+        origins[length++] = index++
+      }
     } else if (isPlainIdeograph(code)) {
       units[length] = code
       origins[length++] = index++
@@ -68,6 +78,7 @@ export function fold(text: string, start: number, end: number, out: Folded): voi
     }
   }
   out.length = length
+  units[length] = END_OF_PIECE
 }
 
 /** Han, kana and Hangul syllables that fold to themselves: the bulk of East Asian text needs no look-up. */

@@ -3,7 +3,8 @@
 import { CharacterClasses } from './classes.ts'
 import { FeatureReader, normalised } from './features.ts'
 import { afterCharacter, createFolded, fold, pieceEnd } from './normalise.ts'
-import { createTokens, Tokeniser } from './tokens.ts'
+import { createTokens } from './token-list.ts'
+import { Tokeniser } from './tokens.ts'
 
 /** Tokens in a window: a sentence, and a paragraph. */
 export const WINDOW_TOKENS = [16, 48] as const

@@ -34,6 +34,8 @@ export interface InjectionModel {
 const LEET_WORDS_MIN = 2
 /** How much further a window must stand out to decide about a whole text: quotes and examples are common there. */
 const WINDOW_IN_WHOLE_HANDICAP = 0.7
+/** Below this score nobody asks for reasons, and reading them takes as long as a third of the scoring. */
+const REASONS_FROM = 0.1
 /** Encodings within encodings are followed this far. */
 const DECODE_DEPTH = 2
 
@@ -81,9 +83,10 @@ class Scoring {
   score(text: string, mode: InjectionMode): InjectionScore {
     const best = this.#strongest(text, mode, (start, end) => ({ start, end }), null, DECODE_DEPTH)
     if (best === null) return { score: 0, span: null, reasons: [] }
-    const reasons = this.#reasons.read(best.text, best.start, best.end)
+    const score = 1 / (1 + Math.exp(-best.margin))
+    const reasons = score < REASONS_FROM ? [] : this.#reasons.read(best.text, best.start, best.end)
     if (best.trick !== null) reasons.push(best.trick)
-    return { score: 1 / (1 + Math.exp(-best.margin)), span: best.span, reasons }
+    return { score, span: best.span, reasons }
   }
 
   /** The strongest of the plain view, the leet view and everything that can be decoded. */

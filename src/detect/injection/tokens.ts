@@ -2,8 +2,11 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { type CharacterClasses, CLASS } from './classes.ts'
+import { Ideas, STEM_MAX_LETTERS, STEM_MIN_LETTERS } from './ideas.ts'
 import type { Folded } from './normalise.ts'
 import { Spelling } from './spelling.ts'
+import type { Tokens } from './token-list.ts'
+import { finishHash, hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
 const MAX_WORD_UNITS = 40
@@ -15,51 +18,22 @@ const SPACED_RUN_NEXT_MIN = 2
 const IDENTIFIER_UNITS = 12
 const IDENTIFIER_DIGITS = 3
 
-const HASH_SEED = 0x811c9dc5
-const HASH_PRIME = 0x01000193
 const NUMBER_HASH = 0x2545f491
 const IDENTIFIER_HASH = 0x6a09e667
 const LONG_HASH = 0x3c6ef372
 /** Hashes of punctuation; apart from those of words by being far from any of one or two letters. */
 const PUNCTUATION_HASH = 0x510e527f
 
-/** Room for the tokens of one piece; made once and used again and again. */
-export interface Tokens {
-  length: number
-  /** One 32-bit hash a token. */
-  readonly hashes: Int32Array
-  /** 1 for a word, number or ideograph, 0 for punctuation. */
-  readonly words: Uint8Array
-  /** Source offset of the token's first character. */
-  readonly starts: Int32Array
-  /** Source offset of the token's last character. */
-  readonly lasts: Int32Array
-  /** Cleaned letters of the words one after another; a word's are `letters[letterStarts[i], letterEnds[i])`. */
-  readonly letters: Uint16Array
-  readonly letterStarts: Int32Array
-  readonly letterEnds: Int32Array
-  /** Words in which a letter follows a digit, as in `1gn0re`. */
-  mixedWords: number
-}
-
-export function createTokens(capacity: number): Tokens {
-  return {
-    length: 0,
-    hashes: new Int32Array(capacity),
-    words: new Uint8Array(capacity),
-    starts: new Int32Array(capacity),
-    lasts: new Int32Array(capacity),
-    letters: new Uint16Array(capacity),
-    letterStarts: new Int32Array(capacity),
-    letterEnds: new Int32Array(capacity),
-    mixedWords: 0,
-  }
-}
-
 /** Cuts folded text into tokens. Keeps nothing between pieces. */
 export class Tokeniser {
   readonly #classes: CharacterClasses
   readonly #spelling = new Spelling()
+  readonly #ideas = new Ideas()
+  /** Of the word or ideograph that is being added. */
+  #idea = 0
+  /** Running hash of the ideograph or syllable that ended just before, 0 if none did. */
+  #singleBefore = 0
+  #singleEnd = -1
   #folded!: Folded
   #out!: Tokens
   #leetView = false
@@ -79,6 +53,7 @@ export class Tokeniser {
     this.#letterCount = 0
     this.#latinBefore = false
     this.#spacedBefore = false
+    this.#singleEnd = -1
     out.length = 0
     out.mixedWords = 0
     const { length } = folded
@@ -90,12 +65,20 @@ export class Tokeniser {
     const kind = this.#classAt(index)
     if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
     if (kind === CLASS.single) {
-      const unit = this.#folded.units[index] as number
-      this.#add(finish(Math.imul(HASH_SEED ^ unit, HASH_PRIME)), 1, index, index, this.#letterCount)
-      return index + 1
+      return this.#single(index)
     }
     if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
+    return index + 1
+  }
+
+  #single(index: number): number {
+    const unit = this.#folded.units[index] as number
+    const pair = this.#singleEnd === index ? hashLetter(this.#singleBefore, unit) : 0
+    this.#idea = pair === 0 ? 0 : this.#ideas.ofWord(pair)
+    this.#singleBefore = hashLetter(WORD_SEED, unit)
+    this.#singleEnd = index + 1
+    this.#add(finishHash(this.#singleBefore), 1, index, index, this.#letterCount)
     return index + 1
   }
 
@@ -136,7 +119,39 @@ export class Tokeniser {
     this.#spacedBefore = false
   }
 
+  /** Words of plain Latin letters, which most are, in one go; 0 where there is none. */
+  #plainWord(start: number): number {
+    const { units } = this.#folded
+    const { letters } = this.#out
+    const first = this.#letterCount
+    const limit = start + MAX_WORD_UNITS
+    let hash = WORD_SEED
+    let idea = 0
+    let end = start
+    for (; end < limit; end++) {
+      const unit = units[end] as number
+      if (unit < 0x61 || unit > 0x7a) break
+      letters[first + end - start] = unit
+      hash = hashLetter(hash, unit)
+      const count = end + 1 - start
+      if (idea === 0 && count >= STEM_MIN_LETTERS && count <= STEM_MAX_LETTERS)
+        idea = this.#ideas.ofStem(hash)
+    }
+    const after = this.#classes.of(units[end] as number)
+    if (end - start < 2 || after === CLASS.letter || after === CLASS.digit || after === CLASS.joiner) return 0
+    this.#idea = idea === 0 ? this.#ideas.ofWord(hash) : idea
+    this.#letterCount += end - start
+    this.#latinBefore = true
+    this.#spacedBefore = false
+    this.#add(finishHash(hash), 1, start, end - 1, first)
+    return end
+  }
+
   #word(start: number): number {
+    if (!this.#leetView) {
+      const end = this.#plainWord(start)
+      if (end !== 0) return end
+    }
     if (this.#classAt(start) === CLASS.letter && !this.#isWordUnit(start + 1)) {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#collect(start, end, 2)
@@ -214,6 +229,7 @@ export class Tokeniser {
   #addWord(first: number, end: number, digits: number, start: number, last: number): void {
     const length = end - first
     let hash: number
+    this.#idea = 0
     if (length === digits) hash = NUMBER_HASH
     else if (length > MAX_WORD_UNITS) hash = LONG_HASH
     else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS) hash = IDENTIFIER_HASH
@@ -223,11 +239,17 @@ export class Tokeniser {
 
   #hashLetters(first: number, end: number): number {
     const { letters } = this.#out
-    let hash = HASH_SEED
-    for (let index = first; index < end; index++)
-      hash = Math.imul(hash ^ (letters[index] as number), HASH_PRIME)
+    let hash = WORD_SEED
+    let idea = 0
+    for (let index = first; index < end; index++) {
+      hash = hashLetter(hash, letters[index] as number)
+      const count = index + 1 - first
+      if (idea === 0 && count >= STEM_MIN_LETTERS && count <= STEM_MAX_LETTERS)
+        idea = this.#ideas.ofStem(hash)
+    }
+    this.#idea = idea === 0 ? this.#ideas.ofWord(hash) : idea
     this.#letterCount = end
-    return finish(hash)
+    return finishHash(hash)
   }
 
   #add(hash: number, word: number, startUnit: number, lastUnit: number, letterStart: number): void {
@@ -236,15 +258,10 @@ export class Tokeniser {
     const index = out.length++
     out.hashes[index] = hash
     out.words[index] = word
+    out.ideas[index] = word === 1 ? this.#idea : 0
     out.starts[index] = origins[startUnit] as number
     out.lasts[index] = origins[lastUnit] as number
     out.letterStarts[index] = letterStart
     out.letterEnds[index] = this.#letterCount
   }
-}
-
-/** Spreads the low bits of a multiplicative hash. */
-function finish(hash: number): number {
-  const mixed = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d)
-  return mixed ^ (mixed >>> 13)
 }

@@ -3,7 +3,8 @@
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
 import { createFolded, fold } from '../../../src/detect/injection/normalise.ts'
-import { createTokens, Tokeniser } from '../../../src/detect/injection/tokens.ts'
+import { createTokens } from '../../../src/detect/injection/token-list.ts'
+import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 const folded = createFolded()
 const tokens = createTokens(folded.units.length)

@@ -1,0 +1,58 @@
+// Finds the idea a word stands for, by the hashes of its letters as they are read. Knows nothing of features or weights.
+
+import { foldCodePoint } from './characters.ts'
+import { ideaWords } from './idea-table.ts'
+import { hashLetter, WORD_SEED } from './word-hash.ts'
+
+/** Prefixes of so many letters are looked up as stems. */
+export const STEM_MIN_LETTERS = 4
+export const STEM_MAX_LETTERS = 6
+
+/** A power of two, several times the number of entries, so that most words meet an empty slot at once. */
+const SLOTS = 8192
+const SLOT_MASK = SLOTS - 1
+/** Keeps stems and whole words with the same letters apart. */
+const STEM_SALT = 0x5bd1e995
+const SYLLABIC = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+
+/** Open addressing over hashes; filled once from the table. */
+export class Ideas {
+  readonly #keys = new Int32Array(SLOTS)
+  readonly #values = new Uint8Array(SLOTS)
+
+  constructor() {
+    for (const { word, stem, idea } of ideaWords()) {
+      const letters = Array.from(word, (letter) =>
+        letter < '\u0080' ? letter : foldCodePoint(letter.codePointAt(0) as number),
+      ).join('')
+      const limit = SYLLABIC.test(letters) ? 2 : stem ? STEM_MAX_LETTERS : letters.length
+      let hash = WORD_SEED
+      for (const unit of letters.slice(0, limit).split('')) hash = hashLetter(hash, unit.charCodeAt(0))
+      this.#put(stem ? hash ^ STEM_SALT : hash, idea)
+    }
+  }
+
+  /** The idea of a word, given the running hash of all its letters (or of a pair of syllables); 0 for none. */
+  ofWord(hash: number): number {
+    return this.#values[this.#slot(hash)] as number
+  }
+
+  /** The idea of all words that begin with these letters, of which there are four to six; 0 for none. */
+  ofStem(hash: number): number {
+    return this.#values[this.#slot(hash ^ STEM_SALT)] as number
+  }
+
+  #put(hash: number, idea: number): void {
+    const slot = this.#slot(hash)
+    if (this.#values[slot] !== 0) return
+    this.#keys[slot] = hash
+    this.#values[slot] = idea
+  }
+
+  /** Where the hash is, or the empty slot where it would be. */
+  #slot(hash: number): number {
+    let slot = (hash ^ (hash >>> 15)) & SLOT_MASK
+    while (this.#values[slot] !== 0 && this.#keys[slot] !== hash) slot = (slot + 1) & SLOT_MASK
+    return slot
+  }
+}
