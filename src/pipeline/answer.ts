@@ -16,6 +16,7 @@ import type { Client } from './client.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
+import { isRestored, keptBody, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
 import { type ScanRules, TextScan } from './textscan.ts'
 
@@ -85,6 +86,7 @@ export function clean(bytes: Buffer, credential: string | null): Buffer {
 }
 
 interface Scanned {
+  /** For the client, values put back. */
   readonly body: JsonObject
   readonly changed: boolean
 }
@@ -101,37 +103,45 @@ function scanAnswer(answer: Answer, received: Buffer): Scanned {
   // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
   const body = parsed ?? { error: plainError(response.status) }
   call.usage = response.status < 400 ? readUsage(body) : null
-  const { scans, changed } = scanTexts(answer, body)
+  const { scans, passages, changed } = scanTexts(answer, body)
   if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
   call.finishReason = finishReason(body)
-  call.response = body
+  call.response = isRestored(passages) ? keptBody(parseAnswer(received) ?? {}, passages) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   return { body, changed: changed || parsed === null }
 }
 
-/** Rewrites the texts of an answer; returns the scans that met something. */
-function scanTexts({ call, scan: rules, placeholders }: Answer, body: JsonObject) {
+/** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
+function scanTexts(answer: Answer, body: JsonObject) {
+  const { call, response, placeholders } = answer
+  // Errors are logged by whoever gets them, so values are not put back into one.
+  const isError = response.status >= 400 || isObject(body['error'])
+  const rules = isError ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
-  let changed = false
+  const passages: Passage[] = []
   for (const text of walk.texts) {
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text.text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    if (text.encoding === 'plain' && isClean(text.text, rules)) continue
+    if (text.encoding === 'plain' && isClean(text.text, rules)) {
+      passages.push({ sent: text.text, kept: text.text })
+      continue
+    }
     const scan = new TextScan(rules, placeholders.fork(), text.encoding)
-    const sent = scan.push(text.text) + scan.finish()
+    const passage = scan.all(text.text)
     scans.push(scan)
-    if (sent === text.text) continue
-    text.replace(sent)
-    changed = true
+    passages.push(passage)
   }
+  const changed = replaceTexts(walk.texts, passages, 'sent')
   walk.commit()
-  return { scans, changed }
+  return { scans, passages, changed }
 }
 
-const isClean = (text: string, { kinds, keywords }: ScanRules): boolean =>
-  detect(text, kinds).length === 0 && (keywords === null || keywords.match(text).length === 0)
+const isClean = (text: string, { kinds, keywords, restoration }: ScanRules): boolean =>
+  restoration?.mayOccurIn(text) !== true &&
+  detect(text, kinds).length === 0 &&
+  (keywords === null || keywords.match(text).length === 0)
 
 /** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
 export function noteResponse(
@@ -142,7 +152,10 @@ export function noteResponse(
   const findings = countKinds(scans.flatMap((scan) => scan.findings.map((kind) => ({ kind }))))
   const keywordHits = [...new Set<RuleReference>(scans.flatMap((scan) => scan.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
-  for (const finding of findings) call.findings.push({ ...finding, direction: 'response' })
+  for (const finding of findings) {
+    const { action } = selection.pii(finding.kind, 'response')
+    call.findings.push({ ...finding, direction: 'response', action })
+  }
   call.hits.push(...decision.hits)
   return decision.blocked
 }

@@ -5,7 +5,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Phase } from '../metrics/registry.ts'
-import type { Direction, RuleHit } from '../policy/rule.ts'
+import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
 
 export interface KeyIdentity {
   readonly id: string
@@ -33,7 +33,13 @@ export class Call {
   request: JsonObject | null = null
   response: JsonObject | null = null
   hits: RuleHit[] = []
-  readonly findings: { readonly kind: PiiKind; readonly direction: Direction; readonly count: number }[] = []
+  /** Counted by kind and direction, with what the policy did about the kind. */
+  readonly findings: {
+    readonly kind: PiiKind
+    readonly direction: Direction
+    readonly count: number
+    readonly action: RuleAction
+  }[] = []
   injectionScore: number | null = null
   limit: LimitState | null = null
   usage: Usage | null = null

@@ -141,6 +141,7 @@ class Exchange {
       kinds: this.#pipeline.kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
+      restoration: inspection.restoration,
     }
     const answer = {
       call,
@@ -162,7 +163,8 @@ class Exchange {
     const inspection = inspect(request.body, selection, kinds, injection)
     call.request = request.body
     for (const { kind, count } of countKinds(inspection.findings)) {
-      call.findings.push({ kind, direction: 'request', count })
+      const { action } = selection.pii(kind, 'request')
+      call.findings.push({ kind, direction: 'request', count, action })
     }
     call.injectionScore = inspection.injection?.score ?? null
     if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)

@@ -12,6 +12,7 @@ import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
+import { Restoration } from './restore.ts'
 import { plainRun, rawOf, replaceFindings, viewOf } from './runs.ts'
 
 /** One finding and where it was; offsets are of the text's view (JSON arguments decoded). */
@@ -37,6 +38,8 @@ export interface Inspection {
   readonly binaryParts: number
   /** Numbering of this call's placeholders, to go on with in the answer. */
   readonly placeholders: Placeholders
+  /** What is put back into the answer; null where nothing is. */
+  readonly restoration: Restoration | null
 }
 
 /** A text with what is to be replaced in it. */
@@ -68,7 +71,8 @@ export function inspect(
   const conversation = items.filter(({ text }) => text.joined !== null)
   for (const { view } of items) placeholders.avoid(view)
   addSplitData(conversation, kinds)
-  const findings = items.flatMap((item) => rewrite(item, selection, placeholders))
+  const restored = new Map<string, string>()
+  const findings = items.flatMap((item) => rewrite(item, selection, placeholders, restored))
   walk.commit()
   return {
     findings,
@@ -76,6 +80,7 @@ export function inspect(
     injection: selection.injection.length === 0 ? null : scoreInjection(items, model),
     binaryParts: walk.binaryParts,
     placeholders,
+    restoration: restored.size === 0 ? null : new Restoration(restored),
   }
 }
 
@@ -103,7 +108,13 @@ function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
   for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
 }
 
-function rewrite(item: Item, selection: Selection, placeholders: Placeholders): LocatedFinding[] {
+/** @param restored gets the placeholders that are undone in the answer, with their values */
+function rewrite(
+  item: Item,
+  selection: Selection,
+  placeholders: Placeholders,
+  restored: Map<string, string>,
+): LocatedFinding[] {
   const { text, runs, edits } = item
   if (edits.length === 0) return []
   const counted: LocatedFinding[] = []
@@ -117,7 +128,12 @@ function rewrite(item: Item, selection: Selection, placeholders: Placeholders): 
   if (replaced.size > 0) {
     const rewritten = replaceFindings(runs, 0, [...replaced.keys()], (finding) => {
       const value = replaced.get(finding) ?? ''
-      return value === '' ? '' : placeholders.for(finding.kind, value)
+      if (value === '') return ''
+      const form = placeholders.for(finding.kind, value)
+      if (selection.pii(finding.kind, 'request').action === 'restore') {
+        restored.set(form, placeholders.valueOf(form) ?? value)
+      }
+      return form
     })
     item.view = viewOf(rewritten)
     text.replace(rawOf(rewritten))

@@ -133,7 +133,7 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     blocked: ending.outcome === 'blocked',
     pii_detected: call.findings.length > 0,
     pii_types: [...new Set(call.findings.map(({ kind }): PiiKind => kind))].sort(),
-    pii: call.findings.map(({ kind, direction, count }) => ({ kind, direction, count })),
+    pii: call.findings.map(({ kind, direction, count, action }) => ({ kind, direction, count, action })),
     key_id: call.key.id,
     key_name: call.key.name,
     status: ending.status,

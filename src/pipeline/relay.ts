@@ -14,6 +14,7 @@ import { callHeaders } from './call.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { LogprobGate } from './logprobs.ts'
+import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
 import { TextScan } from './textscan.ts'
 
@@ -144,7 +145,7 @@ class Relay {
     }
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
     if (chunk.usageOnly && !this.#includeUsage) return ''
-    return this.#chunk(chunk, quoted ? encodeData(data) : event.raw)
+    return this.#chunk(chunk, data, quoted ? encodeData(data) : event.raw)
   }
 
   #end(): string {
@@ -156,52 +157,51 @@ class Relay {
     return this.#flush(this.#texts.keys())
   }
 
-  #chunk(chunk: StreamChunk, raw: string): string {
-    let changed = this.#scanOthers(chunk)
+  /** @param raw the event as it leaves when nothing in it was changed */
+  #chunk(chunk: StreamChunk, data: string, raw: string): string {
+    const others = this.#scanOthers(chunk)
+    let changed = replaceTexts(chunk.others, others, 'sent')
+    if (changed) chunk.commit()
     let out = this.#beforeTools(chunk)
-    const sent = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk))
-    if (this.done) return out + this.#onlyTexts(chunk, sent)
-    chunk.deltas.forEach((delta, index) => {
-      if (sent[index] === delta.text) return
-      delta.replace(sent[index] ?? '')
-      changed = true
-    })
+    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk))
+    const kept = keptChunk(chunk, data, others, deltas)
+    if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
+    changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
     out += this.#flush(chunk.finished, (name) => inChunk.has(name))
     changed = this.#logprobs.apply(chunk.body, this.#progress, chunk.finished) || changed
-    this.#envelope = chunk.body
-    this.assembler.add(chunk.body)
+    this.#envelope = kept
+    this.assembler.add(kept)
     if (chunk.error) this.#fail(brokenOff())
-    if (changed && isEmpty(chunk, sent)) return out
+    if (changed && isEmpty(chunk, deltas)) return out
     return out + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
   }
 
   /** Strings that do not grow from event to event. */
-  #scanOthers(chunk: StreamChunk): boolean {
-    let changed = false
-    for (const text of chunk.others) {
-      const scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), text.encoding)
-      const sent = scan.push(text.text) + scan.finish()
+  #scanOthers(chunk: StreamChunk): Passage[] {
+    // Errors are logged by whoever gets them, so values are not put back into one.
+    const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
+    return chunk.others.map((text) => {
+      const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
+      const passage = scan.all(text.text)
       if (scan.findings.length > 0 || scan.keywordHits.length > 0) this.scans.push(scan)
       if (scan.blocked) this.#fail(null)
-      if (sent === text.text) continue
-      text.replace(sent)
-      changed = true
-    }
-    if (changed) chunk.commit()
-    return changed
+      return passage
+    })
   }
 
   /** What of a delta may leave now. */
-  #scanDelta(delta: Delta, chunk: StreamChunk): string {
+  #scanDelta(delta: Delta, chunk: StreamChunk): Passage {
     const scan = this.#scanOf(delta)
-    let sent = scan.push(delta.text)
+    let passage = scan.push(delta.text)
     const last = chunk.deltas.findLast(
       ({ choice, channel }) => choice === delta.choice && channel === delta.channel,
     )
-    if (delta === last && chunk.finished.includes(delta.choice)) sent += scan.finish()
+    if (delta === last && chunk.finished.includes(delta.choice)) {
+      passage = join(passage, scan.finish())
+    }
     if (scan.blocked) this.#fail(null)
-    return sent
+    return passage
   }
 
   /** Callers take the first piece of a tool call for the end of the text before it. */
@@ -231,18 +231,17 @@ class Relay {
   }
 
   /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
-  #onlyTexts(chunk: StreamChunk, sent: readonly string[]): string {
-    this.#envelope = chunk.body
+  #onlyTexts(chunk: StreamChunk, envelope: JsonObject, passages: readonly Passage[]): string {
+    this.#envelope = envelope
     return chunk.deltas
-      .map(({ choice, channel }, index) => this.#sendText(choice, channel, sent[index] ?? ''))
+      .map(({ choice, channel }, index) => this.#sendText(choice, channel, passages[index]!))
       .join('')
   }
 
-  #sendText(choice: number, channel: string, text: string): string {
-    if (text === '') return ''
-    const chunk = flushChunk(this.#envelope, choice, channel, text)
-    this.assembler.add(chunk)
-    return encodeData(JSON.stringify(chunk))
+  #sendText(choice: number, channel: string, { sent, kept }: Passage): string {
+    if (sent === '') return ''
+    this.assembler.add(flushChunk(this.#envelope, choice, channel, kept))
+    return encodeData(JSON.stringify(flushChunk(this.#envelope, choice, channel, sent)))
   }
 
   #scanOf({ choice, channel, encoding }: Delta): TextScan {
@@ -263,10 +262,10 @@ class Relay {
 }
 
 /** All of its text is held back, and there was nothing but text: no event is needed to say so. */
-const isEmpty = (chunk: StreamChunk, sent: readonly string[]): boolean =>
+const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean =>
   chunk.finished.length === 0 &&
   chunk.usage === null &&
-  sent.every((text) => text === '') &&
+  deltas.every(({ sent }) => sent === '') &&
   chunk.deltas.length > 0 &&
   chunk.others.length === 0 &&
   choicesOf(chunk.body).every(

@@ -4,12 +4,27 @@
 import type { Run } from '../chat/arguments.ts'
 import type { Finding } from '../core/finding.ts'
 
+/** A run that leaves: a value that was put back is kept as the placeholder it stands for. */
+export interface SentRun extends Run {
+  /** How it is written where the answer is kept; as `raw` where it is not said. */
+  readonly kept?: string
+}
+
 export const plainRun = (text: string): Run => ({ kind: 'text', view: text, raw: text })
 
 export function rawOf(runs: readonly Run[]): string {
   let raw = ''
   for (const run of runs) raw += run.raw
   return raw
+}
+
+const QUOTE: Run = { kind: 'structure', view: '"', raw: '"' }
+
+/** How runs are written where the answer is kept. */
+export function keptOf(runs: readonly SentRun[]): string {
+  let text = ''
+  for (const { kept, raw } of runs) text += kept ?? raw
+  return text
 }
 
 export function viewOf(runs: readonly Run[]): string {
@@ -20,7 +35,7 @@ export function viewOf(runs: readonly Run[]): string {
 
 /** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
 export class RunQueue {
-  #runs: Run[] = []
+  #runs: SentRun[] = []
   #start = 0
 
   /** View offset of the first run held. */
@@ -28,12 +43,12 @@ export class RunQueue {
     return this.#start
   }
 
-  push(run: Run): void {
+  push(run: SentRun): void {
     this.#runs.push(run)
   }
 
   /** Everything that ends at or before `offset`; a plain run is cut there, any other that goes on beyond it stays. */
-  takeBefore(offset: number): Run[] {
+  takeBefore(offset: number): SentRun[] {
     let count = 0
     let end = this.#start
     while (count < this.#runs.length) {
@@ -47,7 +62,7 @@ export class RunQueue {
   }
 
   /** Everything that begins before `offset`; a plain run is cut there, any other leaves whole. */
-  takeUntil(offset: number): Run[] {
+  takeUntil(offset: number): SentRun[] {
     let count = 0
     let end = this.#start
     while (count < this.#runs.length && end < offset) end += this.#runs[count++]!.view.length
@@ -100,9 +115,8 @@ export function replaceFindings(
         finding === written ? '' : replacement(finding, view.slice(finding.start - base, finding.end - base))
       written = finding
       // A number stands outside a JSON string; what takes its place must be one.
-      replaced.push(
-        run.kind === 'number' ? { kind: 'text', view: value, raw: `"${value}"` } : plainRun(value),
-      )
+      if (run.kind === 'number') replaced.push(QUOTE, plainRun(value), QUOTE)
+      else replaced.push(plainRun(value))
       if (run.kind !== 'text') break
       at = Math.min(end, finding.end)
     }

@@ -1,6 +1,6 @@
 // One growing text of an answer: personal data redacted, forbidden words stopped, everything else let through as
 // soon as nothing that could still come would change it. What leaves, put together, does not depend on how the
-// text arrived in pieces: decoder, detector and matcher are each functions of the text alone.
+// text arrived in pieces: decoder, detector, matcher and what puts values back are functions of the text alone.
 
 import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
@@ -10,6 +10,8 @@ import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
 import type { TextProgress } from './logprobs.ts'
+import { join, NOTHING, type Passage } from './passage.ts'
+import { type Restoration, RestoringText } from './restore.ts'
 import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */
@@ -17,13 +19,15 @@ export interface ScanRules {
   readonly kinds: KindSet
   piiAction(kind: PiiKind): RuleAction
   readonly keywords: KeywordMatcher | null
+  /** What is put back for the client; null where nothing is. */
+  readonly restoration: Restoration | null
 }
 
 export class TextScan implements TextProgress {
   /** Kinds of what was found, `allow` left out; one item a finding. */
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
-  /** Something was replaced, so whatever repeats the text (logprobs) must go as well. */
+  /** Something was replaced or put back, so whatever repeats the text (logprobs) must go as well. */
   redacted = false
   /** Characters returned so far. */
   sentCharacters = 0
@@ -36,6 +40,7 @@ export class TextScan implements TextProgress {
   #undetected = new RunQueue()
   #matcher: KeywordStream | null
   #unmatched = new RunQueue()
+  readonly #restoring: RestoringText | null
   /** Brackets open in JSON text. */
   #depth = 0
 
@@ -46,24 +51,33 @@ export class TextScan implements TextProgress {
     this.#decoder = encoding === 'json' ? new JsonTextDecoder() : null
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.stream() ?? null
+    this.#restoring =
+      rules.restoration === null ? null : new RestoringText(rules.restoration, rules.keywords, encoding)
   }
 
   /** Takes the next piece and returns what may leave. */
-  push(piece: string): string {
-    if (this.blocked || piece === '') return ''
-    const sent =
-      this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece))
-    this.sentCharacters += sent.length
-    return sent
+  push(piece: string): Passage {
+    if (this.blocked || piece === '') return NOTHING
+    return this.#passage(
+      this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece)),
+    )
   }
 
   /** Returns all that was held back. Text that comes later is scanned as a new one. */
-  finish(): string {
-    if (this.blocked) return ''
+  finish(): Passage {
+    if (this.blocked) return NOTHING
     const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
-    const sent = rest + this.#flush()
+    return this.#passage(rest + this.#flush())
+  }
+
+  /** A text that is all there. */
+  all(text: string): Passage {
+    return join(this.push(text), this.finish())
+  }
+
+  #passage(sent: string): Passage {
     this.sentCharacters += sent.length
-    return sent
+    return { sent, kept: this.#restoring?.takeKept() ?? sent }
   }
 
   /** JSON that is complete leaves at once: callers act on a tool call as soon as it parses. */
@@ -95,10 +109,12 @@ export class TextScan implements TextProgress {
   }
 
   #flush(): string {
+    if (this.blocked) return ''
     let out = this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
     if (this.#matcher !== null && !this.blocked) {
       out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     }
+    if (!this.blocked) out += this.#leaveAll()
     this.#detector = new StreamDetector(this.#rules.kinds)
     this.#undetected = new RunQueue()
     this.#matcher = this.#rules.keywords?.stream() ?? null
@@ -132,16 +148,17 @@ export class TextScan implements TextProgress {
     )
   }
 
-  /** What the matcher still holds came before the blocked value and may leave. */
+  /** What is still held came before the blocked value and may leave. */
   #stop(): string {
-    const rest = this.#matcher === null ? '' : this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+    let rest = this.#matcher === null ? '' : this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+    if (!this.blocked) rest += this.#leaveAll()
     this.blocked = true
     return rest
   }
 
-  /** From the matcher to the client. */
+  /** From the matcher on. */
   #match(runs: readonly Run[]): string {
-    if (this.#matcher === null) return rawOf(runs)
+    if (this.#matcher === null) return this.#leave(runs)
     if (runs.length === 0) return ''
     for (const run of runs) this.#unmatched.push(run)
     const hits = this.#matcher.push(viewOf(runs))
@@ -149,12 +166,38 @@ export class TextScan implements TextProgress {
   }
 
   #release(hits: readonly KeywordHit[], safe: number): string {
-    for (const hit of hits) {
-      if (!this.keywordHits.includes(hit.rule)) this.keywordHits.push(hit.rule)
-      if (hit.rule.action !== 'block') continue
+    let out = ''
+    for (const { rule, start } of hits) {
+      // First what came before: it may be stopped itself once values are put back, and then this hit is not reached.
+      out += this.#leave(this.#unmatched.takeUntil(start))
+      if (this.blocked) return out
+      if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
+      if (rule.action !== 'block') continue
+      out += this.#leaveAll()
       this.blocked = true
-      return rawOf(this.#unmatched.takeUntil(hit.start))
+      return out
     }
-    return rawOf(this.#unmatched.takeUntil(safe))
+    return out + this.#leave(this.#unmatched.takeUntil(safe))
+  }
+
+  /** To the client, values put back. */
+  #leave(runs: readonly Run[]): string {
+    if (this.#restoring === null) return rawOf(runs)
+    const sent = this.#restoring.push(runs)
+    this.#heed(this.#restoring)
+    return sent
+  }
+
+  #leaveAll(): string {
+    if (this.#restoring === null) return ''
+    const sent = this.#restoring.finish()
+    this.#heed(this.#restoring)
+    return sent
+  }
+
+  #heed({ blocked, restored, keywordHits }: RestoringText): void {
+    for (const rule of keywordHits) if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
+    this.redacted ||= restored
+    this.blocked ||= blocked
   }
 }

@@ -25,6 +25,7 @@ const rules = (
   kinds: kindSet(PII_KINDS),
   piiAction: (kind) => actions[kind] ?? 'redact',
   keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  restoration: null,
 })
 
 const AURORA = keyword('aurora', 'project aurora|борей', 'block')
@@ -34,8 +35,8 @@ const BUDGET = keyword('budget', 'bud(?:get|gie)s?', 'monitor')
 function run(pieces: readonly string[], scanRules: ScanRules, encoding: 'plain' | 'json' = 'plain') {
   const scan = new TextScan(scanRules, new Placeholders(), encoding)
   let sent = ''
-  for (const piece of pieces) sent += scan.push(piece)
-  sent += scan.finish()
+  for (const piece of pieces) sent += scan.push(piece).sent
+  sent += scan.finish().sent
   return {
     sent,
     blocked: scan.blocked,
@@ -176,7 +177,7 @@ t.test('clean text leaves almost at once', async (t) => {
   let sent = 0
   let held = 0
   for (let i = 0; i < text.length; i++) {
-    sent += scan.push(text[i] ?? '').length
+    sent += scan.push(text[i] ?? '').sent.length
     held += i + 1 - sent
   }
   t.ok(held / text.length < 6, `held back ${held / text.length} characters on average`)
@@ -185,7 +186,7 @@ t.test('clean text leaves almost at once', async (t) => {
 t.test('a tool call leaves whole as soon as its JSON is complete', async (t) => {
   const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'json')
   let sent = ''
-  for (const character of '{"q":"weather in Oslo today"}') sent += scan.push(character)
+  for (const character of '{"q":"weather in Oslo today"}') sent += scan.push(character).sent
   t.equal(sent, '{"q":"weather in Oslo today"}')
 })
 
@@ -196,7 +197,16 @@ t.test('what comes before a blocked value leaves, the value does not', async (t)
 
 t.test('after a block nothing leaves', async (t) => {
   const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'plain')
-  const sent = scan.push('all about project aurora and more ') + scan.push('and more') + scan.finish()
+  const sent =
+    ['all about project aurora and more ', 'and more'].map((piece) => scan.push(piece).sent).join('') +
+    scan.finish().sent
   t.equal(sent, 'all about ')
   t.ok(scan.blocked)
+})
+
+t.test('after a block nothing leaves, also where arguments end in the same piece', async (t) => {
+  const text = '{"q":"all about project aurora and the other things that go on here and there"}'
+  const whole = run([text], rules({}, [AURORA]), 'json')
+  t.match(whole, { sent: '{"q":"all about ', blocked: true })
+  t.same(run(text.split(''), rules({}, [AURORA]), 'json'), whole)
 })

@@ -1,0 +1,71 @@
+// What leaves of an answer, in its two forms: as the client gets it, values put back, and as the log keeps it, with
+// placeholders. The two differ in nothing else. Does not know how either form came about.
+
+import { type Delta, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
+import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
+import type { JsonObject } from '../core/json.ts'
+
+/** A stretch of one text. */
+export interface Passage {
+  /** For the client. */
+  readonly sent: string
+  /** For the log. */
+  readonly kept: string
+}
+
+export const NOTHING: Passage = { sent: '', kept: '' }
+
+export const join = (one: Passage, next: Passage): Passage => ({
+  sent: one.sent + next.sent,
+  kept: one.kept + next.kept,
+})
+
+/** Whether a value was put back in one of them. */
+export const isRestored = (passages: readonly Passage[]): boolean =>
+  passages.some(({ sent, kept }) => sent !== kept)
+
+/** Puts one form of the passages in the places of the texts they came from; returns whether that changed any. */
+export function replaceTexts(
+  texts: readonly (Delta | Text)[],
+  passages: readonly Passage[],
+  form: keyof Passage,
+): boolean {
+  let changed = false
+  texts.forEach((text, index) => {
+    const replacement = passages[index]?.[form] ?? ''
+    if (replacement === text.text) return
+    text.replace(replacement)
+    changed = true
+  })
+  return changed
+}
+
+/**
+ * A whole answer as it is kept.
+ * @param body read anew, so that the walk meets the same texts in the same order
+ */
+export function keptBody(body: JsonObject, passages: readonly Passage[]): JsonObject {
+  const walk = responseTexts(body)
+  replaceTexts(walk.texts, passages, 'kept')
+  walk.commit()
+  dropLogprobs(body)
+  return body
+}
+
+/**
+ * A chunk as it is kept: `chunk` itself when no value was put back in it.
+ * @param data it was read from, to be read anew: the same texts are met in the same order
+ */
+export function keptChunk(
+  chunk: StreamChunk,
+  data: string,
+  others: readonly Passage[],
+  deltas: readonly Passage[],
+): JsonObject {
+  const anew = isRestored(others) || isRestored(deltas) ? readStreamChunk(data) : null
+  if (anew === null) return chunk.body
+  replaceTexts(anew.others, others, 'kept')
+  anew.commit()
+  replaceTexts(anew.deltas, deltas, 'kept')
+  return anew.body
+}

@@ -1,0 +1,293 @@
+// What was taken out of a prompt comes back in the answer: exactly there, however the answer arrives.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { PII_KINDS } from '../../src/core/finding.ts'
+import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { Placeholders } from '../../src/detect/pii/placeholders.ts'
+import { Restoration, RestoringText } from '../../src/pipeline/restore.ts'
+import { plainRun } from '../../src/pipeline/runs.ts'
+import { type ScanRules, TextScan } from '../../src/pipeline/textscan.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+
+/** The last two are as a JSON string must not be, and as a placeholder would be. */
+const VALUES = new Map([
+  ['[EMAIL_1]', 'alice@example.com'],
+  ['[EMAIL_2]', 'bob@example.org'],
+  ['[EMAIL_12]', 'carol@example.net'],
+  ['[US_SSN_1]', '123-45-6789'],
+  ['[SECRET_1]', 'a"b\\c\nd😀'],
+  ['[SECRET_2]', '[EMAIL_1]'],
+])
+const restoration = new Restoration(VALUES)
+
+const keyword = (name: string, pattern: string, action: RuleAction = 'block'): Rule => ({
+  id: name,
+  name,
+  type: 'keyword_block',
+  pattern,
+  action,
+  enabled: true,
+})
+
+const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restoration): ScanRules => ({
+  kinds: kindSet(PII_KINDS),
+  piiAction: () => 'restore',
+  keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  restoration: undo,
+})
+
+/** The numbering of a call in which the values of VALUES were given out. */
+function numbering(): Placeholders {
+  const placeholders = new Placeholders()
+  for (const form of VALUES.keys()) placeholders.avoid(form)
+  return placeholders
+}
+
+function run(pieces: readonly string[], scanRules = rules(), encoding: 'plain' | 'json' = 'plain') {
+  const scan = new TextScan(scanRules, numbering(), encoding)
+  let sent = ''
+  let kept = ''
+  for (const piece of pieces) {
+    const passage = scan.push(piece)
+    sent += passage.sent
+    kept += passage.kept
+  }
+  const rest = scan.finish()
+  sent += rest.sent
+  kept += rest.kept
+  return {
+    sent,
+    kept,
+    blocked: scan.blocked,
+    redacted: scan.redacted,
+    findings: [...scan.findings],
+    hits: scan.keywordHits.map(({ name }) => name).sort(),
+    counted: scan.sentCharacters === sent.length,
+  }
+}
+
+const cut = (text: string, cuts: readonly number[]): string[] => {
+  const places = [...new Set(cuts.map((place) => place % (text.length + 1)))].sort((a, b) => a - b)
+  return [...places, text.length].map((place, index) =>
+    text.slice(index === 0 ? 0 : places[index - 1], place),
+  )
+}
+
+/** Said by itself and not by what is tested. */
+const restoreWhole = (text: string, encode: (value: string) => string = (value) => value): string =>
+  text.replace(/\[(?:EMAIL_(?:1|2|12)|US_SSN_1|SECRET_[12])\]/g, (form) => encode(VALUES.get(form) ?? ''))
+
+const escaped = (value: string) => JSON.stringify(value).slice(1, -1)
+const unicode = (text: string) =>
+  [...Array(text.length).keys()].map((i) => `\\u${text.charCodeAt(i).toString(16).padStart(4, '0')}`).join('')
+
+const TABLE: [what: string, text: string, sent: string][] = [
+  ['a placeholder', 'Ask [EMAIL_1] now.', 'Ask alice@example.com now.'],
+  ['two that touch', '[EMAIL_1][US_SSN_1]', 'alice@example.com123-45-6789'],
+  ['one number that begins as another', '[EMAIL_12] [EMAIL_1]', 'carol@example.net alice@example.com'],
+  ['a number not given out', '[EMAIL_9] [EMAIL_11] [EMAIL_123]', '[EMAIL_9] [EMAIL_11] [EMAIL_123]'],
+  ['a kind not given out', '[PHONE_1]', '[PHONE_1]'],
+  ['one that does not end', 'Ask [EMAIL_1', 'Ask [EMAIL_1'],
+  ['one that ends otherwise', '[EMAIL_1) [EMAIL_1 ]', '[EMAIL_1) [EMAIL_1 ]'],
+  ['more brackets', '[[EMAIL_1]] [[[EMAIL_2]', '[alice@example.com] [[bob@example.org'],
+  ['a beginning before a whole one', '[EMAIL_[EMAIL_1]', '[EMAIL_alice@example.com'],
+  ['other cases of letters', '[email_1] [Email_1]', '[email_1] [Email_1]'],
+  ['escapes of Markdown', '\\[EMAIL\\_1\\] [EMAIL\\_1]', '\\[EMAIL\\_1\\] [EMAIL\\_1]'],
+  ['digits of another script', '[EMAIL_１]', '[EMAIL_１]'],
+  ['a zero-width character inside', '[EMAIL_\u200b1]', '[EMAIL_\u200b1]'],
+  ['a leading zero', '[EMAIL_01]', '[EMAIL_01]'],
+  ['a link', '[mail](mailto:[EMAIL_1])', '[mail](mailto:alice@example.com)'],
+  ['a value that looks like a placeholder', '[SECRET_2]', '[EMAIL_1]'],
+  ['nothing', '', ''],
+]
+for (const [what, text, sent] of TABLE) {
+  t.test(what, async (t) => {
+    const whole = run([text])
+    t.match(whole, { sent, kept: text, blocked: false, redacted: sent !== text, findings: [], counted: true })
+    t.same(run(text.split('')), whole, 'one character at a time')
+    for (let at = 1; at < text.length; at++) t.same(run([text.slice(0, at), text.slice(at)]), whole)
+  })
+}
+
+const parts = fc.constantFrom(
+  ...VALUES.keys(),
+  '[EMAIL_9]',
+  '[EMAIL_1',
+  'EMAIL_1]',
+  '[',
+  '[[',
+  ']',
+  '[EM',
+  'AIL_',
+  '1',
+  '_',
+  'the ',
+  'budget ',
+  'Ask ',
+  '\n',
+  '😀',
+  '日本',
+  '",',
+  '\\',
+)
+const answer = fc.array(parts, { maxLength: 20 }).map((some) => some.join(''))
+const cuts = fc.array(fc.nat(), { maxLength: 30 })
+
+t.test('every way to cut an answer gives what restoring the whole gives', async (t) => {
+  fc.assert(
+    fc.property(answer, cuts, (text, places) => {
+      const wanted = restoreWhole(text)
+      for (const pieces of [[text], text.split(''), cut(text, places)]) {
+        const { sent, kept, counted } = run(pieces)
+        t.equal(sent, wanted)
+        t.equal(kept, text)
+        t.ok(counted)
+      }
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('arguments: every way to cut them, with and without escapes, and JSON stays JSON', async (t) => {
+  const value = fc.letrec((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 3 },
+      answer,
+      fc.integer({ min: -9999, max: 9999 }),
+      fc.boolean(),
+      fc.array(tie('node'), { maxLength: 3 }),
+      fc.dictionary(fc.oneof(fc.constantFrom('to', 'note'), answer), tie('node'), { maxKeys: 3 }),
+    ),
+  })).node
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('a', 'b'), value, { maxKeys: 3 }),
+      fc.boolean(),
+      cuts,
+      (object, escapes, places) => {
+        const plain = JSON.stringify(object)
+        const text = escapes ? plain.replace(/\[(?=[A-Z])|_|😀/gu, unicode) : plain
+        const whole = run([text], rules(), 'json')
+        t.equal(JSON.stringify(JSON.parse(whole.sent)), restoreWhole(plain, escaped))
+        t.equal(whole.kept, text)
+        t.same(run(text.split(''), rules(), 'json'), whole)
+        t.same(run(cut(text, places), rules(), 'json'), whole)
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+t.test('arguments written with an escape, or that are no JSON', async (t) => {
+  const cases: [text: string, sent: string][] = [
+    ['{"to":"\\u005bEMAIL_1]"}', '{"to":"alice@example.com"}'],
+    ['{"to":"[EMAIL\\u005f1\\u005D"}', '{"to":"alice@example.com"}'],
+    ['{"key":"[SECRET_1]"}', `{"key":"${escaped(VALUES.get('[SECRET_1]') ?? '')}"}`],
+    ['{"[EMAIL_1]":1}', '{"alice@example.com":1}'],
+    ['{"to":"\\\\[EMAIL_1]"}', '{"to":"\\\\alice@example.com"}'],
+    ['{"a":["[EMAIL_1]",["[EMAIL_2]"]]}', '{"a":["alice@example.com",["bob@example.org"]]}'],
+    ['mail [EMAIL_1] {', 'mail alice@example.com {'],
+    ['[EMAIL_1]', 'alice@example.com'],
+  ]
+  for (const [text, sent] of cases) {
+    t.equal(run([text], rules(), 'json').sent, sent)
+    t.equal(run(text.split(''), rules(), 'json').sent, sent)
+  }
+})
+
+t.test('no more is held than what may still become a placeholder', async (t) => {
+  const restoring = new RestoringText(restoration, null, 'plain')
+  const steps: [piece: string, sent: string][] = [
+    ['see the [', 'see the '],
+    ['1] note ', '[1] note '],
+    ['and [EMA', 'and '],
+    ['IL_', ''],
+    ['9 or ', '[EMAIL_9 or '],
+    ['to [EMAIL_1', 'to '],
+    ['] ', 'alice@example.com '],
+  ]
+  for (const [piece, sent] of steps) t.equal(restoring.push([plainRun(piece)]), sent, piece)
+})
+
+t.test('a value is not taken out again; one that is new is, and stays out', async (t) => {
+  const answered = run(['Write to [EMAIL_1], not to dave@example.com today.'])
+  t.match(answered, {
+    sent: 'Write to alice@example.com, not to [EMAIL_3] today.',
+    kept: 'Write to [EMAIL_1], not to [EMAIL_3] today.',
+    findings: ['email'],
+  })
+})
+
+t.test('a value of the prompt that the model writes out is kept as its placeholder', async (t) => {
+  const placeholders = new Placeholders()
+  t.equal(placeholders.for('email', 'alice@example.com'), '[EMAIL_1]')
+  const scan = new TextScan(rules(), placeholders.fork(), 'plain')
+  t.same(scan.all('It is ALICE@example.com indeed'), {
+    sent: 'It is alice@example.com indeed',
+    kept: 'It is [EMAIL_1] indeed',
+  })
+  t.ok(scan.redacted)
+})
+
+t.test('keywords are judged as the text is kept and as the client reads it', async (t) => {
+  const undo = new Restoration(
+    new Map([
+      ['[EMAIL_1]', 'aurora@example.com'],
+      ['[SECRET_1]', 'my project'],
+    ]),
+  )
+  const cases: [what: string, text: string, pattern: string, sent: string, kept: string][] = [
+    ['the end in a value', 'The project [EMAIL_1] is on', 'project aurora', 'The ', 'The '],
+    ['the beginning in a value', 'All of [SECRET_1] aurora is', 'project aurora', 'All of ', 'All of '],
+    ['all of it over two values', '[SECRET_1] [EMAIL_1] is', 'project aurora', '', ''],
+    ['within a value', 'Ask [EMAIL_1] now', 'aurora@', 'Ask ', 'Ask '],
+    ['beside a value alone', 'my aurora[SECRET_1] is', '\\baurora\\b', 'my ', 'my '],
+    ['the name of a placeholder', 'Ask [EMAIL_1] now', 'email_1', 'Ask [', 'Ask ['],
+    ['elsewhere', '[EMAIL_1] of project aurora', 'project aurora', 'aurora@example.com of ', '[EMAIL_1] of '],
+  ]
+  for (const [what, text, pattern, sent, kept] of cases) {
+    const scanRules = rules([keyword('word', pattern)], undo)
+    const whole = run([text], scanRules)
+    t.match(whole, { sent, kept, blocked: true, hits: ['word'] }, what)
+    t.same(run(text.split(''), scanRules), whole, what)
+  }
+  const watched = run(
+    ['The project [EMAIL_1] is'],
+    rules([keyword('word', 'project aurora', 'monitor')], undo),
+  )
+  t.match(watched, { sent: 'The project aurora@example.com is', blocked: false, hits: ['word'] })
+})
+
+t.test('with keywords, too, pieces do not matter', async (t) => {
+  const scanRules = rules([
+    keyword('example', 'ask bob|example.net the', 'block'),
+    keyword('budget', 'budget alice|1 the', 'monitor'),
+    keyword('form', 'il_2', 'monitor'),
+  ])
+  fc.assert(
+    fc.property(
+      answer,
+      cuts,
+      fc.constantFrom('plain' as const, 'json' as const),
+      (text, places, encoding) => {
+        const input = encoding === 'json' ? JSON.stringify({ q: text }) : text
+        const whole = run([input], scanRules, encoding)
+        t.same(run(cut(input, places), scanRules, encoding), whole)
+        t.same(run(input.split(''), scanRules, encoding), whole)
+      },
+    ),
+    { numRuns: 400 },
+  )
+})
+
+t.test('many placeholders, and a text that only begins them', async (t) => {
+  const many = new Map(
+    Array.from({ length: 20_000 }, (_, i) => [`[EMAIL_${i + 1}]`, `user${i + 1}@example.com`] as const),
+  )
+  const undo = new Restoration(many)
+  const scan = new TextScan({ ...rules([], undo), kinds: kindSet([]) }, new Placeholders(), 'plain')
+  const text = '[EMAIL_[EMAIL_1999[EMAIL_20000]'.repeat(5000)
+  t.equal(scan.all(text).sent, '[EMAIL_[EMAIL_1999user20000@example.com'.repeat(5000))
+})
