@@ -1,151 +1,134 @@
-// `npm run bench`: what the gateway costs, beside a bare pass-through in the same run. Loopback only, ends by itself.
-// Prints a markdown table; figures of different runs or machines cannot be compared, ratios within one can.
+// `npm run bench`: what the gateway costs, beside a bare pass-through and peers in the same run. Loopback only, ends
+// by itself. Prints markdown tables; only ratios within one run mean anything.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { type Measured, run } from './load.ts'
+import { parseArgs } from 'node:util'
+import { measureFootprint } from './footprint.ts'
+import { OTHER_CORE, pinned, pinSelf, start, stopAll } from './processes.ts'
+import { type Report, type Result, table } from './report.ts'
+import { checkout } from './revision.ts'
+import {
+  type Figures,
+  firstEvent,
+  fixedRate,
+  promptSize,
+  type Scenario,
+  saturation,
+  streams,
+} from './scenarios.ts'
+import { peers, type Subject, startFloor, startGateway } from './targets.ts'
 
-const ROUNDS = 3
-const ROUND_MS = 4000
-const CONNECTIONS = 64
-const STREAM_CONNECTIONS = 32
-const PROMPT = 'Summarise for the board what was agreed and which questions stay open until spring. '.repeat(
-  12,
-)
+const HELP = `npm run bench -- [options]
 
-const children: ChildProcess[] = []
-const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
+  --quick          about a minute and a half: fewer scenarios, shorter rounds
+  --against REV    also measures the gateway of another commit (git worktree, built beside)
+  --json FILE      writes every figure of every round
+  --only TEXT      scenarios whose title has this in it
+  --help
 
-/** Starts a script and resolves with the first line it prints. */
-function start(file: string, args: readonly string[], env: Record<string, string> = {}): Promise<string> {
-  const child = spawn(process.execPath, [file, ...args], {
-    env: { ...process.env, ...env },
-    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
-  })
-  children.push(child)
-  return new Promise((resolve, reject) => {
-    // Reading on keeps the pipe from filling up, which would stop the gateway's log.
-    if (child.stdout !== null) createInterface({ input: child.stdout }).on('line', resolve)
-    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)))
-  })
-}
-
-const RULES = `rules:
-  - { name: words, type: keyword_block, pattern: "project aurora|project borealis", action: block, enabled: true }
-  - { name: data, type: pii, pattern: "*", action: redact, enabled: true }
-  - { name: injection, type: prompt_injection, pattern: "", action: monitor, enabled: true }
-  - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block, enabled: true }
+Peers are measured when they are installed: npm run bench:peers
 `
+const FULL = { rounds: 5, roundMs: 3000, warmUpMs: 2000 }
+const QUICK = { rounds: 3, roundMs: 1500, warmUpMs: 1000 }
+/** A file system in memory, where a write to the log waits for nothing. */
+const MEMORY = '/dev/shm'
 
-/** The gateway with every feature on; resolves with its port and a key. */
-async function startGateway(folder: string, upstreamPort: string): Promise<{ port: number; key: string }> {
-  const file = join(folder, 'sidegate.yaml')
-  writeFileSync(join(folder, 'rules.yaml'), RULES)
-  writeFileSync(
-    file,
-    JSON.stringify({
-      listen: { gateway: '127.0.0.1:0', ops: '127.0.0.1:0' },
-      upstream: { baseUrl: `http://127.0.0.1:${upstreamPort}/v1` },
-      rules: { path: 'rules.yaml' },
-      data: { path: 'data' },
-      admin: { token: { env: 'ADMIN_TOKEN' } },
-    }),
-  )
-  const line = await start(here('../../src/main.ts'), ['serve', '--config', file], { ADMIN_TOKEN: 'bench' })
-  const address = (JSON.parse(line) as { gateway: string[] }).gateway[0] ?? ''
-  const headers = { 'content-type': 'application/json' }
-  const session = await fetch(`http://${address}/api/v1/session`, {
-    method: 'POST',
-    headers,
-    body: '{"token":"bench"}',
-  })
-  const cookie = session.headers.get('set-cookie') ?? ''
-  const made = await fetch(`http://${address}/api/v1/keys`, {
-    method: 'POST',
-    headers: { ...headers, cookie },
-    body: '{"name":"bench"}',
-  })
-  const { key } = (await made.json()) as { key: string }
-  return { port: Number(address.split(':')[1]), key }
+const { values: options } = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    json: { type: 'string' },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+function scenarios(): Scenario[] {
+  const quick = [saturation(64), fixedRate(500), firstEvent, streams(32)]
+  const full = [...quick, saturation(256), streams(256), ...[1, 10, 100, 1000].map(promptSize)]
+  const { only = '' } = options
+  return (options.quick ? quick : full).filter(({ title }) => title.includes(only))
 }
 
-const median = (values: number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
-
-interface Target {
-  readonly name: string
-  readonly port: number
-  readonly headers: Record<string, string>
-}
-
-async function compare(
-  title: string,
-  targets: readonly Target[],
-  connections: number,
-  stream: boolean,
-): Promise<void> {
-  const body = JSON.stringify({
-    model: 'bench/model',
-    ...(stream ? { stream: true } : {}),
-    messages: [{ role: 'user', content: PROMPT }],
-  })
-  const results = new Map<string, Measured[]>(targets.map(({ name }) => [name, []]))
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const { name, port, headers } of targets) {
-      // The first round warms up and is not counted.
-      const durationMs = round === 0 ? ROUND_MS / 2 : ROUND_MS
-      const measured = await run({
-        port,
-        connections,
-        durationMs,
-        path: '/v1/chat/completions',
-        headers,
-        body,
-      })
-      if (round > 0) results.get(name)?.push(measured)
+async function measure(scenario: Scenario, subjects: readonly Subject[]): Promise<Result> {
+  const { rounds, roundMs, warmUpMs } = options.quick ? QUICK : FULL
+  const figures: Record<string, Figures[]> = Object.fromEntries(subjects.map(({ name }) => [name, []]))
+  for (const subject of subjects) await scenario.run(subject, warmUpMs)
+  for (let round = 1; round <= rounds; round++) {
+    for (const subject of subjects) {
+      process.stderr.write(`\r\x1b[K${scenario.title}: round ${round} of ${rounds}, ${subject.name}`)
+      figures[subject.name]?.push(await scenario.run(subject, roundMs))
     }
-    process.stderr.write('.')
   }
-  const floor = median((results.get('floor') ?? []).map(({ perSecond }) => perSecond))
-  process.stderr.write('\n')
-  console.log(
-    `\n**${title}**, ${connections} connections\n\n| | requests/s | of the floor | p50 ms | p99 ms | errors |\n|---|---|---|---|---|---|`,
-  )
-  for (const [name, rounds] of results) {
-    const perSecond = median(rounds.map((round) => round.perSecond))
-    const cells = [
-      name,
-      perSecond.toFixed(0),
-      (perSecond / floor).toFixed(2),
-      median(rounds.map(({ p50 }) => p50)).toFixed(2),
-      median(rounds.map(({ p99 }) => p99)).toFixed(2),
-      rounds.reduce((sum, { errors }) => sum + errors, 0),
-    ]
-    console.log(`| ${cells.join(' | ')} |`)
-  }
+  process.stderr.write('\r\x1b[K')
+  return { scenario: scenario.title, headline: scenario.headline, subjects: figures }
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'sidegate-bench-'))
-try {
-  const upstreamPort = await start(here('stand-in.ts'), [])
-  const floorPort = await start(here('floor.ts'), [`http://127.0.0.1:${upstreamPort}`])
-  const gateway = await startGateway(folder, upstreamPort)
-  const targets: Target[] = [
-    { name: 'direct', port: Number(upstreamPort), headers: {} },
-    { name: 'floor', port: Number(floorPort), headers: {} },
-    {
-      name: 'sidegate, everything on, durable',
-      port: gateway.port,
-      headers: { authorization: `Bearer ${gateway.key}` },
-    },
+async function startSubjects(folder: string): Promise<Subject[]> {
+  const standIn = await start(
+    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
+    OTHER_CORE,
+  )
+  const upstreamPort = Number(standIn.line)
+  const subjects: Subject[] = [
+    { name: 'direct', port: upstreamPort, headers: {}, process: standIn },
+    await startFloor(upstreamPort),
   ]
-  await compare('Whole answers, 1 KB prompt', targets, CONNECTIONS, false)
-  await compare('Streams of 100 events', targets, STREAM_CONNECTIONS, true)
-} finally {
-  for (const child of children) child.kill('SIGTERM')
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  if (existsSync(MEMORY)) {
+    const inMemory = mkdtempSync(join(MEMORY, 'sidegate-bench-'))
+    temporary.push(inMemory)
+    subjects.push(await startGateway({ name: 'sidegate, log in memory', folder: inMemory, upstreamPort }))
+  }
+  subjects.push(
+    await startGateway({ name: 'sidegate, durable', folder: join(folder, 'durable'), upstreamPort }),
+  )
+  if (options.against !== undefined) {
+    const main = await checkout(options.against, join(folder, 'revision'))
+    const name = `sidegate ${options.against}, durable`
+    subjects.push(await startGateway({ name, folder: join(folder, 'against'), upstreamPort, main }))
+  }
+  for (const startPeer of peers(upstreamPort)) subjects.push(await startPeer())
+  return subjects
+}
+
+const temporary: string[] = []
+
+async function run(): Promise<void> {
+  pinSelf()
+  const folder = mkdtempSync(join(tmpdir(), 'sidegate-bench-'))
+  temporary.push(folder)
+  const report: Report = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${cpus().length} × ${cpus()[0]?.model ?? arch()}${pinned ? ', pinned' : ', not pinned'}`,
+    node: process.version,
+    revision: execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim(),
+    results: [],
+  }
+  console.log(`${report.date}, ${report.machine}, Node ${report.node}, ${report.revision}\n`)
+  const subjects = await startSubjects(folder)
+  const results: Result[] = []
+  for (const scenario of scenarios()) {
+    const result = await measure(scenario, subjects)
+    results.push(result)
+    console.log(table(result))
+  }
+  await stopAll()
+  if (options.only === undefined)
+    console.log(await measureFootprint(join(folder, 'footprint'), options.quick))
+  if (options.json !== undefined)
+    writeFileSync(options.json, `${JSON.stringify({ ...report, results }, null, 2)}\n`)
+}
+
+if (options.help) console.log(HELP)
+else {
+  try {
+    await run()
+  } finally {
+    await stopAll()
+    for (const folder of temporary) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  }
 }

@@ -1,81 +1,191 @@
-// A load generator for loopback: keep-alive connections that each send the next request when an answer is complete.
-// Written on plain sockets so that it costs less than what it measures. Bounded in time, ends by itself.
+// A load generator for loopback, on plain sockets so that it costs less than what it measures. Bounded in time, ends
+// by itself.
 
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
-export interface Load {
+export interface Target {
   readonly port: number
-  readonly connections: number
-  readonly durationMs: number
-  readonly path: string
   readonly headers: Readonly<Record<string, string>>
-  readonly body: string
 }
 
 export interface Measured {
   readonly requests: number
   readonly errors: number
   readonly perSecond: number
-  /** Milliseconds. */
-  readonly p50: number
-  readonly p99: number
+  /** Milliseconds, ascending. */
+  readonly latencies: readonly number[]
+  /** Milliseconds from a request to the first event of its stream, ascending; empty for whole answers. */
+  readonly firstEvents: readonly number[]
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const END_OF_CHUNKS = Buffer.from('0\r\n\r\n')
+const DATA = Buffer.from('data: ')
+/** A request that takes longer is an error. */
+const TIMEOUT_MS = 30_000
 
-/** Runs the load and resolves when every connection is done. */
-export async function run(load: Load): Promise<Measured> {
-  const head = Object.entries({ host: '127.0.0.1', 'content-type': 'application/json', ...load.headers })
-  const request = Buffer.from(
-    `POST ${load.path} HTTP/1.1\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: ${Buffer.byteLength(load.body)}\r\n\r\n${load.body}`,
+export const quantile = (ascending: readonly number[], share: number): number =>
+  ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
+
+/** The bytes of a chat request. */
+export function requestBytes(target: Target, body: string): Buffer {
+  const headers = { host: '127.0.0.1', 'content-type': 'application/json', ...target.headers }
+  const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(
+    `POST /v1/chat/completions HTTP/1.1\r\n${head.join('')}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-  const latencies: number[] = []
-  let errors = 0
-  const startMs = performance.now()
-  const endMs = startMs + load.durationMs
-  const connection = () =>
-    new Promise<void>((resolve) => {
-      const socket = connect(load.port, '127.0.0.1')
-      socket.setNoDelay(true)
-      let received = Buffer.alloc(0)
-      let sentMs = 0
-      const send = () => {
-        sentMs = performance.now()
-        if (sentMs >= endMs) socket.destroy()
-        else socket.write(request)
-      }
-      socket.on('connect', send)
-      socket.on('data', (piece) => {
-        received = received.length === 0 ? piece : Buffer.concat([received, piece])
-        if (!isComplete(received)) return
-        latencies.push(performance.now() - sentMs)
-        if (received.toString('latin1', 9, 12) !== '200') errors++
-        received = Buffer.alloc(0)
-        send()
-      })
-      socket.on('error', () => errors++)
-      socket.on('close', () => resolve())
+}
+
+interface Outcome {
+  readonly ok: boolean
+  readonly endMs: number
+  readonly firstEventMs: number | null
+}
+
+/** One keep-alive connection that sends one request at a time. */
+class Connection {
+  readonly #socket: Socket
+  #received: Buffer[] = []
+  #bytes = 0
+  #firstEventMs: number | null = null
+  #settle: ((outcome: Outcome) => void) | null = null
+
+  constructor(port: number) {
+    this.#socket = connect(port, '127.0.0.1')
+    this.#socket.setNoDelay(true)
+    this.#socket.setTimeout(TIMEOUT_MS, () => this.#socket.destroy())
+    this.#socket.on('data', (piece) => this.#take(piece))
+    this.#socket.on('error', () => {})
+    this.#socket.on('close', () => this.#finish(false))
+  }
+
+  get closed(): boolean {
+    return this.#socket.destroyed
+  }
+
+  send(request: Buffer): Promise<Outcome> {
+    return new Promise((resolve) => {
+      this.#settle = resolve
+      if (this.closed) this.#finish(false)
+      else this.#socket.write(request)
     })
-  await Promise.all(Array.from({ length: load.connections }, connection))
-  latencies.sort((a, b) => a - b)
-  const at = (share: number) =>
-    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? Number.NaN
-  const seconds = (performance.now() - startMs) / 1000
-  return {
-    requests: latencies.length,
-    errors,
-    perSecond: latencies.length / seconds,
-    p50: at(0.5),
-    p99: at(0.99),
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  #take(piece: Buffer): void {
+    this.#received.push(piece)
+    this.#bytes += piece.length
+    if (this.#firstEventMs === null && piece.includes(DATA)) this.#firstEventMs = performance.now()
+    if (isComplete(this.#received, this.#bytes)) {
+      this.#finish(this.#received[0]?.toString('latin1', 9, 12) === '200')
+    }
+  }
+
+  #finish(ok: boolean): void {
+    const outcome = { ok, endMs: performance.now(), firstEventMs: this.#firstEventMs }
+    this.#received = []
+    this.#bytes = 0
+    this.#firstEventMs = null
+    const settle = this.#settle
+    this.#settle = null
+    settle?.(outcome)
   }
 }
 
-function isComplete(received: Buffer): boolean {
-  const end = received.indexOf(END_OF_HEAD)
+/** Only the beginning and the end of an answer are looked at: answers of megabytes come in many pieces. */
+function isComplete(pieces: readonly Buffer[], bytes: number): boolean {
+  const first = pieces[0] ?? Buffer.alloc(0)
+  const end = first.indexOf(END_OF_HEAD)
   if (end < 0) return false
-  const head = received.toString('latin1', 0, end).toLowerCase()
-  const length = /content-length: (\d+)/.exec(head)?.[1]
-  if (length !== undefined) return received.length >= end + 4 + Number(length)
-  return received.subarray(-END_OF_CHUNKS.length).equals(END_OF_CHUNKS)
+  const length = /content-length: (\d+)/i.exec(first.toString('latin1', 0, end))?.[1]
+  if (length !== undefined) return bytes >= end + END_OF_HEAD.length + Number(length)
+  const last = pieces.at(-1) ?? first
+  const tail = last.length >= END_OF_CHUNKS.length ? last : Buffer.concat(pieces.slice(-2))
+  return tail.subarray(-END_OF_CHUNKS.length).equals(END_OF_CHUNKS)
+}
+
+class Tally {
+  readonly #startMs = performance.now()
+  readonly #latencies: number[] = []
+  readonly #firstEvents: number[] = []
+  #errors = 0
+
+  /** @param sinceMs when the request was sent, or should have been */
+  add({ ok, endMs, firstEventMs }: Outcome, sinceMs: number): void {
+    if (!ok) this.#errors++
+    this.#latencies.push(endMs - sinceMs)
+    if (firstEventMs !== null) this.#firstEvents.push(firstEventMs - sinceMs)
+  }
+
+  result(): Measured {
+    const requests = this.#latencies.length
+    const ascending = (values: number[]) => values.sort((a, b) => a - b)
+    return {
+      requests,
+      errors: this.#errors,
+      perSecond: requests / ((performance.now() - this.#startMs) / 1000),
+      latencies: ascending(this.#latencies),
+      firstEvents: ascending(this.#firstEvents),
+    }
+  }
+}
+
+/** As much as the target takes: every connection sends the next request when its answer is complete. */
+export async function saturate(
+  target: Target,
+  { body, connections, durationMs }: { body: string; connections: number; durationMs: number },
+): Promise<Measured> {
+  const request = requestBytes(target, body)
+  const tally = new Tally()
+  const endMs = performance.now() + durationMs
+  const drive = async () => {
+    let connection = new Connection(target.port)
+    while (performance.now() < endMs) {
+      if (connection.closed) connection = new Connection(target.port)
+      const sentMs = performance.now()
+      tally.add(await connection.send(request), sentMs)
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: connections }, drive))
+  return tally.result()
+}
+
+/**
+ * A fixed rate, whether or not the target keeps up: a request's time counts from the moment it was due, so that a
+ * stall is paid for by every request it delayed (no coordinated omission).
+ */
+export async function atRate(
+  target: Target,
+  { body, perSecond, durationMs }: { body: string; perSecond: number; durationMs: number },
+): Promise<Measured> {
+  const request = requestBytes(target, body)
+  const tally = new Tally()
+  const idle: Connection[] = []
+  const pending: Promise<void>[] = []
+  const startMs = performance.now()
+  const total = Math.floor((perSecond * durationMs) / 1000)
+  const one = async (dueMs: number) => {
+    let connection = idle.pop()
+    if (connection === undefined || connection.closed) connection = new Connection(target.port)
+    tally.add(await connection.send(request), dueMs)
+    idle.push(connection)
+  }
+  await new Promise<void>((resolve) => {
+    let sent = 0
+    const tick = () => {
+      const due = Math.min(total, Math.floor(((performance.now() - startMs) * perSecond) / 1000))
+      for (; sent < due; sent++) pending.push(one(startMs + (sent * 1000) / perSecond))
+      // A timer is a millisecond late; turning the loop instead keeps the load even.
+      if (sent < total) setImmediate(tick)
+      else resolve()
+    }
+    tick()
+  })
+  await Promise.all(pending)
+  for (const connection of idle) connection.close()
+  return tally.result()
 }

@@ -1,7 +1,10 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
+import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
 import { checkValue, formatPath, printDocument, readDocument } from '../../src/core/document.ts'
 import { formatProblem } from '../../src/core/problem.ts'
+import { RULE_SCHEMA, RULES_SCHEMA } from '../../src/rules/schema.ts'
 
 const SCHEMA = {
   type: 'object',
@@ -191,4 +194,9 @@ t.test('values without a file', async (t) => {
     { path: ['name'], missing: true, message: 'is required' },
   ])
   t.equal(formatPath(['rules', 2, 'match', 'models', 0]), 'rules[2].match.models[0]')
+})
+
+t.test('the schemas are schemas: reading does not check that', async (t) => {
+  const ajv = new Ajv2020({ strict: true, strictTypes: false, strictRequired: false })
+  for (const schema of [CONFIG_SCHEMA, RULES_SCHEMA, RULE_SCHEMA]) t.equal(ajv.validateSchema(schema), true)
 })

@@ -1,0 +1,73 @@
+// Memory and start-up: what a pod pays before and after the work.
+
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { saturate } from './load.ts'
+import { OTHER_CORE, start, stopAll } from './processes.ts'
+import { median } from './report.ts'
+import { peers, type Subject, startFloor, startGateway } from './targets.ts'
+
+const BODY = JSON.stringify({
+  model: 'bench/model',
+  messages: [{ role: 'user', content: 'How are you today?' }],
+})
+const CONNECTIONS = 64
+const LOAD_MS = 60_000
+const QUICK_LOAD_MS = 5000
+const REST_MS = 5000
+const STARTS = 5
+
+const mebibytes = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0)
+
+/** A markdown table of resident memory and of the time from the start of a process to its first answer. */
+export async function measureFootprint(folder: string, quick: boolean): Promise<string> {
+  const lines = [
+    '**Memory and start**',
+    '',
+    '| | idle MiB | after load MiB | 5 s later MiB | calls | start to first answer ms |',
+    '|---|---|---|---|---|---|',
+  ]
+  const standIn = await start(
+    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
+    OTHER_CORE,
+  )
+  const upstreamPort = Number(standIn.line)
+  let run = 0
+  const starters = [
+    () => startFloor(upstreamPort),
+    () => startGateway({ name: 'sidegate', folder: join(folder, String(run++)), upstreamPort }),
+    ...peers(upstreamPort),
+  ]
+  for (const startOne of starters) {
+    const startMs = await timeStart(startOne)
+    const subject = await startOne()
+    process.stderr.write(`\r\x1b[KMemory of ${subject.name}`)
+    await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
+    const idle = subject.process.residentBytes()
+    const durationMs = quick ? QUICK_LOAD_MS : LOAD_MS
+    const { requests } = await saturate(subject, { body: BODY, connections: CONNECTIONS, durationMs })
+    const loaded = subject.process.residentBytes()
+    await sleep(REST_MS)
+    const rested = subject.process.residentBytes()
+    const cells = [subject.name, ...[idle, loaded, rested].map(mebibytes), requests, startMs.toFixed(0)]
+    lines.push(`| ${cells.join(' | ')} |`)
+    await subject.process.stop()
+  }
+  process.stderr.write('\r\x1b[K')
+  await stopAll()
+  return `${lines.join('\n')}\n`
+}
+
+/** Median time to a first whole answer, milliseconds. */
+async function timeStart(startOne: () => Promise<Subject>): Promise<number> {
+  const times: number[] = []
+  for (let turn = 0; turn < STARTS; turn++) {
+    const startMs = performance.now()
+    const subject = await startOne()
+    await saturate(subject, { body: BODY, connections: 1, durationMs: 1 })
+    times.push(performance.now() - startMs)
+    await subject.process.stop()
+  }
+  return median(times)
+}
