@@ -10,7 +10,7 @@ import { parseArgs } from 'node:util'
 import { measureFootprint } from './footprint.ts'
 import { OTHER_CORE, pinned, pinSelf, start, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
-import { checkout } from './revision.ts'
+import { buildRevision, buildTree } from './revision.ts'
 import {
   type Figures,
   firstEvent,
@@ -33,7 +33,7 @@ const HELP = `npm run bench -- [options]
 Peers are measured when they are installed: npm run bench:peers
 `
 const FULL = { rounds: 5, roundMs: 3000, warmUpMs: 2000 }
-const QUICK = { rounds: 3, roundMs: 1500, warmUpMs: 1000 }
+const QUICK = { rounds: 3, roundMs: 800, warmUpMs: 500 }
 /** A file system in memory, where a write to the log waits for nothing. */
 const MEMORY = '/dev/shm'
 
@@ -68,7 +68,7 @@ async function measure(scenario: Scenario, subjects: readonly Subject[]): Promis
   return { scenario: scenario.title, headline: scenario.headline, subjects: figures }
 }
 
-async function startSubjects(folder: string): Promise<Subject[]> {
+async function startSubjects(main: string, folder: string): Promise<Subject[]> {
   const standIn = await start(
     [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
     OTHER_CORE,
@@ -81,15 +81,17 @@ async function startSubjects(folder: string): Promise<Subject[]> {
   if (existsSync(MEMORY)) {
     const inMemory = mkdtempSync(join(MEMORY, 'sidegate-bench-'))
     temporary.push(inMemory)
-    subjects.push(await startGateway({ name: 'sidegate, log in memory', folder: inMemory, upstreamPort }))
+    subjects.push(
+      await startGateway({ name: 'sidegate, log in memory', folder: inMemory, upstreamPort, main }),
+    )
   }
   subjects.push(
-    await startGateway({ name: 'sidegate, durable', folder: join(folder, 'durable'), upstreamPort }),
+    await startGateway({ name: 'sidegate, durable', folder: join(folder, 'durable'), upstreamPort, main }),
   )
   if (options.against !== undefined) {
-    const main = await checkout(options.against, join(folder, 'revision'))
+    const other = buildRevision(options.against, join(folder, 'revision'))
     const name = `sidegate ${options.against}, durable`
-    subjects.push(await startGateway({ name, folder: join(folder, 'against'), upstreamPort, main }))
+    subjects.push(await startGateway({ name, folder: join(folder, 'against'), upstreamPort, main: other }))
   }
   for (const startPeer of peers(upstreamPort)) subjects.push(await startPeer())
   return subjects
@@ -109,7 +111,8 @@ async function run(): Promise<void> {
     results: [],
   }
   console.log(`${report.date}, ${report.machine}, Node ${report.node}, ${report.revision}\n`)
-  const subjects = await startSubjects(folder)
+  const main = buildTree(join(folder, 'build'))
+  const subjects = await startSubjects(main, folder)
   const results: Result[] = []
   for (const scenario of scenarios()) {
     const result = await measure(scenario, subjects)
@@ -118,7 +121,7 @@ async function run(): Promise<void> {
   }
   await stopAll()
   if (options.only === undefined)
-    console.log(await measureFootprint(join(folder, 'footprint'), options.quick))
+    console.log(await measureFootprint(main, join(folder, 'footprint'), options.quick))
   if (options.json !== undefined)
     writeFileSync(options.json, `${JSON.stringify({ ...report, results }, null, 2)}\n`)
 }

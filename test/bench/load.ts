@@ -177,7 +177,7 @@ export async function atRate(
   await new Promise<void>((resolve) => {
     let sent = 0
     const tick = () => {
-      const due = Math.min(total, Math.floor(((performance.now() - startMs) * perSecond) / 1000))
+      const due = Math.min(total, 1 + Math.floor(((performance.now() - startMs) * perSecond) / 1000))
       for (; sent < due; sent++) pending.push(one(startMs + (sent * 1000) / perSecond))
       // A timer is a millisecond late; turning the loop instead keeps the load even.
       if (sent < total) setImmediate(tick)

@@ -1,21 +1,41 @@
-// Another commit of this repository, ready to run beside the present one.
+// The program as it is installed: compiled, from the working tree or from another commit.
 
 import { execFileSync } from 'node:child_process'
-import { existsSync, symlinkSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
+const TREE = process.cwd()
+
+/** Compiles the working tree into a folder; returns the program's path. */
+export const buildTree = (folder: string): string => build(TREE, folder)
+
 /**
- * Checks a commit out into a folder; it uses the dependencies installed here when it asks for the same.
+ * Compiles another commit; it uses the dependencies installed here when it asks for the same.
  * @returns the program's path
  * @throws Error when there is no such commit
  */
-export async function checkout(revision: string, folder: string): Promise<string> {
+export function buildRevision(revision: string, folder: string): string {
+  const source = join(folder, 'source')
+  mkdirSync(source, { recursive: true })
   const git = (...args: string[]) => execFileSync('git', args, { maxBuffer: 256 * 1024 ** 2 })
-  execFileSync('mkdir', ['-p', folder])
-  execFileSync('tar', ['-x', '-C', folder], { input: git('archive', revision) })
-  const same = git('diff', '--name-only', revision, '--', 'package-lock.json').length === 0
-  if (same && existsSync('node_modules')) {
-    symlinkSync(join(process.cwd(), 'node_modules'), join(folder, 'node_modules'))
-  } else execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: folder, stdio: 'ignore' })
-  return join(folder, 'src/main.ts')
+  execFileSync('tar', ['-x', '-C', source], { input: git('archive', revision) })
+  if (git('diff', '--name-only', revision, '--', 'package-lock.json').length === 0) {
+    symlinkSync(join(TREE, 'node_modules'), join(source, 'node_modules'))
+  } else execFileSync('npm', ['ci', '--ignore-scripts'], { cwd: source, stdio: 'ignore' })
+  return build(source, folder)
+}
+
+function build(source: string, folder: string): string {
+  const modules = join(source, 'node_modules')
+  mkdirSync(folder, { recursive: true })
+  execFileSync(join(modules, '.bin/tsc'), [
+    '-p',
+    join(source, 'tsconfig.json'),
+    '--outDir',
+    join(folder, 'dist'),
+  ])
+  // Beside the program, where Node looks for what it imports.
+  symlinkSync(modules, join(folder, 'node_modules'))
+  symlinkSync(join(source, 'package.json'), join(folder, 'package.json'))
+  return join(folder, 'dist/main.js')
 }

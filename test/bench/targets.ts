@@ -43,13 +43,13 @@ export interface GatewayOptions {
   /** Where its configuration and its data go; on a memory file system nothing waits for a disk. */
   readonly folder: string
   readonly upstreamPort: number
-  /** The program, for another revision's. */
-  readonly main?: string
+  /** The built program. */
+  readonly main: string
 }
 
 /** The gateway with every feature on, and a key. */
 export async function startGateway(options: GatewayOptions): Promise<Subject> {
-  const { name, folder, upstreamPort, main = here('../../src/main.ts') } = options
+  const { name, folder, upstreamPort, main } = options
   mkdirSync(folder, { recursive: true })
   const file = join(folder, 'sidegate.yaml')
   writeFileSync(join(folder, 'rules.yaml'), RULES)
