@@ -1,11 +1,11 @@
 // The only way out of the gateway. A chat call leaves with a Permit, which only a policy decision makes.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { Pool } from 'undici'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Permit } from '../policy/decide.ts'
 import { upstreamHeaders } from './headers.ts'
+import { Pool } from './pool.ts'
 import { type AttemptError, PendingResponse, type UpstreamResponse, upstreamError } from './response.ts'
 import { isConnectFailure, isRetriedStatus, RetryBudget, retryDelayMs } from './retry.ts'
 
