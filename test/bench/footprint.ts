@@ -22,10 +22,10 @@ const QUICK_STARTS = 3
 
 const mebibytes = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0)
 
-/** A markdown table of resident memory and of the time from the start of a process to its first answer. */
+/** A markdown table of memory and of the time from the start of a process to its first answer. */
 export async function measureFootprint(main: string, folder: string, quick: boolean): Promise<string> {
   const lines = [
-    '**Memory and start**',
+    '**Memory of the process itself (anonymous) and start**',
     '',
     '| | idle MiB | after load MiB | at rest MiB | calls | start to first answer ms |',
     '|---|---|---|---|---|---|',
@@ -46,12 +46,12 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     const subject = await startOne()
     process.stderr.write(`\r\x1b[KMemory of ${subject.name}`)
     await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
-    const idle = subject.process.residentBytes()
+    const idle = subject.process.anonymousBytes()
     const durationMs = quick ? QUICK_LOAD_MS : LOAD_MS
     const { requests } = await saturate(subject, { body: BODY, connections: CONNECTIONS, durationMs })
-    const loaded = subject.process.residentBytes()
+    const loaded = subject.process.anonymousBytes()
     await sleep(quick ? QUICK_REST_MS : REST_MS)
-    const rested = subject.process.residentBytes()
+    const rested = subject.process.anonymousBytes()
     const cells = [subject.name, ...[idle, loaded, rested].map(mebibytes), requests, startMs.toFixed(0)]
     lines.push(`| ${cells.join(' | ')} |`)
     await subject.process.stop()

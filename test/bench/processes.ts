@@ -12,7 +12,7 @@ export const OTHER_CORE = 1
 
 /** Clock ticks of /proc/PID/stat a second; 100 on every Linux there is. */
 const TICK_US = 10_000
-const PAGE_BYTES = 4096
+const KIB = 1024
 
 const canPin = availableParallelism() > 1 && spawnSync('taskset', ['--version']).status === 0
 
@@ -30,8 +30,8 @@ export interface BenchProcess {
   readonly line: string
   /** CPU time so far, all threads, user and system, microseconds. */
   cpuUs(): number
-  /** Resident memory, bytes. */
-  residentBytes(): number
+  /** Resident memory that is the process's own (RssAnon); mapped files are the kernel's to take back. Bytes. */
+  anonymousBytes(): number
   stop(): Promise<void>
 }
 
@@ -64,7 +64,10 @@ export async function start(
     child,
     line,
     cpuUs: () => (Number(stat()[11]) + Number(stat()[12])) * TICK_US,
-    residentBytes: () => Number(stat()[21]) * PAGE_BYTES,
+    anonymousBytes: () => {
+      const status = readFileSync(`/proc/${child.pid}/status`, 'utf8')
+      return Number(/^RssAnon:\s+(\d+) kB/m.exec(status)?.[1]) * KIB
+    },
     async stop() {
       running.delete(one)
       child.kill('SIGTERM')

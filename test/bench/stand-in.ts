@@ -47,8 +47,16 @@ const server = createServer((request, response) => {
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const event of STREAM) response.write(event)
-    response.end()
+    // One event a turn, as tokens come: written together they would arrive as one piece.
+    let sent = 0
+    const next = () => {
+      if (sent === STREAM.length) response.end()
+      else {
+        response.write(STREAM[sent++])
+        setImmediate(next)
+      }
+    }
+    next()
   })
 })
 server.listen(0, '127.0.0.1', () => console.log((server.address() as AddressInfo).port))
