@@ -111,6 +111,16 @@ function turnedTrigrams(): Uint8Array {
     'vei',
     'wss',
     'teg',
+    'gun',
+    'guv',
+    'ebz',
+    'fub',
+    'eht',
+    'uoy',
+    'aht',
+    'iht',
+    'ahw',
+    'orf',
   ])
     trigrams[code(letters)] = 1
   for (let before = 0; before < 32; before++) trigrams[(before << 10) | code('13')] = 1

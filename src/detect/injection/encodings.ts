@@ -1,7 +1,7 @@
 // Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what
 // turns out to be text again and says where it stood; judges nothing.
 
-import { type EncodingHints, encodingHints } from './encoding-hints.ts'
+import { encodingHints } from './encoding-hints.ts'
 
 /** A text found by decoding, and how its offsets lead back. */
 export interface Decoded {
@@ -16,6 +16,10 @@ export interface Decoded {
 const BLOCK_CHARACTERS = 4096
 /** Text is unescaped, turned and rotated so many UTF-16 code units at a time, for the same reason. */
 const STRETCH_UNITS = 65_536
+/** One mention of reversing must not double the cost of a book: only so much around a hint is turned. */
+const TURNED_BLOCK_UNITS = 2048
+/** Longest hint with the characters around it. */
+const HINT_UNITS_MAX = 16
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
 /** Share of letters, digits and white space in what counts as text; a stray byte at either end does no harm. */
@@ -42,10 +46,11 @@ const NAMED: Readonly<Record<string, string>> = {
   apos: "'",
 }
 /** Everyday words and the attacker's, in rot13; or a mention of it. */
-const ROT13_HINT = /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
+const ROT13_HINT =
+  /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
 /** The same, backwards. */
 const REVERSED_HINT =
-  /\b(?:revers|backward)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
+  /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
 const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
 
 /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
@@ -55,24 +60,52 @@ export function* decodings(text: string): Generator<Decoded> {
   if (hints.digits) yield* runs(text, BINARY, decodeBinary)
   if (hints.base64) yield* runs(text, BASE64, decodeBase64)
   if (hints.selectors) yield* runs(text, SELECTORS, decodeSelectors)
-  if (!hints.escapes && !hints.turned) return
-  for (let start = 0; start < text.length; start += STRETCH_UNITS) {
-    yield* views(text.slice(start, start + STRETCH_UNITS), start, hints)
+  if (hints.escapes) yield* unescaped(text)
+  if (!hints.turned) return
+  for (const { stretch, start } of nearHints(text, ROT13_HINT)) {
+    yield {
+      text: mapUnits(stretch, rot13),
+      shrinks: false,
+      origin: (offset) => start + offset,
+    }
+  }
+  for (const { stretch, start } of nearHints(text, REVERSED_HINT)) {
+    const last = start + stretch.length - 1
+    yield {
+      text: reverse(stretch),
+      shrinks: false,
+      origin: (offset) => last - offset,
+    }
   }
 }
 
-/** Views of one stretch of the text, which begins at `start`. */
-function* views(stretch: string, start: number, hints: EncodingHints): Generator<Decoded> {
-  const unescaped = hints.escapes ? unescapeAll(stretch, start) : null
-  if (unescaped !== null) yield unescaped
-  if (!hints.turned) return
-  if (ROT13_HINT.test(stretch)) {
-    yield { text: mapUnits(stretch, rot13), shrinks: false, origin: (offset) => start + offset }
+function* unescaped(text: string): Generator<Decoded> {
+  for (let start = 0; start < text.length; start += STRETCH_UNITS) {
+    const view = unescapeAll(text.slice(start, start + STRETCH_UNITS), start)
+    if (view !== null) yield view
   }
-  if (REVERSED_HINT.test(stretch)) {
-    const last = start + stretch.length - 1
-    yield { text: reverse(stretch), shrinks: false, origin: (offset) => last - offset }
+}
+
+/** Stretches of blocks that hold a hint or stand next to one that does. */
+function* nearHints(text: string, hint: RegExp): Generator<{ stretch: string; start: number }> {
+  const hinted = (at: number) =>
+    at < text.length &&
+    hint.test(text.slice(Math.max(0, at - HINT_UNITS_MAX), at + TURNED_BLOCK_UNITS + HINT_UNITS_MAX))
+  let from = -1
+  let before = false
+  let here = hinted(0)
+  for (let at = 0; at < text.length; at += TURNED_BLOCK_UNITS) {
+    const after = hinted(at + TURNED_BLOCK_UNITS)
+    const near = before || here || after
+    if (from >= 0 && (!near || at - from >= STRETCH_UNITS)) {
+      yield { stretch: text.slice(from, at), start: from }
+      from = -1
+    }
+    if (near && from < 0) from = at
+    before = here
+    here = after
   }
+  if (from >= 0) yield { stretch: text.slice(from), start: from }
 }
 
 /** Decodes each match block by block, and keeps the blocks that are text. */

@@ -57,7 +57,8 @@ t.test('eight selectors and three escapes are enough', async (t) => {
 
 const TURNED =
   'rot13 rot-13 rot\u000013 rot\u00a013 caesar gur lbh lbhe naq vtaber cebzcg nyy cerivbhf flfgrz reverse backwards ' +
-  'erongi tpmorp suoiverp snoitcurtsni metsys eveilebsid drowssap tegrof'
+  'erongi tpmorp suoiverp snoitcurtsni metsys eveilebsid drowssap tegrof ' +
+  'gung guvf sebz fubj eht uoy ruoy taht siht tahw morf'
 for (const word of TURNED.split(' ')) {
   t.test(`a hint of turned text: ${word}`, async (t) => {
     for (const form of [word, word.toUpperCase(), `${word}. And more`, `so ${word}`]) {

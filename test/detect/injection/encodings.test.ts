@@ -78,14 +78,33 @@ t.test('never throws, and every origin is inside the text', async (t) => {
     '00110101',
   )
   fc.assert(
-    fc.property(fc.array(fc.oneof(pieces, fc.string({ unit: 'binary' })), { maxLength: 12 }), (parts) => {
-      const text = parts.join('')
-      return decoded(text).every((view) =>
-        [0, view.text.length - 1].every(
-          (offset) => view.origin(offset) >= 0 && view.origin(offset) < text.length,
-        ),
-      )
-    }),
+    fc.property(
+      fc.array(fc.oneof(pieces, fc.string({ unit: 'binary' })), {
+        maxLength: 12,
+      }),
+      (parts) => {
+        const text = parts.join('')
+        return decoded(text).every((view) =>
+          [0, view.text.length - 1].every(
+            (offset) => view.origin(offset) >= 0 && view.origin(offset) < text.length,
+          ),
+        )
+      },
+    ),
   )
   t.pass()
+})
+
+t.test('of a long text only what is near a hint is turned, wherever the hint stands', async (t) => {
+  const prose = 'The museum is open on Sundays and the garden on weekdays. '
+  for (const before of [0, 35, 36, 70, 700, 1130]) {
+    const text = prose.repeat(before) + SECRET.split('').reverse().join('') + prose.repeat(1200)
+    const views = decoded(text)
+    const found = views.find((view) => view.text.includes(SECRET))
+    t.ok(found, `after ${before} sentences`)
+    if (found === undefined) continue
+    const last = found.origin(found.text.indexOf(SECRET))
+    t.equal(last, before * prose.length + SECRET.length - 1)
+    t.ok(views.reduce((sum, view) => sum + view.text.length, 0) <= 4 * 2048)
+  }
 })
