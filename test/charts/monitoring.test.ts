@@ -1,0 +1,96 @@
+// Alerts, recording rules and dashboard: of metrics that exist, unit-tested by promtool, shipped as they are written.
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { pick, prepareCharts } from './helm.ts'
+import { ALERTS_FILE, panelQueries, readAlertGroups, readPanels, selectors } from './queries.ts'
+import { findTool, missing } from './tools.ts'
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
+
+/** Names of series on the gateway's page of metrics, with the labels of each. */
+const SERIES = new Map(
+  readFileSync(here('../metrics/metrics.golden.txt'), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [name = '', labels = ''] = line.split(/[{}]/)
+      return [name, labels.split(',').map((label) => label.split('=')[0] ?? '')] as const
+    }),
+)
+
+/** Labels that a scrape adds. */
+const TARGET_LABELS = ['namespace', 'pod', 'instance']
+
+t.test('every query is of series and labels that exist', async (t) => {
+  const rules = readAlertGroups().flatMap((group) => group.rules)
+  const recorded = rules.map(({ record }) => record)
+  const queries = [
+    ...rules.map(({ expr }) => expr),
+    ...readPanels().flatMap((panel) => panelQueries(panel, '1m')),
+  ]
+  t.ok(queries.length > 60)
+  for (const selector of queries.flatMap(selectors)) {
+    const [name = '', matchers = ''] = selector.split(/[{}]/)
+    if (name.startsWith('process_') || recorded.includes(name)) continue
+    t.ok(SERIES.has(name), `${name} is a metric`)
+    for (const [, label = ''] of matchers.matchAll(/(\w+)(?:=~|!=|=)"/g)) {
+      t.ok([...TARGET_LABELS, ...(SERIES.get(name) ?? [])].includes(label), `${name} has the label ${label}`)
+    }
+  }
+})
+
+t.test('alerts tell what to do, panels what they show', async (t) => {
+  for (const { alert, labels, annotations } of readAlertGroups().flatMap(({ rules }) => rules)) {
+    if (alert === undefined) continue
+    t.match(labels, { severity: /^(warning|critical)$/ }, alert)
+    t.match(annotations, { summary: /\{\{ \$labels\.pod \}\}/, runbook: /\S{3,}/ }, alert)
+  }
+  for (const { type, title, description } of readPanels()) {
+    if (type !== 'row') t.match(description, /\.$/, title)
+  }
+})
+
+t.test('promtool', { skip: missing('promtool') }, async (t) => {
+  const folder = t.testdir()
+  copyFileSync(ALERTS_FILE, join(folder, 'alerts.yaml'))
+  copyFileSync(here('alerts_test.yaml'), join(folder, 'alerts_test.yaml'))
+  const promtool = (...args: string[]) => {
+    const { status, stdout, stderr } = spawnSync(findTool('promtool') ?? '', args, {
+      cwd: folder,
+      encoding: 'utf8',
+    })
+    t.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`)
+  }
+  promtool('check', 'rules', 'alerts.yaml')
+  promtool('test', 'rules', 'alerts_test.yaml')
+  const tested = readFileSync(here('alerts_test.yaml'), 'utf8')
+  for (const { alert, record } of readAlertGroups().flatMap(({ rules }) => rules)) {
+    t.ok(tested.includes(alert ?? record ?? ''), `${alert ?? record} is tested`)
+  }
+})
+
+t.test('the chart ships them', { skip: missing('helm') }, async (t) => {
+  const charts = prepareCharts()
+  t.teardown(charts.remove)
+  const on = ['--set', 'prometheusRule.enabled=true,dashboard.enabled=true,podMonitor.enabled=true']
+  const shipped = (...args: string[]) => charts.render('sidegate', ...on, ...args)
+  t.same(pick(shipped(), 'PrometheusRule')['spec'].groups, readAlertGroups(), 'word for word')
+  const dashboard = pick(shipped(), 'ConfigMap', 'sidegate-dashboard')['data']['sidegate.json']
+  t.same(JSON.parse(dashboard).panels, readPanels())
+  const changed = shipped(
+    '--set',
+    'prometheusRule.alertLabels.team=a,prometheusRule.disabledAlerts={SidegateOverloaded}',
+  )
+  const rules: any[] = pick(changed, 'PrometheusRule')['spec'].groups.flatMap((group: any) => group.rules)
+  t.notOk(rules.some(({ alert }) => alert === 'SidegateOverloaded'))
+  t.ok(
+    rules
+      .filter(({ alert }) => alert !== undefined)
+      .every(({ labels }) => labels.team === 'a' && labels.severity),
+  )
+  t.ok(rules.filter(({ record }) => record !== undefined).every(({ labels }) => labels === undefined))
+})
