@@ -20,6 +20,24 @@ export interface SealedRule {
   readonly type: string
   readonly action: string
   readonly direction: EntryDirection
+  /** Of a `prompt_injection` rule: the score in thousandths from which it fires. */
+  readonly threshold?: number
+}
+
+/** The highest injection score of a prompt and what it was seen in: whole numbers and fixed words, none of the text. */
+export interface SealedInjection {
+  /** Thousandths. */
+  readonly score: number
+  /** The model's own, in thousandths. */
+  readonly threshold: number
+  /** The scored text in the captured request, as far as its path holds no word of the client: `messages[2].content`. */
+  readonly path: string
+  /** UTF-16 offsets in that text, end exclusive; null for a text without words. */
+  readonly span: { readonly start: number; readonly end: number } | null
+  /** Short names of known patterns, a fixed list. */
+  readonly reasons: readonly string[]
+  /** Version of the model that scored. */
+  readonly model: string
 }
 
 /** How many findings of one kind were seen one way. */
@@ -27,7 +45,7 @@ export interface SealedFindings {
   readonly kind: string
   readonly direction: EntryDirection
   readonly count: number
-  /** What the policy did with them: block, redact, monitor or allow; redact where it is not said. */
+  /** What the policy did with them: block, redact, restore, monitor or allow; redact where it is not said. */
   readonly action?: string
 }
 
@@ -61,8 +79,8 @@ export interface RequestDraft {
   readonly usage_source: 'upstream' | 'estimated'
   readonly cost: number | null
   readonly rules: readonly SealedRule[]
-  /** Thousandths, null when no injection rule asked for a score. */
-  readonly injection_score: number | null
+  /** Null when no injection rule asked for a score. */
+  readonly injection: SealedInjection | null
   readonly policy_revision: string
 }
 

@@ -1,10 +1,23 @@
 // The security events of a sealed request: blocked, personal data found, rules that fired. They are not stored
 // but told from the sealed entry, so that the event list cannot say anything the chain does not.
 
-import type { EntryDirection, SealedFindings, SealedRequest, SealedRule } from './entry.ts'
+import type { EntryDirection, SealedFindings, SealedInjection, SealedRequest, SealedRule } from './entry.ts'
 
 export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
+
+/** Scores are ranks from 0 to 1 as sealed, in whole thousandths. */
+type InjectionEvidence = {
+  readonly score: number
+  /** From which the rule fires. */
+  readonly threshold: number
+  readonly path: string
+  /** UTF-16 offsets in that text of the captured request, end exclusive. */
+  readonly span: { readonly start: number; readonly end: number } | null
+  readonly reasons: string[]
+  /** Version of the model. */
+  readonly model: string
+}
 
 /** An event of `GET /api/v1/usage/security`. */
 export type SecurityEvent = {
@@ -18,6 +31,8 @@ export type SecurityEvent = {
   readonly rule_type: string | null
   readonly action: string
   readonly pii_types: string[]
+  /** What a `prompt_injection` rule fired on; null on every other event. */
+  readonly injection: InjectionEvidence | null
   readonly key_id: string
   readonly key_name: string
   readonly model: string
@@ -52,6 +67,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       rule_type: rule?.type ?? null,
       action,
       pii_types: [...new Set(findings.map((finding) => finding.kind))],
+      injection: evidenceFor(rule, sealed.injection),
       key_id: sealed.key_id,
       key_name: sealed.key_name,
       model: sealed.model,
@@ -86,4 +102,22 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
     add('rule_trigger', rule.direction, rule, rule.action, foundBy(rule))
   }
   return events
+}
+
+const THOUSANDTHS = 1000
+
+function evidenceFor(
+  rule: SealedRule | undefined,
+  injection: SealedInjection | null,
+): InjectionEvidence | null {
+  if (rule?.type !== 'prompt_injection' || injection === null) return null
+  const { score, threshold, path, span, reasons, model } = injection
+  return {
+    score: score / THOUSANDTHS,
+    threshold: (rule.threshold ?? threshold) / THOUSANDTHS,
+    path,
+    span: span === null ? null : { ...span },
+    reasons: [...reasons],
+    model,
+  }
 }

@@ -6,6 +6,7 @@ import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
+import type { InjectionEvidence } from './inspect.ts'
 
 export interface KeyIdentity {
   readonly id: string
@@ -17,6 +18,16 @@ export interface LimitState {
   readonly limitTokens: number
   readonly remainingTokens: number
   readonly resetMs: Milliseconds
+}
+
+/** A prompt's score beside what it is measured against. */
+export interface InjectionJudgement extends InjectionEvidence {
+  /** Version of the model. */
+  readonly model: string
+  /** The model's own. */
+  readonly threshold: number
+  /** Those of the rules that asked, by id. */
+  readonly thresholds: ReadonlyMap<string, number>
 }
 
 export class Call {
@@ -40,7 +51,8 @@ export class Call {
     readonly count: number
     readonly action: RuleAction
   }[] = []
-  injectionScore: number | null = null
+  /** Null when no rule asked for a score. */
+  injection: InjectionJudgement | null = null
   limit: LimitState | null = null
   usage: Usage | null = null
   estimatedPromptTokens = 0

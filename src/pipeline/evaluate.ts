@@ -1,18 +1,23 @@
-// A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting or sealing anything.
+// A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting, logging or sealing.
 
-import { readChatRequest } from '../chat/request.ts'
+import { prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Selection } from '../policy/compile.ts'
 import { decide } from '../policy/decide.ts'
 import type { Pipeline } from './handle.ts'
-import { countKinds, inspect } from './inspect.ts'
+import { countKinds, type InjectionEvidence, inspect } from './inspect.ts'
 
 /** Key name assumed when the request names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
 
 /**
- * Judges a chat request body, optionally with `key_name` beside its fields.
- * Token limits are not asked: they depend on traffic, not on the request.
+ * Judges a chat request body, optionally with `key_name` beside its fields, as the chat endpoint would judge it.
+ * Token limits are not asked: they depend on traffic, not on the request. The injection score is told even when no
+ * rule asks for one, so that people can look at it before they write the rule.
+ *
+ * Offsets of findings are of the strings in `input`; those of the injection span of the strings in `redacted`, which
+ * are the ones that are scored.
  * @throws GatewayError as the chat endpoint would
  */
 export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
@@ -23,7 +28,7 @@ export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
   }
   const request = readChatRequest(body)
   const selection = pipeline.rules().select(request.models, keyName)
-  const inspection = inspect(request.body, selection, pipeline.kinds, pipeline.injection)
+  const inspection = inspect(request.body, selection, pipeline.kinds, pipeline.injection, true)
   const decision = decide({
     selection,
     findings: countKinds(inspection.findings),
@@ -32,23 +37,31 @@ export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
     modelThreshold: pipeline.injection.threshold,
     limits: [],
   })
+  // The configuration refuses such a call before rules are asked, so none of them fires.
   const payloadBlocked = inspection.binaryParts > 0 && pipeline.binaryParts === 'block'
-  const { injection } = inspection
+  const hits = payloadBlocked ? [] : decision.hits
   return {
     decision: decision.outcome === 'denial' || payloadBlocked ? 'block' : 'allow',
-    rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
+    rules: hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
-    injection:
-      injection === null
-        ? null
-        : {
-            score: injection.score,
-            threshold: pipeline.injection.threshold,
-            path: injection.path,
-            span: injection.span === null ? null : { ...injection.span },
-            reasons: [...injection.reasons],
-            model: pipeline.injection.version,
-          },
-    redacted: request.body,
+    injection: describeInjection(inspection.injection!, selection, pipeline),
+    redacted: JSON.parse(prepareUpstreamBody(request).toString('utf8')) as JsonObject,
+  }
+}
+
+function describeInjection(
+  { score, path, span, reasons }: InjectionEvidence,
+  selection: Selection,
+  { injection }: Pick<Pipeline, 'injection'>,
+): JsonObject {
+  const thresholds = selection.injection.map(({ threshold }) => threshold ?? injection.threshold)
+  return {
+    score,
+    // From here on a rule fires.
+    threshold: thresholds.length === 0 ? injection.threshold : Math.min(...thresholds),
+    path,
+    span: span === null ? null : { ...span },
+    reasons: [...reasons],
+    model: injection.version,
   }
 }

@@ -16,7 +16,7 @@ import type { Upstream } from '../upstream/forward.ts'
 import { type Admission, drainingError } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
-import { Call, callHeaders } from './call.ts'
+import { Call, callHeaders, type InjectionJudgement } from './call.ts'
 import type { Client } from './client.ts'
 import { blockedBy, limited } from './denial.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
@@ -166,7 +166,7 @@ class Exchange {
       const { action } = selection.pii(kind, 'request')
       call.findings.push({ kind, direction: 'request', count, action })
     }
-    call.injectionScore = inspection.injection?.score ?? null
+    call.injection = judge(inspection, selection, injection)
     if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
     if (inspection.binaryParts > 0 && binaryParts === 'block') {
       throw new GatewayError(
@@ -193,7 +193,7 @@ class Exchange {
       selection,
       findings: countKinds(inspection.findings),
       keywordHits: inspection.keywordHits,
-      injectionScore: call.injectionScore,
+      injectionScore: call.injection?.score ?? null,
       modelThreshold: injection.threshold,
       limits: quota.evidence,
     })
@@ -217,6 +217,18 @@ class Exchange {
       refuse(this.#pipeline, client, sealing, callHeaders(this.#call))
     }
   }
+}
+
+function judge(
+  { injection }: Inspection,
+  selection: Selection,
+  { threshold, version }: InjectionModel,
+): InjectionJudgement | null {
+  if (injection === null) return null
+  const thresholds = selection.injection.map(
+    (asked) => [asked.rule.id, asked.threshold ?? threshold] as const,
+  )
+  return { ...injection, model: version, threshold, thresholds: new Map(thresholds) }
 }
 
 /** Answers an error; the only place of the pipeline that logs one. */

@@ -13,9 +13,9 @@ import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
 import { Restoration } from './restore.ts'
-import { plainRun, rawOf, replaceFindings, viewOf } from './runs.ts'
+import { plainRun, rawOf, replaceFindings, viewOf, writtenSpans } from './runs.ts'
 
-/** One finding and where it was; offsets are of the text's view (JSON arguments decoded). */
+/** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */
 export interface LocatedFinding extends Finding {
   readonly path: string
 }
@@ -32,7 +32,7 @@ export interface Inspection {
   /** Without kinds whose action is `allow`. */
   readonly findings: readonly LocatedFinding[]
   readonly keywordHits: readonly RuleReference[]
-  /** Null when no rule asked for a score. */
+  /** Null when it was not scored; offsets are of the text as it is forwarded. */
   readonly injection: InjectionEvidence | null
   /** Payloads that could not be scanned. */
   readonly binaryParts: number
@@ -58,12 +58,16 @@ interface Edit {
   readonly value: string
 }
 
-/** Searches a request body and rewrites it in place. Time is linear in its size. */
+/**
+ * Searches a request body and rewrites it in place. Time is linear in its size.
+ * @param scored whether the prompt is scored for injection; by default when a rule asks for it
+ */
 export function inspect(
   body: JsonObject,
   selection: Selection,
   kinds: KindSet,
   model: InjectionModel,
+  scored: boolean = selection.injection.length > 0,
 ): Inspection {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
@@ -77,7 +81,7 @@ export function inspect(
   return {
     findings,
     keywordHits: matchKeywords(items, conversation, selection),
-    injection: selection.injection.length === 0 ? null : scoreInjection(items, model),
+    injection: scored ? scoreInjection(items, model) : null,
     binaryParts: walk.binaryParts,
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),
@@ -117,12 +121,12 @@ function rewrite(
 ): LocatedFinding[] {
   const { text, runs, edits } = item
   if (edits.length === 0) return []
-  const counted: LocatedFinding[] = []
+  const counted: Finding[] = []
   const replaced = new Map<Finding, string>()
   for (const { finding, value } of edits) {
     const { action } = selection.pii(finding.kind, 'request')
     if (action === 'allow') continue
-    if (value !== '') counted.push({ ...finding, path: text.path })
+    if (value !== '') counted.push(finding)
     if (action === 'block' || isReplacing(action)) replaced.set(finding, value)
   }
   if (replaced.size > 0) {
@@ -138,7 +142,8 @@ function rewrite(
     item.view = viewOf(rewritten)
     text.replace(rawOf(rewritten))
   }
-  return counted
+  const spans = writtenSpans(runs, counted)
+  return counted.map(({ kind }, index) => ({ kind, path: text.path, ...spans[index]! }))
 }
 
 function matchKeywords(

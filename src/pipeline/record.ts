@@ -1,11 +1,12 @@
 // Step 6: what is known of a call becomes exactly one sealed entry, its metrics and its log line.
 
-import type { Outcome, RequestDraft } from '../audit/entry.ts'
+import type { Outcome, RequestDraft, SealedInjection, SealedRule } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
-import type { Call } from './call.ts'
+import type { Call, InjectionJudgement } from './call.ts'
 import type { Quota } from './quota.ts'
 import type { Shadow } from './shadow.ts'
 
@@ -143,11 +144,37 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     finish_reason: call.finishReason,
     usage_source: tokens.source,
     cost: call.usage?.costMicros ?? null,
-    rules: call.hits.map(({ rule, direction }) => ({ ...rule, direction })),
-    injection_score: call.injectionScore === null ? null : Math.round(call.injectionScore * 1000),
+    rules: call.hits.map((hit) => sealedRule(hit, call.injection)),
+    injection: call.injection === null ? null : sealedInjection(call.injection),
     policy_revision: call.policyRevision,
   }
 }
+
+const inThousandths = (rank: number): number => Math.round(rank * 1000)
+
+function sealedRule({ rule, direction }: RuleHit, injection: InjectionJudgement | null): SealedRule {
+  const threshold = rule.type === 'prompt_injection' ? injection?.thresholds.get(rule.id) : undefined
+  return { ...rule, direction, ...(threshold === undefined ? {} : { threshold: inThousandths(threshold) }) }
+}
+
+/** A path further on holds names that the client chose. */
+const PATH_WITHOUT_NAMES = /^messages\[\d+\](?:\.content(?:\[\d+\](?:\.text)?)?)?/
+
+const sealedInjection = ({
+  score,
+  threshold,
+  path,
+  span,
+  reasons,
+  model,
+}: InjectionJudgement): SealedInjection => ({
+  score: inThousandths(score),
+  threshold: inThousandths(threshold),
+  path: PATH_WITHOUT_NAMES.exec(path)?.[0] ?? '',
+  span: span === null ? null : { start: span.start, end: span.end },
+  reasons: [...reasons],
+  model,
+})
 
 /** The exchange after redaction, as it is kept beside the entry. */
 const capture = (call: Call): Buffer =>
@@ -168,7 +195,7 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   for (const { rule, direction } of call.hits) {
     metrics.ruleDecisions.inc({ rule: rule.name, action: rule.action, direction })
   }
-  if (call.injectionScore !== null) metrics.injectionScore.observe(call.injectionScore)
+  if (call.injection !== null) metrics.injectionScore.observe(call.injection.score)
   if (call.firstTokenMs !== null) metrics.timeToFirstToken.observe(call.firstTokenMs / 1000)
   if (call.forwarded) {
     const status = call.upstreamStatus === 0 ? 'none' : `${Math.floor(call.upstreamStatus / 100)}xx`

@@ -33,6 +33,36 @@ export function viewOf(runs: readonly Run[]): string {
   return view
 }
 
+/**
+ * Where in what is written the parts of what is said stand.
+ * @param spans of what is said, in order, not overlapping, not empty
+ */
+export function writtenSpans(
+  runs: readonly Run[],
+  spans: readonly { readonly start: number; readonly end: number }[],
+): { start: number; end: number }[] {
+  let index = 0
+  let viewStart = 0
+  let rawStart = 0
+  /** The run that says the character at an offset. */
+  const seek = (offset: number): Run | undefined => {
+    let run = runs[index]
+    while (run !== undefined && viewStart + run.view.length <= offset) {
+      viewStart += run.view.length
+      rawStart += run.raw.length
+      run = runs[++index]
+    }
+    return run
+  }
+  return spans.map((span) => {
+    // An escape stands or falls whole; everything else is written as it is said.
+    const start = seek(span.start)?.kind === 'atom' ? rawStart : rawStart + span.start - viewStart
+    const last = seek(span.end - 1)
+    const end = last?.kind === 'atom' ? rawStart + last.raw.length : rawStart + span.end - viewStart
+    return { start, end }
+  })
+}
+
 /** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
 export class RunQueue {
   #runs: SentRun[] = []

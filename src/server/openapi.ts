@@ -93,6 +93,16 @@ const RULE_DECLARATION = {
   },
 } satisfies Record<string, JsonObject>
 
+/** What an injection rule fires on, or would. */
+const INJECTION = {
+  score: { type: 'number', description: 'A rank from 0 to 1, not a probability.' },
+  threshold: { type: 'number', description: 'The score from which the rule fires.' },
+  path: text('The scored text, in the body as it is forwarded and kept.'),
+  span: orNull(object({ start: whole('UTF-16 offset in that text.'), end: whole('Offset, exclusive.') })),
+  reasons: list(text('Known patterns seen.')),
+  model: text('Version of the model that scored.'),
+} satisfies Record<string, JsonObject>
+
 const SCHEMAS: Record<string, JsonObject> = {
   Error: object({
     error: object(
@@ -210,6 +220,7 @@ const SCHEMAS: Record<string, JsonObject> = {
     rule_type: orNull(text('Its type.')),
     action: orNull(text('What was done.')),
     pii_types: list(text('Kinds.')),
+    injection: orNull(object(INJECTION)),
     key_id: text('API key.'),
     key_name: text('Its name.'),
     model: text('Model.'),
@@ -223,22 +234,21 @@ const SCHEMAS: Record<string, JsonObject> = {
     findings: list(
       object({
         kind: choice('Kind.', ...PII_KINDS),
-        path: text('Where.'),
-        start: whole('UTF-16 offset.'),
+        path: text(
+          'The string in the body as it was sent; a datum split over several is listed at its first.',
+        ),
+        start: whole('UTF-16 offset in that string.'),
         end: whole('UTF-16 offset, exclusive.'),
         direction: text('Way.'),
       }),
     ),
-    injection: orNull(
-      object({
-        score: { type: 'number', description: 'A rank from 0 to 1, not a probability.' },
-        threshold: { type: 'number', description: "The model's own." },
-        path: text('Where.'),
-        span: orNull(object({ start: whole('Offset.'), end: whole('Offset, exclusive.') })),
-        reasons: list(text('Known patterns seen.')),
-        model: text('Version of the model.'),
-      }),
-    ),
+    injection: object({
+      ...INJECTION,
+      threshold: {
+        type: 'number',
+        description: "The lowest of the rules that concern the call; the model's own without any.",
+      },
+    }),
     redacted: { type: 'object', description: 'The body as it would be forwarded.' },
   }),
 }

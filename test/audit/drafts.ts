@@ -29,7 +29,7 @@ export function requestDraft(changes: Partial<RequestDraft> = {}): RequestDraft 
     usage_source: 'upstream',
     cost: 1234,
     rules: [],
-    injection_score: null,
+    injection: null,
     policy_revision: '00ff00ff00ff00ff',
     ...changes,
   }

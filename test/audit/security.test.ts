@@ -47,6 +47,7 @@ t.test('every field is told from the entry', async (t) => {
       rule_type: 'keyword_block',
       action: 'block',
       pii_types: [],
+      injection: null,
       key_id: draft.key_id,
       key_name: draft.key_name,
       model: draft.model,
@@ -62,6 +63,7 @@ t.test('every field is told from the entry', async (t) => {
       rule_type: 'keyword_block',
       action: 'block',
       pii_types: [],
+      injection: null,
       key_id: draft.key_id,
       key_name: draft.key_name,
       model: draft.model,
@@ -118,3 +120,44 @@ for (const [name, changes, expected] of CASES) {
     )
   })
 }
+
+t.test(
+  'events of an injection rule carry what it fired on, with its own threshold; others do not',
+  async (t) => {
+    const injection = {
+      score: 912,
+      threshold: 650,
+      path: 'messages[1].content',
+      span: { start: 3, end: 40 },
+      reasons: ['override_instructions'],
+      model: 'v1',
+    }
+    const own: SealedRule = { ...watch, id: 'o', action: 'block', threshold: 900 }
+    const told = events({ blocked: true, rules: [keyword, watch, own], injection })
+    const evidence = { ...injection, score: 0.912, threshold: 0.65 }
+    t.strictSame(
+      told.map((event) => [event.type, event.rule_id, event.injection]),
+      [
+        ['blocked_request', 'k', null],
+        ['rule_trigger', 'k', null],
+        ['rule_trigger', 'w', evidence],
+        ['rule_trigger', 'o', { ...evidence, threshold: 0.9 }],
+      ],
+    )
+    t.strictSame(events({ blocked: true, rules: [own], injection })[0]?.injection?.threshold, 0.9)
+    t.equal(events({ rules: [watch], injection: { ...injection, span: null } })[0]?.injection?.span, null)
+  },
+)
+
+t.test('data taken out reversibly: restore, unless something stronger was done', async (t) => {
+  const undone: SealedRule = { ...secrets, id: 'u', action: 'restore', direction: 'request' }
+  const told = events({ rules: [undone], pii: [finding('email', 'request', 'restore')] })
+  t.match(told, [
+    { type: 'pii_detection', action: 'restore', rule_id: 'u', pii_types: ['email'] },
+    { type: 'rule_trigger', action: 'restore', rule_id: 'u', pii_types: ['email'] },
+  ])
+  const both = [finding('email', 'request', 'restore'), finding('iban', 'request', 'redact')]
+  t.equal(events({ rules: [undone], pii: both })[0]?.action, 'redact')
+  const weaker = [finding('email', 'request', 'restore'), finding('iban', 'request', 'monitor')]
+  t.equal(events({ rules: [undone], pii: weaker })[0]?.action, 'restore')
+})
