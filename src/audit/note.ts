@@ -1,0 +1,142 @@
+// Signed notes with Ed25519 keys (https://c2sp.org/signed-note): a text, a blank line, and a line for each signature.
+// Knows nothing of what a text says. Keys and notes are handed in, whoever wrote them.
+
+import { isUtf8 } from 'node:buffer'
+import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
+
+/** The one signature type used here (signed-note, "Signature types"). */
+const ED25519 = 0x01
+const KEY_HASH_BYTES = 4
+const PUBLIC_KEY_BYTES = 32
+const SIGNATURE_BYTES = 64
+/** U+2014 and a space begin every signature line. */
+const SIGNATURE_MARK = '\u2014 '
+/** DER of a SubjectPublicKeyInfo for Ed25519 up to the key itself (RFC 8410 §4). */
+const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
+/** Longest note anybody reads, bytes; ours take about 400. */
+export const MAX_NOTE_BYTES = 16_384
+/** Signatures of others (witnesses) may stand beside ours. */
+const MAX_SIGNATURES = 32
+/** What no text may hold: control characters other than the line feed. */
+const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
+const KEY_NAME = /^[^\s+]+$/u
+const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u
+const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/u
+
+/** A name and a public key: who a signature may be from. */
+export interface Verifier {
+  readonly name: string
+  readonly key: KeyObject
+  /** `name+hash+base64`, the form public keys are passed around in. */
+  readonly text: string
+}
+
+/** A private key and the verifier that accepts what it signs. */
+export interface Signer {
+  readonly key: KeyObject
+  readonly verifier: Verifier
+}
+
+export interface OpenedNote {
+  /** The text, with its final line feed. */
+  readonly text: string
+  /** Names of the verifiers whose signature is on it; may be empty. */
+  readonly verified: readonly string[]
+}
+
+/** @throws TypeError when `key` is not an Ed25519 key or the name holds white space or `+` */
+export function verifierOf(name: string, key: KeyObject): Verifier {
+  if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
+  if (!KEY_NAME.test(name)) throw new TypeError('the name of a key takes no white space and no +')
+  const publicKey = key.type === 'public' ? key : createPublicKey(key)
+  const typed = Buffer.concat([Buffer.of(ED25519), rawKey(publicKey)])
+  const text = `${name}+${keyHash(name, typed).toString('hex')}+${typed.toString('base64')}`
+  return { name, key: publicKey, text }
+}
+
+/** @param pem an Ed25519 private key, PKCS#8 @throws TypeError or the parser's error when it is none */
+export function readSigner(name: string, pem: string): Signer {
+  const key = createPrivateKey(pem)
+  return { key, verifier: verifierOf(name, key) }
+}
+
+/**
+ * A public key as somebody keeps it: a verifier key string, or PEM (SPKI), which carries no name.
+ * @param name what a key without a name is to be called
+ * @throws TypeError or the parser's error when it is neither
+ */
+export function readVerifier(text: string, name: string): Verifier {
+  const trimmed = text.trim()
+  if (trimmed.startsWith('-----BEGIN')) return verifierOf(name, createPublicKey(trimmed))
+  const [, named, digest, base64] = VERIFIER_KEY.exec(trimmed) ?? []
+  if (named === undefined || digest === undefined || base64 === undefined) {
+    throw new TypeError('neither PEM nor a verifier key (name+hash+base64)')
+  }
+  const typed = Buffer.from(base64, 'base64')
+  if (typed.length !== 1 + PUBLIC_KEY_BYTES || typed[0] !== ED25519) throw new TypeError('not an Ed25519 key')
+  if (keyHash(named, typed).toString('hex') !== digest) throw new TypeError('the key does not fit its hash')
+  const der = Buffer.concat([SPKI_PREFIX, typed.subarray(1)])
+  return verifierOf(named, createPublicKey({ key: der, format: 'der', type: 'spki' }))
+}
+
+/**
+ * The note: the text with one signature.
+ * @throws TypeError when the text does not end in a line feed, or holds control characters or lone surrogates
+ */
+export function signNote(text: string, { key, verifier }: Signer): string {
+  if (!isText(text)) throw new TypeError('not the text of a note')
+  const signature = sign(null, Buffer.from(text), key)
+  const signed = Buffer.concat([hashOf(verifier), signature]).toString('base64')
+  return `${text}\n${SIGNATURE_MARK}${verifier.name} ${signed}\n`
+}
+
+/**
+ * Opens a note, whatever the bytes are. Signatures by others than `verifiers` are passed over; the caller decides
+ * who must have signed. A signature that claims to be by one of them and is not is a fault.
+ */
+export function openNote(
+  note: string | Uint8Array,
+  verifiers: readonly Verifier[],
+): OpenedNote | { readonly fault: string } {
+  const bytes = typeof note === 'string' ? Buffer.from(note) : note
+  if (bytes.length > MAX_NOTE_BYTES) return { fault: 'the note is too long' }
+  if (!isUtf8(bytes)) return { fault: 'the note is not UTF-8' }
+  const whole = Buffer.from(bytes).toString('utf8')
+  const blank = whole.lastIndexOf('\n\n')
+  if (blank < 0 || !whole.endsWith('\n')) return { fault: 'the note has no signatures' }
+  const text = whole.slice(0, blank + 1)
+  const lines = whole.slice(blank + 2, -1).split('\n')
+  if (!isText(text)) return { fault: 'the text of the note is malformed' }
+  if (lines.length > MAX_SIGNATURES) return { fault: 'the note has too many signatures' }
+  const verified = new Set<string>()
+  for (const line of lines) {
+    const [, name, base64] = SIGNATURE_LINE.exec(line) ?? []
+    if (name === undefined || base64 === undefined) return { fault: 'a signature line is malformed' }
+    const signed = Buffer.from(base64, 'base64')
+    const digest = signed.subarray(0, KEY_HASH_BYTES)
+    const verifier = verifiers.find((one) => one.name === name && hashOf(one).equals(digest))
+    if (verifier === undefined) continue
+    const signature = signed.subarray(KEY_HASH_BYTES)
+    if (signature.length !== SIGNATURE_BYTES || !verify(null, Buffer.from(text), verifier.key, signature)) {
+      return { fault: `the signature of ${name} is not valid` }
+    }
+    verified.add(name)
+  }
+  return { text, verified: [...verified] }
+}
+
+/** SHA-256(name ‖ line feed ‖ type ‖ key), its first four bytes. */
+function keyHash(name: string, typed: Uint8Array): Buffer {
+  const bytes = Buffer.concat([Buffer.from(`${name}\n`), typed])
+  return hash('sha256', bytes, 'buffer').subarray(0, KEY_HASH_BYTES)
+}
+
+function hashOf({ name, text }: Verifier): Buffer {
+  return Buffer.from(text.slice(name.length + 1, name.length + 1 + 2 * KEY_HASH_BYTES), 'hex')
+}
+
+function rawKey(key: KeyObject): Buffer {
+  return key.export({ format: 'der', type: 'spki' }).subarray(SPKI_PREFIX.length)
+}
+
+const isText = (text: string): boolean => text.endsWith('\n') && text.isWellFormed() && !CONTROL.test(text)
