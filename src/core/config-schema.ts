@@ -1,6 +1,6 @@
 // The configuration's JSON Schema (2020-12). It is the manual: every key has a description, its unit and its default.
 
-import { PII_KINDS } from './finding.ts'
+import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 
 const secret = (description: string) => ({
   description: `${description} Only by reference: {env: NAME} or {file: PATH}; a file is read again when it changes.`,
@@ -141,11 +141,12 @@ export const CONFIG_SCHEMA = {
     },
     pii: section('Detection of personal data.', {
       kinds: {
-        description: 'Kinds that are looked for; narrows or widens the default list.',
+        description:
+          'Kinds that are looked for; narrows or widens the default list, which is every kind but `address` and `person`.',
         type: 'array',
         uniqueItems: true,
         items: { enum: [...PII_KINDS] },
-        default: [...PII_KINDS],
+        default: [...DEFAULT_PII_KINDS],
       },
       binaryParts: {
         description:

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { parseConfig, readConfig } from '../../src/core/config.ts'
 import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
-import { PII_KINDS } from '../../src/core/finding.ts'
+import { DEFAULT_PII_KINDS } from '../../src/core/finding.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 
 const clock = { now: () => 0, monotonic: () => 0 }
@@ -26,7 +26,7 @@ t.test('the least there can be, with every default', async (t) => {
     },
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
     keys: [],
-    pii: { kinds: PII_KINDS, binaryParts: 'pass' },
+    pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' },
     audit: { retainDays: 365, maxBytes: 10 * 1024 ** 3 },
     data: { path: '/etc/data' },
     admin: { token: null, sessionTtlSeconds: 28_800, allowedHosts: [] },

@@ -1,14 +1,6 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
-/** Luhn, annex B. */
-function passesLuhn(digits: string): boolean {
-  let sum = 0
-  for (let i = 0; i < digits.length; i++) {
-    const digit = (digits.charCodeAt(digits.length - 1 - i) - 48) * (i % 2 === 0 ? 1 : 2)
-    sum += digit > 9 ? digit - 9 : digit
-  }
-  return sum % 10 === 0
-}
+import { isOneDigit, passesLuhn } from './checksums.ts'
 
 interface Issuer {
   readonly from: number
@@ -88,9 +80,4 @@ export function cardForm(digits: string, groups: string): CardForm {
   if (digits[0] === '1') return 'rare'
   // Ten in a hundred numbers pass Luhn: a number in one piece with a length of its own proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
-}
-
-function isOneDigit(digits: string): boolean {
-  for (let i = 1; i < digits.length; i++) if (digits[i] !== digits[0]) return false
-  return true
 }

@@ -59,3 +59,15 @@ export function endOfDigits(text: string, at: number): number {
   while (end < text.length && isDigit(text.charCodeAt(end))) end++
   return end
 }
+
+const MAX_PUNCTUATION = 10
+
+/** Whether what stands before the place, but for white space and punctuation, is a letter: a number may be named. */
+export function isBehindWords(text: string, at: number): boolean {
+  for (let i = at - 1; i >= 0 && at - i <= MAX_PUNCTUATION; i--) {
+    const code = text.charCodeAt(i)
+    if (isDigit(code)) return false
+    if (isLetter(code) || isUnspaced(code)) return true
+  }
+  return false
+}

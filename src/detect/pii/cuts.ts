@@ -3,6 +3,7 @@
 
 import { isDigit, isLetter, isSpace, isUncapitalised, isUnspaced } from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
+import { isMonth } from './months.ts'
 
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64
@@ -19,7 +20,6 @@ const MAX_WORD = 32
 const MAX_GAP = 4
 /** Characters of the word before that are looked at. All four together are less than CONTEXT_CHARACTERS. */
 const MAX_LOOK_BACK = 24
-const MAX_MONTH = 12
 
 const NEWLINE = 0x0a
 /** Behind these no value goes on. */
@@ -27,20 +27,6 @@ const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
 const LONG_VALUE =
   /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
-
-/** Dates go on behind the name of a month: `May 15, 1987`, `12 de marzo de 1990`. */
-const MONTHS = new Set(
-  (
-    'january february march april may june july august september october november december ' +
-    'jan feb mar apr jun jul aug sep sept oct nov dec ' +
-    'januar februar märz mai juni juli oktober dezember jänner ' +
-    'janvier février mars avril juin juillet août septembre octobre novembre décembre ' +
-    'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ' +
-    'gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre ' +
-    'janeiro fevereiro março maio junho julho setembro outubro novembro dezembro ' +
-    'januari februari maart mei augustus'
-  ).split(' '),
-)
 
 /** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
 function isCut(text: string, at: number): boolean {
@@ -83,12 +69,6 @@ function isSticky(text: string, end: number): boolean {
     if (isSpace(code)) break
   }
   return isMonth(text, at, wordEnd)
-}
-
-function isMonth(text: string, start: number, end: number): boolean {
-  if (end - start < 3 || end - start > MAX_MONTH) return false
-  const word = text.slice(start, end).toLowerCase()
-  return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
 }
 
 /** The last cut in (from, at], or `from`. For texts without private keys. */

@@ -3,13 +3,14 @@
 import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
-import { DEFAULT_KINDS, type KindSet } from './kinds.ts'
+import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
 import { scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
-  if (text.includes(KEY_BEGIN)) return detectBySegments(text, kinds)
+  // Names of persons have nothing that search could go from.
+  if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
   // One for each call: a search that throws must not leave its place behind.
   const trigger = /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
@@ -31,7 +32,7 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   return findings
 }
 
-/** With private keys, whose lines do not end segments. */
+/** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
 function detectBySegments(text: string, kinds: KindSet): Finding[] {
   const detector = new StreamDetector(kinds)
   const findings = detector.push(text)

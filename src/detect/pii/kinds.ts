@@ -1,6 +1,6 @@
 // Which kinds are looked for, as a bit mask that is cheap to test.
 
-import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { DEFAULT_PII_KINDS, PII_KINDS, type PiiKind } from '../../core/finding.ts'
 
 /** One bit a kind, in the order of PII_KINDS. */
 export type KindSet = number
@@ -16,6 +16,6 @@ export function kindSet(kinds: Iterable<PiiKind>): KindSet {
   return set
 }
 
-export const DEFAULT_KINDS: KindSet = kindSet(PII_KINDS)
+export const DEFAULT_KINDS: KindSet = kindSet(DEFAULT_PII_KINDS)
 
 export const hasKind = (set: KindSet, kind: PiiKind): boolean => (set & BITS[kind]) !== 0

@@ -2,18 +2,24 @@
 // and in what order; what they are is said in the files of the kinds.
 
 import type { Finding } from '../../core/finding.ts'
+import { scanAddress } from './address.ts'
+import { scanBirthDate } from './birthdate.ts'
 import { cardForm } from './card.ts'
 import { endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
+import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
 import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
-import type { KindSet } from './kinds.ts'
+import { hasKind, type KindSet } from './kinds.ts'
+import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { scanColons, scanIpv4, scanMac } from './network.ts'
 import { isUniform, mayBegin, type Run, runsAt } from './numberrun.ts'
+import { personNames } from './person.ts'
 import { scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Segment } from './segment.ts'
+import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** What every value has that is found. */
 const TRIGGER = /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
@@ -38,12 +44,25 @@ export function scanSegment(
   if (stretch.includes(KEY_BEGIN)) {
     let done = segment.from
     for (const key of keyBlocks(stretch, segment.from)) {
-      scanTriggers(segment, done, key.start)
+      scanNames(segment, done, key.start)
       segment.add('secret', key.start, key.end)
       done = key.end
     }
-    scanTriggers(segment, done, stretch.length)
-  } else scanTriggers(segment, segment.from, stretch.length)
+    scanNames(segment, done, stretch.length)
+  } else scanNames(segment, segment.from, stretch.length)
+}
+
+/** Names of persons where they are looked for, and between them all else. */
+function scanNames(segment: Segment, from: number, to: number): void {
+  let done = from
+  if (hasKind(segment.kinds, 'person')) {
+    for (const name of personNames(segment.text, from, to)) {
+      scanTriggers(segment, done, name.start)
+      segment.add('person', name.start, name.end)
+      done = name.end
+    }
+  }
+  scanTriggers(segment, done, to)
 }
 
 function scanTriggers(segment: Segment, from: number, to: number): void {
@@ -79,13 +98,26 @@ function scanDigit(segment: Segment, at: number): number {
   const token = scanToken(segment, word, wordEnd)
   if (token > 0) return token
   if (!begins) return wordEnd
+  const wallet = wordEnd - word >= MIN_WALLET ? scanWallet(segment, word, wordEnd) : 0
+  if (wallet > 0) return wallet
   if (text.charCodeAt(wordEnd) === COLON) {
     const address = scanColons(segment, wordEnd)
     if (address > 0) return address
   }
   const mac = wordEnd - word <= 4 && isMacSeparator(text[wordEnd]) ? scanMac(segment, word) : 0
   if (mac > 0) return mac
-  if (word < at) return (at - word === 2 ? scanIban(segment, word) : 0) || wordEnd
+  if (word < at) {
+    const iban = at - word === 2 ? scanIban(segment, word) : 0
+    return iban || scanLetterIdentifier(segment, word, at) || scanDocument(segment, word) || wordEnd
+  }
+  const letters = lettersBefore(text, at, segment.end)
+  const spaced = letters < at ? scanLetterIdentifier(segment, letters, at) : 0
+  const identifier = spaced || scanLetterIdentifier(segment, at, at)
+  if (identifier > 0) return identifier
+  const date = scanBirthDate(segment, at)
+  if (date > 0) return date
+  const address = hasKind(segment.kinds, 'address') ? scanAddress(segment, at) : 0
+  if (address > 0) return address
   if (isDigit(text.charCodeAt(wordEnd - 1)) || /^\d+[xX]\d+$/.test(text.slice(word, wordEnd))) {
     return scanNumber(segment, at)
   }
@@ -112,7 +144,14 @@ function scanNumber(segment: Segment, at: number): number {
   const firstEnd = endOfDigits(text, at)
   if (!mayBegin(text, at)) return firstEnd
   const runs = runsAt(text, at)
-  return scanCard(segment, runs) || scanSsn(segment, runs) || scanPhone(segment, at, runs) || firstEnd
+  return (
+    scanDigitIdentifier(segment, runs) ||
+    scanCard(segment, runs) ||
+    scanSsn(segment, runs) ||
+    scanDocument(segment, at) ||
+    scanPhone(segment, at, runs) ||
+    firstEnd
+  )
 }
 
 const CARD_WORD_DISTANCE = 40

@@ -18,6 +18,7 @@ export class Segment {
   /** End of the last value, in the text. */
   #end: number
   #context: Context | null = null
+  readonly #mentioned = new Map<RegExp, boolean>()
 
   /** @param base offset of `text` in what the findings are offsets of */
   constructor(text: string, from: number, base: number, kinds: KindSet, findings: Finding[]) {
@@ -50,6 +51,16 @@ export class Segment {
   before(at: number): Context {
     if (this.#context?.at !== at) this.#context = new Context(this.text, at)
     return this.#context
+  }
+
+  /** Whether a pattern occurs anywhere in context and segment: asked once, remembered. */
+  mentions(pattern: RegExp): boolean {
+    let known = this.#mentioned.get(pattern)
+    if (known === undefined) {
+      known = pattern.test(this.text)
+      this.#mentioned.set(pattern, known)
+    }
+    return known
   }
 
   /** The text before a place, for patterns that end there; small letters. */

@@ -1,0 +1,59 @@
+// Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
+
+import { endOfDigits, isBehindWords, isLetter } from './characters.ts'
+import { isDay } from './checksums.ts'
+import { isMonth } from './months.ts'
+import type { Segment } from './segment.ts'
+
+/** Before a date, with no digit between. */
+const BIRTH =
+  /(?:\bd\.?o\.?b\b|birth|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]{2}?e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|לידה|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
+/** The same without their place, for a quick look at a whole segment. */
+const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
+/** Characters before a date that are looked at. */
+const WINDOW_CHARACTERS = 56
+
+const NUMERIC = [
+  /(?<year>\d{4})[-/.](?<a>\d{1,2})[-/.](?<b>\d{1,2})(?!\d)/y,
+  /(?<a>\d{1,2})(?:[-/]|\. ?| )(?<b>\d{1,2})(?:[-/]|\. ?| )(?<year>\d{4}|\d{2})(?!\d)/y,
+  /(?<year>\d{4}) ?[年년] ?(?<a>\d{1,2}) ?[月월] ?(?<b>\d{1,2}) ?[日일]/y,
+  /(?<year>(?:19|20)\d{2})(?<a>\d{2})(?<b>\d{2})(?!\d)/y,
+]
+const DAY_FIRST =
+  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ -](?:(?:of|de|di) )?(?<month>\p{L}{3,12})[.,]?[ -](?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
+const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
+const MONTH_CHARACTERS = 14
+
+/** @param at of a digit at the beginning of a word; returns where the date ends, 0 if there is no date of birth */
+export function scanBirthDate(segment: Segment, at: number): number {
+  const { text } = segment
+  const digits = endOfDigits(text, at) - at
+  if (digits > 2 && digits !== 4 && digits !== 8) return 0
+  if (!isBehindWords(text, at) || !segment.mentions(ANY_WORD)) return 0
+  const span = dateAt(text, at, segment.end)
+  if (span === null || !BIRTH.test(segment.windowBefore(span.start, WINDOW_CHARACTERS))) return 0
+  return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
+}
+
+function dateAt(text: string, at: number, from: number): { start: number; end: number } | null {
+  for (const form of NUMERIC) {
+    form.lastIndex = at
+    const found = form.exec(text)
+    if (found === null) continue
+    const a = Number(found.groups?.['a'])
+    const b = Number(found.groups?.['b'])
+    if (isDay(a, b) || isDay(b, a)) return { start: at, end: at + found[0].length }
+  }
+  DAY_FIRST.lastIndex = at
+  const dayFirst = DAY_FIRST.exec(text)
+  const month = dayFirst?.groups?.['month'] ?? ''
+  if (dayFirst !== null && isMonth(month, 0, month.length)) return { start: at, end: at + dayFirst[0].length }
+  DAY_AND_YEAR.lastIndex = at
+  const rest = DAY_AND_YEAR.exec(text)
+  if (rest === null || text[at - 1] !== ' ') return null
+  const end = at - 1
+  let start = end
+  if (text[start - 1] === '.') start--
+  while (start > from && end - start < MONTH_CHARACTERS && isLetter(text.charCodeAt(start - 1))) start--
+  return isMonth(text, start, end) ? { start, end: at + rest[0].length } : null
+}

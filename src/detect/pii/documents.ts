@@ -1,0 +1,68 @@
+// Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
+
+import { isBehindWords } from './characters.ts'
+import type { Segment } from './segment.ts'
+
+/** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
+const BETWEEN =
+  '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))[^\\d\\n]{0,36}$'
+const PASSPORT = new RegExp(
+  '(?:passport|reisepass|\\bpass-?\\s?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
+    'passinumero|pașaport|útlevél|διαβατηρί|pasaport|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
+    BETWEEN,
+)
+const LICENCE = new RegExp(
+  "(?:driv(?:er|ing)[’']?s?[’']? (?:licen[cs]e|permit)|driver_?licen[cs]e|driverlicense|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis de conduire|" +
+    'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
+    '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
+    'водительск|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
+    BETWEEN,
+)
+/** `licence` alone is also what software has: only with a form of driving licences. */
+const ANY_LICENCE = new RegExp(`licen[cs]e${BETWEEN}`)
+/** United Kingdom, Korea. */
+const LICENCE_FORM = /^(?:[A-Z9]{5}\d{6}[A-Z9]{2}[A-Z0-9]{3}|\d{2}-\d{2}-\d{6}-\d{2})$/i
+
+/** Letters and digits, in groups perhaps. */
+const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,8}){0,4}(?![A-Za-z0-9_])/y
+const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
+const MIN_CHARACTERS = 6
+const MAX_PASSPORT = 12
+const MAX_LICENCE = 20
+const MIN_DIGITS = 3
+/** Nothing but a date. */
+const DATE = /^(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4}|(?:19|20)\d{2})$/
+const WINDOW_CHARACTERS = 60
+/** Any word of the above, for a quick look at a whole segment. */
+const ANY_WORD =
+  /pass|pas[az]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái/i
+
+/**
+ * @param word where the word begins that holds a digit
+ * @returns where the number ends; 0 if there is none
+ */
+export function scanDocument(segment: Segment, word: number): number {
+  if (!isBehindWords(segment.text, word) || !segment.mentions(ANY_WORD)) return 0
+  const window = segment.windowBefore(word, WINDOW_CHARACTERS)
+  if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)
+  if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE)
+  if (!ANY_LICENCE.test(window)) return 0
+  NUMBER.lastIndex = word
+  const form = NUMBER.exec(segment.text)?.[0] ?? ''
+  return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE) : 0
+}
+
+function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {
+  for (const form of [NUMBER, PLAIN_NUMBER]) {
+    form.lastIndex = word
+    const found = form.exec(segment.text)?.[0]
+    if (found === undefined) return 0
+    const characters = found.replace(/[ -]/g, '')
+    const digits = characters.replace(/\D/g, '').length
+    if (characters.length < MIN_CHARACTERS || characters.length > most) continue
+    if (digits < MIN_DIGITS || DATE.test(found)) continue
+    const end = word + found.length
+    return segment.add(kind, word, end) ? end : 0
+  }
+  return 0
+}

@@ -1,0 +1,28 @@
+// Names of months, small letters, as dates are written with them.
+
+const MONTHS = new Set(
+  (
+    'january february march april may june july august september october november december ' +
+    'jan feb mar apr jun jul aug sep sept oct nov dec ' +
+    'januar februar märz mai juni juli oktober dezember jänner ' +
+    'janvier février mars avril juin juillet août septembre octobre novembre décembre ' +
+    'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre ' +
+    'gennaio febbraio aprile maggio giugno luglio settembre ottobre dicembre ' +
+    'janeiro fevereiro março maio junho julho setembro outubro novembro dezembro ' +
+    'januari februari maart mei augustus augusti desember december ' +
+    'stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia ' +
+    'ledna února března dubna května června července srpna září října listopadu prosince ' +
+    'января февраля марта апреля мая июня июля августа сентября октября ноября декабря ' +
+    'січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня ' +
+    'ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık'
+  ).split(' '),
+)
+
+const MAX_MONTH = 12
+
+/** Whether the word in the text is the name of a month; a `.` or `,` behind it does not count. */
+export function isMonth(text: string, start: number, end: number): boolean {
+  if (end - start < 3 || end - start > MAX_MONTH) return false
+  const word = text.slice(start, end).toLowerCase()
+  return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
+}

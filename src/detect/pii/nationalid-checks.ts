@@ -1,0 +1,92 @@
+// Check digits and dates inside the personal numbers of single countries. Each takes exactly as many digits as its
+// number has.
+
+import { digitAt, isDay, isOneDigit, passesLuhn, remainder, weighted } from './checksums.ts'
+
+export const twoDigits = (digits: string, at: number): number => Number(digits.slice(at, at + 2))
+/** A date of birth at the beginning, year first; some countries add to the month for a century or a sex. */
+export const isDated = (digits: string, at = 0, monthsPer = 100): boolean =>
+  isDay(twoDigits(digits, at + 2) % monthsPer, twoDigits(digits, at + 4))
+export const isDayFirst = (digits: string, addedToDay = 0): boolean => {
+  const day = twoDigits(digits, 0)
+  return isDay(twoDigits(digits, 2), day > addedToDay && addedToDay > 0 ? day - addedToDay : day)
+}
+export const any = (): boolean => true
+
+export function isCpf(digits: string): boolean {
+  if (isOneDigit(digits)) return false
+  const check = (weights: number[]): number => ((weighted(digits, weights) * 10) % 11) % 10
+  const first = check([10, 9, 8, 7, 6, 5, 4, 3, 2])
+  return first === digitAt(digits, 9) && check([11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) === digitAt(digits, 10)
+}
+
+export function isTurkish(digits: string): boolean {
+  if (digits[0] === '0') return false
+  const odd = weighted(digits, [1, 0, 1, 0, 1, 0, 1, 0, 1])
+  const even = weighted(digits, [0, 1, 0, 1, 0, 1, 0, 1])
+  const tenth = (((odd * 7 - even) % 10) + 10) % 10
+  return tenth === digitAt(digits, 9) && (odd + even + tenth) % 10 === digitAt(digits, 10)
+}
+
+/** Estonia and Lithuania. */
+export function isBaltic(digits: string): boolean {
+  if (!/^[1-8]/.test(digits) || !isDated(digits, 1)) return false
+  const first = weighted(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 1]) % 11
+  const second = weighted(digits, [3, 4, 5, 6, 7, 8, 9, 1, 2, 3]) % 11
+  return (first < 10 ? first : second % 10) === digitAt(digits, 10)
+}
+
+export function isNorwegian(digits: string): boolean {
+  if (!isDayFirst(digits, 40)) return false
+  return (
+    weighted(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2, 1]) % 11 === 0 &&
+    weighted(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0
+  )
+}
+
+export const elevenMinus = (sum: number): number => (11 - (sum % 11)) % 11
+export const isSwedish = (digits: string): boolean =>
+  isDated(digits, digits.length - 10) && passesLuhn(digits.slice(-10))
+export const isBelgian = (digits: string): boolean =>
+  isDated(digits, 0, 20) &&
+  [digits.slice(0, 9), `2${digits.slice(0, 9)}`].some(
+    (number) => 97 - remainder(number, 97) === Number(digits.slice(9)),
+  )
+export const isFrench = (digits: string): boolean =>
+  /^[1-478]\d{2}(?:0[1-9]|[1-9]\d)/.test(digits) &&
+  97 - remainder(digits.slice(0, 13), 97) === Number(digits.slice(13))
+export const isKorean = (digits: string): boolean => isDated(digits) && /^\d{6}[0-9]/.test(digits)
+/** Check digits were given until October 2020. */
+export const isOldKorean = (digits: string): boolean => {
+  const sum = weighted(digits, [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5])
+  return isKorean(digits) && [(11 - (sum % 11)) % 10, (13 - (sum % 11)) % 10].includes(digitAt(digits, 12))
+}
+const CHINESE_WEIGHTS = [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]
+/** GB 11643; the check character may be an X. */
+export const isChinese = (number: string): boolean =>
+  /^[1-8]\d{5}(?:19|20)\d{2}/.test(number) &&
+  isDated(number, 8) &&
+  '10X98765432'[weighted(number, CHINESE_WEIGHTS) % 11] === number.at(-1)?.toUpperCase()
+
+export function isSnils(digits: string): boolean {
+  const check = (weighted(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 101) % 100
+  return check === Number(digits.slice(9)) && !isOneDigit(digits)
+}
+
+export function isRussianTaxpayer(digits: string): boolean {
+  const first = (weighted(digits, [7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10
+  const second = (weighted(digits, [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10
+  return first === digitAt(digits, 10) && second === digitAt(digits, 11)
+}
+
+export const isSouthAfrican = (digits: string): boolean =>
+  isDated(digits) && /^\d{10}[012]/.test(digits) && passesLuhn(digits)
+export const isMyNumber = (digits: string): boolean => {
+  const rest = weighted(digits, [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11
+  return (rest <= 1 ? 0 : 11 - rest) === digitAt(digits, 11) && !isOneDigit(digits)
+}
+export const isThai = (digits: string): boolean =>
+  /^[1-8]/.test(digits) &&
+  elevenMinus(weighted(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2])) % 10 === digitAt(digits, 12)
+export const isEuropeanArticle = (digits: string): boolean =>
+  (10 - (weighted(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10)) % 10 === digitAt(digits, 12)

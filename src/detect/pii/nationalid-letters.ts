@@ -1,0 +1,167 @@
+// Personal numbers of countries that have letters in them: shape, check characters, the words they go by. A table; how
+// it is used is said in nationalid.ts.
+
+import { digitAt, isDay, weighted } from './checksums.ts'
+import { isChinese } from './nationalid-checks.ts'
+
+/** One personal number of one country. */
+export interface LetterIdentifier {
+  /** Sticky, any case. */
+  readonly shape: RegExp
+  /** The shape proves it: no word needs to stand before. */
+  readonly alone: boolean
+  /** Its names, small letters, for the text right before. */
+  readonly words: string
+  /** @param number capitals and digits, separators left out */
+  readonly valid: (number: string) => boolean
+}
+
+const DNI_LETTERS = 'TRWAGMYFPDXBNJZSQVHLCKE'
+const isSpanish = (number: string): boolean => DNI_LETTERS[Number(number.slice(0, -1)) % 23] === number.at(-1)
+const isForeignerInSpain = (number: string): boolean =>
+  isSpanish(`${'XYZ'.indexOf(number.charAt(0))}${number.slice(1)}`)
+
+const FINNISH_CHECK = '0123456789ABCDEFHJKLMNPRSTUVWXY'
+function isFinnish(number: string): boolean {
+  const digits = number.slice(0, 6) + number.slice(-4, -1)
+  return (
+    isDay(Number(digits.slice(2, 4)), Number(digits.slice(0, 2))) &&
+    FINNISH_CHECK[Number(digits) % 31] === number.at(-1)
+  )
+}
+
+/** Insurance number of German pensions: the letter counts as its place in the alphabet, sums of digits are added. */
+function isGermanInsurance(number: string): boolean {
+  const month = Number(number.slice(4, 6))
+  const day = Number(number.slice(2, 4))
+  if (!isDay(month, day > 50 ? day - 50 : day)) return false
+  const letter = String(number.charCodeAt(8) - 0x40).padStart(2, '0')
+  const digits = number.slice(0, 8) + letter + number.slice(9)
+  const weights = [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]
+  let sum = 0
+  for (const [index, weight] of weights.entries()) {
+    const product = digitAt(digits, index) * weight
+    sum += Math.floor(product / 10) + (product % 10)
+  }
+  return sum % 10 === digitAt(digits, 12)
+}
+
+const ODD_VALUES = [
+  1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
+]
+/** Decree of 23 December 1976: places are counted from one, so that the first is odd. */
+function isItalian(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < 15; i++) {
+    const code = number.charCodeAt(i)
+    const value = code >= 0x41 ? code - 0x41 : code - 0x30
+    sum += i % 2 === 0 ? (ODD_VALUES[value] ?? 0) : value
+  }
+  return String.fromCharCode(0x41 + (sum % 26)) === number.at(-1)
+}
+
+const SINGAPORE: Readonly<Record<string, readonly [string, number]>> = {
+  S: ['JZIHGFEDCBA', 0],
+  T: ['JZIHGFEDCBA', 4],
+  F: ['XWUTRQPNMLK', 0],
+  G: ['XWUTRQPNMLK', 4],
+  M: ['XWUTRQPNJLK', 3],
+}
+function isSingaporean(number: string): boolean {
+  const [letters, added] = SINGAPORE[number.charAt(0)] ?? ['', 0]
+  const rest = (weighted(number.slice(1), [2, 7, 6, 5, 4, 3, 2]) + added) % 11
+  return (
+    letters[number.startsWith('M') ? 10 - rest : rest] === number.at(-1) || letters[rest] === number.at(-1)
+  )
+}
+
+/** Letters of cities stand for 10 to 35, not in the order of the alphabet. */
+const TAIWAN = 'ABCDEFGHJKLMNPQRSTUVXYWZIO'
+function isTaiwanese(number: string): boolean {
+  const city = 10 + TAIWAN.indexOf(number.charAt(0))
+  const sum = Math.floor(city / 10) + (city % 10) * 9 + weighted(number.slice(1), [8, 7, 6, 5, 4, 3, 2, 1, 1])
+  return sum % 10 === 0
+}
+
+/** Without a second letter the place before counts as 36. */
+function isHongKong(number: string): boolean {
+  const padded = number.length === 8 ? ` ${number}` : number
+  let sum = 0
+  for (let i = 0; i < 9; i++) {
+    const character = padded[i] ?? ' '
+    const value = character === ' ' ? 36 : i === 8 && character === 'A' ? 10 : Number.parseInt(character, 36)
+    sum += value * (9 - i)
+  }
+  return sum % 11 === 0
+}
+
+const IRISH_CHECK = 'WABCDEFGHIJKLMNOPQRSTUV'
+function isIrish(number: string): boolean {
+  const second = number.length === 9 ? number.charCodeAt(8) - 0x40 : 0
+  const value = (weighted(number, [8, 7, 6, 5, 4, 3, 2]) + (second === 23 ? 0 : second) * 9) % 23
+  return IRISH_CHECK[value] === number[7]
+}
+
+/** Chile: weights 2 to 7 from the end, the check character may be a K. */
+function isChilean(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < number.length - 1; i++) sum += digitAt(number, -2 - i) * (2 + (i % 6))
+  return '0K987654321'[sum % 11] === number.at(-1)
+}
+
+const CURP_ALPHABET = '0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ'
+function isMexican(number: string): boolean {
+  if (!isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))) return false
+  let sum = 0
+  for (let i = 0; i < 17; i++) sum += CURP_ALPHABET.indexOf(number.charAt(i)) * (18 - i)
+  return (10 - (sum % 10)) % 10 === digitAt(number, 17)
+}
+
+const NINO_PREFIX = /^(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]/
+const isInsurance = (number: string): boolean => NINO_PREFIX.test(number)
+/** The fourth letter tells a person from a company, a trust and so on. */
+const isPan = (number: string): boolean => /^[A-Z]{3}[ABCFGHLJPT]/.test(number)
+const isDatedName = (number: string): boolean =>
+  isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))
+const any = (): boolean => true
+
+const END = '(?![A-Za-z0-9_])'
+const row = (
+  shape: string,
+  words: string,
+  valid: (number: string) => boolean,
+  alone = true,
+): LetterIdentifier => ({ shape: new RegExp(shape + END, 'iy'), words, valid, alone })
+
+/** By the number of letters at the beginning. */
+export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
+  [
+    row('\\d{8}-?[A-HJ-NP-TV-Z]', 'dni|nif|documento', isSpanish),
+    row('\\d{7}-?[A-HJ-NP-TV-Z]', 'dni|nif|documento', isSpanish, false),
+    row('\\d{6}[-+A-FYXWVU]\\d{3}[0-9A-FHJ-NPR-Y]', 'hetu|henkil|finnish|identity code', isFinnish),
+    row('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
+    row('\\d{17}X', '身份', isChinese),
+    row('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
+    row('\\d{7,8}-[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
+    row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
+  ],
+  [
+    row('[XYZ]-?\\d{7}-?[A-HJ-NP-TV-Z]', 'nie', isForeignerInSpain),
+    row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
+    row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
+    row('[A-Z][12]\\d{8}', '身分證|身份證|taiwan', isTaiwanese, false),
+  ],
+  [
+    row('[A-Z]{2}(?: ?\\d{2}){3} ?[A-D]', 'nino|insurance', isInsurance),
+    row('[A-Z]{2}[ -]\\d{2}[ -]\\d{2}[ -]\\d{2}[ -][A-D]', 'nino|insurance', isInsurance),
+    row('[A-Z]{2} \\d{6} ?[A-D]', 'nino|insurance', isInsurance),
+    row('[A-Z]{2}\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
+  ],
+  [row('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', any, false)],
+  [
+    row('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
+    row('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
+  ],
+  [row('[A-Z]{5}\\d{4}[A-Z]', '\\bpan\\b|permanent account', isPan)],
+  [row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', 'codice fiscale|\\bc\\.?f\\.?\\b', isItalian)],
+]

@@ -1,0 +1,85 @@
+// Addresses of crypto wallets: Base58Check (Bitcoin, Litecoin, Dogecoin, Tron, Dash), bech32 and bech32m (BIP 173,
+// BIP 350), and the forty hexadecimal digits of Ethereum.
+
+import { createHash } from 'node:crypto'
+import type { Segment } from './segment.ts'
+
+/** Shorter words hold none, longer ones neither. */
+export const MIN_WALLET = 26
+const MAX_WALLET = 110
+
+const ETHEREUM = /^0x[0-9a-f]{40}$/i
+/** Addresses that nobody holds: `0x0000…`, `0x…dEaD`. */
+const MIN_DIFFERENT = 6
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+/** The first characters that the version bytes in use come to. */
+const BASE58_SHAPE = /^[123AD79LMTXmn][1-9A-HJ-NP-Za-km-z]{25,34}$/
+const ADDRESS_BYTES = 25
+const CHECKSUM_BYTES = 4
+const BECH32_SHAPE =
+  /^(?:bc|tb|ltc|bcrt|addr|stake|cosmos|osmo|celestia|inj|terra|juno|zil|one|nano)1[02-9ac-hj-np-z]{20,100}$/
+const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
+/** What the checksum must come to, BIP 173 and BIP 350. */
+const BECH32_CONSTANT = 1
+const BECH32M_CONSTANT = 0x2bc830a3
+const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
+
+/**
+ * @param word where the word of letters and digits begins
+ * @param end where it ends
+ * @returns `end` if it is an address, 0 if not
+ */
+export function scanWallet(segment: Segment, word: number, end: number): number {
+  if (end - word > MAX_WALLET) return 0
+  const text = segment.text.slice(word, end)
+  if (!isEthereum(text) && !isBech32(text) && !isBase58Check(text)) return 0
+  return segment.add('crypto_wallet', word, end) ? end : 0
+}
+
+const isEthereum = (text: string): boolean =>
+  ETHEREUM.test(text) && new Set(text.slice(2).toLowerCase()).size >= MIN_DIFFERENT
+
+/** Four bytes of the double SHA-256 of the rest. */
+function isBase58Check(text: string): boolean {
+  if (!BASE58_SHAPE.test(text)) return false
+  const bytes = decodeBase58(text)
+  if (bytes === null) return false
+  const payload = bytes.subarray(0, ADDRESS_BYTES - CHECKSUM_BYTES)
+  const check = sha256(sha256(payload)).subarray(0, CHECKSUM_BYTES)
+  return check.equals(bytes.subarray(ADDRESS_BYTES - CHECKSUM_BYTES))
+}
+
+const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
+
+/** 25 bytes, null for a number that takes more. */
+function decodeBase58(text: string): Uint8Array | null {
+  const bytes = new Uint8Array(ADDRESS_BYTES)
+  for (const character of text) {
+    let carry = BASE58.indexOf(character)
+    for (let i = ADDRESS_BYTES - 1; i >= 0; i--) {
+      carry += (bytes[i] ?? 0) * 58
+      bytes[i] = carry & 0xff
+      carry >>= 8
+    }
+    if (carry > 0) return null
+  }
+  return bytes
+}
+
+function isBech32(mixed: string): boolean {
+  const text = mixed.toLowerCase()
+  if (!BECH32_SHAPE.test(text) || (mixed !== text && mixed !== mixed.toUpperCase())) return false
+  const separator = text.indexOf('1')
+  const values: number[] = []
+  for (let i = 0; i < separator; i++) values.push(text.charCodeAt(i) >> 5)
+  values.push(0)
+  for (let i = 0; i < separator; i++) values.push(text.charCodeAt(i) & 31)
+  for (let i = separator + 1; i < text.length; i++) values.push(BECH32.indexOf(text.charAt(i)))
+  let sum = 1
+  for (const value of values) {
+    const top = sum >>> 25
+    sum = ((sum & 0x1ffffff) << 5) ^ value
+    for (const [bit, generator] of GENERATOR.entries()) if ((top >> bit) & 1) sum ^= generator
+  }
+  return sum === BECH32_CONSTANT || sum === BECH32M_CONSTANT
+}
