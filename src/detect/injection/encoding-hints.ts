@@ -3,7 +3,8 @@
 
 /** Which of the decoders have anything to look for. */
 export interface EncodingHints {
-  base64: boolean
+  /** Where runs of base64 characters begin that are long enough; UTF-16 offsets, ascending. */
+  base64: number[]
   /** Hexadecimal or binary digits. */
   digits: boolean
   selectors: boolean
@@ -30,8 +31,8 @@ const TURNED = turnedTrigrams()
 
 /** Looks at every code unit once and allocates one object. */
 export function encodingHints(text: string): EncodingHints {
+  const base64: number[] = []
   let base64Run = 0
-  let longestBase64 = 0
   let hexDigits = 0
   let mostHexDigits = 0
   let selectors = 0
@@ -44,29 +45,35 @@ export function encodingHints(text: string): EncodingHints {
     turned |= TURNED[trigram] as number
     if (unit >= 0x80) {
       if (isSelector(unit)) selectors++
-      if (base64Run > longestBase64) longestBase64 = base64Run
       base64Run = 0
       if (hexDigits > 0 && !UNICODE_SPACE.test(text.charAt(index))) hexDigits = 0
       continue
     }
     const kind = KINDS[unit] as number
-    if ((kind & BASE64_CHARACTER) !== 0) base64Run++
-    else {
-      if (base64Run > longestBase64) longestBase64 = base64Run
+    if ((kind & BASE64_CHARACTER) !== 0) {
+      if (++base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
+    } else {
       base64Run = 0
-      if ((kind & ESCAPE_START) !== 0) escapes++
+      if ((kind & ESCAPE_START) !== 0 && isEscape(unit, text.charCodeAt(index + 1))) escapes++
     }
     if ((kind & HEX_DIGIT) !== 0) {
       if (++hexDigits > mostHexDigits) mostHexDigits = hexDigits
     } else if ((kind & HEX_FILLER) === 0) hexDigits = 0
   }
   return {
-    base64: Math.max(longestBase64, base64Run) >= BASE64_RUN_MIN,
+    base64,
     digits: mostHexDigits >= HEX_DIGITS_MIN,
     selectors: selectors >= SELECTORS_MIN,
     escapes: escapes >= ESCAPES_MIN,
     turned: turned !== 0,
   }
+}
+
+/** `%4`, `&#`, `&l`, `\u`: what may begin an escape; `next` is not a number at the end of the text. */
+function isEscape(start: number, next: number): boolean {
+  if (start === 0x25) return ((KINDS[next] ?? 0) & HEX_DIGIT) !== 0
+  if (start === 0x5c) return next === 0x75
+  return next === 0x23 || (next >= 0x61 && next <= 0x71)
 }
 
 /** Variation selectors, those of the astral planes by their first half. */

@@ -30,7 +30,7 @@ const ESCAPES_MIN = 3
 
 /** Lines of one block belong together; the last may be short if nothing follows it. */
 const BASE64 =
-  /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*(?:\r?\n[A-Za-z0-9+/_-]{2,15}={0,2}(?=\s|$))?/g
+  /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*(?:\r?\n[A-Za-z0-9+/_-]{2,15}={0,2}(?=\s|$))?/y
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
@@ -56,10 +56,10 @@ const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
 /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
 export function* decodings(text: string): Generator<Decoded> {
   const hints = encodingHints(text)
-  if (hints.digits) yield* runs(text, HEX, decodeHex)
-  if (hints.digits) yield* runs(text, BINARY, decodeBinary)
-  if (hints.base64) yield* runs(text, BASE64, decodeBase64)
-  if (hints.selectors) yield* runs(text, SELECTORS, decodeSelectors)
+  if (hints.digits) yield* blocks(text.matchAll(HEX), decodeHex)
+  if (hints.digits) yield* blocks(text.matchAll(BINARY), decodeBinary)
+  if (hints.base64.length > 0) yield* blocks(matchesAt(text, BASE64, hints.base64), decodeBase64)
+  if (hints.selectors) yield* blocks(text.matchAll(SELECTORS), decodeSelectors)
   if (hints.escapes) yield* unescaped(text)
   if (!hints.turned) return
   for (const { stretch, start } of nearHints(text, ROT13_HINT)) {
@@ -108,9 +108,26 @@ function* nearHints(text: string, hint: RegExp): Generator<{ stretch: string; st
   if (from >= 0) yield { stretch: text.slice(from), start: from }
 }
 
+/** Matches of a sticky pattern at these places, leaving out those inside the match before. */
+function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): Generator<RegExpExecArray> {
+  const sticky = new RegExp(pattern)
+  let after = 0
+  for (const place of places) {
+    if (place < after) continue
+    sticky.lastIndex = place
+    const match = sticky.exec(text)
+    if (match === null) continue
+    after = sticky.lastIndex
+    yield match
+  }
+}
+
 /** Decodes each match block by block, and keeps the blocks that are text. */
-function* runs(text: string, pattern: RegExp, decode: (run: string) => string | null): Generator<Decoded> {
-  for (const { 0: run, index } of text.matchAll(pattern)) {
+function* blocks(
+  runs: Iterable<RegExpExecArray>,
+  decode: (run: string) => string | null,
+): Generator<Decoded> {
+  for (const { 0: run, index } of runs) {
     for (let at = 0; at < run.length; at += BLOCK_CHARACTERS) {
       const block = run.slice(at, at + BLOCK_CHARACTERS)
       const decoded = decode(block)

@@ -39,6 +39,10 @@ const PART_RADIX = 0x01000193
 /** PART_RADIX to the fourth, to take the oldest letter out of the rolling hash. */
 const PART_RADIX_4 = Math.imul(Math.imul(PART_RADIX, PART_RADIX), Math.imul(PART_RADIX, PART_RADIX))
 
+/** Roots by number of features: windows are tried for every other token. */
+const ROOTS = Float64Array.from({ length: FEATURE_CEILING + 1 }, (_, count) =>
+  Math.sqrt(count + FEATURE_FLOOR),
+)
 const ROOT_OF_CEILING = Math.sqrt(FEATURE_CEILING + FEATURE_FLOOR)
 
 /** Token before the text: the beginning is the beginning of a sentence. */
@@ -47,7 +51,7 @@ const NO_TOKEN = 0x7ed558cc
 /** A sum of weights over `count` features as evidence: it grows with the root of the length up to a ceiling. */
 export function normalised(sum: number, count: number): number {
   return count <= FEATURE_CEILING
-    ? sum / Math.sqrt(count + FEATURE_FLOOR)
+    ? sum / (ROOTS[count] as number)
     : (sum / (count + FEATURE_FLOOR)) * ROOT_OF_CEILING
 }
 

@@ -139,6 +139,7 @@ export class Tokeniser {
     }
     const after = this.#classes.of(units[end] as number)
     if (end - start < 2 || after === CLASS.letter || after === CLASS.digit || after === CLASS.joiner) return 0
+    if (this.#leetView && this.#spelling.isLeet(units[end] as number)) return 0
     this.#idea = idea === 0 ? this.#ideas.ofWord(hash) : idea
     this.#letterCount += end - start
     this.#latinBefore = true
@@ -148,10 +149,8 @@ export class Tokeniser {
   }
 
   #word(start: number): number {
-    if (!this.#leetView) {
-      const end = this.#plainWord(start)
-      if (end !== 0) return end
-    }
+    const plainEnd = this.#plainWord(start)
+    if (plainEnd !== 0) return plainEnd
     if (this.#classAt(start) === CLASS.letter && !this.#isWordUnit(start + 1)) {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#collect(start, end, 2)

@@ -11,7 +11,7 @@ const spaces = fc.constantFrom('', ' ', '\n', '\t', '\u00a0', '\u2003', '\u3000'
 t.test('everyday text has no hints', async (t) => {
   const text = 'It was the best of times, it was the worst of times; we had 100% of it & more.'
   t.same(encodingHints(text), {
-    base64: false,
+    base64: [],
     digits: false,
     selectors: false,
     escapes: false,
@@ -22,7 +22,9 @@ t.test('everyday text has no hints', async (t) => {
 t.test('base64 is seen wherever it stands', async (t) => {
   fc.assert(
     fc.property(bytes, around, (data, [before, after]) => {
-      return encodingHints(`${before} ${data.toString('base64')} ${after}`).base64
+      return encodingHints(`${before} ${data.toString('base64')} ${after}`).base64.some(
+        (at) => at <= before.length + 1,
+      )
     }),
   )
   t.pass()
