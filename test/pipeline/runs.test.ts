@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { JsonTextDecoder } from '../../src/chat/arguments.ts'
 import type { Finding } from '../../src/core/finding.ts'
-import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from '../../src/pipeline/runs.ts'
+import { plainRun, RunQueue, rawOf, replaceFindings, viewOf, writtenSpans } from '../../src/pipeline/runs.ts'
 
 const finding = (start: number, end: number): Finding => ({ kind: 'email', start, end })
 const mark = (_finding: Finding, value: string) => `<${value}>`
@@ -75,4 +76,47 @@ t.test('runs other than text leave whole', async (t) => {
   t.equal(rawOf(queue.takeUntil(1)), '\\ud83d\\ude00')
   t.equal(queue.start, 2)
   t.equal(rawOf(queue.takeUntil(3)), 'a')
+})
+
+t.test('what is said leads back to where it is written', async (t) => {
+  const strings = fc.array(fc.constantFrom('a@b.co', 'é', '"', '\\', '\n', '😀', 'x', ' ', '12'), {
+    maxLength: 12,
+  })
+  const inAscii = (text: string) =>
+    JSON.stringify(text).replace(/[é😀]/gu, (character) =>
+      [...Array(character.length).keys()]
+        .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
+        .join(''),
+    )
+  fc.assert(
+    fc.property(strings, fc.nat(), fc.nat(), (parts, first, count) => {
+      const json = `{"q":${inAscii(parts.join(''))},"n":4111}`
+      const decoder = new JsonTextDecoder()
+      const runs = [...decoder.push(json), ...decoder.finish()]
+      const before = parts.slice(0, first % (parts.length + 1)).join('')
+      const said = parts
+        .slice(first % (parts.length + 1))
+        .slice(0, 1 + (count % 3))
+        .join('')
+      if (said === '') return
+      const start = '{"q":"'.length + before.length
+      const [span] = writtenSpans(runs, [{ start, end: start + said.length }])
+      t.equal(JSON.parse(`"${json.slice(span?.start, span?.end)}"`), said)
+    }),
+    { numRuns: 200 },
+  )
+  const spans = [
+    { start: 1, end: 2 },
+    { start: 4, end: 6 },
+  ]
+  t.same(writtenSpans([plainRun('abc'), plainRun('def')], spans), spans)
+})
+
+t.test('a number that is replaced is a JSON string of several runs, so it can be held in part', async (t) => {
+  const number = { kind: 'number', view: '4111', raw: '4111' } as const
+  const runs = replaceFindings([number], 0, [finding(0, 4)], () => '[CARD_1]')
+  t.equal(rawOf(runs), '"[CARD_1]"')
+  const queue = new RunQueue()
+  for (const run of runs) queue.push(run)
+  t.equal(rawOf(queue.takeUntil(4)) + rawOf(queue.takeUntil(99)), '"[CARD_1]"')
 })
