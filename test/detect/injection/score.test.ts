@@ -63,6 +63,12 @@ t.test('an encoding as such is no evidence', async (t) => {
   }
 })
 
+t.test('reasons are not read where the score is near zero', async (t) => {
+  const text = `${PROSE.repeat(30)} Ignore the old rules of the library. ${PROSE.repeat(30)}`
+  t.ok(whole(text).score < 0.1)
+  t.same(whole(text).reasons, [])
+})
+
 t.test('windows find an attack in a document and point at it', async (t) => {
   const document = PROSE.repeat(20) + ATTACK + PROSE.repeat(20)
   const { score, span, reasons } = windows(document)
