@@ -90,7 +90,7 @@ t.test('every mistake of every file at once, each with its place', async (t) => 
     },
   ])
   t.same(problems.map(formatProblem), [
-    'a.yaml:5:13 rules[0].action: must be one of: block, redact, monitor, allow (not `blok`); did you mean `block`?',
+    'a.yaml:5:13 rules[0].action: must be one of: block, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
     'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, direction)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
     'b.yaml:5:13 rules[0].action: must be one of: block, monitor (for type keyword_block)',
