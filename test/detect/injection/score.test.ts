@@ -63,10 +63,10 @@ t.test('an encoding as such is no evidence', async (t) => {
   }
 })
 
-t.test('reasons are not read where the score is near zero', async (t) => {
-  const text = `${PROSE.repeat(30)} Ignore the old rules of the library. ${PROSE.repeat(30)}`
-  t.ok(whole(text).score < 0.1)
-  t.same(whole(text).reasons, [])
+t.test('a known pattern in a text far from suspicion is not named', async (t) => {
+  const { score, reasons } = whole('From now on I want to eat less sugar. Suggest breakfasts.')
+  t.ok(score < 0.1)
+  t.same(reasons, [])
 })
 
 t.test('windows find an attack in a document and point at it', async (t) => {
