@@ -114,10 +114,9 @@ function scanAnswer(answer: Answer, received: Buffer): Scanned {
 
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
 function scanTexts(answer: Answer, body: JsonObject) {
-  const { call, response, placeholders } = answer
-  // Errors are logged by whoever gets them, so values are not put back into one.
-  const isError = response.status >= 400 || isObject(body['error'])
-  const rules = isError ? { ...answer.scan, restoration: null } : answer.scan
+  const { call, placeholders } = answer
+  // An error keeps its placeholders, whatever its status.
+  const rules = isObject(body['error']) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
   const passages: Passage[] = []

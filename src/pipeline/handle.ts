@@ -141,7 +141,8 @@ class Exchange {
       kinds: this.#pipeline.kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
-      restoration: inspection.restoration,
+      // Errors are logged by whoever gets them, so values are not put back into one.
+      restoration: response.status < 400 ? inspection.restoration : null,
     }
     const answer = {
       call,

@@ -179,7 +179,7 @@ class Relay {
 
   /** Strings that do not grow from event to event. */
   #scanOthers(chunk: StreamChunk): Passage[] {
-    // Errors are logged by whoever gets them, so values are not put back into one.
+    // An error keeps its placeholders.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     return chunk.others.map((text) => {
       const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)

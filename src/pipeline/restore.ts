@@ -3,9 +3,16 @@
 // the answer gets the placeholders. Values live here for one call and must not be logged, counted or thrown.
 
 import type { Run } from '../chat/arguments.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { keptOf, plainRun, RunQueue, rawOf, type SentRun, viewOf } from './runs.ts'
+
+/**
+ * Characters put back into one answer. A placeholder of ten characters may stand for a private key of sixteen
+ * thousand, so an answer within its own limit could grow beyond all memory; no honest one comes near this.
+ */
+const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
 
 /** Every placeholder begins with it. */
 const OPENING = '['
@@ -19,6 +26,7 @@ export class Restoration {
   readonly #values: ReadonlyMap<string, string>
   /** In the order of their code units, so that prefixes can be looked up. */
   readonly #forms: readonly string[]
+  #left = MAX_RESTORED_CHARACTERS
 
   /** @param values by placeholder; as first written where one value has several writings */
   constructor(values: ReadonlyMap<string, string>) {
@@ -26,8 +34,21 @@ export class Restoration {
     this.#forms = [...values.keys()].sort()
   }
 
-  valueOf(form: string): string | undefined {
-    return this.#values.get(form)
+  /**
+   * The value to put in the place of a placeholder; undefined for one that was not given out.
+   * @throws GatewayError `upstream_unavailable` when the answer grows beyond MAX_RESTORED_CHARACTERS by it
+   */
+  take(form: string): string | undefined {
+    const value = this.#values.get(form)
+    if (value === undefined) return undefined
+    this.#left -= value.length
+    if (this.#left < 0) {
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream's answer names so many placeholders that the values for them take more than ${MAX_RESTORED_CHARACTERS} characters.`,
+      )
+    }
+    return value
   }
 
   /** False for a text in which no placeholder can stand. */
@@ -140,7 +161,7 @@ export class RestoringText {
     }
     this.#held.push(unit)
     this.#begun = grown
-    const value = this.#restoration.valueOf(grown)
+    const value = this.#restoration.take(grown)
     if (value === undefined) return
     const kept = rawOf(this.#held)
     this.#held = []

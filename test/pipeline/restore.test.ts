@@ -282,6 +282,13 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
   )
 })
 
+t.test('an answer that grows beyond all bounds by what is put back is refused', async (t) => {
+  const undo = new Restoration(new Map([['[SECRET_1]', 'k'.repeat(16_000)]]))
+  const scan = new TextScan(rules([], undo), new Placeholders(), 'plain')
+  t.throws(() => scan.all('[SECRET_1]\n'.repeat(1100)), { code: 'upstream_unavailable' })
+  t.doesNotThrow(() => run(['[EMAIL_1]\n'.repeat(1100)]))
+})
+
 t.test('many placeholders, and a text that only begins them', async (t) => {
   const many = new Map(
     Array.from({ length: 20_000 }, (_, i) => [`[EMAIL_${i + 1}]`, `user${i + 1}@example.com`] as const),

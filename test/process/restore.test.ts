@@ -296,13 +296,29 @@ t.test('errors keep placeholders, whole and streamed', async (t) => {
   await t.rejects(client.chat.completions.create({ model, messages: PROMPT }), {
     message: /Refused: \[EMAIL_1\]/,
   })
+  upstream.answer = json({ error: { message: 'Refused: [EMAIL_1]' } })
+  t.match(await (await gateway.chat(key, { model, messages: PROMPT })).text(), /Refused: \[EMAIL_1\]/)
   upstream.answer = events(delta('Hi '), { error: { message: 'Broke at [EMAIL_1]' } })
   const broken = await (await gateway.chat(key, { model, messages: PROMPT, stream: true })).text()
   t.match(broken, /Broke at \[EMAIL_1\]/)
   t.notMatch(broken, ALICE)
 })
 
-t.test('a client that leaves, an upstream that breaks off', async (t) => {
+t.test('an answer that would grow beyond all bounds', async (t) => {
+  const block = `-----BEGIN PRIVATE KEY-----\n${`${'MIIEvQIBADANBgkqhkiG9w0BAQEFAASC'.repeat(2)}\n`.repeat(150)}-----END PRIVATE KEY-----`
+  const messages = say(`Keep it: ${block}`)
+  for (const answer of [
+    json(completion('[SECRET_1]\n'.repeat(2000))),
+    stream(['[SECRET_1]\n'.repeat(2000)]),
+  ]) {
+    upstream.answer = answer
+    const text = await (await gateway.chat(key, { model, messages })).text()
+    t.match(text, /upstream_unavailable/)
+    t.match(await newest(), { outcome: 'upstream_error' })
+  }
+})
+
+t.test('an upstream that breaks off', async (t) => {
   upstream.answer = (response) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (const text of streamOf(['To [EMAIL_1] and [EMA'], false).slice(0, 2)) response.write(text)
