@@ -16,6 +16,9 @@ const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
 
 /** Every placeholder begins with it. */
 const OPENING = '['
+const CLOSING = ']'
+/** The rest of what may be one: only what it consists of, and its end. Always matches, be it nothing. */
+const AFTER_OPENING = /[A-Z0-9_]*\]?/y
 
 /**
  * The placeholders of one call that are undone, with their values. Only the exact form is: `[email_1]`, `\[EMAIL\_1\]`
@@ -34,13 +37,17 @@ export class Restoration {
     this.#forms = [...values.keys()].sort()
   }
 
+  /** Whether a placeholder was given out for a value that is put back. */
+  has(form: string): boolean {
+    return this.#values.has(form)
+  }
+
   /**
-   * The value to put in the place of a placeholder; undefined for one that was not given out.
+   * The value to put in the place of a placeholder that was given out.
    * @throws GatewayError `upstream_unavailable` when the answer grows beyond MAX_RESTORED_CHARACTERS by it
    */
-  take(form: string): string | undefined {
-    const value = this.#values.get(form)
-    if (value === undefined) return undefined
+  take(form: string): string {
+    const value = this.#values.get(form)!
     this.#left -= value.length
     if (this.#left < 0) {
       throw new GatewayError(
@@ -128,41 +135,53 @@ export class RestoringText {
     return kept
   }
 
-  /** All but escapes is taken apart: what it says is how it is written. */
+  /** All but an escape is written as it says, and may be taken apart. */
   #read(run: Run, out: SentRun[]): void {
     if (run.kind === 'atom') {
-      this.#take(run, out)
+      if (!this.#grow(run, out) && !this.#grow(run, out)) out.push(run)
       return
     }
     const { view } = run
     let at = 0
-    while (at < view.length) {
-      if (this.#begun === '') {
-        const opening = view.indexOf(OPENING, at)
-        const end = opening < 0 ? view.length : opening
-        if (end > at) out.push(plainRun(view.slice(at, end)))
-        at = end
-        if (opening < 0) return
-      }
-      this.#take(plainRun(view[at]!), out)
-      at++
+    while (this.#begun !== '' && at < view.length && this.#grow(plainRun(view[at]!), out)) at++
+    let from = at
+    for (;;) {
+      const opening = view.indexOf(OPENING, at)
+      if (opening < 0) break
+      AFTER_OPENING.lastIndex = opening + 1
+      AFTER_OPENING.test(view)
+      at = AFTER_OPENING.lastIndex
+      const isOpen = at === view.length && view[at - 1] !== CLOSING
+      const form = view.slice(opening, at)
+      if (isOpen ? !this.#restoration.begins(form) : !this.#restoration.has(form)) continue
+      if (opening > from) out.push(plainRun(view.slice(from, opening)))
+      from = at
+      this.#held.push(plainRun(form))
+      this.#begun = form
+      if (!isOpen) this.#restore(out)
     }
+    if (from < view.length) out.push(plainRun(view.slice(from)))
   }
 
-  /** No placeholder holds an opening bracket inside, so none can begin in what is held but at its beginning. */
-  #take(unit: Run, out: SentRun[]): void {
+  /**
+   * Adds to what is held, if that can still become a placeholder; lets go of it if not, and returns false. No
+   * placeholder holds an opening bracket inside, so none can begin in what is let go.
+   */
+  #grow(unit: Run, out: SentRun[]): boolean {
     const grown = this.#begun + unit.view
     if (!this.#restoration.begins(grown)) {
-      const wasHolding = this.#begun !== ''
       this.#letGo(out)
-      if (wasHolding) this.#take(unit, out)
-      else out.push(unit)
-      return
+      return false
     }
     this.#held.push(unit)
     this.#begun = grown
-    const value = this.#restoration.take(grown)
-    if (value === undefined) return
+    if (this.#restoration.has(grown)) this.#restore(out)
+    return true
+  }
+
+  /** What is held is a placeholder. */
+  #restore(out: SentRun[]): void {
+    const value = this.#restoration.take(this.#begun)
     const kept = rawOf(this.#held)
     this.#held = []
     this.#begun = ''

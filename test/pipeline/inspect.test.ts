@@ -181,3 +181,74 @@ t.test('injection is scored where users and tools speak, never for the operator'
   t.equal(of('developer')?.score, 0)
   t.equal(look(user(attack)).injection, null, 'no rule asked')
 })
+
+t.test('values under a restore rule are kept for the answer, and no others', async (t) => {
+  const restore = (pattern: string, more: Partial<Rule> = {}): Rule => ({
+    ...rule(`restore ${pattern}`, 'pii', pattern, 'restore'),
+    ...more,
+  })
+  const bodies: [
+    what: string,
+    body: () => JsonObject,
+    rules: readonly Rule[],
+    values: Record<string, string> | null,
+  ][] = [
+    ['without a rule', () => user('a@example.com'), [], null],
+    ['nothing found', () => user('hello'), [restore('*')], null],
+    [
+      'one kind of two',
+      () => user('a@example.com 4111 1111 1111 1111'),
+      [restore('email')],
+      { '[EMAIL_1]': 'a@example.com' },
+    ],
+    [
+      'two writings of one value: the first',
+      () => user('A@example.com and a@EXAMPLE.com'),
+      [restore('*')],
+      { '[EMAIL_1]': 'A@example.com' },
+    ],
+    [
+      'forms in the prompt are not ours',
+      () => user('[EMAIL_1] is not a@example.com'),
+      [restore('*')],
+      { '[EMAIL_2]': 'a@example.com' },
+    ],
+    [
+      'escapes are undone',
+      () => call('{"to":"al\\u0069ce@example.com"}'),
+      [restore('*')],
+      { '[EMAIL_1]': 'alice@example.com' },
+    ],
+    [
+      'split over parts: the whole',
+      () => parts('I am alice@exa', 'mple.com'),
+      [restore('*')],
+      { '[EMAIL_1]': 'alice@example.com' },
+    ],
+    [
+      'a stricter rule of the kind',
+      () => user('a@example.com'),
+      [restore('email'), rule('r', 'pii', 'email', 'redact')],
+      null,
+    ],
+    [
+      'for prompts alone',
+      () => user('a@example.com'),
+      [restore('email', { match: { direction: 'request' } })],
+      { '[EMAIL_1]': 'a@example.com' },
+    ],
+    ['for other models', () => user('a@example.com'), [restore('email', { match: { models: ['x'] } })], null],
+  ]
+  for (const [what, body, rules, values] of bodies) {
+    const { restoration, sent } = look(body(), rules)
+    t.equal(restoration === null, values === null, what)
+    for (const [form, value] of Object.entries(values ?? {})) {
+      t.ok(sent.includes(form), what)
+      t.notOk(sent.includes(value), what)
+      t.equal(restoration?.take(form), value, what)
+    }
+    t.notOk(restoration?.has('[EMAIL_9]'))
+  }
+  const { restoration } = look(user('a@example.com 4111 1111 1111 1111'), [restore('email')])
+  t.notOk(restoration?.has('[CREDIT_CARD_1]'), 'what was redacted for good stays out')
+})
