@@ -1,27 +1,38 @@
-# Build: types are checked and compiled to dist/, production dependencies are installed apart.
+# Build: docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… .
+# Pin the digest of the image's index, not of one platform: then buildx --platform linux/amd64,linux/arm64 works, and
+# nothing is emulated, because no step runs on the target's platform.
 ARG NODE_IMAGE=node:24-bookworm-slim
-FROM ${NODE_IMAGE} AS build
+
+# Types are checked and compiled to dist/; the data folder is made here, where a command can run.
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts
 COPY tsconfig.json ./
 COPY src src
-RUN node node_modules/typescript/bin/tsc -p tsconfig.json
+RUN node node_modules/typescript/bin/tsc -p tsconfig.json && mkdir data
 
-FROM ${NODE_IMAGE} AS dependencies
+# Production dependencies for the target's processor, and their list (CycloneDX).
+FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS dependencies
+ARG TARGETARCH
 WORKDIR /build
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --ignore-scripts
+RUN case "${TARGETARCH:-amd64}" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esac \
+  && npm ci --omit=dev --ignore-scripts --os=linux --libc=glibc --cpu="$cpu" \
+  && npm sbom --omit=dev --package-lock-only --sbom-format=cyclonedx > sbom.cdx.json
 
-# Run: no compiler, no package manager needed, nothing writable but the data volume.
+# Run: no compiler, nothing writable but the data volume.
 FROM ${NODE_IMAGE}
+LABEL org.opencontainers.image.title="sidegate" \
+  org.opencontainers.image.description="LLM gateway: redacts personal data, enforces policy rules, keeps a tamper-evident usage log"
 ENV NODE_ENV=production
 WORKDIR /app
 COPY package.json ./
+COPY --from=dependencies /build/sbom.cdx.json ./
 COPY --from=dependencies /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY config config
-RUN mkdir data && chown 65532:65532 data
+COPY --from=build --chown=65532:65532 /build/data data
 USER 65532:65532
 VOLUME /app/data
 EXPOSE 8484 9484

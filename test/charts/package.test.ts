@@ -1,0 +1,67 @@
+// The package as npm would publish it: what is in it, and that its program runs from there with what it declares.
+
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { VERSION } from '../../src/core/version.ts'
+
+t.setTimeout(120_000)
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+
+/** A command as a shell would run it: what the test runner loads into every Node would be in the way. */
+const run = (cwd: string, ...command: string[]) =>
+  new Promise<string>((resolve, reject) => {
+    execFile('env', ['-u', 'NODE_OPTIONS', ...command], { cwd }, (error, stdout, stderr) =>
+      error === null ? resolve(stdout) : reject(new Error(`${command.join(' ')}: ${stdout}${stderr}`)),
+    )
+  })
+
+t.test('npm pack', async (t) => {
+  const folder = t.testdir({ checkout: {}, installed: {} })
+  const checkout = join(folder, 'checkout')
+  for (const file of ['package.json', 'README.md', 'tsconfig.json'])
+    copyFileSync(join(ROOT, file), join(checkout, file))
+  for (const source of ['src', 'config'])
+    cpSync(join(ROOT, source), join(checkout, source), { recursive: true })
+  mkdirSync(join(checkout, 'test'))
+  // What `prepack` does, with the compiler of the project around it.
+  await run(checkout, process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
+  const packed = JSON.parse(await run(checkout, 'npm', 'pack', '--ignore-scripts', '--json'))
+  // npm 11 lists packages, later ones name them.
+  const [{ filename, files }] = Object.values(packed) as [{ filename: string; files: { path: string }[] }]
+
+  t.same(
+    files
+      .map(({ path }) => path)
+      .filter((path) => !/^(dist\/.*\.js|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(path)),
+    [],
+    'compiled code, configuration and the readme; nothing else',
+  )
+  t.ok(files.some(({ path }) => path === 'dist/main.js'))
+
+  await run(folder, 'tar', '-xzf', join(checkout, filename), '-C', 'installed')
+  const main = join(folder, 'installed/package/dist/main.js')
+  t.equal(await run(folder, process.execPath, main, '--version'), `sidegate ${VERSION}\n`)
+  const demo = spawn(
+    'env',
+    [
+      '-u',
+      'NODE_OPTIONS',
+      process.execPath,
+      main,
+      'demo',
+      '--gateway',
+      '127.0.0.1:0',
+      '--ops',
+      '127.0.0.1:0',
+    ],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  t.match(String(await once(demo.stdout, 'data')), /Sidegate is running/)
+  demo.kill('SIGINT')
+  t.same(await once(demo, 'exit'), [0, null])
+})
