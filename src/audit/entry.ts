@@ -116,6 +116,27 @@ export type ChangeDraft =
     }
   | { readonly type: 'boot'; readonly version: string; readonly clean: boolean }
   | { readonly type: 'stop'; readonly version: string }
+  | {
+      /** The entries before `first_seq` go; what they were is held by this entry, and by every signature over it. */
+      readonly type: 'prune'
+      readonly first_seq: number
+      /** Hash of the entry before `first_seq`. */
+      readonly head: string
+      /** The Merkle frontier over the entries before `first_seq`, base64. */
+      readonly frontier: readonly string[]
+      readonly reason: 'age' | 'size'
+    }
+  | {
+      /** Captured exchanges were erased, with their salts; the entries that commit to them stay. */
+      readonly type: 'erase'
+      /** Which were asked for: exactly one member. `before` is RFC 3339. */
+      readonly selection:
+        | { readonly request_id: string }
+        | { readonly key_id: string }
+        | { readonly before: string }
+      /** How many there were. */
+      readonly erased: number
+    }
 
 /** What a caller asks to be sealed. */
 export type EntryDraft = RequestDraft | ChangeDraft

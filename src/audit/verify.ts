@@ -33,6 +33,7 @@ export type ChainVerdict =
  */
 export class ChainVerifier {
   #head: Head | null
+  #entry: JsonObject | null = null
   #checked = 0
   #fault: ChainFault | null = null
 
@@ -50,9 +51,15 @@ export class ChainVerifier {
       this.#fault = { seq: expected, reason: outcome }
       return false
     }
-    this.#head = outcome
+    this.#head = outcome.head
+    this.#entry = outcome.entry
     this.#checked++
     return true
+  }
+
+  /** The newest entry that was found in order, without its hash; its fields beyond the envelope may be anything. */
+  get entry(): JsonObject | null {
+    return this.#entry
   }
 
   get verdict(): ChainVerdict {
@@ -70,8 +77,12 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
   return verifier.verdict
 }
 
-/** The new head, or what is wrong. */
-function checkRecord(record: StoredRecord, expected: number, head: Head | null): Head | string {
+/** The new head and its entry, or what is wrong. */
+function checkRecord(
+  record: StoredRecord,
+  expected: number,
+  head: Head | null,
+): { readonly head: Head; readonly entry: JsonObject } | string {
   if (record.seq !== expected) return `record ${expected} is missing`
   if (record.bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
   if (hashEntry(record.bytes) !== record.hash) return 'the hash does not fit the entry'
@@ -89,7 +100,7 @@ function checkRecord(record: StoredRecord, expected: number, head: Head | null):
     if (entry['log'] !== head.log) return 'the entry belongs to another log'
     if (entry['prev'] !== head.hash) return 'the entry does not follow the one before'
   }
-  return { log: entry['log'], seq: expected, hash: record.hash }
+  return { head: { log: entry['log'], seq: expected, hash: record.hash }, entry }
 }
 
 function readCanonical(bytes: Uint8Array): JsonObject | string {

@@ -1,0 +1,227 @@
+// Checks a whole log: the chain, the Merkle tree, and what was signed and kept of both. One pass, bounded memory;
+// whatever the log holds, the answer is a verdict and never an exception.
+
+import type { JsonObject } from '../core/json.ts'
+import type { Head } from './chain.ts'
+import { Frontier, leafHash } from './merkle.ts'
+import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject } from './survey.ts'
+import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
+
+/** Findings that a verdict lists; a log that is broken in more places is broken enough. */
+const MAX_FINDINGS = 100
+
+export interface LogFinding {
+  /** The first sequence number that may not be what it was; null when no place can be told. */
+  readonly seq: number | null
+  readonly reason: string
+}
+
+/** How the beginning of what was checked is tied to the beginning of the log. */
+export type Beginning =
+  /** It is the beginning. */
+  | 'genesis'
+  /** A `prune` entry further on holds the hashes of what came before. */
+  | 'prune'
+  /** By nothing: a part of a log, or one whose first entries are gone. */
+  | 'unanchored'
+
+export interface LogVerdict {
+  readonly ok: boolean
+  readonly log: string | null
+  readonly firstSeq: number | null
+  readonly entries: number
+  readonly head: Head | null
+  readonly beginning: Beginning
+  /** Merkle root over the log up to `head`, base64; null when the beginning is not known. */
+  readonly root: string | null
+  readonly signaturesChecked: boolean
+  /** Checkpoints that agree with the log, by where they were kept. */
+  readonly agreeing: { readonly elsewhere: number; readonly beside: number }
+  /** Newest sequence number under a checkpoint kept elsewhere that agrees; null without one. */
+  readonly coveredSeq: number | null
+  readonly findings: readonly LogFinding[]
+  /** What could not be checked, in sentences. */
+  readonly limits: readonly string[]
+}
+
+/** What the log looked like at one size. */
+interface Mark {
+  /** Null while the beginning of the tree is not known. */
+  readonly root: Buffer | null
+  readonly head: string | null
+}
+
+export class LogVerifier {
+  readonly #survey: LogSurvey
+  readonly #sizes: ReadonlySet<number>
+  readonly #marks = new Map<number, Mark>()
+  #chain: ChainVerifier | null = null
+  #frontier: Frontier | null = null
+  #firstSeq: number | null = null
+  #next = 0
+  #head: string | null = null
+
+  constructor(survey: LogSurvey) {
+    this.#survey = survey
+    this.#sizes = new Set([
+      ...survey.anchors.keys(),
+      ...survey.checkpoints.map(({ checkpoint }) => checkpoint.size),
+    ])
+  }
+
+  /** The newest entry that was found in order. */
+  get entry(): JsonObject | null {
+    return this.#chain?.entry ?? null
+  }
+
+  /**
+   * Takes the next entry; false once the chain is broken, whatever comes later.
+   * @param seq where it was found; null when only the order tells, as in an export
+   */
+  push({ hash, bytes }: Omit<StoredRecord, 'seq'>, seq: number | null): boolean {
+    if (this.#chain === null) this.#begin(bytes, seq)
+    const chain = this.#chain as unknown as ChainVerifier
+    if (!chain.push({ seq: seq ?? this.#next, hash, bytes })) return false
+    this.#frontier?.push(leafHash(hash))
+    this.#next++
+    this.#head = hash
+    this.#mark()
+    return true
+  }
+
+  /** The verdict on what was taken. @param fault why the log could not be read any further, if so */
+  finish(fault: string | null = null): LogVerdict {
+    const judge = new Judge(this.#marks, this.#firstSeq ?? 0, this.#next)
+    const broken = this.#breakOf(fault)
+    if (broken !== null) judge.find(broken.seq, broken.reason)
+    const log = this.#log()
+    for (const reason of this.#survey.faults) judge.find(null, reason)
+    for (const anchor of this.#survey.anchors.values()) judge.anchor(anchor)
+    for (const known of bySize(this.#survey.checkpoints)) judge.checkpoint(known, log, broken !== null)
+    if (this.#survey.skipped > 0) judge.limit(`${this.#survey.skipped} more checkpoints were not looked at`)
+    const head = log === null || this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head }
+    return {
+      ok: judge.findings.length === 0,
+      log,
+      firstSeq: this.#firstSeq,
+      entries: this.#firstSeq === null ? 0 : this.#next - this.#firstSeq,
+      head,
+      beginning: this.#beginning(),
+      root: this.#frontier?.root().toString('base64') ?? null,
+      signaturesChecked: this.#survey.keyed,
+      agreeing: judge.agreeing,
+      coveredSeq: judge.coveredSize === null ? null : judge.coveredSize - 1,
+      findings: judge.findings,
+      limits: judge.limits,
+    }
+  }
+
+  #begin(bytes: Uint8Array, seq: number | null): void {
+    const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
+    const claimed = first?.['seq']
+    const start = seq ?? (typeof claimed === 'number' && Number.isSafeInteger(claimed) ? claimed : 0)
+    this.#firstSeq = this.#next = Math.max(0, start)
+    if (this.#next === 0) this.#frontier = Frontier.empty()
+    // What came before the first entry at hand is taken from that entry; an anchor is held against it later.
+    const log = String(first?.['log'])
+    this.#head = this.#next === 0 ? null : String(first?.['prev'])
+    this.#chain = new ChainVerifier(
+      this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head },
+    )
+    this.#mark()
+  }
+
+  #mark(): void {
+    const size = this.#next
+    this.#frontier ??= this.#survey.anchors.get(size)?.frontier.copy() ?? null
+    if (this.#sizes.has(size)) {
+      this.#marks.set(size, { root: this.#frontier?.root() ?? null, head: this.#head })
+    }
+  }
+
+  #breakOf(fault: string | null): ChainFault | null {
+    const verdict = this.#chain?.verdict
+    if (verdict === undefined) return { seq: 0, reason: fault ?? 'there are no entries' }
+    if (!verdict.ok) return verdict.fault
+    return fault === null ? null : { seq: this.#next, reason: fault }
+  }
+
+  #log(): string | null {
+    const log = this.entry?.['log']
+    return typeof log === 'string' ? log : null
+  }
+
+  #beginning(): Beginning {
+    if (this.#firstSeq === 0) return 'genesis'
+    // The rows before an anchor go a thousand at a time, so some of them may still be there.
+    return this.#frontier === null ? 'unanchored' : 'prune'
+  }
+}
+
+/** Holds what was said of the log at some size against what it was at that size. */
+class Judge {
+  readonly findings: LogFinding[] = []
+  readonly limits: string[] = []
+  readonly agreeing = { elsewhere: 0, beside: 0 }
+  coveredSize: number | null = null
+  readonly #marks: ReadonlyMap<number, Mark>
+  readonly #first: number
+  readonly #end: number
+  /** Entries below this one are as somebody signed them. */
+  #goodSize: number
+
+  constructor(marks: ReadonlyMap<number, Mark>, first: number, end: number) {
+    this.#marks = marks
+    this.#first = first
+    this.#end = end
+    this.#goodSize = first
+  }
+
+  find(seq: number | null, reason: string): void {
+    if (this.findings.length < MAX_FINDINGS) this.findings.push({ seq, reason })
+  }
+
+  limit(reason: string): void {
+    if (this.limits.length < MAX_FINDINGS) this.limits.push(reason)
+  }
+
+  anchor({ size, head, frontier }: Anchor): void {
+    const mark = this.#marks.get(size)
+    if (mark === undefined) return
+    if (mark.head !== head || !(mark.root?.equals(frontier.root()) ?? true)) {
+      this.find(size, `the entries before ${size} are not those that a prune entry speaks of`)
+    }
+  }
+
+  /** To be called in the order of sizes. @param broken whether the log ends early because its chain is broken */
+  checkpoint({ source, checkpoint }: KnownCheckpoint, log: string | null, broken: boolean): void {
+    const { size, root, head } = checkpoint
+    const name = source ?? 'a checkpoint beside the log'
+    const mark = this.#marks.get(size)
+    if (log !== null && checkpoint.log !== log) {
+      this.find(null, `${name}: is of log ${checkpoint.log}, not ${log}`)
+    } else if (size > this.#end) {
+      // Behind a break nothing can be said, and the break has been found already.
+      if (broken) return
+      this.find(
+        this.#end,
+        `${name}: the log had ${size} entries and ends after ${this.#end}; the rest is missing`,
+      )
+    } else if (size === 0 || mark === undefined) {
+      this.limit(`${name}: size ${size} lies before the first entry (${this.#first})`)
+    } else if (mark.root === null && head === null) {
+      this.limit(`${name}: cannot be checked, the beginning of the tree is not known`)
+    } else if (!(mark.root?.equals(root) ?? true) || (head !== null && head !== mark.head)) {
+      const from = Math.min(this.#goodSize, size - 1)
+      this.find(from, `${name}: entries ${from} to ${size - 1} are not those that it was made of`)
+    } else {
+      if (mark.root === null) this.limit(`${name}: held against its newest entry only, not against the tree`)
+      this.#goodSize = size
+      this.agreeing[source === null ? 'beside' : 'elsewhere']++
+      if (source !== null) this.coveredSize = size
+    }
+  }
+}
+
+const bySize = (known: readonly KnownCheckpoint[]): KnownCheckpoint[] =>
+  [...known].sort((one, other) => one.checkpoint.size - other.checkpoint.size)

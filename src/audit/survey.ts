@@ -1,0 +1,120 @@
+// What must be known of a log before it can be checked in one pass: where it was pruned, and at which sizes somebody
+// signed for it. Takes hostile input, believes none of it, and keeps no more than it says here.
+
+import { isObject, type JsonObject } from '../core/json.ts'
+import { type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
+import { Frontier } from './merkle.ts'
+import { type Verifier, verifierOf } from './note.ts'
+import { MAX_ENTRY_BYTES } from './verify.ts'
+
+/** Checkpoints that one check looks at: at one a minute more than a month of them. Each costs a signature. */
+const MAX_CHECKPOINTS = 65_536
+/** Prune entries that one check looks at; a log needs one. */
+const MAX_ANCHORS = 4096
+const PRUNE_MARK = Buffer.from('"type":"prune"')
+const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/
+
+/** What a `prune` entry says of the entries before `size`. */
+export interface Anchor {
+  readonly size: number
+  /** Hash of the entry `size - 1`. */
+  readonly head: string
+  readonly frontier: Frontier
+}
+
+/** A checkpoint to be held against the log. */
+export interface KnownCheckpoint {
+  /** Where it was kept, as the person who checks calls it; null when it came with the log itself. */
+  readonly source: string | null
+  readonly checkpoint: OpenedCheckpoint
+}
+
+/** A public key to check signatures against: a verifier, or a key that signs under the name of any log. */
+export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifier['key'] }
+
+export class LogSurvey {
+  readonly #key: TrustedKey | null
+  readonly #anchors = new Map<number, Anchor>()
+  readonly #checkpoints: KnownCheckpoint[] = []
+  readonly #faults: string[] = []
+  #skipped = 0
+
+  /** @param key whose signature every checkpoint must carry; null to take checkpoints as they are */
+  constructor(key: TrustedKey | null) {
+    this.#key = key
+  }
+
+  /** Whether signatures are checked. */
+  get keyed(): boolean {
+    return this.#key !== null
+  }
+
+  get anchors(): ReadonlyMap<number, Anchor> {
+    return this.#anchors
+  }
+
+  get checkpoints(): readonly KnownCheckpoint[] {
+    return this.#checkpoints
+  }
+
+  /** What is wrong with checkpoints in themselves. */
+  get faults(): readonly string[] {
+    return this.#faults
+  }
+
+  /** Checkpoints beyond what one check looks at. */
+  get skipped(): number {
+    return this.#skipped
+  }
+
+  /** Looks at an entry's bytes; only those of `prune` entries matter. */
+  entry(bytes: Uint8Array): void {
+    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK) || this.#anchors.size >= MAX_ANCHORS)
+      return
+    const entry = parseObject(view)
+    const anchor = entry?.['type'] === 'prune' ? readAnchor(entry) : null
+    if (anchor !== null) this.#anchors.set(anchor.size, anchor)
+  }
+
+  /** Looks at a signed checkpoint. @param source null when it came with the log itself */
+  checkpoint(note: string | Uint8Array, source: string | null): void {
+    if (this.#checkpoints.length + this.#faults.length >= MAX_CHECKPOINTS) {
+      this.#skipped++
+      return
+    }
+    const key = this.#key
+    const opened = openCheckpoint(note, (origin) => {
+      if (key === null) return []
+      return [key.name === null ? verifierOf(origin, key.key) : key]
+    })
+    const where = source ?? 'a checkpoint beside the log'
+    if ('fault' in opened) this.#faults.push(`${where}: ${opened.fault}`)
+    else if (key !== null && opened.verified.length === 0) {
+      this.#faults.push(`${where}: not signed by the public key given (size ${opened.size})`)
+    } else this.#checkpoints.push({ source, checkpoint: opened })
+  }
+}
+
+function readAnchor(entry: JsonObject): Anchor | null {
+  const { first_seq: size, head, frontier } = entry
+  if (typeof size !== 'number' || typeof head !== 'string' || !ENTRY_HASH.test(head)) return null
+  if (!Array.isArray(frontier) || !frontier.every((node) => typeof node === 'string')) return null
+  try {
+    return { size, head, frontier: Frontier.read(size, frontier) }
+  } catch {
+    return null
+  }
+}
+
+/** The object in these bytes, or null. */
+export function parseObject(bytes: Uint8Array): JsonObject | null {
+  try {
+    const value: unknown = JSON.parse(
+      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'),
+    )
+    return isObject(value) ? value : null
+  } catch {
+    return null
+  }
+}

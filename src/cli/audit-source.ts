@@ -1,0 +1,211 @@
+// Where a log to be checked is read from: the data directory, page by page beside a running gateway, or an export,
+// line by line. Neither ever holds more than a page or a line, nor a database snapshot across a turn.
+
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hashContent, SALT_BYTES } from '../audit/content.ts'
+import { type DumpedEntry, MAX_LINE_BYTES, readLine } from '../audit/dump.ts'
+import type { LogVerdict } from '../audit/log-verify.ts'
+import type { JsonObject } from '../core/json.ts'
+import { readLogState } from '../store/batch.ts'
+import { type LogState, readU64, u64, unpackEntry } from '../store/layout.ts'
+import { type Environment, openEnvironment } from '../store/lmdb.ts'
+
+/** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
+const PAGE_ROWS = 500
+const CHUNK_BYTES = 1024 ** 2
+const LINE_FEED = 0x0a
+const DATA_FILE = 'data.mdb'
+
+/** Takes an entry in order, or a checkpoint; false ends the reading. */
+export interface LogReader {
+  /** @param seq where it was found; null in an export */
+  entry(entry: DumpedEntry, seq: number | null): boolean
+  checkpoint(note: string): void
+  /** How far it is, from 0 to 1. */
+  progress(done: number): void
+}
+
+export interface LogSource {
+  /** Reads all of it, from the beginning each time. @returns why it could not be read to the end, or null */
+  read(reader: LogReader): Promise<string | null>
+  /** What else is wrong with an entry that is in order; only the data directory can tell. */
+  check(entry: JsonObject): string | null
+  /** What is wrong with the whole, once it was read to the end and its chain held. */
+  conclude(verdict: Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq'>): string | null
+  close(): Promise<void>
+}
+
+/** The input is not there, or cannot be opened: exit 2. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError'
+}
+
+/** Opens what is there; never makes a data directory. @throws SourceError */
+export function openDirectory(path: string): Environment {
+  if (!existsSync(join(path, DATA_FILE))) throw new SourceError(`there is no log in ${path}`)
+  try {
+    return openEnvironment(path)
+  } catch (error) {
+    throw new SourceError((error as Error).message, { cause: error })
+  }
+}
+
+/** The entries from `fromSeq` on, page by page, until `take` says false. @throws Error on rows that are none */
+export async function eachEntry(
+  environment: Environment,
+  fromSeq: number,
+  take: (seq: number, entry: DumpedEntry) => boolean,
+): Promise<void> {
+  let from = fromSeq
+  for (;;) {
+    environment.refresh()
+    const rows = environment.tables.entries.rows({ start: u64(from), limit: PAGE_ROWS })
+    for (const { key, value } of rows) {
+      const seq = readU64(key)
+      if (!take(seq, unpackEntry(seq, value))) return
+      from = seq + 1
+    }
+    if (rows.length < PAGE_ROWS) return
+    await nextTurn()
+  }
+}
+
+export class DirectorySource implements LogSource {
+  readonly #environment: Environment
+  #requests = 0
+  /** Content that is gone, and how much of it erase entries speak of. */
+  #missing = 0
+  #firstMissing = 0
+  #erased = 0
+
+  constructor(path: string) {
+    this.#environment = openDirectory(path)
+  }
+
+  async read(reader: LogReader): Promise<string | null> {
+    this.#requests = this.#missing = this.#erased = 0
+    const newest = this.#state()?.seq ?? 0
+    let first: number | null = null
+    try {
+      await eachEntry(this.#environment, 0, (seq, entry) => {
+        first ??= seq
+        if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
+        return reader.entry(entry, seq)
+      })
+      return null
+    } catch (error) {
+      return `the database cannot be read here (${(error as Error).message})`
+    }
+  }
+
+  check(entry: JsonObject): string | null {
+    if (entry['type'] === 'erase') this.#erased += Number(entry['erased'])
+    if (entry['type'] !== 'request') return null
+    this.#requests++
+    const place = u64(entry['seq'] as number)
+    const id = Buffer.from(String(entry['id']))
+    if (!this.#environment.tables.ids.get(id)?.equals(place)) return 'its id leads elsewhere in the index'
+    const stored = this.#environment.tables.content.get(place)
+    if (entry['content_hash'] === null) {
+      return stored === undefined ? null : 'an exchange is stored that the entry does not commit to'
+    }
+    if (stored === undefined) {
+      if (this.#missing++ === 0) this.#firstMissing = entry['seq'] as number
+      return null
+    }
+    const fits =
+      stored.length >= SALT_BYTES &&
+      hashContent(stored.subarray(0, SALT_BYTES), stored.subarray(SALT_BYTES)) === entry['content_hash']
+    return fits ? null : 'the stored exchange is not the one the entry commits to'
+  }
+
+  conclude({
+    head,
+    beginning,
+    firstSeq,
+  }: Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq'>): string | null {
+    const state = this.#state()
+    if (state === null || head === null) return 'the head of the log is missing'
+    if (beginning === 'unanchored') {
+      return `the log begins at ${firstSeq}, and no prune entry speaks of the entries before`
+    }
+    // A running gateway goes on writing: only what lies behind the newest entry read is missing.
+    if (state.seq < head.seq) return `the head of the log is at ${state.seq}, and its entries go on`
+    const next = this.#environment.tables.entries.get(u64(head.seq + 1))
+    if (state.seq > head.seq && next === undefined) {
+      return `the head of the log is at ${state.seq}, and its entries end at ${head.seq}`
+    }
+    if (state.seq === head.seq && state.hash !== head.hash) return 'the head of the log has another hash'
+    if (state.seq === head.seq && state.nextRequest - state.firstRequest !== this.#requests) {
+      const listed = state.nextRequest - state.firstRequest
+      return `the usage list has ${listed} entries, and the log ${this.#requests} calls`
+    }
+    if (this.#missing > this.#erased) {
+      return `${this.#missing} stored exchanges are gone, the first of entry ${this.#firstMissing}; erase entries speak of ${this.#erased}`
+    }
+    return null
+  }
+
+  close(): Promise<void> {
+    return this.#environment.close()
+  }
+
+  #state(): LogState | null {
+    this.#environment.refresh()
+    return readLogState(this.#environment.tables)
+  }
+}
+
+export class ExportSource implements LogSource {
+  readonly #file: string
+
+  /** @throws SourceError when there is no such file */
+  constructor(file: string) {
+    if (!existsSync(file)) throw new SourceError(`${file} does not exist`)
+    this.#file = file
+  }
+
+  async read(reader: LogReader): Promise<string | null> {
+    const bytes = Math.max(1, statSync(this.#file).size)
+    let done = 0
+    let line = 0
+    let rest: Buffer = Buffer.alloc(0)
+    const stream = createReadStream(this.#file, { highWaterMark: CHUNK_BYTES })
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+      let start = 0
+      for (let end = text.indexOf(LINE_FEED); end >= 0; end = text.indexOf(LINE_FEED, start)) {
+        const fault = takeLine(reader, text.subarray(start, end), ++line)
+        if (fault !== null) return fault === '' ? null : fault
+        start = end + 1
+      }
+      rest = Buffer.from(text.subarray(start))
+      if (rest.length > MAX_LINE_BYTES) return `line ${line + 1}: the line is too long`
+      done += chunk.length
+      reader.progress(done / bytes)
+    }
+    const fault = rest.length === 0 ? null : takeLine(reader, rest, line + 1)
+    return fault === '' ? null : fault
+  }
+
+  check(): string | null {
+    return null
+  }
+
+  conclude(): string | null {
+    return null
+  }
+
+  async close(): Promise<void> {}
+}
+
+/** What is wrong with the line; empty when the reader has seen enough, null to go on. */
+function takeLine(reader: LogReader, line: Buffer, number: number): string | null {
+  const read = readLine(line)
+  if (typeof read === 'string') return `line ${number}: ${read}`
+  if ('entry' in read) return reader.entry(read.entry, null) ? null : ''
+  reader.checkpoint(read.checkpoint)
+  return null
+}

@@ -1,0 +1,220 @@
+// `sidegate audit`: proves what the usage log says, and takes it out of the machine it was written on.
+
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { parseArgs } from 'node:util'
+import { MAX_NOTE_BYTES, readVerifier } from '../audit/note.ts'
+import { LogSurvey, parseObject, type TrustedKey } from '../audit/survey.ts'
+import { systemClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
+import { exportLog } from './audit-export.ts'
+import { DirectorySource, ExportSource, type LogSource, openDirectory, SourceError } from './audit-source.ts'
+import { progressBar, verdictJson, verdictText, verifyLog } from './audit-verify.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+
+const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
+                             [--public-key FILE] [--format pretty|json]
+       sidegate audit export [--config FILE] [--since TIME] [--until TIME]
+
+The usage log of a running or stopped gateway on this machine, or an export of it.
+
+verify checks every entry, the chain and the Merkle tree, and holds both against the
+checkpoints that came with the log and those that were kept elsewhere. It names the
+first sequence number that is not as it was sealed, and what nobody signed for.
+
+  --export FILE       check an export; - reads it from standard input
+  --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also a
+                      line each) with the note as "checkpoint"; may be repeated
+  --public-key FILE   whose signatures count: PEM, or a signed-note verifier key
+  --format FORMAT     pretty on a terminal, json in a pipe, unless given
+
+export writes JSON Lines to standard output: the entries in order, then checkpoints.
+
+  --since TIME        begin with the first entry sealed at or after it (RFC 3339, or
+                      a day: 2026-03-01)
+  --until TIME        end before the first entry sealed after it
+
+  --config FILE       configuration (default ${DEFAULT_CONFIG})
+  --help              this text
+
+Exit: 0 intact or written, 1 findings, 2 could not run.
+`
+
+const OPTIONS = {
+  config: { type: 'string' },
+  export: { type: 'string' },
+  checkpoint: { type: 'string', multiple: true },
+  'public-key': { type: 'string' },
+  format: { type: 'string' },
+  since: { type: 'string' },
+  until: { type: 'string' },
+} as const
+
+const parse = (args: readonly string[]) =>
+  parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
+type Values = ReturnType<typeof parse>['values']
+
+export const audit: Command = {
+  name: 'audit',
+  summary: 'verify and export the usage log',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parse(args)
+    const [action, extra] = positionals
+    if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
+    try {
+      if (action === 'verify') return await verify(values)
+      if (action === 'export') return await write(values)
+    } catch (error) {
+      if (!(error instanceof SourceError)) throw error
+      console.error(`sidegate audit: ${error.message}`)
+      return 2
+    }
+    throw new UsageError('say verify or export')
+  },
+}
+
+async function verify(values: Values): Promise<ExitCode> {
+  refuse(values, ['since', 'until'], 'verify')
+  if (values.export !== undefined && values.config !== undefined) {
+    throw new UsageError('--config and --export exclude each other')
+  }
+  const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
+  if (format !== 'pretty' && format !== 'json') throw new UsageError('--format is pretty or json')
+  const key = readKey(values['public-key'])
+  const kept = (values.checkpoint ?? []).flatMap((file) => readNotes(file).map((note) => ({ file, note })))
+  const survey = () => {
+    const begun = new LogSurvey(key)
+    for (const { file, note } of kept) begun.checkpoint(note, file)
+    return begun
+  }
+  const spool = values.export === '-' ? await Spool.read(process.stdin) : null
+  try {
+    const source = openSource(values, spool)
+    if (source === null) return 2
+    try {
+      const bar = progressBar(process.stderr)
+      const verdict = await verifyLog(source, survey, bar)
+      bar(1)
+      console.log(format === 'json' ? verdictJson(verdict) : verdictText(verdict))
+      return verdict.ok ? 0 : 1
+    } finally {
+      await source.close()
+    }
+  } finally {
+    spool?.remove()
+  }
+}
+
+async function write(values: Values): Promise<ExitCode> {
+  refuse(values, ['export', 'checkpoint', 'public-key', 'format'], 'export')
+  const range = { sinceMs: readTime('since', values.since), untilMs: readTime('until', values.until) }
+  const path = dataPath(values.config)
+  if (path === null) return 2
+  const environment = openDirectory(path)
+  try {
+    await exportLog(environment, range, process.stdout)
+    await flushed(process.stdout)
+    return 0
+  } finally {
+    await environment.close()
+  }
+}
+
+function openSource(values: Values, spool: Spool | null): LogSource | null {
+  if (values.export !== undefined) return new ExportSource(spool?.file ?? values.export)
+  const path = dataPath(values.config)
+  return path === null ? null : new DirectorySource(path)
+}
+
+function dataPath(file: string | undefined): string | null {
+  // Secrets of the gateway are not needed here, so that they are missing does not matter.
+  const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, process.env, systemClock)
+  if (config === null) printProblems(problems, 'the data directory is not known')
+  return config?.data.path ?? null
+}
+
+function refuse(values: Values, names: readonly (keyof Values)[], action: string): void {
+  const given = names.find((name) => values[name] !== undefined)
+  if (given !== undefined) throw new UsageError(`${action} takes no --${given}`)
+}
+
+/** RFC 3339, or its day alone, which begins at midnight UTC. */
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+function readTime(name: string, text: string | undefined): number | null {
+  if (text === undefined) return null
+  const timeMs = TIME.test(text) ? Date.parse(text) : Number.NaN
+  if (Number.isNaN(timeMs)) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
+  return timeMs
+}
+
+function readInput(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new SourceError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+function readKey(file: string | undefined): TrustedKey | null {
+  if (file === undefined) return null
+  const text = readInput(file).toString('utf8')
+  try {
+    const verifier = readVerifier(text, 'sidegate')
+    // PEM says nothing of a name: the key counts under the name of whatever log it signed.
+    return text.includes('-----BEGIN') ? { name: null, key: verifier.key } : verifier
+  } catch (error) {
+    throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
+  }
+}
+
+/** The signed notes in a file: one as it is, or in JSON, as the API and the gateway's own log give them. */
+function readNotes(file: string): (string | Buffer)[] {
+  const bytes = readInput(file)
+  if (bytes.length <= 2 * MAX_NOTE_BYTES && parseObject(bytes) === null && bytes[0] !== 0x7b) return [bytes]
+  const whole = parseObject(bytes)
+  const objects =
+    whole === null
+      ? bytes
+          .toString('utf8')
+          .split('\n')
+          .map((line) => parseObject(Buffer.from(line)))
+      : [whole]
+  const notes = objects.map((object) => object?.['checkpoint']).filter((note) => typeof note === 'string')
+  if (notes.length === 0) throw new SourceError(`${file} holds no checkpoint`)
+  return notes
+}
+
+/** Standard input kept in a file, because a log is read twice. */
+class Spool {
+  readonly file: string
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.file = join(folder, 'export.jsonl')
+  }
+
+  static async read(input: NodeJS.ReadableStream): Promise<Spool> {
+    const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
+    try {
+      await pipeline(input, createWriteStream(spool.file, { mode: 0o600 }))
+      return spool
+    } catch (error) {
+      spool.remove()
+      throw new SourceError(`standard input cannot be read (${(error as Error).message})`)
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+/** Resolves when the pipe has taken everything, or its reader is gone: the process ends right after. */
+function flushed(output: NodeJS.WriteStream): Promise<void> {
+  return new Promise((resolve) => output.write('', () => resolve()))
+}

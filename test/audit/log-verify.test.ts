@@ -1,0 +1,345 @@
+// What the verifier must see, and what it cannot see without a checkpoint kept elsewhere.
+
+import { createHash } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { originOf } from '../../src/audit/checkpoint.ts'
+import {
+  checkpointLine,
+  type DumpedEntry,
+  entryLine,
+  MAX_LINE_BYTES,
+  readLine,
+} from '../../src/audit/dump.ts'
+import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
+import { signNote } from '../../src/audit/note.ts'
+import { LogSurvey, type TrustedKey } from '../../src/audit/survey.ts'
+import { requestDraft } from './drafts.ts'
+import { anyStep, LOG, newSigner, type Step, TestLog } from './logs.ts'
+
+interface Options {
+  readonly kept?: readonly string[]
+  readonly key?: TrustedKey | null
+}
+
+/** As the command line does it with an export. */
+function verifyDump(dump: string | Buffer, { kept = [], key = null }: Options = {}): LogVerdict {
+  const survey = new LogSurvey(key)
+  for (const note of kept) survey.checkpoint(note, 'kept')
+  const lines: Buffer[] = []
+  const bytes = Buffer.from(dump)
+  for (let start = 0; start < bytes.length; ) {
+    const end = bytes.indexOf(0x0a, start)
+    lines.push(bytes.subarray(start, end < 0 ? bytes.length : end))
+    start = end < 0 ? bytes.length : end + 1
+  }
+  const read = lines.map(readLine)
+  for (const line of read) {
+    if (typeof line === 'string') break
+    if ('entry' in line) survey.entry(line.entry.bytes)
+    else survey.checkpoint(line.checkpoint, null)
+  }
+  const verifier = new LogVerifier(survey)
+  for (const line of read) {
+    if (typeof line === 'string') return verifier.finish(line)
+    if ('entry' in line && !verifier.push(line.entry, null)) break
+  }
+  return verifier.finish()
+}
+
+const dumpOf = (records: readonly DumpedEntry[], notes: readonly string[] = []) =>
+  records.map(entryLine).join('') + notes.map(checkpointLine).join('')
+
+/** Hashes of a changed entry made good again, as somebody would who knows the format. */
+function resealed(
+  record: DumpedEntry,
+  prev: string | null,
+  change: Record<string, unknown> = {},
+): DumpedEntry {
+  const entry = { ...JSON.parse(record.bytes.toString()), ...change, ...(prev === null ? {} : { prev }) }
+  const sorted = Object.fromEntries(Object.entries(entry).sort(([one], [other]) => (one < other ? -1 : 1)))
+  const bytes = Buffer.from(JSON.stringify(sorted))
+  const digest = createHash('sha256').update('sidegate-audit/v1/entry\n').update(bytes).digest('hex')
+  return { bytes, hash: `sha256:${digest}` }
+}
+
+function rewritten(
+  records: readonly DumpedEntry[],
+  from: number,
+  change: Record<string, unknown>,
+): DumpedEntry[] {
+  const result = records.slice(0, from)
+  for (const [index, record] of records.slice(from).entries()) {
+    result.push(resealed(record, result.at(-1)?.hash ?? null, index === 0 ? change : {}))
+  }
+  return result
+}
+
+const signer = newSigner()
+const anySteps = fc.array(anyStep, { minLength: 3, maxLength: 25 })
+const entries = (count: number): Step[] =>
+  Array.from({ length: count }, () => ({ kind: 'entry' as const, draft: requestDraft() }))
+
+t.test('an honest log verifies, whatever was pruned, erased and signed in it', async (t) => {
+  const beginnings = new Set<string>()
+  fc.assert(
+    fc.property(anySteps, (steps) => {
+      const log = TestLog.of(steps, signer)
+      const last = log.checkpoint()
+      const verdict = verifyDump(log.dump, { kept: [last], key: signer.verifier })
+      beginnings.add(verdict.beginning)
+      t.strictSame(verdict.findings, [])
+      t.equal(verdict.coveredSeq, log.size - 1)
+      t.equal(verdict.head?.hash, log.records.at(-1)?.hash)
+      t.notSame(verdict.root, null)
+    }),
+  )
+  t.strictSame(beginnings, new Set(['genesis', 'prune']))
+})
+
+const anyAttack = fc.tuple(anySteps, fc.nat(), fc.nat())
+/** Each changes a log of two entries or more; `at` is one of its places but the last. */
+const ATTACKS: Record<string, (records: DumpedEntry[], at: number, byte: number) => DumpedEntry[]> = {
+  'changes a byte': (records, at, byte) => {
+    const record = records[at] as DumpedEntry
+    const bytes = Buffer.from(record.bytes)
+    bytes[byte % bytes.length] = (bytes[byte % bytes.length] as number) ^ 1
+    return records.with(at, { ...record, bytes })
+  },
+  'changes an entry and its hash': (records, at) => {
+    const record = records[at] as DumpedEntry
+    return records.with(at, resealed(record, null, { ts: '2020-01-01T00:00:00.000Z' }))
+  },
+  'deletes an entry': (records, at) => records.toSpliced(at + (at === 0 ? 1 : 0), 1),
+  'repeats an entry': (records, at) => records.toSpliced(at, 0, records[at] as DumpedEntry),
+  'swaps two entries': (records, at) => {
+    const [one, other] = records.slice(at, at + 2) as [DumpedEntry, DumpedEntry]
+    return records.toSpliced(at, 2, other, one)
+  },
+}
+for (const [name, attack] of Object.entries(ATTACKS)) {
+  t.test(`who ${name} is found out without any checkpoint`, async () => {
+    fc.assert(
+      fc.property(anyAttack, ([steps, place, byte]) => {
+        const log = TestLog.of([...entries(3), ...steps, ...entries(3)], signer)
+        const records = attack(log.records, place % (log.records.length - 2), byte)
+        return !verifyDump(dumpOf(records)).ok
+      }),
+    )
+  })
+}
+
+t.test('a beginning that is gone without a prune entry is a part of a log at best', async (t) => {
+  const log = TestLog.of(entries(9), signer)
+  const note = log.checkpoint()
+  const part = verifyDump(dumpOf(log.records.slice(4)), { kept: [note] })
+  t.match(part, { ok: true, beginning: 'unanchored', firstSeq: 4, root: null, coveredSeq: 9 })
+  t.match(part.limits, [/held against its newest entry only/])
+  log.prune(50)
+  t.match(verifyDump(log.dump), { ok: true, beginning: 'prune', firstSeq: 5 })
+  t.match(verifyDump(dumpOf(log.records.slice(1))), { beginning: 'unanchored', firstSeq: 6 })
+})
+
+t.test('rows that a prune has not got to yet do no harm', async (t) => {
+  const log = TestLog.of(entries(20), signer)
+  const before = log.records
+  log.prune(40)
+  const note = log.checkpoint()
+  const left = [...before.filter(({ seq }) => seq >= 7 && seq < (log.records[0]?.seq ?? 0)), ...log.records]
+  t.match(verifyDump(dumpOf(left), { kept: [note] }), {
+    ok: true,
+    beginning: 'prune',
+    firstSeq: 7,
+    limits: [],
+  })
+})
+
+t.test('a prune entry that tells of other entries is found out', async (t) => {
+  const log = TestLog.of(entries(5), signer)
+  const frontier = TestLog.of(
+    [...entries(2), { kind: 'entry', draft: { type: 'stop', version: '1' } }],
+    signer,
+  )
+  const forged = { first_seq: 3, head: frontier.records[2]?.hash as string, reason: 'age' as const }
+  log.add({
+    type: 'prune',
+    ...forged,
+    frontier: [Buffer.alloc(32).toString('base64'), Buffer.alloc(32).toString('base64')],
+  })
+  t.match(verifyDump(log.dump).findings, [{ seq: 3, reason: /not those that a prune entry speaks of/ }])
+  t.match(verifyDump(dumpOf(log.records.slice(3)), { kept: [log.checkpoint()] }).findings, [
+    { reason: /are not those/ },
+  ])
+})
+
+t.test('a tail that is cut off shows by a checkpoint kept elsewhere, and only by one', async () => {
+  fc.assert(
+    fc.property(anySteps, fc.nat(), (steps, at) => {
+      const log = TestLog.of([...steps, ...entries(4)], signer)
+      const note = log.checkpoint()
+      const cut = log.size - 1 - (at % 3)
+      const records = log.records.filter(({ seq }) => seq < cut)
+      const older = log.checkpoints.slice(0, -1).filter((kept) => Number(kept.split('\n')[1]) <= cut)
+      const blind = verifyDump(dumpOf(records, older))
+      const seeing = verifyDump(dumpOf(records, older), { kept: [note] })
+      return blind.ok && !seeing.ok && seeing.findings[0]?.seq === cut && seeing.findings.length === 1
+    }),
+  )
+})
+
+t.test(
+  'a log written anew from some entry on shows by a checkpoint kept elsewhere, at the right place',
+  async (t) => {
+    const log = TestLog.of(entries(4), signer)
+    const early = log.checkpoint()
+    for (const step of entries(6)) log.step(step)
+    const late = log.checkpoint()
+    const records = rewritten(log.records, 7, { model: 'other' })
+    t.equal(verifyDump(dumpOf(records)).ok, true, 'invisible without')
+    const seeing = verifyDump(dumpOf(records), { kept: [late, early] })
+    t.match(seeing, { ok: false, coveredSeq: 4, agreeing: { elsewhere: 1, beside: 0 } })
+    t.match(seeing.findings, [{ seq: 5, reason: 'kept: entries 5 to 10 are not those that it was made of' }])
+  },
+)
+
+t.test('what no checkpoint kept elsewhere covers is told', async (t) => {
+  const log = TestLog.of(entries(4), signer)
+  const note = log.checkpoint()
+  log.add()
+  t.match(verifyDump(log.dump, { kept: [note] }), { ok: true, coveredSeq: 4, head: { seq: 5 } })
+  t.match(verifyDump(log.dump), { ok: true, coveredSeq: null, agreeing: { beside: 1 } })
+})
+
+t.test('only signatures of the key that is trusted count', async (t) => {
+  const log = TestLog.of(entries(2), signer)
+  const note = log.checkpoint()
+  const stranger = newSigner()
+  const key = { name: null, key: signer.verifier.key }
+  t.match(verifyDump(log.dump, { key }), { ok: true, signaturesChecked: true, agreeing: { beside: 1 } })
+  t.match(verifyDump(log.dump, { key: stranger.verifier }).findings, [
+    { reason: 'a checkpoint beside the log: not signed by the public key given (size 3)' },
+  ])
+  const forged = signNote(note.slice(0, note.indexOf('\n\n') + 1), stranger)
+  t.match(verifyDump(dumpOf(log.records), { kept: [forged], key }).findings, [{ reason: /kept: .*not/ }])
+  t.match(verifyDump(dumpOf(log.records), { kept: ['junk'] }).findings, [
+    { reason: 'kept: the note has no signatures' },
+  ])
+})
+
+t.test('a checkpoint of another log is not of this one', async (t) => {
+  const other = new TestLog('01980000-0000-7000-8000-0000000000fe')
+  const log = TestLog.of(entries(2), signer)
+  t.match(verifyDump(log.dump, { kept: [other.checkpoint()] }).findings, [
+    { reason: /is of log .*fe, not .*ff/ },
+  ])
+})
+
+t.test('a checkpoint from before a prune says nothing, and is no finding', async (t) => {
+  const log = TestLog.of(entries(2), signer)
+  const note = log.checkpoint()
+  for (const step of entries(9)) log.step(step)
+  log.prune(30)
+  const verdict = verifyDump(dumpOf(log.records), { kept: [note] })
+  t.match(verdict, { ok: true, coveredSeq: null })
+  t.match(verdict.limits, [/size 3 lies before the first entry/])
+})
+
+t.test('a dump without entries is no log', async (t) => {
+  t.match(verifyDump(''), {
+    ok: false,
+    log: null,
+    head: null,
+    findings: [{ seq: 0, reason: 'there are no entries' }],
+  })
+  t.match(verifyDump('\n'), { ok: false, findings: [{ seq: 0 }] })
+})
+
+t.test('a line is written in one way only', async (t) => {
+  const log = TestLog.of(entries(1), signer)
+  const line = entryLine(log.records[1] as DumpedEntry)
+  t.equal(line.endsWith('"}\n'), true)
+  const { hash, ...hashed } = JSON.parse(line)
+  t.equal(hash, log.records[1]?.hash)
+  t.strictSame(hashed, JSON.parse(String(log.records[1]?.bytes)))
+  const genesisLine = entryLine(log.records[0] as DumpedEntry)
+  for (const [name, bad] of Object.entries({
+    spaces: line.replace(',"', ', "'),
+    'a member twice': line.replace('{', '{"blocked":true,'),
+    'another order': `{"hash":"${hash}",${line.slice(1).replace(/,"hash".*/, '}')}\n`,
+    cut: line.slice(0, -20),
+    empty: '\n',
+    'a huge number': line.replace('"seq":1', `"seq":1${'0'.repeat(400)}`),
+    deep: `${'['.repeat(100_000)}\n`,
+    long: `${' '.repeat(MAX_LINE_BYTES + 1)}\n`,
+    'a checkpoint that is none': '{"checkpoint":5}\n',
+  })) {
+    t.equal(verifyDump(genesisLine + bad).ok, false, name)
+  }
+})
+
+t.test('whatever the dump is, there is a verdict', async () => {
+  const log = TestLog.of(
+    [...entries(3), { kind: 'checkpoint' }, ...entries(4), { kind: 'prune', keep: 60 }],
+    signer,
+  )
+  log.checkpoint()
+  const dump = Buffer.from(log.dump)
+  const anyEdit = fc.record({
+    at: fc.nat(dump.length),
+    drop: fc.nat(50),
+    insert: fc.oneof(
+      fc.uint8Array({ maxLength: 20 }),
+      fc
+        .constantFrom(
+          '\n',
+          '"',
+          '{',
+          '[[[[',
+          '"type":"prune"',
+          '1e999',
+          '-1',
+          '\u0000',
+          '"seq":9007199254740993',
+        )
+        .map((text) => Buffer.from(text)),
+    ),
+  })
+  fc.assert(
+    fc.property(fc.array(anyEdit, { minLength: 1, maxLength: 3 }), fc.string(), (edits, note) => {
+      let changed = dump
+      for (const { at, drop, insert } of edits) {
+        changed = Buffer.concat([changed.subarray(0, at), insert, changed.subarray(at + drop)])
+      }
+      return typeof verifyDump(changed, { kept: [note] }).ok === 'boolean'
+    }),
+    { numRuns: 500 },
+  )
+  const anyPrune = fc.record({
+    type: fc.constant('prune'),
+    first_seq: fc.anything(),
+    head: fc.anything(),
+    frontier: fc.anything(),
+  })
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        anyPrune,
+        fc.json().map((text) => JSON.parse(text)),
+      ),
+      (entry) => {
+        let text: string
+        try {
+          text = JSON.stringify(entry) ?? 'null'
+        } catch {
+          text = 'null'
+        }
+        const line = `${text.slice(0, -1)},"hash":"sha256:${'0'.repeat(64)}"}\n`
+        return !verifyDump(line + dump).ok && !verifyDump(line).ok
+      },
+    ),
+  )
+})
+
+t.test('the key of a log signs under the log’s own name', async (t) => {
+  t.equal(signer.verifier.name, originOf(LOG))
+})
