@@ -12,7 +12,7 @@ import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
-import { Restoration } from './restore.ts'
+import { Restoration } from './restoration.ts'
 import { plainRun, rawOf, replaceFindings, viewOf, writtenSpans } from './runs.ts'
 
 /** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */

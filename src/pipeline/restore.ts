@@ -1,80 +1,16 @@
 // Reversible redaction: what was taken out of a prompt under a rule with the action `restore` is put back where the
 // answer names its placeholder. This is the last thing that happens to a text on its way to the client; whoever keeps
-// the answer gets the placeholders. Values live here for one call and must not be logged, counted or thrown.
+// the answer gets the placeholders.
 
 import type { Run } from '../chat/arguments.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import type { RuleReference } from '../policy/rule.ts'
+import { OPENING, type Restoration } from './restoration.ts'
 import { keptOf, plainRun, RunQueue, rawOf, type SentRun, viewOf } from './runs.ts'
 
-/**
- * Characters put back into one answer. A placeholder of ten characters may stand for a private key of sixteen
- * thousand, so an answer within its own limit could grow beyond all memory; no honest one comes near this.
- */
-const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
-
-/** Every placeholder begins with it. */
-const OPENING = '['
 const CLOSING = ']'
 /** The rest of what may be one: only what it consists of, and its end. Always matches, be it nothing. */
 const AFTER_OPENING = /[A-Z0-9_]*\]?/y
-
-/**
- * The placeholders of one call that are undone, with their values. Only the exact form is: `[email_1]`, `\[EMAIL\_1\]`
- * and numbers that were not given out stay as the model wrote them, because a client that sees a placeholder loses
- * little, and one that gets a value in the wrong place may lose much.
- */
-export class Restoration {
-  readonly #values: ReadonlyMap<string, string>
-  /** In the order of their code units, so that prefixes can be looked up. */
-  readonly #forms: readonly string[]
-  #left = MAX_RESTORED_CHARACTERS
-
-  /** @param values by placeholder; as first written where one value has several writings */
-  constructor(values: ReadonlyMap<string, string>) {
-    this.#values = values
-    this.#forms = [...values.keys()].sort()
-  }
-
-  /** Whether a placeholder was given out for a value that is put back. */
-  has(form: string): boolean {
-    return this.#values.has(form)
-  }
-
-  /**
-   * The value to put in the place of a placeholder that was given out.
-   * @throws GatewayError `upstream_unavailable` when the answer grows beyond MAX_RESTORED_CHARACTERS by it
-   */
-  take(form: string): string {
-    const value = this.#values.get(form)!
-    this.#left -= value.length
-    if (this.#left < 0) {
-      throw new GatewayError(
-        'upstream_unavailable',
-        `The upstream's answer names so many placeholders that the values for them take more than ${MAX_RESTORED_CHARACTERS} characters.`,
-      )
-    }
-    return value
-  }
-
-  /** False for a text in which no placeholder can stand. */
-  mayOccurIn(text: string): boolean {
-    return text.includes(OPENING)
-  }
-
-  /** Whether some placeholder that was given out begins with this. */
-  begins(start: string): boolean {
-    let low = 0
-    let high = this.#forms.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#forms[middle]! < start) low = middle + 1
-      else high = middle
-    }
-    return this.#forms[low]?.startsWith(start) === true
-  }
-}
 
 /**
  * One text with its values put back as it grows. Holds back the beginning of a placeholder that was given out, at most
@@ -92,6 +28,8 @@ export class RestoringText {
   readonly #restoration: Restoration
   readonly #keywords: KeywordMatcher | null
   readonly #encoding: 'plain' | 'json'
+  /** Values are written as in a JSON string; null until the text has begun. */
+  #escaping: boolean | null = null
   #matcher: KeywordStream | null
   #unmatched = new RunQueue()
   /** What may become a placeholder, and what it says so far. */
@@ -99,7 +37,10 @@ export class RestoringText {
   #begun = ''
   #kept = ''
 
-  /** @param encoding `json`: values are escaped, so that JSON stays JSON */
+  /**
+   * @param encoding `json`: values are escaped, so that JSON stays JSON; in a plain text, too, that begins with a brace,
+   * as structured output does. Few values hold anything that escaping would change.
+   */
   constructor(restoration: Restoration, keywords: KeywordMatcher | null, encoding: 'plain' | 'json') {
     this.#restoration = restoration
     this.#keywords = keywords
@@ -111,7 +52,10 @@ export class RestoringText {
   push(runs: readonly Run[]): string {
     if (this.blocked) return ''
     const read: SentRun[] = []
-    for (const run of runs) this.#read(run, read)
+    for (const run of runs) {
+      this.#escaping ??= this.#readBeginning(run.view)
+      this.#read(run, read)
+    }
     return this.#match(read)
   }
 
@@ -125,6 +69,7 @@ export class RestoringText {
       out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     this.#matcher = this.#keywords?.stream() ?? null
     this.#unmatched = new RunQueue()
+    this.#escaping = null
     return out
   }
 
@@ -194,8 +139,14 @@ export class RestoringText {
     this.#begun = ''
   }
 
+  #readBeginning(view: string): boolean | null {
+    if (this.#encoding === 'json') return true
+    const beginning = view.trimStart()
+    return beginning === '' ? null : beginning.startsWith('{')
+  }
+
   #encode(value: string): string {
-    return this.#encoding === 'json' ? JSON.stringify(value).slice(1, -1) : value
+    return this.#escaping === true ? JSON.stringify(value).slice(1, -1) : value
   }
 
   #match(runs: readonly SentRun[]): string {

@@ -11,7 +11,8 @@ import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keywor
 import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
 import type { TextProgress } from './logprobs.ts'
 import { join, NOTHING, type Passage } from './passage.ts'
-import { type Restoration, RestoringText } from './restore.ts'
+import type { Restoration } from './restoration.ts'
+import { RestoringText } from './restore.ts'
 import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */

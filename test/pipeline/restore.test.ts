@@ -5,7 +5,8 @@ import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
-import { Restoration, RestoringText } from '../../src/pipeline/restore.ts'
+import { Restoration } from '../../src/pipeline/restoration.ts'
+import { RestoringText } from '../../src/pipeline/restore.ts'
 import { plainRun } from '../../src/pipeline/runs.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/textscan.ts'
 import { compileRules } from '../../src/policy/compile.ts'
@@ -209,6 +210,15 @@ t.test('no more is held than what may still become a placeholder', async (t) => 
     ['] ', 'alice@example.com '],
   ]
   for (const [piece, sent] of steps) t.equal(restoring.push([plainRun(piece)]), sent, piece)
+})
+
+t.test('structured output, which is JSON in a plain text, stays JSON', async (t) => {
+  const text = '\n {"key": "[SECRET_1]", "to": "[EMAIL_1]"}'
+  const object = { key: VALUES.get('[SECRET_1]'), to: VALUES.get('[EMAIL_1]') }
+  t.same(JSON.parse(run([text]).sent), object)
+  t.same(JSON.parse(run(text.split('')).sent), object)
+  t.equal(run(['a {[SECRET_1]}']).sent, `a {${VALUES.get('[SECRET_1]')}}`)
+  t.equal(run(['[SECRET_1] {']).sent, `${VALUES.get('[SECRET_1]')} {`)
 })
 
 t.test('a value is not taken out again; one that is new is, and stays out', async (t) => {

@@ -240,6 +240,29 @@ t.test('streamed: choices, reasoning and arguments in fragments, side by side', 
   ])
 })
 
+t.test('streamed: strings that do not grow, and a last chunk with text in it', async (t) => {
+  const note = {
+    type: 'url_citation',
+    url_citation: { url: 'https://example.com/?q=[EMAIL_1]', title: 'For [EMAIL_1]' },
+  }
+  upstream.answer = events(
+    chunk([{ index: 0, delta: { content: 'To [EMA', annotations: [note] }, finish_reason: null }]),
+    chunk([{ index: 0, delta: { content: 'IL_1]' }, finish_reason: 'stop' }]),
+    '[DONE]',
+  )
+  let text = ''
+  const notes: unknown[] = []
+  const answer = await client.chat.completions.create({ model, messages: PROMPT, stream: true })
+  for await (const { choices } of answer) {
+    const said = choices[0]?.delta as { content?: string; annotations?: unknown[] } | undefined
+    text += said?.content ?? ''
+    notes.push(...(said?.annotations ?? []))
+  }
+  t.equal(text, `To ${ALICE}`)
+  t.match(notes, [{ url_citation: { url: `https://example.com/?q=${ALICE}`, title: `For ${ALICE}` } }])
+  t.match((await newest()).response.choices[0], { message: { content: 'To [EMAIL_1]', annotations: [note] } })
+})
+
 t.test('streamed: log probabilities leave no further than the first value', async (t) => {
   const token = (content: string) =>
     chunk([
