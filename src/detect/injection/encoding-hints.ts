@@ -25,6 +25,15 @@ const HEX_DIGITS_MIN = 24
 const SELECTORS_MIN = 8
 const ESCAPES_MIN = 3
 
+/** Longest hint with the characters around it. */
+export const HINT_UNITS_MAX = 16
+/** Everyday words and the attacker's, in rot13; or a mention of it. */
+export const ROT13_HINT =
+  /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
+/** The same, backwards. */
+export const REVERSED_HINT =
+  /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
+
 const UNICODE_SPACE = /\s/
 const KINDS = kindsOfAscii()
 const TURNED = turnedTrigrams()
@@ -38,11 +47,11 @@ export function encodingHints(text: string): EncodingHints {
   let selectors = 0
   let escapes = 0
   let trigram = 0
-  let turned = 0
+  let turned = false
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index)
     trigram = ((trigram << 5) | (unit & 31)) & 0x7fff
-    turned |= TURNED[trigram] as number
+    if (TURNED[trigram] !== 0 && !turned) turned = isTurned(text, index)
     if (unit >= 0x80) {
       if (isSelector(unit)) selectors++
       base64Run = 0
@@ -65,8 +74,14 @@ export function encodingHints(text: string): EncodingHints {
     digits: mostHexDigits >= HEX_DIGITS_MIN,
     selectors: selectors >= SELECTORS_MIN,
     escapes: escapes >= ESCAPES_MIN,
-    turned: turned !== 0,
+    turned,
   }
+}
+
+/** Whether a hint stands around a place where letters of one do. */
+function isTurned(text: string, index: number): boolean {
+  const around = text.slice(Math.max(0, index - HINT_UNITS_MAX), index + HINT_UNITS_MAX)
+  return ROT13_HINT.test(around) || REVERSED_HINT.test(around)
 }
 
 /** `%4`, `&#`, `&l`, `\u`: what may begin an escape; `next` is not a number at the end of the text. */
@@ -93,7 +108,7 @@ function kindsOfAscii(): Uint8Array {
   return kinds
 }
 
-/** A rare run of three letters from each word that encodings.ts takes for a hint; `13` behind anything. */
+/** A rare run of three letters from each hint; `13` behind anything. */
 function turnedTrigrams(): Uint8Array {
   const trigrams = new Uint8Array(0x8000)
   const code = (letters: string) =>

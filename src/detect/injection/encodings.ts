@@ -1,7 +1,7 @@
 // Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what
 // turns out to be text again and says where it stood; judges nothing.
 
-import { encodingHints } from './encoding-hints.ts'
+import { encodingHints, HINT_UNITS_MAX, REVERSED_HINT, ROT13_HINT } from './encoding-hints.ts'
 
 /** A text found by decoding, and how its offsets lead back. */
 export interface Decoded {
@@ -18,8 +18,6 @@ const BLOCK_CHARACTERS = 4096
 const STRETCH_UNITS = 65_536
 /** One mention of reversing must not double the cost of a book: only so much around a hint is turned. */
 const TURNED_BLOCK_UNITS = 2048
-/** Longest hint with the characters around it. */
-const HINT_UNITS_MAX = 16
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
 /** Share of letters, digits and white space in what counts as text; a stray byte at either end does no harm. */
@@ -45,12 +43,6 @@ const NAMED: Readonly<Record<string, string>> = {
   nbsp: ' ',
   apos: "'",
 }
-/** Everyday words and the attacker's, in rot13; or a mention of it. */
-const ROT13_HINT =
-  /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
-/** The same, backwards. */
-const REVERSED_HINT =
-  /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
 const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
 
 /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */

@@ -36,6 +36,7 @@ const GROWING: readonly (readonly [name: string, make: (size: number) => string]
   ['equals signs', (size) => '='.repeat(40 * size)],
   ['one letter', (size) => 'a'.repeat(40 * size)],
   ['mixed scripts', (size) => 'aбγ漢あ한ก𝒳\ud800'.repeat(4 * size)],
+  ['beginnings of hints', (size) => 'rev tpm '.repeat(4 * size)],
   ['hints of all kinds', (size) => 'gur reversed rot13 eht 1gn0re '.repeat(size)],
 ]
 
