@@ -109,3 +109,32 @@ t.test('answers', async (t) => {
     'pii-block',
   )
 })
+
+t.test(
+  'a rule that restores fires both ways unless it is for prompts alone, and refuses nothing',
+  async (t) => {
+    const restore = (match?: Rule['match']) =>
+      select([
+        rule('undo', 'email', { type: 'pii', action: 'restore', ...(match === undefined ? {} : { match }) }),
+      ])
+    const findings = [finding('email')]
+    const none = { keywordHits: [], injectionScore: null, modelThreshold: 0.5, limits: [] }
+    const asked = decide({ ...none, selection: restore(), findings })
+    t.match(asked, {
+      outcome: 'permit',
+      hits: [{ rule: { name: 'undo', action: 'restore' }, direction: 'request' }],
+    })
+    t.match(decideResponse(restore(), { findings, keywordHits: [] }), {
+      blocked: null,
+      hits: [{ rule: { name: 'undo', action: 'restore' }, direction: 'response' }],
+    })
+    const oneWay = restore({ direction: 'request' })
+    t.equal(oneWay.pii('email', 'request').action, 'restore')
+    t.equal(
+      oneWay.pii('email', 'response').action,
+      'redact',
+      'what is new in the answer, without another rule',
+    )
+    t.same(decideResponse(oneWay, { findings, keywordHits: [] }).hits, [])
+  },
+)
