@@ -56,26 +56,44 @@ function valuesSchema(): string {
 const cell = (value: unknown): string =>
   value === undefined ? '' : `\`${JSON.stringify(value).replaceAll('|', '\\|')}\``
 
-/** One row a value; mappings of the operator's own keys are one value. */
+/** One row a group and a value; mappings of the operator's own keys are one value. */
 function rows(schema: Schema, values: any, path: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
-    const value = values?.[key]
+    const value = values?.[key] ?? child['default']
     const name = path === '' ? key : `${path}.${key}`
-    if (name === 'global') return []
-    if (child.properties !== undefined && !/[sS]elector$/.test(key)) return rows(child, value, name)
-    return [`| \`${name}\` | ${cell(value)} | ${(child.description ?? '').replaceAll('|', '\\|')} |`]
+    if (key === 'global') return []
+    const row = (shown: string) =>
+      `| \`${name}\` | ${shown} | ${(child.description ?? '').replaceAll('|', '\\|')} |`
+    if (child.properties === undefined || /[sS]elector$/.test(key)) return [row(cell(value))]
+    return [row(''), ...rows(child, value, name)]
   })
 }
 
 const START = '<!-- values: made by node test/charts/generate.ts -->'
 const END = '<!-- /values -->'
 
-function readme(chart: string, schemaText: string): string {
+function readme(chart: string, table: readonly string[]): string {
   const text = read(`${chart}/README.md`)
   const [before] = text.split(START)
   const [, after] = text.split(END)
-  const table = rows(JSON.parse(schemaText) as Schema, parse(read(`${chart}/values.yaml`)), '')
   return `${before}${START}\n\n| value | default | meaning |\n|---|---|---|\n${table.join('\n')}\n\n${END}${after}`
+}
+
+/** The rows of both READMEs; the application chart's `container` is the library's values with a few of its own. */
+function tables(schemaText: string): { readonly application: string[]; readonly library: string[] } {
+  const schema = JSON.parse(schemaText) as Schema
+  const values = parse(read('sidegate/values.yaml'))
+  const librarySchema = JSON.parse(read('sidegate-lib/values.schema.json')) as Schema
+  const libraryValues = parse(read('sidegate-lib/values.yaml'))
+  const container = { ...schema.properties?.['container'], properties: librarySchema.properties ?? {} }
+  return {
+    application: rows(
+      { ...schema, properties: { ...schema.properties, container } },
+      { ...values, container: { ...libraryValues, ...values.container } },
+      '',
+    ),
+    library: rows(librarySchema, libraryValues, ''),
+  }
 }
 
 const COMPONENT_HEAD = `# The sidecar and its volumes, as the sidegate-lib chart writes them; made by node test/charts/generate.ts.
@@ -100,10 +118,11 @@ function component(charts: Charts): string {
 /** Every generated file under charts/ with the text it should have; needs helm. */
 export function generated(charts: Charts): Map<string, string> {
   const schema = valuesSchema()
+  const { application, library } = tables(schema)
   return new Map([
     ['sidegate/values.schema.json', schema],
-    ['sidegate/README.md', readme('sidegate', schema)],
-    ['sidegate-lib/README.md', readme('sidegate-lib', read('sidegate-lib/values.schema.json'))],
+    ['sidegate/README.md', readme('sidegate', application)],
+    ['sidegate-lib/README.md', readme('sidegate-lib', library)],
     ['kustomize/sidecar.yaml', component(charts)],
   ])
 }

@@ -54,6 +54,21 @@ t.test('alerts tell what to do, panels what they show', async (t) => {
   }
 })
 
+t.test('panels have a place of their own', async (t) => {
+  const taken = new Set<string>()
+  const ids = new Set<number>()
+  for (const { id, title, gridPos } of readPanels()) {
+    t.notOk(ids.has(id), `${title} has an id of its own`)
+    ids.add(id)
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        if (x >= 24 || taken.has(`${x} ${y}`)) t.fail(`${title} covers another panel at ${x}, ${y}`)
+        taken.add(`${x} ${y}`)
+      }
+    }
+  }
+})
+
 t.test('promtool', { skip: missing('promtool') }, async (t) => {
   const folder = t.testdir()
   copyFileSync(ALERTS_FILE, join(folder, 'alerts.yaml'))

@@ -49,6 +49,8 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       }
     }
     all.push(...charts.render('examples/app'), ...charts.render('sidegate'))
+    const { code, stdout } = charts.helm('lint', '--strict', 'examples/app')
+    t.equal(code, 0, stdout)
   })
 
   await t.test('values and fields are those of the API', async (t) => {
@@ -171,6 +173,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         /set standalone\.replicas to 1/,
       ],
       [['container.ports.ops=8484'], /need a port each/],
+      [['config.limits.drainSeconds=40'], /must be at least 5 more than config\.limits\.drainSeconds \(40\)/],
       [
         [
           'rules.existingConfigMap=a',

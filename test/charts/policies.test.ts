@@ -96,6 +96,34 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
     t.same(kept.spec.containers[0].env, own, 'a base URL of its own is left alone')
   })
 
+  await t.test('other values of the container', async (t) => {
+    const values = {
+      data: { type: 'ephemeral', size: '4Gi', storageClassName: 'fast' },
+      extraEnv: {
+        TEXT: 'a "quoted" <é> \\ $(X)\n',
+        NODE: { valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+        COUNT: 3,
+      },
+      resources: { limits: { 'ephemeral-storage': null } },
+    }
+    const args = (key: string) => ['--set-json', `${key}=${JSON.stringify(values)}`]
+    const policies = charts.render(
+      'sidegate',
+      '--kube-version',
+      '1.36',
+      '--set',
+      'injection.enabled=true',
+      ...args('container'),
+    )
+    const wanted = pick(charts.render('examples/app', ...args('sidegate')), 'Deployment')['spec'].template
+      .spec
+    const { spec } = mutate(pick(policies, 'MutatingAdmissionPolicy'), { object: pod({}), params })
+    t.equal(spec.initContainers[0].env.length, 3)
+    t.same(spec.initContainers, wanted.initContainers)
+    t.same(spec.volumes, wanted.volumes)
+    t.equal(spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests.storage, '4Gi')
+  })
+
   await t.test('parameters of the namespace', async (t) => {
     const data = { configMap: 'c', rulesConfigMap: 'r', upstreamSecret: 'u', adminSecret: 'a' }
     const { spec } = mutate(injection, { object: pod({}), params: { data } })

@@ -24,6 +24,8 @@ export interface RuleGroup {
 export const readAlertGroups = (): RuleGroup[] => parse(readFileSync(ALERTS_FILE, 'utf8')).groups
 
 export interface Panel {
+  readonly id: number
+  readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number }
   readonly title: string
   readonly type: string
   readonly description?: string

@@ -6,7 +6,7 @@
 {{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
 {{- fail "rules.existingConfigMap has an owner of its own; leave rules.files and rules.inline empty beside it" -}}
 {{- end -}}
-{{- if ne (int $container.ports.gateway) (int $container.ports.ops) -}}{{- else -}}
+{{- if eq (int $container.ports.gateway) (int $container.ports.ops) -}}
 {{- fail (printf "container.ports.gateway and container.ports.ops are both %v; they need a port each" $container.ports.ops) -}}
 {{- end -}}
 {{- if ne $container.data.type "existingClaim" -}}
@@ -18,6 +18,10 @@
 {{- end -}}
 {{- if and (eq .Values.mode "standalone") (eq $container.data.type "existingClaim") (gt (int .Values.standalone.replicas) 1) -}}
 {{- fail "container.data.type existingClaim is one store of one gateway; set standalone.replicas to 1, or container.data.type to ephemeral" -}}
+{{- end -}}
+{{- $drain := dig "limits" "drainSeconds" 25 .Values.config | int -}}
+{{- if and (eq .Values.mode "standalone") (lt (int .Values.standalone.terminationGracePeriodSeconds) (add $drain 5 | int)) -}}
+{{- fail (printf "standalone.terminationGracePeriodSeconds (%v) must be at least 5 more than config.limits.drainSeconds (%d), or running calls are cut off" .Values.standalone.terminationGracePeriodSeconds $drain) -}}
 {{- end -}}
 {{- if and .Values.injection.enabled (eq $container.data.type "existingClaim") -}}
 {{- fail "container.data.type existingClaim is one store of one gateway and cannot be injected into many Pods; choose emptyDir or ephemeral" -}}
