@@ -1,0 +1,311 @@
+// `sidegate audit` as its own process: an honest log, the worked example of src/audit/README.md, exports that
+// somebody else's program verifies, and arguments that make no sense.
+
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import t, { type Test } from 'tap'
+import { signCheckpoint } from '../../src/audit/checkpoint.ts'
+import { checkpointLine } from '../../src/audit/dump.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { packEntry, u64, unpackEntry } from '../../src/store/layout.ts'
+import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
+import { openStore } from '../../src/store/store.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { newSigner } from '../audit/logs.ts'
+import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
+import { completion, json, startUpstream } from './upstream.ts'
+
+const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
+const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
+const run = promisify(execFile)
+
+interface Deployment {
+  readonly file: string
+  readonly data: string
+  readonly folder: string
+}
+
+function deploy(t: Test): Deployment {
+  const { folder, file } = writeDeployment({
+    upstreamUrl: 'http://127.0.0.1:1/v1',
+    folder: t.testdir(),
+    rules: 'rules: []\n',
+  })
+  return { file, folder, data: join(folder, 'data') }
+}
+
+/** Seals calls with their exchanges, as the gateway does. */
+async function call({ data }: Deployment, calls: number, id = 'call'): Promise<void> {
+  const store = openStore({ path: data, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
+  const appended = Array.from({ length: calls }, (_, index) =>
+    store.log.append(requestDraft({ id: `${id}-${index}`, key_name: `Zoë ${index} \u2028"\\` }), {
+      content: Buffer.from('{"request":{"messages":[]},"response":null}'),
+    }),
+  )
+  await Promise.all(appended)
+  await store.close()
+}
+
+async function edit({ data }: Deployment, change: (tables: Environment['tables']) => void): Promise<void> {
+  const environment = openEnvironment(data)
+  await environment.transaction(() => change(environment.tables))
+  await environment.close()
+}
+
+async function verify(args: readonly string[]): Promise<{ code: number | null; verdict: any }> {
+  const { code, stdout, stderr } = await runCli(['audit', 'verify', ...args])
+  t.equal(stderr, '')
+  return { code, verdict: JSON.parse(stdout) }
+}
+
+/** A checkpoint over the log as it is, signed and kept elsewhere. */
+async function witness(
+  { file, folder }: Deployment,
+  name: string,
+): Promise<{ note: string; path: string; key: string }> {
+  const { verdict } = await verify(['--config', file])
+  const signer = newSigner(verdict.log)
+  const { seq, hash } = verdict.head
+  const root = Buffer.from(verdict.root, 'base64')
+  const note = signCheckpoint({ log: verdict.log, size: seq + 1, root, head: hash, time: null }, signer)
+  mkdirSync(join(folder, 'elsewhere'), { recursive: true })
+  const path = join(folder, 'elsewhere', name)
+  writeFileSync(path, note)
+  writeFileSync(`${path}.pub`, `${signer.verifier.text}\n`)
+  return { note, path, key: `${path}.pub` }
+}
+
+t.test('an honest log is intact, and what nobody signed for is told', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 700)
+  const { path, key } = await witness(deployment, 'note')
+  await call(deployment, 2, 'later')
+  const { code, verdict } = await verify([
+    '--config',
+    deployment.file,
+    '--checkpoint',
+    path,
+    '--public-key',
+    key,
+  ])
+  t.equal(code, 0)
+  t.match(verdict, {
+    ok: true,
+    first_seq: 0,
+    entries: 703,
+    beginning: 'genesis',
+    signatures_checked: true,
+    checkpoints_agreeing: { elsewhere: 1, beside: 0 },
+    covered_seq: 700,
+    uncovered: 'entries after 700 are covered by no checkpoint kept elsewhere',
+    findings: [],
+  })
+  const pretty = await runCli(['audit', 'verify', '--config', deployment.file, '--format', 'pretty'])
+  t.match(pretty.stdout, /entries +0 to 702, from the genesis entry on\n(?:.*\n)*verdict +intact/)
+})
+
+t.test('the worked example: a row, the tail, a snapshot', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 5)
+  cpSync(deployment.data, `${deployment.data}.snapshot`, { recursive: true })
+  await call(deployment, 5, 'later')
+  const { path } = await witness(deployment, 'note')
+  cpSync(deployment.data, `${deployment.data}.honest`, { recursive: true })
+  const restore = (from: string) => {
+    rmSync(deployment.data, { recursive: true })
+    cpSync(`${deployment.data}.${from}`, deployment.data, { recursive: true })
+  }
+  const findings = async (args: readonly string[] = []) => {
+    const { code, verdict } = await verify(['--config', deployment.file, ...args])
+    t.equal(code, verdict.ok ? 0 : 1)
+    return verdict.findings.map(
+      ({ seq, reason }: any) => `${seq ?? 'log'}: ${reason.replaceAll(path, 'note')}`,
+    )
+  }
+  const documented = (found: string[], ...expected: string[]) => {
+    t.strictSame(found, expected)
+    for (const line of expected) t.ok(README.includes(line), line)
+  }
+
+  await edit(deployment, ({ entries }) => {
+    const { hash, bytes } = unpackEntry(3, entries.get(u64(3)) as Buffer)
+    entries.put(u64(3), packEntry(hash, Buffer.from(bytes.toString().replace('"cost":1234', '"cost":1'))))
+  })
+  documented(await findings(), '3: the hash does not fit the entry')
+
+  restore('honest')
+  await edit(deployment, ({ entries, content, ids }) => {
+    for (const seq of [9, 10]) {
+      entries.remove(u64(seq))
+      content.remove(u64(seq))
+      ids.remove(Buffer.from(`later-${seq - 6}`))
+    }
+  })
+  documented(await findings(), 'log: the head of the log is at 10, and its entries end at 8')
+
+  restore('snapshot')
+  documented(await findings())
+  documented(
+    await findings(['--checkpoint', path]),
+    '6: note: the log had 11 entries and ends after 6; the rest is missing',
+  )
+  await call(deployment, 9, 'instead')
+  documented(await findings())
+  documented(
+    await findings(['--checkpoint', path]),
+    '0: note: entries 0 to 10 are not those that it was made of',
+  )
+})
+
+t.test('stored exchanges are held against what was sealed', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 4)
+  await edit(deployment, ({ content }) => content.put(u64(2), Buffer.alloc(40)))
+  t.match((await verify(['--config', deployment.file])).verdict.findings, [
+    { seq: 2, reason: 'the stored exchange is not the one the entry commits to' },
+  ])
+  await edit(deployment, ({ content }) => content.remove(u64(2)))
+  t.match((await verify(['--config', deployment.file])).verdict.findings, [
+    { reason: /1 stored exchanges are gone/ },
+  ])
+  const store = openStore({
+    path: deployment.data,
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: 1024 ** 3,
+  })
+  await store.log.append({ type: 'erase', selection: { request_id: 'call-1' }, erased: 1 })
+  await store.close()
+  t.equal((await verify(['--config', deployment.file])).code, 0)
+  await edit(deployment, ({ ids }) => ids.remove(Buffer.from('call-3')))
+  t.match((await verify(['--config', deployment.file])).verdict.findings, [
+    { seq: 4, reason: /its id leads elsewhere/ },
+  ])
+  await edit(deployment, ({ entries }) => entries.remove(u64(0)))
+  t.match((await verify(['--config', deployment.file])).verdict.findings.at(-1), {
+    seq: null,
+    reason: /begins at 1, and no prune/,
+  })
+})
+
+t.test('an export is what was sealed, and another program verifies it', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 1200)
+  const { note, path } = await witness(deployment, 'note')
+  const { code, stdout } = await runCli(['audit', 'export', '--config', deployment.file])
+  t.equal(code, 0)
+  const file = join(deployment.folder, 'export.jsonl')
+  writeFileSync(file, stdout + checkpointLine(note))
+  const { verdict } = await verify(['--export', file])
+  t.match(verdict, { ok: true, entries: 1201, checkpoints_agreeing: { elsewhere: 0, beside: 1 } })
+  const python = await run('python3', [VERIFY_PY, file, path])
+  t.equal(python.stdout, `1201 entries from 0 on, 2 checkpoints, root ${verdict.root}\n`)
+  writeFileSync(file, stdout.replace('"cost":1234', '"cost":1'))
+  await t.rejects(run('python3', [VERIFY_PY, file]), { message: /1: the hash does not fit/ })
+  writeFileSync(file, stdout.split('\n').slice(0, 900).join('\n'))
+  await t.rejects(run('python3', [VERIFY_PY, file, path]), { message: /./ })
+})
+
+t.test('a part of a log, from standard input', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 3)
+  await call(deployment, 3, 'later')
+  const whole = await runCli(['audit', 'export', '--config', deployment.file])
+  const times = whole.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line).ts)
+  const part = await runCli(['audit', 'export', '--config', deployment.file, '--since', times[4]])
+  t.ok(whole.stdout.endsWith(part.stdout))
+  const first = await runCli(['audit', 'export', '--config', deployment.file, '--until', times[0]])
+  t.ok(whole.stdout.startsWith(first.stdout) && first.stdout.length > 0)
+  const nothing = await runCli(['audit', 'export', '--config', deployment.file, '--until', '2020-01-01'])
+  t.strictSame([nothing.code, nothing.stdout], [0, ''])
+  const { path } = await witness(deployment, 'note')
+  const file = join(deployment.folder, 'part.jsonl')
+  writeFileSync(file, whole.stdout.split('\n').slice(2).join('\n'))
+  const { MAIN } = await import('./gateway.ts')
+  const piped = await run('sh', [
+    '-c',
+    `"${process.execPath}" "${MAIN}" audit verify --export - --checkpoint "${path}" < "${file}"`,
+  ])
+  t.match(JSON.parse(piped.stdout), {
+    ok: true,
+    beginning: 'unanchored',
+    first_seq: 2,
+    covered_seq: 6,
+    root: null,
+  })
+  const head = await run('sh', [
+    '-c',
+    `"${process.execPath}" "${MAIN}" audit export --config "${deployment.file}" | head -n 1`,
+  ])
+  t.match(JSON.parse(head.stdout), { type: 'genesis' })
+})
+
+t.test('checkpoints are taken as notes, as the API gives them, and out of the gateway’s log', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 1)
+  const { note, path } = await witness(deployment, 'note')
+  for (const text of [
+    note,
+    JSON.stringify({ checkpoint: note, size: 2 }, null, 2),
+    `{"level":"info","msg":"listening"}\n${JSON.stringify({ msg: 'audit checkpoint', checkpoint: note })}\n`,
+  ]) {
+    writeFileSync(path, text)
+    t.match(await verify(['--config', deployment.file, '--checkpoint', path]), {
+      code: 0,
+      verdict: { covered_seq: 1 },
+    })
+  }
+})
+
+t.test('beside a running gateway', async (t) => {
+  const upstream = await startUpstream(json(completion('ok')))
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  t.teardown(async () => {
+    await discard(gateway)
+    await upstream.close()
+  })
+  const { key } = await gateway.createKey()
+  await gateway
+    .chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+    .then((r) => r.text())
+  const { code, verdict } = await verify(['--config', join(gateway.folder, 'sidegate.yaml')])
+  t.match({ code, verdict }, { code: 0, verdict: { ok: true, beginning: 'genesis' } })
+})
+
+t.test('what could not run says why and exits 2', async (t) => {
+  const deployment = deploy(t)
+  const junk = join(deployment.folder, 'junk')
+  writeFileSync(junk, '{"a":1}')
+  const there = ['--export', junk]
+  for (const [reason, args] of [
+    [/say verify or export/, []],
+    [/unexpected argument/, ['verify', 'it']],
+    [/there is no log in/, ['verify', '--config', deployment.file]],
+    [/there is no log in/, ['export', '--config', deployment.file]],
+    [/cannot be read/, ['verify', '--config', join(deployment.folder, 'none.yaml')]],
+    [/does not exist/, ['verify', '--export', join(deployment.folder, 'none')]],
+    [/exclude each other/, ['verify', ...there, '--config', deployment.file]],
+    [/holds no public key/, ['verify', ...there, '--public-key', junk]],
+    [/holds no checkpoint/, ['verify', ...there, '--checkpoint', junk]],
+    [/ENOENT/, ['verify', ...there, '--checkpoint', `${junk}2`]],
+    [/pretty or json/, ['verify', ...there, '--format', 'xml']],
+    [/verify takes no --since/, ['verify', ...there, '--since', '2026-03-01']],
+    [/export takes no --format/, ['export', '--format', 'json']],
+    [/takes a time like/, ['export', '--since', 'yesterday']],
+    [/Unknown option/, ['verify', '--checkpoints', junk]],
+  ] as const) {
+    const { code, stdout, stderr } = await runCli(['audit', ...args])
+    t.strictSame([code, stdout], [2, ''], args.join(' '))
+    t.match(stderr, reason)
+  }
+  const { code, verdict } = await verify(there)
+  t.match({ code, verdict }, { code: 1, verdict: { findings: [{ seq: 0, reason: /^line 1: / }] } })
+  renameSync(junk, `${junk}3`)
+})
