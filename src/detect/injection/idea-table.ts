@@ -1,5 +1,5 @@
 // The few ideas that attacks are made of, with their words in many languages. Data only; tokens.ts looks them up.
-// Chosen by hand. A word ending in `-` stands for all that begin so; those stems have four to six letters. Words are as
+// Chosen by hand. A word ending in `-` stands for all that begin with its first four to six letters. Words are as
 // folding leaves them: lower case, no accents on Latin, Greek, Cyrillic and Arabic letters. Two ideographs or syllables
 // are found as a pair, so that East Asian entries have two characters.
 
