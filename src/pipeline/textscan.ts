@@ -167,18 +167,19 @@ export class TextScan implements TextProgress {
   }
 
   #release(hits: readonly KeywordHit[], safe: number): string {
-    let out = ''
     for (const { rule, start } of hits) {
-      // First what came before: it may be stopped itself once values are put back, and then this hit is not reached.
-      out += this.#leave(this.#unmatched.takeUntil(start))
-      if (this.blocked) return out
-      if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
-      if (rule.action !== 'block') continue
-      out += this.#leaveAll()
+      if (rule.action !== 'block') {
+        this.#note(rule)
+        continue
+      }
+      // What came before may be stopped itself once values are put back, and then this hit is not reached.
+      let out = this.#leave(this.#unmatched.takeUntil(start))
+      if (!this.blocked) out += this.#leaveAll()
+      if (!this.blocked) this.#note(rule)
       this.blocked = true
       return out
     }
-    return out + this.#leave(this.#unmatched.takeUntil(safe))
+    return this.#leave(this.#unmatched.takeUntil(safe))
   }
 
   /** To the client, values put back. */
@@ -196,8 +197,12 @@ export class TextScan implements TextProgress {
     return sent
   }
 
+  #note(rule: RuleReference): void {
+    if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
+  }
+
   #heed({ blocked, restored, keywordHits }: RestoringText): void {
-    for (const rule of keywordHits) if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
+    for (const rule of keywordHits) this.#note(rule)
     this.redacted ||= restored
     this.blocked ||= blocked
   }

@@ -5,6 +5,7 @@ import t from 'tap'
 import { PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
+import { Restoration } from '../../src/pipeline/restoration.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/textscan.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
@@ -202,6 +203,18 @@ t.test('after a block nothing leaves', async (t) => {
     scan.finish().sent
   t.equal(sent, 'all about ')
   t.ok(scan.blocked)
+})
+
+t.test('a word on trial lets nothing out that may still be forbidden', async (t) => {
+  const far = keyword('far', 'secret.{0,80}plan', 'block')
+  const watched = keyword('watched', 'budget', 'monitor')
+  const text = 'so the secret for our budget is part of the plan today'
+  for (const restoration of [null, new Restoration(new Map([['[EMAIL_1]', 'a@example.com']]))]) {
+    const scanRules = { ...rules({}, [far, watched]), restoration }
+    for (const pieces of [[text], text.split(''), text.split(/(?<= )/)]) {
+      t.match(run(pieces, scanRules), { sent: 'so the ', blocked: true, hits: ['far', 'watched'] })
+    }
+  }
 })
 
 t.test('after a block nothing leaves, also where arguments end in the same piece', async (t) => {
