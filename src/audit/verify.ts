@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { isObject, type JsonObject } from '../core/json.ts'
-import { canonicalize } from './canonical.ts'
+import { isCanonical } from './canonical.ts'
 import { ENTRY_VERSION, type Head, hashEntry } from './chain.ts'
 
 /** One record as it is kept: the place it was found at, its hash, and the canonical bytes that were hashed. */
@@ -109,7 +109,7 @@ function readCanonical(bytes: Uint8Array): JsonObject | string {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return 'the entry is not an object'
-    return canonicalize(value) === text ? value : 'the entry is not in canonical form'
+    return isCanonical(value, text) ? value : 'the entry is not in canonical form'
   } catch {
     return 'the entry is not canonical JSON'
   }

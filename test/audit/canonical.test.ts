@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { canonicalize, wellFormed } from '../../src/audit/canonical.ts'
+import { canonicalize, isCanonical, wellFormed } from '../../src/audit/canonical.ts'
 
 t.test("the standard's own example of sorting (RFC 8785 §3.2.3)", async (t) => {
   const input = {
@@ -104,4 +104,54 @@ t.test('strings are made well-formed wherever they are, and nothing else changes
     b: { c: '\ufffd', d: true },
   })
   fc.assert(fc.property(anyValue, (value) => canonicalize(wellFormed(value)) === canonicalize(value)))
+})
+
+t.test('whether a text is canonical is told as by writing it', async () => {
+  const bySlowWay = (text: string) => {
+    try {
+      return canonicalize(JSON.parse(text)) === text
+    } catch {
+      return false
+    }
+  }
+  const byFastWay = (text: string) => {
+    try {
+      return isCanonical(JSON.parse(text), text)
+    } catch {
+      return false
+    }
+  }
+  const samples = [
+    '{"a":1,"b":2}',
+    '{"b":1,"a":2}',
+    '{"a":1,"a":1}',
+    '{"10":1,"9":2}',
+    '{"9":1,"10":2}',
+    '{"a":[{"b":1,"a":1}]}',
+    '{"__proto__":{"a":1}}',
+    '{"a":1.5}',
+    '-0',
+    '1e3',
+    '9007199254740993',
+    '"\\ud800"',
+    '"\\\\ud800"',
+    '"\\u0041"',
+    '"\\u001F"',
+    '"\\u001f"',
+    '"\u2028"',
+    '{"a": 1}',
+    '['.repeat(17) + ']'.repeat(17),
+    '['.repeat(18) + ']'.repeat(18),
+  ]
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.constantFrom(...samples),
+        fc.json({ maxDepth: 4 }),
+        fc.jsonValue().map((value) => JSON.stringify(value)),
+      ),
+      (text) => byFastWay(text) === bySlowWay(text),
+    ),
+    { numRuns: 1000, examples: samples.map((text) => [text] as [string]) },
+  )
 })

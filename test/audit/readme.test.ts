@@ -1,0 +1,33 @@
+// src/audit/README.md is what people write verifiers from: it names everything that is sealed.
+
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { ENTRY_VERSION, genesis, seal } from '../../src/audit/chain.ts'
+import { MAX_ENTRY_BYTES } from '../../src/audit/verify.ts'
+import { requestDraft } from './drafts.ts'
+
+const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
+const SOURCE = readFileSync(new URL('../../src/audit/entry.ts', import.meta.url), 'utf8')
+
+t.test('it names every type of entry and every member', async (t) => {
+  const types = [...SOURCE.matchAll(/readonly type: ((?:'[a-z_]+'(?: \| )?)+)/g)].flatMap(([, list]) =>
+    [...(list ?? '').matchAll(/'([a-z_]+)'/g)].map(([, type]) => type as string),
+  )
+  t.ok(types.length > 10)
+  const members = [...SOURCE.matchAll(/readonly ([a-z_]+)\??:/g)].map(([, member]) => member as string)
+  t.ok(members.length > 40)
+  for (const name of [...types, ...members]) {
+    if (!README.includes(`\`${name}\``)) t.fail(`${name} is not in the README`)
+  }
+  const head = { log: 'log', seq: 0, hash: 'sha256:' }
+  for (const name of Object.keys(seal(head, requestDraft(), 0, null).entry)) {
+    if (name !== 'hash' && !README.includes(`\`${name}\``)) t.fail(`${name} is not in the README`)
+  }
+})
+
+t.test('its numbers are those of the code', async (t) => {
+  t.ok(README.includes(MAX_ENTRY_BYTES.toLocaleString('en')))
+  t.ok(README.includes(`| \`v\` | \`${ENTRY_VERSION}\` |`))
+  const { entry } = genesis('log', { type: 'genesis', product: 'sidegate', continues: null }, 0)
+  t.strictSame([entry.seq, entry.prev], [0, null])
+})
