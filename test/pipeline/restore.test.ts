@@ -283,9 +283,14 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
       fc.constantFrom('plain' as const, 'json' as const),
       (text, places, encoding) => {
         const input = encoding === 'json' ? JSON.stringify({ q: text }) : text
-        const whole = run([input], scanRules, encoding)
-        t.same(run(cut(input, places), scanRules, encoding), whole)
-        t.same(run(input.split(''), scanRules, encoding), whole)
+        const look = (pieces: readonly string[]) => {
+          const { hits, ...seen } = run(pieces, scanRules, encoding)
+          // Words on trial beside the one that stops a text may have been read up to or not.
+          return seen.blocked ? seen : { ...seen, hits }
+        }
+        const whole = look([input])
+        t.same(look(cut(input, places)), whole)
+        t.same(look(input.split('')), whole)
       },
     ),
     { numRuns: 400 },
