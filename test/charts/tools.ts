@@ -64,7 +64,13 @@ function bringKubernetesTools(folder: string): void {
 }
 
 function bringPrometheus(folder: string): void {
-  run('apt-get', ['download', '-q', 'prometheus'], folder)
+  try {
+    run('apt-get', ['download', '-q', 'prometheus'], folder)
+  } catch {
+    // A machine whose lists are missing or old.
+    run('apt-get', ['update', '-q'], folder)
+    run('apt-get', ['download', '-q', 'prometheus'], folder)
+  }
   const archive = readdirSync(folder).find((name) => name.endsWith('.deb'))
   run('dpkg', ['-x', archive ?? '', 'debian'], folder)
   for (const tool of ['promtool', 'prometheus'] as const) {
@@ -100,9 +106,13 @@ if (import.meta.main) {
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-tools-'))
     try {
       bring(folder)
+    } catch (error) {
+      console.error(`${tool} could not be had: ${(error as Error).message}`)
+      process.exitCode = 1
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }
   }
-  for (const [tool] of steps) console.log(`${tool}: ${findTool(tool)}`)
+  for (const [tool] of steps)
+    console.log(`${tool}: ${findTool(tool) ?? 'missing; tests that use it are skipped'}`)
 }
