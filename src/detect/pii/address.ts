@@ -4,7 +4,7 @@
 import { isLetter } from './characters.ts'
 import type { Segment } from './segment.ts'
 
-const NAME = "\\p{Lu}[\\p{L}\\p{M}'’.]{0,24}(?:-\\p{Lu}[\\p{L}\\p{M}'’]{0,24})?"
+const NAME = "\\p{Lu}[\\p{L}\\p{M}'’]{0,24}(?:\\.(?= ))?(?:-\\p{Lu}[\\p{L}\\p{M}'’]{0,24})?"
 const STREET =
   'Street|St|Avenue|Ave|Av|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Close|' +
   'Crescent|Cres|Parkway|Pkwy|Highway|Hwy|Circle|Cir|Trail|Trl|Alley|Row|Walk|Gardens|Grove|Mews|Hill|Park|Plaza|Loop|' +

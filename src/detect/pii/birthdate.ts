@@ -7,7 +7,7 @@ import type { Segment } from './segment.ts'
 
 /** Before a date, with no digit between. */
 const BIRTH =
-  /(?:\bd\.?o\.?b\b|birth|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]{2}?e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|לידה|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
+  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|לידה|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
 /** The same without their place, for a quick look at a whole segment. */
 const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
 /** Characters before a date that are looked at. */

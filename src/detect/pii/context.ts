@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
   phone:
     'tel tels cell call calls called ring dial text sms fax handy gsm cep whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
-    'home bel belt llama llame liga ligue portable fixe appel appelez joindre ruf ruft anrufen тел моб ' +
+    'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre ruf ruft anrufen тел моб ' +
     'телефон звоните позвоните телефону هاتف جوال موبايل اتصل फोन मोबाइल טלפון נייד ph phone phones',
   number:
     'number numbers nummer numero número numéro numer номер رقم नंबर numarası numara numaram numaranız nr no',
@@ -32,7 +32,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'ordine fattura заказ счет счёт nr° parcel shipment key seed offset address index count error errno exit status ' +
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
-    'isan arxiv pmid orcid',
+    'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum',
   card:
     'card cards visa mastercard amex maestro discover diners jcb unionpay credit debit cc pan kreditkarte karte carte ' +
     'tarjeta carta cartão cartao kaart karta kort kortti kartı kart карта карты creditcard kreditkort',

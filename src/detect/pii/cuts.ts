@@ -22,6 +22,8 @@ const MAX_GAP = 4
 const MAX_LOOK_BACK = 24
 
 const NEWLINE = 0x0a
+const SPACE = 0x20
+const BEYOND_ASCII = 0x80
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
@@ -96,7 +98,10 @@ export class Cutter {
   next(text: string, start: number, known: number): number {
     for (let at = Math.max(start, known); at < text.length; at++) {
       const code = text.charCodeAt(at)
-      if (isSpace(code)) {
+      // Most of a text: nothing but the length can end it here.
+      if (code > SPACE && code < BEYOND_ASCII) {
+        if ((at + 1 - start) % MAX_SEGMENT !== 0) continue
+      } else if (isSpace(code)) {
         const ends = code === NEWLINE ? !this.#insideKey(text, start, at) : isBehindPlainWord(text, at)
         if (ends) return at + 1
       } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at

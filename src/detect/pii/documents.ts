@@ -1,6 +1,6 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
-import { isBehindWords } from './characters.ts'
+import { isAlphanumeric, isBehindWords } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 /** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
@@ -42,7 +42,8 @@ const ANY_WORD =
  * @returns where the number ends; 0 if there is none
  */
 export function scanDocument(segment: Segment, word: number): number {
-  if (!isBehindWords(segment.text, word) || !segment.mentions(ANY_WORD)) return 0
+  if (!isLongEnough(segment.text, word) || !isBehindWords(segment.text, word) || !segment.mentions(ANY_WORD))
+    return 0
   const window = segment.windowBefore(word, WINDOW_CHARACTERS)
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)
   if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE)
@@ -50,6 +51,16 @@ export function scanDocument(segment: Segment, word: number): number {
   NUMBER.lastIndex = word
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
   return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE) : 0
+}
+
+/** A quick look: so many characters before white space or a mark, or a group that goes on with a digit. */
+function isLongEnough(text: string, word: number): boolean {
+  if (text[word - 1] === '+') return false
+  let end = word
+  while (end - word < MIN_CHARACTERS && isAlphanumeric(text.charCodeAt(end))) end++
+  if (end - word === MIN_CHARACTERS) return true
+  const separator = text[end]
+  return (separator === ' ' || separator === '-') && isAlphanumeric(text.charCodeAt(end + 1))
 }
 
 function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {

@@ -1,6 +1,7 @@
 // E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
 
 import { isAlphanumeric, isSpacedLetter } from './characters.ts'
+import { scanUserInfo } from './secrets.ts'
 import type { Segment } from './segment.ts'
 
 /** RFC 5321 §4.5.3.1. */
@@ -37,7 +38,7 @@ const HYPHEN = 0x2d
 export function scanEmail(segment: Segment, at: number): number {
   const { text } = segment
   const end = domainEnd(text, at + 1)
-  if (end === 0) return at + 1
+  if (scanUserInfo(segment, at) || end === 0) return at + 1
   const start = localStart(segment, at)
   if (start === at || NOT_LOCAL.test(text.slice(start, at)) || text[start - 1] === '@') return at + 1
   const before = text[start - 1]

@@ -72,7 +72,7 @@ const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(
     9,
     '\\bsin\\b|social insurance|\\bnas\\b|assurance sociale',
-    (d) => /^[1-79]/.test(d) && passesLuhn(d),
+    (d) => passesLuhn(d) && !isOneDigit(d),
     SPACED_3,
   ), // Canada
   row(

@@ -1,6 +1,6 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { isDigit, isWordCharacter } from './characters.ts'
+import { isDigit, isLetter, isWordCharacter } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -29,7 +29,9 @@ export function scanIpv4(segment: Segment, at: number): number {
   const end = at + match[0].length
   const next = text.charCodeAt(end)
   if (isWordCharacter(next)) return 0
-  if (next === 0x2e && isDigit(text.charCodeAt(end + 1))) return endOfDottedRun(text, end)
+  // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
+  const zero = text[at] === '0' && text[at + 1] !== '.'
+  if (next === 0x2e && isDigit(text.charCodeAt(end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
   if (!usable || isVersion(segment, at, end, octets)) return end
@@ -83,7 +85,11 @@ export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
   while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
-  if (isWordCharacter(text.charCodeAt(at - 1))) return 0
+  return isWordCharacter(text.charCodeAt(at - 1)) ? 0 : macAt(segment, at)
+}
+
+function macAt(segment: Segment, at: number): number {
+  const { text } = segment
   MAC.lastIndex = at
   DOTTED_MAC.lastIndex = at
   let found = MAC.exec(text)?.[0]
@@ -99,18 +105,29 @@ export function scanMac(segment: Segment, inside: number): number {
 /** @param at of a colon; returns where the IPv6 or MAC address around it ends; 0 for none */
 export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
+  if (at < segment.colonsEnd) return 0
   let start = at
   while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
     start--
-  if (isWordCharacter(text.charCodeAt(start - 1))) return 0
-  const mac = scanMac(segment, start)
-  if (mac > 0) return mac
-  let end = at + 1
-  while (end < text.length && end - start <= MAX_IPV6 && isAddressCharacter(text.charCodeAt(end), true)) end++
-  if (isWordCharacter(text.charCodeAt(end))) return 0
-  while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
-  // A label may end in a colon right before the address.
+  // A label may end in a colon right before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
+  if (isWordCharacter(text.charCodeAt(start - 1))) {
+    if (!isLetter(text.charCodeAt(at - 1)) || /\d/.test(text.slice(start, at))) return 0
+    start = at + 1
+  }
   if (text.charCodeAt(start) === COLON && text.charCodeAt(start + 1) !== COLON) start++
+  let end = at + 1
+  while (end < text.length && isAddressCharacter(text.charCodeAt(end), true)) end++
+  const found = macAt(segment, start) || scanIpv6(segment, start, end)
+  // One look a run: what is no address from here is none from a later colon.
+  if (found === 0) segment.colonsEnd = end
+  return found
+}
+
+function scanIpv6(segment: Segment, start: number, runEnd: number): number {
+  const { text } = segment
+  if (isWordCharacter(text.charCodeAt(runEnd))) return 0
+  let end = runEnd
+  while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
   if (end - start > MAX_IPV6 || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)

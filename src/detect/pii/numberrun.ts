@@ -29,6 +29,7 @@ export interface Run {
  */
 export function runsAt(text: string, at: number): Run[] {
   const runs: Run[] = []
+  if (isCounting(text, at)) return runs
   let digits = ''
   let groups = ''
   let separators = ''
@@ -50,6 +51,12 @@ export function runsAt(text: string, at: number): Run[] {
     start = separator
   }
   return runs
+}
+
+/** `1 2 3`, `1-2-3`: three groups of one digit are no number. A quick look. */
+function isCounting(text: string, at: number): boolean {
+  for (let i = 1; i <= 5; i++) if (isDigit(text.charCodeAt(at + i)) !== (i === 2 || i === 4)) return false
+  return true
 }
 
 const isExtension = (text: string, end: number): boolean =>

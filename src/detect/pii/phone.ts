@@ -34,10 +34,23 @@ const NATIONAL_FORMS: readonly (readonly [RegExp, RegExp])[] = [
   [/^3-4-4 (?: +|-+)$/, /^1[3-9]/], // China
   [/^2-(?:5|4)-4 \)[- ]$/, /^[1-9]{2}/], // Brazil, Mexico
   [/^4-7 [ -]$/, /^0(?:1[567]|[3-9])/], // Germany, Pakistan
+  [/^3-3-2-2 (?: +|-+)$/, /^0[1-9]/], // Switzerland
+  [/^1-3-3-2-2 /, /^8[3489]/], // Russia
   [/^4-3-2-2 (?: +|-+)$/, /^0/], // Turkey, Belgium
   [/^11 $/, /^0[579]/], // mobile numbers in the United Kingdom, Turkey, the Philippines
   [/^(?:3-3-4|3-7|2-8) \)[- ]?$/, /^0[1-9]/],
 ]
+/** Right before: somebody's number is one to call. */
+const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
+/** Right behind: a quantity. */
+const QUANTITY =
+  /^ ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/i
+/** A dump of bytes goes on in pairs of hexadecimal digits. */
+const PAIR_BEHIND = /^[ .-][0-9a-f]{2}(?![0-9A-Za-z])/i
+const PAIR_BEFORE = /(?:^|[^0-9a-z])[0-9a-f]{2}[ .-]$/
+const PAIRS = '2-2-2-2-2'
+/** A version before the date it came out. */
+const VERSION_FORM = /^\d-\d{1,2}-\d{1,2}-4-2/
 /** Dates and years, which pass for groups of digits. */
 const DATE_FORM = /^(?:4-[12]-[12]|[12]-[12]-[24]|4-4|4-2|8|2-4)$/
 /** Brazil's CPF, social security numbers. */
@@ -89,7 +102,7 @@ function scanInternational(segment: Segment, at: number, runs: readonly Run[], p
       run.digits.length > MAX_INTERNATIONAL_DIGITS
     )
       continue
-    if (run.separators.includes('/') || !isInternational(run.digits)) continue
+    if (run.separators.split('/').length > 2 || !isInternational(run.digits)) continue
     // `(+44) 20 …`
     if (text[start - 1] === '(' && run.separators.startsWith(')')) start--
     const end = withExtension(text, run.end)
@@ -118,12 +131,16 @@ function isPhone(segment: Segment, start: number, run: Run): boolean {
   const other = words.distance('other')
   if (words.has('label', LABEL_DISTANCE)) return false
   if (other < phone && other <= OTHER_WORD_DISTANCE) return false
+  if (VERSION_FORM.test(groups)) return false
+  if (groups === PAIRS && isByteDump(text, start, run.end)) return false
+  if (QUANTITY.test(text.slice(run.end, run.end + 10))) return false
   if (digits.startsWith('00')) return isInternational(digits.slice(2)) || isLabelled()
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_MOBILE.test(digits) && (groups === '11' || groups === '3-4-4')) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
     if (near || words.has('number', NUMBER_WORD_DISTANCE)) return true
   }
+  if (digits.length >= 9 && OWN_NUMBER.test(segment.windowBefore(start))) return true
   return isLabelled()
 
   function isLabelled(): boolean {
@@ -137,6 +154,10 @@ function isPhone(segment: Segment, start: number, run: Run): boolean {
     return weak && groups.includes('-') && digits.length >= 9 && digits.length <= 12 && digits[0] === '0'
   }
 }
+
+const isByteDump = (text: string, start: number, end: number): boolean =>
+  PAIR_BEHIND.test(text.slice(end, end + 4)) ||
+  PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start).toLowerCase())
 
 /** `030/1234567` */
 const isSlashedArea = ({ separators, digits }: Run): boolean => separators === '/' && digits.startsWith('0')

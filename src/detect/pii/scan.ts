@@ -110,18 +110,23 @@ function scanDigit(segment: Segment, at: number): number {
     const iban = at - word === 2 ? scanIban(segment, word) : 0
     return iban || scanLetterIdentifier(segment, word, at) || scanDocument(segment, word) || wordEnd
   }
-  const letters = lettersBefore(text, at, segment.end)
-  const spaced = letters < at ? scanLetterIdentifier(segment, letters, at) : 0
-  const identifier = spaced || scanLetterIdentifier(segment, at, at)
-  if (identifier > 0) return identifier
-  const date = scanBirthDate(segment, at)
-  if (date > 0) return date
-  const address = hasKind(segment.kinds, 'address') ? scanAddress(segment, at) : 0
-  if (address > 0) return address
+  const other = text[at - 1] === '+' ? 0 : scanOtherThanNumber(segment, at)
+  if (other > 0) return other
   if (isDigit(text.charCodeAt(wordEnd - 1)) || /^\d+[xX]\d+$/.test(text.slice(word, wordEnd))) {
     return scanNumber(segment, at)
   }
   return wordEnd
+}
+
+/** What begins with a digit and holds letters, or is a date. */
+function scanOtherThanNumber(segment: Segment, at: number): number {
+  const letters = lettersBefore(segment.text, at, segment.end)
+  return (
+    (letters < at ? scanLetterIdentifier(segment, letters, at) : 0) ||
+    scanLetterIdentifier(segment, at, at) ||
+    scanBirthDate(segment, at) ||
+    (hasKind(segment.kinds, 'address') ? scanAddress(segment, at) : 0)
+  )
 }
 
 const isMacSeparator = (character: string | undefined): boolean =>

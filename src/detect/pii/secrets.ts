@@ -113,6 +113,27 @@ function scanNamed(segment: Segment, at: number): number {
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
 
+/** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
+const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
+const MAX_USER_INFO = 200
+/** What documentation writes there. */
+const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
+
+/** @param at of the @ before a host; returns whether a password stands before it */
+export function scanUserInfo(segment: Segment, at: number): boolean {
+  const { text } = segment
+  let start = at
+  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
+  if (text[start - 1] !== '/' || text[start - 2] !== '/') return false
+  const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
+  if (password === undefined || NO_PASSWORD.test(password)) return false
+  return segment.add('secret', at - password.length, at)
+}
+
+const SLASH = 0x2f
+const AT_SIGN = 0x40
+const isUserInfo = (code: number): boolean => code > 0x20 && code !== SLASH && code !== AT_SIGN
+
 const differentCharacters = (text: string): number => new Set(text).size
 
 /** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */

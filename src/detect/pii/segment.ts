@@ -13,6 +13,8 @@ export class Segment {
   readonly kinds: KindSet
   /** Up to here secrets have been looked for: one look a word. */
   tokenEnd = 0
+  /** Up to here colons have been looked at: one look a run of hexadecimal digits and colons. */
+  colonsEnd = 0
   readonly #base: number
   readonly #findings: Finding[]
   /** End of the last value, in the text. */

@@ -1,0 +1,134 @@
+// What is found in a few hundred texts, whole and in pieces, and how much of a stream is held back.
+
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import t from 'tap'
+import { DEFAULT_PII_KINDS, type Finding, PII_KINDS } from '../../../src/core/finding.ts'
+import { detect } from '../../../src/detect/pii/detect.ts'
+import { kindSet } from '../../../src/detect/pii/kinds.ts'
+import { StreamDetector } from '../../../src/detect/pii/stream.ts'
+import { TEXTS } from './texts-data.ts'
+
+const EVERY_KIND = kindSet(PII_KINDS)
+const plain = (marked: string): string => marked.replace(/[«»]/g, '')
+
+t.test('texts', async (t) => {
+  for (const marked of TEXTS) {
+    const text = plain(marked)
+    const wanted = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => value)
+    t.same(
+      detect(text).map(({ start, end }) => text.slice(start, end)),
+      wanted,
+      text,
+    )
+  }
+})
+
+t.test('addresses and names are looked for only where they are asked for', async (t) => {
+  const text = 'Dear Maria Keller, ship it to 12 Baker Street, London.'
+  t.same(detect(text), [])
+  t.same(
+    detect(text, EVERY_KIND).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`),
+    ['person Maria Keller', 'address 12 Baker Street, London'],
+  )
+  t.same(
+    PII_KINDS.filter((kind) => !DEFAULT_PII_KINDS.includes(kind)),
+    ['address', 'person'],
+  )
+})
+
+const FILLER = [
+  'the plan ',
+  'Größe ',
+  '日本語',
+  '{"a":"',
+  '"}',
+  '\n',
+  ' ',
+  ', ',
+  '(',
+  '😀',
+  'const x = ',
+  '\\n',
+  'ab ',
+  '-',
+]
+const glued = fc
+  .array(fc.oneof(fc.constantFrom(...TEXTS.map(plain)), fc.constantFrom(...FILLER)), { maxLength: 24 })
+  .map((parts) => parts.join(''))
+
+function inPieces(text: string, sizes: readonly number[]): Finding[] {
+  const detector = new StreamDetector(EVERY_KIND)
+  const findings: Finding[] = []
+  let at = 0
+  for (let i = 0; at < text.length; i++) {
+    const size = sizes[i % sizes.length] ?? 1
+    findings.push(...detector.push(text.slice(at, at + size)))
+    at += size
+  }
+  return [...findings, ...detector.finish()]
+}
+
+t.test('a stream finds what the whole has, of every kind, also between the halves of a pair', async (t) => {
+  const sizes = fc.oneof(
+    fc.constant([1]),
+    fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
+  )
+  fc.assert(
+    fc.property(glued, sizes, (text, pieces) => {
+      t.same(inPieces(text, pieces), detect(text, EVERY_KIND))
+      return true
+    }),
+    { numRuns: 400 },
+  )
+})
+
+t.test('a cut at every place of every text', async (t) => {
+  for (const text of TEXTS.map(plain)) {
+    const whole = detect(text, EVERY_KIND)
+    for (let at = 1; at < text.length; at++) {
+      const detector = new StreamDetector(EVERY_KIND)
+      const findings = [
+        ...detector.push(text.slice(0, at)),
+        ...detector.push(text.slice(at)),
+        ...detector.finish(),
+      ]
+      if (JSON.stringify(findings) !== JSON.stringify(whole)) t.same(findings, whole, `${text} cut at ${at}`)
+    }
+  }
+  t.pass()
+})
+
+const PROSE =
+  'The committee met on Tuesday to discuss the budget for the coming year. Several members asked whether the plan ' +
+  'could be finished before the summer, and Anna said that the remaining work was mostly a matter of patience. ' +
+  'Nobody objected. After lunch they looked at the drawings of the new library in Porto, which will have four ' +
+  'floors, a small garden and a reading room that is open at night. '
+
+t.test('English prose is held back by a word at most', async (t) => {
+  const detector = new StreamDetector()
+  const held: number[] = []
+  for (let at = 0; at < PROSE.length; at++) {
+    detector.push(PROSE[at] ?? '')
+    held.push(at + 1 - detector.safe)
+  }
+  held.sort((a, b) => a - b)
+  t.ok(held.reduce((sum, count) => sum + count, 0) / held.length <= 5)
+  t.ok((held[Math.floor(held.length * 0.99)] ?? 0) <= 32)
+})
+
+t.test('every example of the manual', async (t) => {
+  const manual = readFileSync(new URL('../../../src/detect/pii/README.md', import.meta.url), 'utf8')
+  const rows = [...manual.matchAll(/^\| `(\w+)` \|.*\| `([^`]+)` \| `([^`]+)` \|$/gm)]
+  t.same(rows.map(([, kind]) => kind).sort(), [...PII_KINDS].sort())
+  for (const [, kind, found = '', missed = ''] of rows) {
+    t.ok(
+      detect(found, EVERY_KIND).some((finding) => finding.kind === kind),
+      `${kind}: ${found}`,
+    )
+    t.notOk(
+      detect(missed, EVERY_KIND).some((finding) => finding.kind === kind),
+      `${kind} not: ${missed}`,
+    )
+  }
+})
