@@ -201,6 +201,36 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
+  await t.test('an app’s values are checked as well', async (t) => {
+    t.throws(() => charts.text('examples/app', '--set', 'sidegate.imagee=x'), {
+      message: /additional properties 'imagee' not allowed/,
+    })
+  })
+
+  await t.test('the notes say what comes next and what is lost', async (t) => {
+    const notes = (...args: string[]) => {
+      const { stdout } = charts.helm(
+        'install',
+        'sidegate',
+        'sidegate',
+        '-n',
+        'team',
+        '--dry-run=client',
+        ...args,
+      )
+      return stdout.slice(stdout.indexOf('NOTES:'))
+    }
+    t.match(
+      notes(),
+      /create secret generic sidegate-upstream.*WARNING: the usage log is kept in an emptyDir/s,
+    )
+    t.match(notes(), /No rules were given/)
+    const standalone = notes('-f', 'sidegate/ci/standalone-values.yaml')
+    t.match(standalone, /WARNING: such a key is known to one of the 3 Pods alone.*an ephemeral volume/s)
+    t.notMatch(notes('-f', 'sidegate/ci/standalone-claim-values.yaml'), /WARNING/)
+    t.notMatch(notes('-f', 'sidegate/ci/existing-values.yaml'), /create secret|No rules/)
+  })
+
   await t.test('the beta API where it is turned on', async (t) => {
     const beta = 'admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy'
     const args = ['--kube-version', '1.34', '--set', 'injection.enabled=true']

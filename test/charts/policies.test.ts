@@ -43,6 +43,18 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
   const params = pick(rendered, 'ConfigMap', 'sidegate-injection')
   const library = pick(charts.render('examples/app'), 'Deployment')['spec'].template.spec
 
+  await t.test('expressions are of one line, as the API demands beside a message', async (t) => {
+    const expressions = (node: any): string[] =>
+      typeof node !== 'object' || node === null
+        ? []
+        : Object.entries(node).flatMap(([key, child]) =>
+            /^(e|messageE)xpression$/.test(key) ? [child as string] : expressions(child),
+          )
+    const all = [...expressions(injection), ...expressions(validation)]
+    t.ok(all.length > 15)
+    for (const expression of all) t.notMatch(expression, /\n/)
+  })
+
   await t.test('without parameters nothing is admitted', async (t) => {
     for (const kind of ['MutatingAdmissionPolicyBinding', 'ValidatingAdmissionPolicyBinding']) {
       const { spec } = pick(rendered, kind)
