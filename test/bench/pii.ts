@@ -1,0 +1,259 @@
+// What finding personal data costs, beside a plain loop over the same text, and what it finds. Prints markdown.
+//   node test/bench/pii.ts [--fuzz] [--corpus FILE] [--clean FOLDER]
+// --corpus: JSON Lines of {text, spans: [{start, end, kind}]}, optionally `ignore` (spans that do not count) and
+// `kinds` (those annotated in the row). --clean: texts without personal data. --fuzz: a minute of search for slow texts.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Finding, PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
+import { detect } from '../../src/detect/pii/detect.ts'
+import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { StreamDetector } from '../../src/detect/pii/stream.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    fuzz: { type: 'boolean', default: false },
+    corpus: { type: 'string' },
+    clean: { type: 'string' },
+  },
+})
+
+const EVERY_KIND = kindSet(PII_KINDS)
+const CORE: readonly PiiKind[] = ['email', 'phone', 'credit_card', 'us_ssn', 'iban', 'ip_address']
+const EXTENDED: readonly PiiKind[] = [...CORE, 'mac_address', 'crypto_wallet', 'secret', 'national_id']
+const TOKEN_CHARACTERS = 4
+const KILOBYTE = 1024
+const SLOW_TEXT_CHARACTERS = 65_536
+
+/** A string without the ropes that building it left. */
+const flat = (text: string): string => Buffer.from(text).toString()
+const fill = (unit: string, characters: number): string =>
+  flat(unit.repeat(Math.ceil(characters / unit.length)).slice(0, characters))
+
+let sink = 0
+function plainLoop(text: string): void {
+  for (let i = 0; i < text.length; i++) sink = (sink + text.charCodeAt(i)) | 0
+}
+
+/** Microseconds of one call, the best of several rounds: what else runs here only adds. */
+function best(run: () => void, calls: number): number {
+  let least = Number.POSITIVE_INFINITY
+  for (let round = 0; round < 15; round++) {
+    const start = performance.now()
+    for (let call = 0; call < calls; call++) run()
+    least = Math.min(least, ((performance.now() - start) * 1000) / calls)
+  }
+  return least
+}
+
+const PROSE =
+  'The quick summary of the discussion is that the team agreed to postpone the release, review the open questions ' +
+  'with finance, and come back with a plan that everyone can read in a few minutes. '
+const CHAT =
+  'Please write a polite reply to the customer below. They say the parcel has not arrived. Keep it under 120 words. ' +
+  'Their address on file is maria.keller@example.org and the phone number is +49 1512 3453635. '
+const CODE =
+  "import { readFile } from 'node:fs/promises'\nexport async function load(path: string, limit = 4096) {\n" +
+  '  const text = await readFile(path, { encoding: "utf8" })\n  return text.split(/\\r?\\n/).slice(0, limit)\n}\n'
+
+function tokensThrough(text: string): number {
+  const detector = new StreamDetector()
+  let tokens = 0
+  for (let at = 0; at < text.length; at += TOKEN_CHARACTERS, tokens++)
+    detector.push(text.slice(at, at + TOKEN_CHARACTERS))
+  detector.finish()
+  return tokens
+}
+
+function reportSpeed(): void {
+  const prose = fill(PROSE, KILOBYTE)
+  const chat = flat(CHAT + fill(PROSE, KILOBYTE - CHAT.length))
+  const code = fill(CODE, KILOBYTE)
+  const tokens = tokensThrough(chat)
+  const rows: readonly (readonly [string, string, () => void, number])[] = [
+    ['1 KB of clean prose', prose, () => detect(prose), 1],
+    ['1 KB chat prompt, whole', chat, () => detect(chat), 1],
+    ['1 KB chat prompt, one piece through a stream', chat, () => streamed(chat), 1],
+    ['one streamed token', chat, () => tokensThrough(chat), tokens],
+    ['1 KB of code', code, () => detect(code), 1],
+  ]
+  console.log('| | µs | plain loop over the same text, µs | ratio |\n|---|---:|---:|---:|')
+  for (const [label, text, run, parts] of rows) {
+    const floor = best(() => plainLoop(text), 2000) / parts
+    const cost = best(run, 2000) / parts
+    console.log(`| ${label} | ${cost.toFixed(2)} | ${floor.toFixed(2)} | ${(cost / floor).toFixed(1)} |`)
+  }
+}
+
+function streamed(text: string): void {
+  const detector = new StreamDetector()
+  detector.push(text)
+  detector.finish()
+}
+
+function reportHoldBack(): void {
+  const detector = new StreamDetector()
+  const text = fill(PROSE, 16 * KILOBYTE)
+  const held: number[] = []
+  for (let at = 0; at < text.length; at++) {
+    detector.push(text.charAt(at))
+    held.push(at + 1 - detector.safe)
+  }
+  held.sort((a, b) => a - b)
+  const mean = held.reduce((sum, count) => sum + count, 0) / held.length
+  const p99 = held[Math.floor(held.length * 0.99)]
+  console.log(
+    `\nHeld back of English prose: mean ${mean.toFixed(1)} characters, p99 ${p99}, most ${held.at(-1)}.`,
+  )
+}
+
+/** Units that were slow once, or look as if they might be. */
+const UNITS = [
+  '1-', '4 ', '1.', '1:', '1/', 'a@', 'a.', 'ab:', '+1 ', '1 a ', 'GB29', 'sk-a1', 'eyJhbGciOi.', '-----BEGIN ',
+  'passport 12 ', 'born 1 ', '12345678A ', 'AB 12 ', 'cpf 111.111.111-11 ', 'id 123456789 ', 'tel 12345 67 ',
+  '1BoatSLRHtKNngkdXEeobR76b53LETtpyT ', 'a1@b.c ', '//a:b1', '日1', '(1)', '1-1.', '0x', '1,2;', '4111 ',
+] // biome-ignore format: a list of fragments
+
+const slowness = (text: string): number => best(() => detect(text), 1) / 1000
+
+function reportSlowest(): void {
+  const times = UNITS.map((unit) => [unit, slowness(fill(unit, SLOW_TEXT_CHARACTERS))] as const)
+  times.sort((a, b) => b[1] - a[1])
+  console.log('\n| slowest 64 KB | ms | four times that, ratio |\n|---|---:|---:|')
+  for (const [unit, time] of times.slice(0, 6)) {
+    const large = slowness(fill(unit, 4 * SLOW_TEXT_CHARACTERS))
+    console.log(
+      `| \`${JSON.stringify(unit).slice(1, -1)}\` | ${time.toFixed(1)} | ${(large / time).toFixed(1)} |`,
+    )
+  }
+}
+
+const FUZZ_MS = 60_000
+const FUZZ_CHARACTERS = 16_384
+const FUZZ_POOL = 24
+
+/** Keeps the slowest units and changes them; the best of three runs each. */
+function fuzz(): void {
+  const quick = (unit: string): number => {
+    const text = fill(unit, FUZZ_CHARACTERS)
+    let least = Number.POSITIVE_INFINITY
+    for (let round = 0; round < 3; round++) {
+      const start = performance.now()
+      detect(text)
+      least = Math.min(least, performance.now() - start)
+    }
+    return least
+  }
+  const pool = UNITS.map((unit) => ({ unit, time: quick(unit) }))
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)]!
+  const started = performance.now()
+  while (performance.now() - started < FUZZ_MS) {
+    const { unit } = pick(pool)
+    const at = Math.floor(Math.random() * (unit.length + 1))
+    const piece = Math.random() < 0.4 ? pick(pool).unit : pick([...'0123456789aAfFzZ .:-/@+()_,日\n'])
+    const drop = Math.random() < 0.4 ? 1 + Math.floor(Math.random() * 3) : 0
+    const next = (unit.slice(0, at) + piece + unit.slice(at + drop)).slice(0, 200)
+    pool.push({ unit: next, time: quick(next) })
+    pool.sort((a, b) => b.time - a.time)
+    pool.length = Math.min(pool.length, FUZZ_POOL)
+  }
+  console.log('\n| slowest found by fuzzing | ms for 64 KB |\n|---|---:|')
+  for (const { unit } of pool.slice(0, 5))
+    console.log(
+      `| \`${JSON.stringify(unit).slice(1, -1)}\` | ${slowness(fill(unit, SLOW_TEXT_CHARACTERS)).toFixed(1)} |`,
+    )
+}
+
+interface Row {
+  readonly text: string
+  readonly spans: readonly Finding[]
+  readonly ignore?: readonly { readonly start: number; readonly end: number }[]
+  readonly kinds?: readonly PiiKind[]
+}
+
+type Stretch = Pick<Finding, 'start' | 'end'>
+const overlap = (a: Stretch, b: Stretch): number =>
+  Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start))
+const isHalf = (a: Stretch, b: Stretch): boolean =>
+  2 * overlap(a, b) >= Math.max(a.end - a.start, b.end - b.start)
+
+interface Counts {
+  right: number
+  wrong: number
+  missed: number
+}
+
+/** A finding is right if it shares half of either with a span of its kind; a core span leaks if half of it stays. */
+function reportCorpus(file: string): void {
+  const counts = new Map<PiiKind, Counts>(PII_KINDS.map((kind) => [kind, { right: 0, wrong: 0, missed: 0 }]))
+  let core = 0
+  let leaked = 0
+  for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
+    const row = JSON.parse(line) as Row
+    const findings = detect(row.text, EVERY_KIND)
+    const used = new Set<Finding>()
+    for (const span of row.spans) {
+      const match = findings.find(
+        (found) => !used.has(found) && found.kind === span.kind && isHalf(found, span),
+      )
+      const count = counts.get(span.kind)!
+      if (match === undefined) count.missed++
+      else {
+        used.add(match)
+        count.right++
+      }
+      if (!CORE.includes(span.kind)) continue
+      core++
+      const covered = findings.reduce((sum, found) => sum + overlap(found, span), 0)
+      if (2 * covered < span.end - span.start) leaked++
+    }
+    for (const found of findings) {
+      if (used.has(found) || (row.kinds !== undefined && !row.kinds.includes(found.kind))) continue
+      if (row.ignore?.some((stretch) => overlap(stretch, found) > 0) !== true) counts.get(found.kind)!.wrong++
+    }
+  }
+  console.log('\n| kind | precision | recall | F1 |\n|---|---:|---:|---:|')
+  const line = (label: string, kinds: readonly PiiKind[]): void => {
+    const sum = (key: keyof Counts): number =>
+      kinds.reduce((total, kind) => total + counts.get(kind)![key], 0)
+    const right = sum('right')
+    const precision = right / (right + sum('wrong') || 1)
+    const recall = right / (right + sum('missed') || 1)
+    const f1 = (2 * right) / (2 * right + sum('wrong') + sum('missed') || 1)
+    console.log(`| ${label} | ${precision.toFixed(3)} | ${recall.toFixed(3)} | ${f1.toFixed(3)} |`)
+  }
+  for (const kind of PII_KINDS) line(kind, [kind])
+  line('core', CORE)
+  line('core and extended', EXTENDED)
+  console.log(`\nCore values left in the text: ${((100 * leaked) / (core || 1)).toFixed(2)} % of ${core}.`)
+}
+
+const CLEAN_FILES = /\.(?:md|txt|[cm]?[jt]s)$|^[^.]+$/
+const MAX_CLEAN_FILES = 5000
+
+/** Every finding is listed: who reads it tells the author's address from a false alarm. */
+function reportClean(folder: string): void {
+  let characters = 0
+  const found = new Map<string, number>()
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(
+    (entry) => entry.isFile() && CLEAN_FILES.test(entry.name),
+  )
+  for (const entry of files.slice(0, MAX_CLEAN_FILES)) {
+    const text = readFileSync(join(entry.parentPath, entry.name), 'utf8')
+    characters += text.length
+    for (const { kind, start, end } of detect(text)) {
+      const value = `${kind} ${JSON.stringify(text.slice(start, end).slice(0, 60))}`
+      found.set(value, (found.get(value) ?? 0) + 1)
+    }
+  }
+  console.log(`\n${found.size} different values in ${(characters / 1e6).toFixed(1)} million characters:\n`)
+  for (const [value, count] of [...found].sort()) console.log(`- ${value} × ${count}`)
+}
+
+reportSpeed()
+reportHoldBack()
+reportSlowest()
+if (options.corpus !== undefined) reportCorpus(options.corpus)
+if (options.clean !== undefined) reportClean(options.clean)
+if (options.fuzz) fuzz()
