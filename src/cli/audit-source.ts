@@ -8,7 +8,7 @@ import { hashContent, SALT_BYTES } from '../audit/content.ts'
 import { type DumpedEntry, MAX_LINE_BYTES, readLine } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import type { JsonObject } from '../core/json.ts'
-import { readLogState } from '../store/batch.ts'
+import { MAX_ID_BYTES, readLogState } from '../store/batch.ts'
 import { type LogState, readU64, u64, unpackEntry } from '../store/layout.ts'
 import { type Environment, openEnvironment } from '../store/lmdb.ts'
 
@@ -101,12 +101,17 @@ export class DirectorySource implements LogSource {
   }
 
   check(entry: JsonObject): string | null {
-    if (entry['type'] === 'erase') this.#erased += Number(entry['erased'])
+    const { erased } = entry
+    if (entry['type'] === 'erase' && Number.isSafeInteger(erased)) this.#erased += Number(erased)
     if (entry['type'] !== 'request') return null
     this.#requests++
     const place = u64(entry['seq'] as number)
     const id = Buffer.from(String(entry['id']))
-    if (!this.#environment.tables.ids.get(id)?.equals(place)) return 'its id leads elsewhere in the index'
+    // The database takes no empty key and no long one.
+    const isId = id.length > 0 && id.length <= MAX_ID_BYTES
+    if (!isId || !this.#environment.tables.ids.get(id)?.equals(place)) {
+      return 'its id leads elsewhere in the index'
+    }
     const stored = this.#environment.tables.content.get(place)
     if (entry['content_hash'] === null) {
       return stored === undefined ? null : 'an exchange is stored that the entry does not commit to'

@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
+import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import { MAX_NOTE_BYTES, readVerifier } from '../audit/note.ts'
 import { LogSurvey, parseObject, type TrustedKey } from '../audit/survey.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
+import { isReader, runAsReader } from './audit-child.ts'
 import { exportLog } from './audit-export.ts'
 import { DirectorySource, ExportSource, type LogSource, openDirectory, SourceError } from './audit-source.ts'
 import { progressBar, verdictJson, verdictText, verifyLog } from './audit-verify.ts'
@@ -90,6 +92,14 @@ async function verify(values: Values): Promise<ExitCode> {
     for (const { file, note } of kept) begun.checkpoint(note, file)
     return begun
   }
+  const report = (verdict: LogVerdict): ExitCode => {
+    console.log(format === 'json' ? verdictJson(verdict) : verdictText(verdict))
+    return verdict.ok ? 0 : 1
+  }
+  if (values.export === undefined && !isReader()) {
+    const ended = await runAsReader()
+    return typeof ended === 'number' ? ended : report(damaged(survey(), ended.damage))
+  }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
     const source = openSource(values, spool)
@@ -98,14 +108,19 @@ async function verify(values: Values): Promise<ExitCode> {
       const bar = progressBar(process.stderr)
       const verdict = await verifyLog(source, survey, bar)
       bar(1)
-      console.log(format === 'json' ? verdictJson(verdict) : verdictText(verdict))
-      return verdict.ok ? 0 : 1
+      return report(verdict)
     } finally {
       await source.close()
     }
   } finally {
     spool?.remove()
   }
+}
+
+/** Nothing could be read, so there is nothing more to say. */
+function damaged(survey: LogSurvey, signal: string): LogVerdict {
+  const reason = `the database file is damaged: reading it ended the process (${signal})`
+  return { ...new LogVerifier(survey).finish(), findings: [{ seq: null, reason }] }
 }
 
 async function write(values: Values): Promise<ExitCode> {

@@ -3,7 +3,7 @@
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -262,6 +262,16 @@ t.test('checkpoints are taken as notes, as the API gives them, and out of the ga
       verdict: { covered_seq: 1 },
     })
   }
+})
+
+t.test('a damaged database file is a finding, not the end of the process', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 400)
+  const database = join(deployment.data, 'data.mdb')
+  truncateSync(database, 16_384)
+  const { code, verdict } = await verify(['--config', deployment.file])
+  t.equal(code, 1)
+  t.match(verdict, { ok: false, findings: [{ seq: null, reason: /^the database file is damaged: .*SIG/ }] })
 })
 
 t.test('beside a running gateway', async (t) => {
