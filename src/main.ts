@@ -12,10 +12,17 @@ if (major < 22 || (major === 22 && minor < 19)) {
 const { dispatch } = await import('./cli/dispatch.ts')
 const { serve } = await import('./cli/serve.ts')
 const { demo } = await import('./cli/demo.ts')
+const { check } = await import('./cli/check.ts')
 const { keys } = await import('./cli/keys.ts')
 const { audit } = await import('./cli/audit.ts')
 const { runGateway } = await import('./gateway.ts')
 
-process.exitCode = await dispatch(process.argv.slice(2), [serve(runGateway), demo(runGateway), keys, audit])
+process.exitCode = await dispatch(process.argv.slice(2), [
+  serve(runGateway),
+  demo(runGateway),
+  check,
+  keys,
+  audit,
+])
 // Nothing is left to do: a connection that lingers must not keep the process.
 process.exit()

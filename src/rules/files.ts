@@ -78,11 +78,14 @@ async function readFolder(folder: string, label: string): Promise<RuleFiles> {
   return readAll(names.sort().map((name) => ({ path: join(folder, name), name: join(label, name) })))
 }
 
-const isRuleFile = (entry: Dirent): boolean =>
-  !entry.name.startsWith('.') &&
-  RULE_FILE.test(entry.name) &&
-  !TEST_FILE.test(entry.name) &&
-  !entry.isDirectory()
+const isRuleFile = (entry: Dirent): boolean => isRuleFileName(entry.name) && !entry.isDirectory()
+
+/** Whether a folder's file of this name is read as rules: YAML, not hidden, and no test of rules. */
+export const isRuleFileName = (name: string): boolean =>
+  !name.startsWith('.') && RULE_FILE.test(name) && !TEST_FILE.test(name)
+
+/** Whether a folder's file of this name holds tests of rules. */
+export const isRuleTestName = (name: string): boolean => !name.startsWith('.') && TEST_FILE.test(name)
 
 async function readAll(
   places: readonly { readonly path: string; readonly name: string }[],

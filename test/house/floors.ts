@@ -22,6 +22,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   pipeline: 3,
   server: 4,
   demo: 4,
+  rulecheck: 4,
   cli: 5,
 }
 const TOP_FLOOR = 6

@@ -1,0 +1,108 @@
+// `sidegate check`: configuration and rules validated without serving, for pull requests and init containers.
+
+import { parseArgs } from 'node:util'
+import { systemClock } from '../core/clock.ts'
+import { type Config, readConfig } from '../core/config.ts'
+import type { Problem } from '../core/problem.ts'
+import { type LintContext, lintRules } from '../rulecheck/lint.ts'
+import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/remarks.ts'
+import { missingPaths, readSources } from '../rulecheck/source.ts'
+import { snapshotOf } from '../rules/load.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
+
+const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
+
+Says every mistake in rules at once, each with file:line:column. A PATH is a rule
+file, a folder of them, or a Kubernetes ConfigMap manifest with rule files in its
+data. Without PATH the configuration and the rules it names are checked. No
+credentials are needed: one that is not there is a warning.
+
+Warnings: rules without any effect, rules that contradict each other, patterns that
+match nearly everything or are near the size limits, globs that look like regular
+expressions; with --config also keys and kinds the configuration does not know.
+
+  --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
+  --format FORMAT    pretty, github, json or junit (default github where
+                     GITHUB_ACTIONS is true, else pretty)
+  --fail-on warning  warnings count as errors
+  --help             this text
+
+Exit: 0 no errors, 1 errors (or warnings with --fail-on warning), 2 could not run.
+`
+
+export const check: Command = {
+  name: 'check',
+  summary: 'validate configuration and rules without serving',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { config: { type: 'string' }, format: { type: 'string' }, 'fail-on': { type: 'string' } },
+    })
+    const format = chooseFormat(values.format, REMARK_FORMATS)
+    const failOn = values['fail-on'] ?? 'error'
+    if (failOn !== 'error' && failOn !== 'warning') throw new UsageError('--fail-on takes error or warning')
+    const withConfig = values.config !== undefined || positionals.length === 0
+    const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG) : null
+    const paths = positionals.length > 0 ? positionals : rulePaths(configured?.config ?? null)
+    const missing = positionals.length > 0 ? await missingPaths(paths) : []
+    if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
+    const remarks: Remark[] = [...(configured?.remarks ?? [])]
+    const checked = new Set(configured === null ? [] : [configured.file])
+    for (const group of positionals.length > 0 ? [paths] : paths.map((path) => [path])) {
+      const { files, problems } = await readSources(group)
+      for (const { name } of files) checked.add(name)
+      remarks.push(...judge(files, problems, contextOf(configured?.config ?? null)))
+    }
+    process.stdout.write(formatRemarks(remarks, [...checked], format))
+    return remarks.some(({ severity }) => severity === 'error' || failOn === 'warning') ? 1 : 0
+  },
+}
+
+/**
+ * The format asked for, or the one that fits where the command runs.
+ * @throws UsageError for one that is not in the list
+ */
+export function chooseFormat<Format extends string>(
+  asked: string | undefined,
+  formats: readonly Format[],
+): Format | 'pretty' {
+  const github = formats.find((format) => format === ('github' satisfies RemarkFormat))
+  if (asked === undefined) return process.env['GITHUB_ACTIONS'] === 'true' ? (github ?? 'pretty') : 'pretty'
+  const known = formats.find((format) => format === asked)
+  if (known === undefined) throw new UsageError(`--format takes one of ${formats.join(', ')}`)
+  return known
+}
+
+const rulePaths = (config: Config | null): string[] =>
+  config === null ? [] : [config.rules.path, config.rules.candidatePath].filter((path) => path !== null)
+
+const contextOf = (config: Config | null): LintContext | null =>
+  config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
+
+async function checkConfig(file: string) {
+  if ((await missingPaths([file])).length > 0) {
+    throw new UsageError(`there is no configuration ${file}; give the path with --config, or a PATH of rules`)
+  }
+  const { config, problems } = readConfig(file, process.env, systemClock)
+  const remarks = problems.map((problem): Remark => {
+    const severity = config !== null && isAbsentSecret(problem) ? 'warning' : 'error'
+    return { severity, problem }
+  })
+  return { file, config, remarks }
+}
+
+/** What a pull request's checks do not have and the gateway will. */
+const isAbsentSecret = ({ path, message }: Problem): boolean =>
+  (path === 'upstream.apiKey' || path === 'admin.token') && /^(?:environment variable|file) /.test(message)
+
+function judge(
+  files: Parameters<typeof lintRules>[0],
+  found: readonly Problem[],
+  context: LintContext | null,
+): Remark[] {
+  const { problems } = snapshotOf(files, found)
+  if (problems.length > 0) return problems.map((problem) => ({ severity: 'error', problem }))
+  return lintRules(files, context).map((problem) => ({ severity: 'warning', problem }))
+}

@@ -1,0 +1,84 @@
+// Rule files as people keep them: files, folders, and Kubernetes ConfigMap manifests, whose rule files keep the lines
+// and columns they have in the manifest. Knows nothing of what the rules say.
+
+import { stat } from 'node:fs/promises'
+import { relative, resolve } from 'node:path'
+import { type DocumentReading, readDocument } from '../core/document.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { Problem } from '../core/problem.ts'
+import { isRuleFileName, type RuleFile, readRuleFiles } from '../rules/files.ts'
+
+/** Accepts any document: what a file is has to be known before it can be checked. */
+const ANY_DOCUMENT = {}
+
+const DOCUMENT_START = /^---(?:\s|$)/
+const LITERAL_BLOCK = /\|[-+0-9]*\s*(?:#.*)?$/
+
+/** What was read of all paths. */
+export interface RuleSources {
+  readonly files: readonly RuleFile[]
+  readonly problems: readonly Problem[]
+}
+
+/** Paths of the list that do not exist. */
+export async function missingPaths(paths: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(paths.map((path) => stat(path).catch(() => null)))
+  return paths.filter((_, index) => found[index] === null)
+}
+
+/** Reads rule files, folders and manifests; never rejects: what cannot be read is among the problems. */
+export async function readSources(paths: readonly string[]): Promise<RuleSources> {
+  const files: RuleFile[] = []
+  const problems: Problem[] = []
+  for (const path of paths) {
+    const label = relative(process.cwd(), resolve(path))
+    const read = await readRuleFiles(path, label === '' || label.startsWith('..') ? path : label)
+    problems.push(...read.problems)
+    for (const file of read.files) files.push(...filesIn(file))
+  }
+  return { files, problems }
+}
+
+/** A rule file is itself; a ConfigMap manifest is the rule files under its `data`. */
+export function filesIn(file: RuleFile): RuleFile[] {
+  const documents = splitDocuments(file.text).map((text) => ({
+    text,
+    reading: readDocument<unknown>(text, file.name, ANY_DOCUMENT),
+  }))
+  const manifests = documents.filter(({ reading }) => isConfigMap(reading.unchecked))
+  if (manifests.length === 0) return [file]
+  return manifests.flatMap(({ text, reading }) => {
+    const data = (reading.unchecked as JsonObject)['data']
+    return Object.entries(isObject(data) ? data : {})
+      .filter(([name, value]) => isRuleFileName(name) && typeof value === 'string')
+      .map(([name, value]) => ({ name: file.name, text: inPlace(text, reading, name, String(value)) }))
+  })
+}
+
+const isConfigMap = (document: unknown): boolean => isObject(document) && document['kind'] === 'ConfigMap'
+
+/** The documents of a stream, each with blank lines where the others are, so that lines stay what they are. */
+function splitDocuments(text: string): string[] {
+  const lines = text.split('\n')
+  const starts = lines.flatMap((line, index) => (DOCUMENT_START.test(line) ? [index] : []))
+  if (starts.length === 0) return [text]
+  const begins = [0, ...starts.map((start) => start + 1)]
+  return begins.map((begin, index) => {
+    const end = starts[index] ?? lines.length
+    return '\n'.repeat(begin) + lines.slice(begin, end).join('\n')
+  })
+}
+
+/** A value of `data` as a file of its own, at the lines and columns it has in the manifest. */
+function inPlace(manifest: string, reading: DocumentReading<unknown>, name: string, value: string): string {
+  const { line } = reading.locate(['data', name])
+  const lines = manifest.split('\n')
+  if (!LITERAL_BLOCK.test(lines[line - 1] ?? '')) return '\n'.repeat(line - 1) + value
+  const written = value.split('\n')
+  const first = written.findIndex((text) => text.trim() !== '')
+  const indented = lines[line + first] ?? ''
+  // A document start must stand in the first column, so such a file keeps its lines only.
+  const movable = first >= 0 && !written.some((text) => DOCUMENT_START.test(text) || text.startsWith('%'))
+  const indent = movable ? ' '.repeat(Math.max(0, indented.indexOf(written[first]!))) : ''
+  return '\n'.repeat(line) + written.map((text) => (text === '' ? '' : indent + text)).join('\n')
+}

@@ -1,0 +1,142 @@
+import t from 'tap'
+import { lintRules } from '../../src/rulecheck/lint.ts'
+import { filesIn } from '../../src/rulecheck/source.ts'
+import { snapshotOf } from '../../src/rules/load.ts'
+
+const rule = (name: string, type: string, pattern: string, action: string, more = '') =>
+  `  - { name: ${name}, type: ${type}, pattern: '${pattern}', action: ${action}${more} }\n`
+const file = (...rules: string[]) => ({ name: 'r.yaml', text: `rules:\n${rules.join('')}` })
+const CONTEXT = { keyNames: ['batch', 'web'], kinds: ['email' as const] }
+
+const WARNED: readonly [name: string, rules: string[], message: RegExp, line: number][] = [
+  ['one letter', [rule('a', 'keyword_block', 'e', 'block')], /alternative 1 occurs in nearly every/, 2],
+  ['any character', [rule('a', 'keyword_block', 'aurora|.', 'block')], /alternative 2 occurs/, 2],
+  ['a class', [rule('a', 'keyword_block', '[a-z]+', 'monitor')], /alternative 1 occurs/, 2],
+  [
+    'the same twice',
+    [rule('a', 'keyword_block', 'aurora', 'block'), rule('b', 'keyword_block', 'Aurora', 'block')],
+    /says nothing that `a` \(r\.yaml:2\)/,
+    3,
+  ],
+  [
+    'monitor under block',
+    [rule('a', 'keyword_block', 'x-one', 'monitor'), rule('b', 'keyword_block', 'x-one|x-two', 'block')],
+    /contradicts `b`/,
+    2,
+  ],
+  [
+    'every kind overruled',
+    [
+      rule('a', 'pii', 'email|phone', 'redact'),
+      rule('b', 'pii', 'email', 'block'),
+      rule('c', 'pii', 'phone', 'block'),
+    ],
+    /never decides: `b` \(r\.yaml:3\), `c`/,
+    2,
+  ],
+  ['allow all', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
+  ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
+  [
+    'a higher threshold',
+    [
+      rule('a', 'prompt_injection', 'score>=0.5', 'block'),
+      rule('b', 'prompt_injection', 'score>=0.9', 'block'),
+    ],
+    /says nothing that `a`/,
+    3,
+  ],
+  [
+    'a limit never met',
+    [rule('a', 'rate_limit', '1000/1h', 'block'), rule('b', 'rate_limit', '5000/1m', 'block')],
+    /says nothing that `a`/,
+    3,
+  ],
+  [
+    'an expression as a glob',
+    [rule('a', 'pii', '*', 'redact', ', match: { models: ["gpt.*"] }')],
+    /globs know only/,
+    2,
+  ],
+  [
+    'an unknown key',
+    [rule('a', 'pii', '*', 'redact', ', match: { keys: [bacth] }')],
+    /no key of the config.*batch, web/,
+    2,
+  ],
+  ['a kind not looked for', [rule('a', 'pii', 'iban', 'redact')], /`iban` is not looked for/, 2],
+  [
+    'nearly too long',
+    [rule('a', 'keyword_block', 'abcdefgh'.repeat(100).concat('|').repeat(80).concat('zzzz'), 'block')],
+    /split the rule/,
+    2,
+  ],
+]
+
+for (const [name, rules, message, line] of WARNED) {
+  t.test(`warned of: ${name}`, async (t) => {
+    const files = [file(...rules)]
+    t.same(snapshotOf(files).problems, [])
+    const warnings = lintRules(files, CONTEXT)
+    const found = warnings.find((warning) => message.test(warning.message))
+    t.equal(found?.line, line, JSON.stringify(warnings))
+  })
+}
+
+const SILENT: readonly [name: string, rules: string[]][] = [
+  ['words', [rule('a', 'keyword_block', 'project aurora|\\bacme\\b', 'block')]],
+  [
+    'the same words in other directions',
+    [
+      rule('a', 'keyword_block', 'aurora', 'block', ', match: { direction: request }'),
+      rule('b', 'keyword_block', 'aurora', 'block', ', match: { direction: response }'),
+    ],
+  ],
+  ['a kind beside all', [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', 'email', 'block')]],
+  [
+    'a stricter rule for some models',
+    [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', '*', 'block', ', match: { models: ["gpt-*"] }')],
+  ],
+  ['two windows', [rule('a', 'rate_limit', '20M/1d', 'block'), rule('b', 'rate_limit', '500k/1m', 'block')]],
+  [
+    'monitor as well as block on less',
+    [rule('a', 'keyword_block', 'one-x', 'block'), rule('b', 'keyword_block', 'one-x|two-x', 'monitor')],
+  ],
+  ['a disabled rule', [rule('a', 'keyword_block', 'e', 'block', ', enabled: false')]],
+]
+
+for (const [name, rules] of SILENT) {
+  t.test(`nothing to say of: ${name}`, async (t) => {
+    const files = [file(...rules)]
+    t.same(snapshotOf(files).problems, [])
+    t.same(lintRules(files, CONTEXT), [])
+  })
+}
+
+t.test('mistakes in a ConfigMap have the places of the manifest', async (t) => {
+  const text = [
+    '# rules of the team',
+    '---',
+    'apiVersion: v1',
+    'kind: ConfigMap',
+    'metadata: { name: rules }',
+    'data:',
+    '  readme.txt: "no rules: [}"',
+    '  a_test.yaml: "no rules either"',
+    '  a.yaml: |',
+    '    rules:',
+    '      - name: one',
+    '        type: pii',
+    '        pattern: emial',
+    '        action: block',
+    '',
+  ].join('\n')
+  const files = filesIn({ name: 'map.yaml', text })
+  t.equal(files.length, 1)
+  const { problems } = snapshotOf(files)
+  t.match(problems, [{ file: 'map.yaml', line: 13, column: 18, path: 'rules[0].pattern', message: /email/ }])
+})
+
+t.test('what is no ConfigMap is a rule file', async (t) => {
+  const plain = { name: 'r.yaml', text: 'rules: []\n' }
+  t.same(filesIn(plain), [plain])
+})
