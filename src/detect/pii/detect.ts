@@ -4,7 +4,7 @@ import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { scanSegment } from './scan.ts'
+import { newTrigger, scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
@@ -12,8 +12,7 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   // Names of persons have nothing that search could go from.
   if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
-  // One for each call: a search that throws must not leave its place behind.
-  const trigger = /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
+  const trigger = newTrigger()
   const cutter = new Cutter()
   let done = 0
   for (let found = trigger.exec(text); found !== null; found = trigger.exec(text)) {

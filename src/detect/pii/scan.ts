@@ -21,8 +21,9 @@ import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
-/** What every value has that is found. */
-const TRIGGER = /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
+/** What every value has that is found. One for each caller: a search that throws must not leave its place behind. */
+export const newTrigger = (): RegExp => /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
+const TRIGGER = newTrigger()
 const COLON = 0x3a
 
 /**

@@ -1,9 +1,10 @@
 // Detection on a text that arrives in pieces: segments between cuts, each searched with a little of what came before.
 
 import type { Finding } from '../../core/finding.ts'
-import { CONTEXT_CHARACTERS, Cutter } from './cuts.ts'
-import { DEFAULT_KINDS, type KindSet } from './kinds.ts'
-import { scanSegment } from './scan.ts'
+import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
+import { KEY_BEGIN } from './keyblock.ts'
+import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
+import { newTrigger, scanSegment } from './scan.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -32,16 +33,42 @@ export class StreamDetector {
   push(piece: string): Finding[] {
     const findings: Finding[] = []
     this.#text += piece
-    for (;;) {
-      const segment = this.#safe - this.#start
-      const end = this.#cutter.next(this.#text, segment, this.#known)
-      if (end < 0) break
-      this.#scan(end, findings)
-      this.#known = end
-    }
+    if (hasKind(this.#kinds, 'person') || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
+      this.#pushSegments(findings)
+    else this.#pushTriggers(findings)
     this.#known = this.#text.length
     this.#forget()
     return findings
+  }
+
+  /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
+  #pushSegments(findings: Finding[]): void {
+    for (;;) {
+      const end = this.#cutter.next(this.#text, this.#safe - this.#start, this.#known)
+      if (end < 0) return
+      this.#scan(end, findings)
+    }
+  }
+
+  /** The segments that hold something to look at; those between are let go unread. */
+  #pushTriggers(findings: Finding[]): void {
+    const text = this.#text
+    const trigger = newTrigger()
+    let segment = this.#safe - this.#start
+    for (;;) {
+      trigger.lastIndex = segment
+      const at = trigger.exec(text)?.index ?? text.length
+      segment = cutBefore(text, segment, at)
+      let end = this.#cutter.next(text, segment, this.#known)
+      while (end >= 0 && end <= at) {
+        segment = end
+        end = this.#cutter.next(text, segment, this.#known)
+      }
+      this.#safe = this.#start + segment
+      if (end < 0) return
+      this.#scan(end, findings)
+      segment = end
+    }
   }
 
   /** The text is over: searches what is left. */
