@@ -21,6 +21,12 @@ rules:
   - { name: budget, type: rate_limit, pattern: 100/1d, action: block, match: { keys: [limited] } }
 `
 
+/** What is on trial: what is blocked now would pass. */
+const CANDIDATE = RULES.replace(
+  'pattern: "project aurora", action: block',
+  'pattern: "project aurora", action: monitor',
+)
+
 /** Long enough for two scrapes of one second on a busy machine, short enough to see a round of load. */
 const RANGE = '10s'
 const MAX_ROUNDS = 40
@@ -110,13 +116,19 @@ async function load(
 t.test('a real Prometheus', { skip: missing('prometheus') }, async (t) => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
+  const folder = t.testdir({ deployment: { candidate: { 'rules.yaml': CANDIDATE } }, prometheus: {} })
+  const gateway = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    rules: RULES,
+    folder: join(folder, 'deployment'),
+    config: { rules: { candidatePath: 'candidate' } },
+  })
   t.teardown(() => discard(gateway))
   const keys = [(await gateway.createKey('app')).key, (await gateway.createKey('limited')).key]
   const { body } = await gateway.api('GET', '/rules')
   const words = body.rules.find(({ name }: any) => name === 'words')
   await gateway.api('PATCH', `/rules/${words.id}`, { enabled: true, reason: 'test' })
-  const prometheus = await startPrometheus(t.testdir(), gateway)
+  const prometheus = await startPrometheus(join(folder, 'prometheus'), gateway)
   t.teardown(() => prometheus.stop())
 
   const rules = readAlertGroups().flatMap((group) => group.rules)
