@@ -1,17 +1,13 @@
 // `sidegate audit`: proves what the usage log says, and takes it out of the machine it was written on.
 
-import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import { MAX_NOTE_BYTES, readVerifier } from '../audit/note.ts'
-import { LogSurvey, parseObject, type TrustedKey } from '../audit/survey.ts'
+import { LogSurvey } from '../audit/survey.ts'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { isReader, runAsReader } from './audit-child.ts'
 import { exportLog } from './audit-export.ts'
+import { readKey, readNotes, Spool } from './audit-input.ts'
 import { DirectorySource, ExportSource, type LogSource, openDirectory, SourceError } from './audit-source.ts'
 import { progressBar, verdictJson, verdictText, verifyLog } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
@@ -164,69 +160,6 @@ function readTime(name: string, text: string | undefined): number | null {
   const timeMs = TIME.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(timeMs)) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
   return timeMs
-}
-
-function readInput(file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (error) {
-    throw new SourceError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
-  }
-}
-
-function readKey(file: string | undefined): TrustedKey | null {
-  if (file === undefined) return null
-  const text = readInput(file).toString('utf8')
-  try {
-    const verifier = readVerifier(text, 'sidegate')
-    // PEM says nothing of a name: the key counts under the name of whatever log it signed.
-    return text.includes('-----BEGIN') ? { name: null, key: verifier.key } : verifier
-  } catch (error) {
-    throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
-  }
-}
-
-/** The signed notes in a file: one as it is, or in JSON, as the API and the gateway's own log give them. */
-function readNotes(file: string): (string | Buffer)[] {
-  const bytes = readInput(file)
-  if (bytes.length <= 2 * MAX_NOTE_BYTES && parseObject(bytes) === null && bytes[0] !== 0x7b) return [bytes]
-  const whole = parseObject(bytes)
-  const objects =
-    whole === null
-      ? bytes
-          .toString('utf8')
-          .split('\n')
-          .map((line) => parseObject(Buffer.from(line)))
-      : [whole]
-  const notes = objects.map((object) => object?.['checkpoint']).filter((note) => typeof note === 'string')
-  if (notes.length === 0) throw new SourceError(`${file} holds no checkpoint`)
-  return notes
-}
-
-/** Standard input kept in a file, because a log is read twice. */
-class Spool {
-  readonly file: string
-  readonly #folder: string
-
-  private constructor(folder: string) {
-    this.#folder = folder
-    this.file = join(folder, 'export.jsonl')
-  }
-
-  static async read(input: NodeJS.ReadableStream): Promise<Spool> {
-    const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
-    try {
-      await pipeline(input, createWriteStream(spool.file, { mode: 0o600 }))
-      return spool
-    } catch (error) {
-      spool.remove()
-      throw new SourceError(`standard input cannot be read (${(error as Error).message})`)
-    }
-  }
-
-  remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
-  }
 }
 
 /** Resolves when the pipe has taken everything, or its reader is gone: the process ends right after. */

@@ -1,0 +1,74 @@
+// What people hand to `sidegate audit verify`: keys, checkpoints they kept, an export on standard input.
+
+import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { readVerifier } from '../audit/note.ts'
+import { parseObject, type TrustedKey } from '../audit/survey.ts'
+import { SourceError } from './audit-source.ts'
+
+const OPENING_BRACE = 0x7b
+
+function readInput(file: string): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new SourceError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+  }
+}
+
+/** The key whose signatures count; null without a file. @throws SourceError when there is none in it */
+export function readKey(file: string | undefined): TrustedKey | null {
+  if (file === undefined) return null
+  const text = readInput(file).toString('utf8')
+  try {
+    const verifier = readVerifier(text, 'sidegate')
+    // PEM says nothing of a name: the key counts under the name of whatever log it signed.
+    return text.includes('-----BEGIN') ? { name: null, key: verifier.key } : verifier
+  } catch (error) {
+    throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
+  }
+}
+
+/**
+ * The signed notes in a file: one as it is, or in JSON, as the API and the gateway's own log give them.
+ * @throws SourceError when there is none in it
+ */
+export function readNotes(file: string): (string | Buffer)[] {
+  const bytes = readInput(file)
+  // A note begins with its origin, which is not a brace.
+  if (bytes[0] !== OPENING_BRACE) return [bytes]
+  const whole = parseObject(bytes)
+  const lines = bytes.toString('utf8').split('\n')
+  const objects = whole === null ? lines.map((line) => parseObject(Buffer.from(line))) : [whole]
+  const notes = objects.map((object) => object?.['checkpoint']).filter((note) => typeof note === 'string')
+  if (notes.length === 0) throw new SourceError(`${file} holds no checkpoint`)
+  return notes
+}
+
+/** Standard input kept in a file of its own, for the owner only, because a log is read twice. */
+export class Spool {
+  readonly file: string
+  readonly #folder: string
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.file = join(folder, 'export.jsonl')
+  }
+
+  static async read(input: NodeJS.ReadableStream): Promise<Spool> {
+    const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
+    try {
+      await pipeline(input, createWriteStream(spool.file, { mode: 0o600 }))
+      return spool
+    } catch (error) {
+      spool.remove()
+      throw new SourceError(`standard input cannot be read (${(error as Error).message})`)
+    }
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
