@@ -4,7 +4,17 @@
 import { atRate, type Measured, quantile, saturate } from './load.ts'
 import type { Subject } from './targets.ts'
 
-const SENTENCE = 'Summarise for the board what was agreed and which questions stay open until spring. '
+/** What people write: prose without anything to find, about 1 KB, repeated for longer prompts. */
+const PROSE = [
+  'We met on Tuesday with the team from the harbour office to go through the plan for the new ferry terminal.',
+  'The engineers explained why the quay has to be rebuilt before winter, and how the crane will be brought in from',
+  'the other side of the river. Most of the questions were about parking: where buses will stop, whether bicycles',
+  'may use the lower deck, and who pays for the fence along the railway. Anna thinks that the budget is tight but',
+  'workable if the steel arrives in March. Two people asked about noise at night, and we promised to send them the',
+  'measurements from last year. After lunch we walked along the shore and looked at the old warehouse, which could',
+  'become a waiting room with a small kitchen and toilets. Please summarise these notes in five points for the board,',
+  'and list the decisions that are still open, each with the person who should prepare it until the meeting in April.',
+].join(' ')
 const KIB = 1024
 
 export interface Figures {
@@ -23,9 +33,7 @@ const chatBody = (bytes: number, stream: boolean): string =>
   JSON.stringify({
     model: 'bench/model',
     ...(stream ? { stream: true } : {}),
-    messages: [
-      { role: 'user', content: SENTENCE.repeat(Math.ceil(bytes / SENTENCE.length)).slice(0, bytes) },
-    ],
+    messages: [{ role: 'user', content: PROSE.repeat(Math.ceil(bytes / PROSE.length)).slice(0, bytes) }],
   })
 
 /** Runs a load and adds what the kernel counted of the subject meanwhile. */
