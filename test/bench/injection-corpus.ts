@@ -7,6 +7,7 @@ import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import {
   benignSentence,
   directAttack,
+  everydayRequest,
   type Families,
   foreignAttack,
   foreignBenign,
@@ -90,6 +91,7 @@ const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, 
   ['own_response', 1, 4000, responseAttack],
   ['own_foreign', 1, 8000, foreignAttack],
   ['own_benign', 0, 20000, benignSentence],
+  ['own_everyday', 0, 8000, everydayRequest],
   ['own_foreign_benign', 0, 12000, foreignBenign],
 ]
 

@@ -10,6 +10,7 @@ import {
   RESPONSE_SLOTS,
   SLOTS,
 } from './injection-english-data.ts'
+import { EVERYDAY, EVERYDAY_SLOTS } from './injection-everyday-data.ts'
 import { LANGUAGES, type Language } from './injection-languages-data.ts'
 import { MORE_OF_LANGUAGES } from './injection-languages-more-data.ts'
 import type { Random } from './injection-learn.ts'
@@ -22,6 +23,8 @@ export interface Families {
   /** Demands that a document makes on the answer. */
   readonly response: readonly string[]
   readonly benign: readonly string[]
+  /** What people type first; innocent. */
+  readonly everyday: readonly string[]
   readonly languages: readonly LanguageFamilies[]
 }
 
@@ -35,6 +38,7 @@ export const ALL_FAMILIES: Families = {
   indirect: [...INDIRECT, ...MORE_INDIRECT],
   response: [...RESPONSE, ...MORE_RESPONSE],
   benign: [...BENIGN, ...NEIGHBOURS],
+  everyday: EVERYDAY,
   languages: LANGUAGES.map((language) => {
     const more = MORE_OF_LANGUAGES.find(({ name }) => name === language.name)
     return {
@@ -52,12 +56,13 @@ export function splitFamilies(
 ): { readonly kept: Families; readonly held: Families } {
   const part = (held: boolean): Families => {
     const take = (list: readonly string[]) => list.filter((_, index) => (index % folds === fold) === held)
-    const { direct, indirect, response, benign, languages } = ALL_FAMILIES
+    const { direct, indirect, response, benign, everyday, languages } = ALL_FAMILIES
     return {
       direct: take(direct),
       indirect: take(indirect),
       response: take(response),
       benign: take(benign),
+      everyday: take(everyday),
       languages: languages.map((language) => ({
         name: language.name,
         override: take(language.override),
@@ -86,7 +91,8 @@ export function expand(template: string, random: Random): string {
   for (let depth = 0; depth < 4; depth++) {
     const next = text
       .replace(/<([a-z]+)>/g, (whole, name: string) => {
-        const choices = name === 'hidden' ? HIDDEN : (SLOTS[name] ?? RESPONSE_SLOTS[name])
+        const choices =
+          name === 'hidden' ? HIDDEN : (SLOTS[name] ?? RESPONSE_SLOTS[name] ?? EVERYDAY_SLOTS[name])
         return choices === undefined ? whole : pick(choices, random)
       })
       .replace(/\[([^[\]]*\|[^[\]]*)\]/g, (_, choices: string) => pick(choices.split('|'), random))
@@ -108,6 +114,9 @@ export const responseAttack: Maker = ({ response }, random) =>
 
 export const benignSentence: Maker = ({ benign }, random) =>
   disturb(expand(pick(benign, random), random), random)
+
+export const everydayRequest: Maker = ({ everyday }, random) =>
+  disturb(expand(pick(everyday, random), random), random)
 
 /** So many attacks are taken whole where a language has whole ones. */
 const WHOLE_SHARE = 0.45
