@@ -13,6 +13,7 @@ const { dispatch } = await import('./cli/dispatch.ts')
 const { serve } = await import('./cli/serve.ts')
 const { demo } = await import('./cli/demo.ts')
 const { check } = await import('./cli/check.ts')
+const { test } = await import('./cli/test.ts')
 const { keys } = await import('./cli/keys.ts')
 const { audit } = await import('./cli/audit.ts')
 const { runGateway } = await import('./gateway.ts')
@@ -21,6 +22,7 @@ process.exitCode = await dispatch(process.argv.slice(2), [
   serve(runGateway),
   demo(runGateway),
   check,
+  test,
   keys,
   audit,
 ])

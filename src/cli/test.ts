@@ -1,0 +1,90 @@
+// `sidegate test`: the tests of the rules, which are data beside them.
+
+import { parseArgs } from 'node:util'
+import { systemClock } from '../core/clock.ts'
+import { readConfig } from '../core/config.ts'
+import { DEFAULT_PII_KINDS } from '../core/finding.ts'
+import { loadInjectionModel } from '../detect/injection/score.ts'
+import { kindSet } from '../detect/pii/kinds.ts'
+import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
+import type { Bench } from '../rulecheck/exercise.ts'
+import { judgeCases } from '../rulecheck/judge.ts'
+import { missingPaths } from '../rulecheck/source.ts'
+import { formatVerdicts, VERDICT_FORMATS } from '../rulecheck/verdicts.ts'
+import { chooseFormat } from './check.ts'
+import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+
+const HELP = `Usage: sidegate test [PATH…] [--config FILE] [--format FORMAT]
+
+Runs the tests of rules: files named *_test.yaml, beside the rules they test. A PATH
+is such a file or a folder of them; without PATH the rules folder of the
+configuration. Each case says what a request (and its answer) is to come to. An
+answer is also streamed in many random cuts, which must change nothing.
+Token limits are not asked: they depend on traffic.
+
+  --config FILE    configuration that says which personal data is looked for
+                   (default ${DEFAULT_CONFIG}, when no PATH is given)
+  --format FORMAT  pretty (default), tap, junit or json
+  --help           this text
+
+Exit: 0 all passed, 1 some failed, 2 could not run (no tests, mistakes in a file).
+`
+
+export const test: Command = {
+  name: 'test',
+  summary: 'run the tests of the rules (*_test.yaml)',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { config: { type: 'string' }, format: { type: 'string' } },
+    })
+    const format = chooseFormat(values.format, VERDICT_FORMATS)
+    const { bench, rulesPath } = benchOf(values.config ?? (positionals.length === 0 ? DEFAULT_CONFIG : null))
+    const paths = positionals.length > 0 || rulesPath === null ? positionals : [rulesPath]
+    const files = await caseFiles(paths)
+    const { files: loaded, problems } = await loadCases(files)
+    if (problems.length > 0) {
+      printProblems(problems, 'no test was run')
+      return 2
+    }
+    if (loaded.every(({ cases }) => cases.length === 0)) {
+      throw new UsageError(`there are no tests in ${paths.join(', ')}`)
+    }
+    const verdicts = await judgeCases(loaded, bench)
+    process.stdout.write(formatVerdicts(verdicts, format))
+    return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
+  },
+}
+
+/**
+ * The test files of paths that people gave.
+ * @throws UsageError for a path that is missing or no test
+ */
+export async function caseFiles(paths: readonly string[]): Promise<string[]> {
+  const missing = await missingPaths(paths)
+  if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
+  const files = await findCaseFiles(paths)
+  const other = files.find((file) => !isCasePath(file))
+  if (other !== undefined) throw new UsageError(`${other} is not named *_test.yaml`)
+  return files
+}
+
+/**
+ * What is looked for, as a configuration says or by default.
+ * @throws UsageError for a configuration that cannot be used
+ */
+export function benchOf(file: string | null): { readonly bench: Bench; readonly rulesPath: string | null } {
+  const injection = loadInjectionModel()
+  if (file === null) {
+    return { bench: { kinds: kindSet(DEFAULT_PII_KINDS), injection, binaryParts: 'pass' }, rulesPath: null }
+  }
+  // Secrets of the gateway are not needed here, so that they are missing does not matter.
+  const { config, problems } = readConfig(file, process.env, systemClock)
+  if (config === null) {
+    throw new UsageError(`the configuration cannot be used: ${problems[0]?.file} ${problems[0]?.message}`)
+  }
+  const { kinds, binaryParts } = config.pii
+  return { bench: { kinds: kindSet(kinds), injection, binaryParts }, rulesPath: config.rules.path }
+}

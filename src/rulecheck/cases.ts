@@ -1,0 +1,140 @@
+// Tests of rules as they are written: found, read, every mistake with its place. Knows not how a case is run.
+
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { formatPath, type Path, readDocument } from '../core/document.ts'
+import type { PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Problem } from '../core/problem.ts'
+import type { Rule } from '../policy/rule.ts'
+import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
+import { snapshotOf } from '../rules/load.ts'
+import { CASES_SCHEMA } from './case-schema.ts'
+import { readSources } from './source.ts'
+
+/** `monitor`: it passes, and a rule that only monitors fired. */
+export type CaseDecision = 'allow' | 'monitor' | 'block'
+
+export interface Expectation {
+  readonly decision?: CaseDecision
+  readonly rule?: string
+  readonly rules?: readonly string[]
+  readonly redacted?: string
+  readonly answer?: string
+  readonly findings?: Readonly<Partial<Record<PiiKind, number>>>
+}
+
+interface WrittenCase {
+  readonly name: string
+  readonly text?: string
+  readonly request?: JsonObject
+  readonly key?: string
+  readonly model?: string
+  readonly answer?: string | JsonObject
+  readonly expect: Expectation
+}
+
+export interface RuleCase {
+  readonly name: string
+  readonly file: string
+  /** 1-based. */
+  readonly line: number
+  readonly request: JsonObject
+  readonly keyName: string
+  readonly answer: string | JsonObject | null
+  readonly expect: Expectation
+}
+
+/** One test file with the rules it is about. */
+export interface CaseFile {
+  readonly file: string
+  readonly cases: readonly RuleCase[]
+  readonly rules: readonly Rule[]
+}
+
+export interface CaseFiles {
+  readonly files: readonly CaseFile[]
+  readonly problems: readonly Problem[]
+}
+
+/** The test files among paths: files as they are, and those of folders, in the order of their names. */
+export async function findCaseFiles(paths: readonly string[]): Promise<string[]> {
+  const found: string[] = []
+  for (const path of paths) {
+    if (!(await stat(path)).isDirectory()) found.push(path)
+    else {
+      const names = (await readdir(path)).filter(isRuleTestName).sort()
+      found.push(...names.map((name) => join(path, name)))
+    }
+  }
+  return [...new Set(found)]
+}
+
+/** Reads test files and the rules they are about; with mistakes in either the cases must not be run. */
+export async function loadCases(paths: readonly string[]): Promise<CaseFiles> {
+  const files: CaseFile[] = []
+  const problems = new Map<string, Problem>()
+  const add = (found: readonly Problem[]) => {
+    for (const problem of found) problems.set(JSON.stringify(problem), problem)
+  }
+  for (const path of paths) {
+    const label = relative(process.cwd(), resolve(path))
+    const read = await readRuleFiles(path, label)
+    add(read.problems)
+    const [file] = read.files
+    if (file === undefined) continue
+    const { cases, rulePaths, problems: found } = readCases(file.text, file.name)
+    add(found)
+    const sources = await readSources(
+      rulePaths === null ? [dirname(path)] : rulePaths.map((one) => resolve(dirname(path), one)),
+    )
+    const snapshot = snapshotOf(sources.files, sources.problems)
+    add(snapshot.problems)
+    files.push({ file: file.name, cases, rules: snapshot.rules })
+  }
+  return { files, problems: [...problems.values()] }
+}
+
+/** The cases of one file's text. */
+export function readCases(
+  text: string,
+  file: string,
+): {
+  readonly cases: readonly RuleCase[]
+  readonly rulePaths: readonly string[] | null
+  readonly problems: readonly Problem[]
+} {
+  const reading = readDocument<{ tests: WrittenCase[]; rules?: string[] }>(text, file, CASES_SCHEMA)
+  if (reading.value === null) return { cases: [], rulePaths: null, problems: reading.problems }
+  const problems: Problem[] = []
+  const add = (path: Path, message: string) =>
+    problems.push({ file, ...reading.locate(path), path: formatPath(path), message })
+  const names = new Set<string>()
+  const cases = reading.value.tests.map((written, index): RuleCase => {
+    const path = ['tests', index]
+    if ((written.text === undefined) === (written.request === undefined)) {
+      add(path, 'needs either text or request')
+    }
+    if (names.has(written.name)) add([...path, 'name'], 'is the name of an earlier case')
+    names.add(written.name)
+    if (written.expect.answer !== undefined && written.answer === undefined) {
+      add([...path, 'expect', 'answer'], 'needs an answer of the model; give one as `answer`')
+    }
+    return {
+      name: written.name,
+      file,
+      line: reading.locate(path).line,
+      request: requestOf(written),
+      keyName: written.key ?? 'test',
+      answer: written.answer ?? null,
+      expect: written.expect,
+    }
+  })
+  return { cases, rulePaths: reading.value.rules ?? null, problems }
+}
+
+const requestOf = ({ text, request, model = 'test-model' }: WrittenCase): JsonObject =>
+  request === undefined ? { model, messages: [{ role: 'user', content: text ?? '' }] } : { model, ...request }
+
+/** Whether a path is named like a file of tests. */
+export const isCasePath = (path: string): boolean => isRuleTestName(basename(path))

@@ -1,0 +1,75 @@
+// An answer as an upstream would stream it, cut at random: the same cuts for the same seed.
+
+import { encodeData } from '../chat/sse.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+
+/** Longest piece of a text and of the stream's bytes; short, so that cuts fall into whatever rules look for. */
+const MAX_TEXT_PIECE = 12
+const MAX_BYTE_PIECE = 200
+
+/** Random numbers from 0 up to 1 (mulberry32); not for secrets. */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000
+  }
+}
+
+/** The bytes of an event stream that carries the answer, cut. */
+export function streamOf(answer: JsonObject, random: () => number): Buffer[] {
+  const choices = Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : []
+  const events = choices.flatMap((choice, place) => choiceEvents(choice, place, random))
+  const { choices: _choices, ...envelope } = answer
+  const text = events.map((choice) =>
+    encodeData(JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices: [choice] })),
+  )
+  return cut([...Buffer.from(`${text.join('')}${encodeData('[DONE]')}`)], MAX_BYTE_PIECE, random).map(
+    (piece) => Buffer.from(piece),
+  )
+}
+
+function choiceEvents(choice: JsonObject, place: number, random: () => number): JsonObject[] {
+  const { message, finish_reason: finishReason = 'stop', index = place } = choice
+  const deltas: JsonObject[] = [{ role: 'assistant' }]
+  for (const [name, value] of Object.entries(isObject(message) ? message : {})) {
+    if (name === 'role') continue
+    if (typeof value === 'string') {
+      deltas.push(...cut([...value], MAX_TEXT_PIECE, random).map((piece) => ({ [name]: piece.join('') })))
+    } else if (name === 'tool_calls' && Array.isArray(value)) {
+      deltas.push(...value.flatMap((call, number) => toolDeltas(call, number, random)))
+    } else {
+      deltas.push({ [name]: value })
+    }
+  }
+  return [
+    ...deltas.map((delta) => ({ index, delta, finish_reason: null })),
+    { index, delta: {}, finish_reason: finishReason },
+  ]
+}
+
+function toolDeltas(call: JsonValue, index: number, random: () => number): JsonObject[] {
+  const declared = isObject(call) && isObject(call['function']) ? call['function'] : null
+  const text = declared?.['arguments']
+  if (!isObject(call) || declared === null || typeof text !== 'string') {
+    return [{ tool_calls: [isObject(call) ? { ...call, index } : call] }]
+  }
+  return [
+    { tool_calls: [{ ...call, index, function: { ...declared, arguments: '' } }] },
+    ...cut([...text], MAX_TEXT_PIECE, random).map((piece) => ({
+      tool_calls: [{ index, function: { arguments: piece.join('') } }],
+    })),
+  ]
+}
+
+function cut<Item>(items: readonly Item[], longest: number, random: () => number): Item[][] {
+  const pieces: Item[][] = []
+  for (let at = 0; at < items.length; ) {
+    const length = 1 + Math.floor(random() * longest)
+    pieces.push(items.slice(at, at + length))
+    at += length
+  }
+  return pieces
+}

@@ -1,0 +1,40 @@
+// A client without a socket: keeps what the pipeline would have sent it.
+
+import { GatewayError } from '../core/errors.ts'
+import type { Client } from '../pipeline/client.ts'
+
+/** For the half of a call that answers; it has no request to be read. */
+export class CollectingClient implements Client {
+  readonly headers = {}
+  readonly arrivedMs = 0
+  readonly interrupted = false
+  readonly cancelled = false
+  /** Body of the answer, or the whole stream. */
+  text = ''
+
+  onCancel(): void {}
+  onDelivered(): void {}
+  interrupt(): void {}
+
+  readBody(): Promise<Buffer> {
+    return Promise.reject(new GatewayError('bad_request', 'There is no body to read.'))
+  }
+
+  respond(_status: number, _headers: Readonly<Record<string, string>>, body: string | Buffer): void {
+    this.text = body.toString()
+  }
+
+  startStream(): void {}
+
+  write(text: string): undefined {
+    this.text += text
+  }
+
+  end(text: string): void {
+    this.text += text
+  }
+
+  fail(error: GatewayError): void {
+    throw error
+  }
+}

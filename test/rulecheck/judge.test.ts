@@ -1,0 +1,110 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { readCases } from '../../src/rulecheck/cases.ts'
+import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
+import { judgeCases } from '../../src/rulecheck/judge.ts'
+import { formatVerdicts } from '../../src/rulecheck/verdicts.ts'
+import { snapshotOf } from '../../src/rules/load.ts'
+
+const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const { rules } = snapshotOf([
+  {
+    name: 'r.yaml',
+    text: `rules:
+  - { name: mail, type: pii, pattern: email, action: restore }
+  - { name: secret, type: keyword_block, pattern: aurora, action: block }
+  - { name: seen, type: keyword_block, pattern: borealis, action: monitor }
+`,
+  },
+])
+
+const judge = async (test: string) => {
+  const { cases, problems } = readCases(
+    `tests:\n  - name: it\n${test.replace(/^/gm, '    ')}\n`,
+    'r_test.yaml',
+  )
+  if (problems.length > 0) return problems.map(({ line, message }) => `${line} ${message}`)
+  const verdicts = await judgeCases([{ file: 'r_test.yaml', cases, rules }], BENCH)
+  return verdicts.flatMap(({ mismatches }) =>
+    mismatches.map((one) => `${one.what}: ${one.expected} / ${one.got}`),
+  )
+}
+
+const CASES: readonly [name: string, test: string, found: (string | RegExp)[]][] = [
+  [
+    'all as expected',
+    'text: a@example.com\nanswer: to [EMAIL_1]\nexpect: {decision: allow, redacted: "[EMAIL_1]", answer: to a@example.com}',
+    [],
+  ],
+  ['wrong decision', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],
+  ['wrong rule', 'text: aurora\nexpect: {rule: seen}', ['rule: seen / secret']],
+  ['monitored', 'text: borealis\nexpect: {decision: monitor, rule: seen}', []],
+  ['too few rules', 'text: borealis\nexpect: {rules: []}', ['rules: (none) / seen']],
+  ['wrong counts', 'text: a@example.com\nexpect: {findings: {phone: 1}}', ['findings: phone: 1 / email: 1']],
+  ['a refused answer', 'text: hi\nanswer: aurora\nexpect: {decision: block, rule: secret}', []],
+  [
+    'an answer that does not come',
+    'text: aurora\nanswer: hi\nexpect: {answer: hi}',
+    [/^answer: hi \/ \(no answer/],
+  ],
+  ['a request that is none', 'request: {messages: []}\nexpect: {decision: allow}', [/invalid_body/]],
+  ['neither text nor request', 'expect: {decision: allow}', [/^2 needs either/]],
+  ['an unknown key', 'txt: hi\nexpect: {decision: allow}', [/^3 is not a known key; did you mean `text`/]],
+  [
+    'an unknown expectation',
+    'text: hi\nexpect: {decison: allow}',
+    [/^4 is not a known key; did you mean `decision`/],
+  ],
+  ['an answer expected of none', 'text: hi\nexpect: {answer: hi}', [/^4 needs an answer/]],
+  [
+    'a tool call',
+    'text: a@example.com\nanswer: {choices: [{message: {content: done, tool_calls: [{id: c, type: function, function: {name: mail, arguments: "{\\"to\\": \\"b@example.com\\"}"}}]}, finish_reason: tool_calls}]}\nexpect: {decision: allow, answer: done, findings: {email: 2}}',
+    [],
+  ],
+]
+
+for (const [name, test, found] of CASES) {
+  t.test(
+    name,
+    async (t) =>
+      t.match(await judge(test), found.length === 0 ? [] : found) &&
+      t.equal((await judge(test)).length, found.length),
+  )
+}
+
+t.test('a stream carries the answer, and the same seed cuts it alike', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (content, seed) => {
+      const answer = {
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      }
+      const stream = () => Buffer.concat(streamOf(answer, seededRandom(seed))).toString()
+      const events = stream()
+        .split('\n\n')
+        .filter((event) => event.startsWith('data: {'))
+      const texts = events.map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
+      return texts.join('') === content && stream() === stream()
+    }),
+  )
+  t.pass()
+})
+
+t.test('reports show where texts part, and mark up nothing by accident', async (t) => {
+  const { cases } = readCases('tests:\n  - { name: "a <b> # c", text: hi }\n', 'x_test.yaml')
+  t.same(cases, [])
+  const [test] = readCases(
+    'tests:\n  - { name: "a <b> # c", text: hi, expect: { rules: [] } }\n',
+    'x_test.yaml',
+  ).cases
+  const verdicts = [
+    { test: test!, mismatches: [{ what: 'redacted', expected: 'one\ntwo', got: 'one\nTwo' }] },
+  ]
+  const pretty = formatVerdicts(verdicts, 'pretty').split('\n')
+  t.equal(pretty[0], 'FAIL x_test.yaml:2 a <b> # c')
+  t.equal(pretty[2]!.indexOf('two'), pretty[4]!.indexOf('^'))
+  t.match(formatVerdicts(verdicts, 'tap'), /^not ok 1 - x_test\.yaml: a <b> \\# c$/m)
+  t.match(formatVerdicts(verdicts, 'junit'), 'name="a &lt;b&gt; # c"')
+  t.match(JSON.parse(formatVerdicts(verdicts, 'json')), { total: 1, failed: 1 })
+})

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import type { RuleAction } from '../../src/policy/rule.ts'
+import { CASES_SCHEMA } from '../../src/rulecheck/case-schema.ts'
+import { findCaseFiles, loadCases } from '../../src/rulecheck/cases.ts'
+import { judgeCases } from '../../src/rulecheck/judge.ts'
+import { lintRules } from '../../src/rulecheck/lint.ts'
+import { readSources } from '../../src/rulecheck/source.ts'
+
+const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
+const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+
+const loadSamples = async () => loadCases(await findCaseFiles([`${CONFIG}rules`]))
+
+t.test('the sample rules pass their tests', async (t) => {
+  const { files, problems } = await loadSamples()
+  t.same(problems, [])
+  const verdicts = await judgeCases(files, BENCH)
+  t.ok(verdicts.length > 10)
+  t.same(
+    verdicts.filter(({ mismatches }) => mismatches.length > 0),
+    [],
+  )
+})
+
+t.test('every sample rule but limits is held by its tests: switched off or changed, one fails', async (t) => {
+  const { files } = await loadSamples()
+  const fails = async (name: string, change: { enabled?: boolean; action?: RuleAction }) => {
+    const changed = files.map((file) => ({
+      ...file,
+      rules: file.rules.map((rule) => (rule.name === name ? { ...rule, ...change } : rule)),
+    }))
+    return (await judgeCases(changed, BENCH)).filter(({ mismatches }) => mismatches.length > 0)
+  }
+  for (const { name, type, action } of files[0]!.rules.filter(({ type }) => type !== 'rate_limit')) {
+    t.ok((await fails(name, { enabled: false })).length > 0, `${name} off`)
+    const other = action === 'monitor' ? 'block' : 'monitor'
+    t.ok((await fails(name, { action: other })).length > 0, `${name} (${type}) ${other}`)
+  }
+})
+
+t.test('the sample rules give no warnings', async (t) => {
+  const { files } = await readSources([`${CONFIG}rules`])
+  t.same(lintRules(files), [])
+})
+
+t.test(
+  'config/rules-test.schema.json is the schema that the reader uses, and every key is described',
+  async (t) => {
+    const copy = JSON.parse(readFileSync(`${CONFIG}rules-test.schema.json`, 'utf8'))
+    t.same(copy, JSON.parse(JSON.stringify(CASES_SCHEMA)))
+    const undescribed: string[] = []
+    const visit = (schema: object, path: string) => {
+      if (!('description' in schema)) undescribed.push(path)
+      const { properties = {}, items } = schema as { properties?: Record<string, object>; items?: object }
+      for (const [key, child] of Object.entries(properties)) visit(child, `${path}.${key}`)
+      if (items !== undefined) visit(items, `${path}[]`)
+    }
+    visit(CASES_SCHEMA, 'schema')
+    t.same(undescribed, [])
+  },
+)
