@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
+import { systemClock } from '../../src/core/clock.ts'
+import { parseConfig } from '../../src/core/config.ts'
 import { generated } from './generate.ts'
 import { CHARTS, objects, pick, prepareCharts } from './helm.ts'
 import { findTool, missing } from './tools.ts'
@@ -73,5 +75,9 @@ t.test('the kustomize component', { skip: missing('helm', 'kubectl') }, async (t
     )
   }
   t.ok(pick(all, 'ConfigMap', 'sidegate-rules'), 'a change of the rules does not')
+  const root = t.testdir({ config: {}, secrets: { 'upstream-api-key': 'k', 'admin-token': 't'.repeat(40) } })
+  const texts = all.flatMap((object) => object['data']?.['sidegate.yaml'] ?? [])
+  t.equal(texts.length, 1)
+  t.same(parseConfig(texts[0], join(root, 'config/sidegate.yaml'), {}, systemClock).problems, [])
   t.equal(pick(all, 'Deployment', 'untouched')['spec'].template.spec.initContainers, undefined)
 })
