@@ -25,7 +25,7 @@ export async function exportLog(
   output: Writable,
 ): Promise<number> {
   const gone = new AbortController()
-  output.once('error', () => gone.abort())
+  output.on('error', () => gone.abort())
   let next = 0
   let entries = 0
   let ended = false
