@@ -49,6 +49,7 @@ const goesOn = (text: string, end: number): boolean =>
  * @returns where the number ends; 0 if there is none
  */
 export function scanDigitIdentifier(segment: Segment, runs: readonly Run[]): number {
+  const behindWords = isBehindWords(segment.text, runs[0]?.start ?? 0)
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
     if (run === undefined || run.open) continue
@@ -56,6 +57,7 @@ export function scanDigitIdentifier(segment: Segment, runs: readonly Run[]): num
     if (identifiers.length === 0) continue
     const form = `${run.groups} ${run.separators}`
     for (const identifier of identifiers) {
+      if (!behindWords && identifier.alone === undefined) continue
       if (!identifier.form.test(form) || !identifier.valid(run.digits)) continue
       const proven = identifier.alone?.test(form) === true && !isTail(segment.text, run.start)
       const named =

@@ -2,7 +2,7 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import { isUnspaced, isWordCharacter } from './characters.ts'
+import { isBehindWords, isUnspaced, isWordCharacter } from './characters.ts'
 import type { Run } from './numberrun.ts'
 import { isUniform, mayBegin } from './numberrun.ts'
 import type { Segment } from './segment.ts'
@@ -76,7 +76,7 @@ export function scanPhone(segment: Segment, at: number, runs: readonly Run[]): n
     const run = runs[i]
     if (run === undefined || run.open || run.digits.length < MIN_DIGITS) continue
     if (bracket && !run.separators.startsWith(')')) continue
-    if (!isPhone(segment, start, run)) continue
+    if (!isPhone(segment, start, run) || QUANTITY.test(text.slice(run.end, run.end + 10))) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
@@ -133,14 +133,14 @@ function isPhone(segment: Segment, start: number, run: Run): boolean {
   if (other < phone && other <= OTHER_WORD_DISTANCE) return false
   if (VERSION_FORM.test(groups)) return false
   if (groups === PAIRS && isByteDump(text, start, run.end)) return false
-  if (QUANTITY.test(text.slice(run.end, run.end + 10))) return false
   if (digits.startsWith('00')) return isInternational(digits.slice(2)) || isLabelled()
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_MOBILE.test(digits) && (groups === '11' || groups === '3-4-4')) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
     if (near || words.has('number', NUMBER_WORD_DISTANCE)) return true
   }
-  if (digits.length >= 9 && OWN_NUMBER.test(segment.windowBefore(start))) return true
+  if (digits.length >= 9 && isBehindWords(text, start) && OWN_NUMBER.test(segment.windowBefore(start)))
+    return true
   return isLabelled()
 
   function isLabelled(): boolean {
@@ -172,6 +172,8 @@ function isNorthAmericanForm({ digits, groups, separators }: Run): boolean {
 }
 
 function hasNationalForm({ digits, groups, separators }: Run): boolean {
+  // All of them begin so, or have brackets.
+  if (!/^[018]/.test(digits) && !separators.includes(')')) return false
   const form = `${groups} ${separators}`
   return NATIONAL_FORMS.some(([shape, beginning]) => shape.test(form) && beginning.test(digits))
 }

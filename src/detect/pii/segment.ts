@@ -1,9 +1,14 @@
 // One segment while it is searched: the text with a little before it, what was found, the words before a place.
 
 import type { Finding, PiiKind } from '../../core/finding.ts'
+import { isLetter, isUnspaced } from './characters.ts'
 import { Context } from './context.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { hasKind, type KindSet } from './kinds.ts'
+
+/** Of a place that has numbers alone before it. */
+const NO_WORDS = new Context('', 0)
+const isOfWord = (code: number): boolean => isLetter(code) || isUnspaced(code)
 
 export class Segment {
   /** Context and segment; nothing behind the segment's end may be looked at. */
@@ -20,6 +25,8 @@ export class Segment {
   /** End of the last value, in the text. */
   #end: number
   #context: Context | null = null
+  #letterEnd = 0
+  #lettersKnown = 0
   readonly #mentioned = new Map<RegExp, boolean>()
 
   /** @param base offset of `text` in what the findings are offsets of */
@@ -51,8 +58,20 @@ export class Segment {
 
   /** The words before a place. */
   before(at: number): Context {
-    if (this.#context?.at !== at) this.#context = new Context(this.text, at)
+    if (this.#context?.at === at) return this.#context
+    if (at - this.#lastLetterBefore(at) >= CONTEXT_CHARACTERS) return NO_WORDS
+    this.#context = new Context(this.text, at)
     return this.#context
+  }
+
+  /** End of the last letter before a place; remembered, as in tables of numbers every number asks. */
+  #lastLetterBefore(at: number): number {
+    const known = at >= this.#lettersKnown ? this.#lettersKnown : 0
+    let end = at
+    while (end > known && !isOfWord(this.text.charCodeAt(end - 1))) end--
+    this.#letterEnd = end > known || known === 0 ? end : this.#letterEnd
+    this.#lettersKnown = at
+    return this.#letterEnd
   }
 
   /** Whether a pattern occurs anywhere in context and segment: asked once, remembered. */
