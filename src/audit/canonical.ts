@@ -40,11 +40,22 @@ function isOrdered(value: unknown, depth: number): boolean {
 }
 
 /**
- * A copy in which lone surrogates have become U+FFFD: an odd byte from an upstream must not make an entry
+ * The value, or a copy in which lone surrogates have become U+FFFD: an odd byte from an upstream must not make an entry
  * impossible to seal. Member names are left alone; they are ours.
  */
 export function wellFormed<Value>(value: Value): Value {
-  return replaceSurrogates(value, 0) as Value
+  return isWellFormed(value, 0) ? value : (replaceSurrogates(value, 0) as Value)
+}
+
+/** Whether there is nothing to replace: nearly always, and asking costs less than copying. */
+function isWellFormed(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return true
+  if (Array.isArray(value)) return value.every((item) => isWellFormed(item, depth + 1))
+  for (const key in value) {
+    if (!isWellFormed((value as Record<string, unknown>)[key], depth + 1)) return false
+  }
+  return true
 }
 
 function replaceSurrogates(value: unknown, depth: number): unknown {
@@ -90,12 +101,37 @@ function writeObject(value: object, name: string, depth: number): string {
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null)
     throw new TypeError(`${name} is not a plain object`)
-  let text = ''
-  // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
-  for (const key of Object.keys(value).sort()) {
-    if (!key.isWellFormed()) throw new TypeError(`${name} has a member whose name holds a lone surrogate`)
-    const member = write((value as Record<string, unknown>)[key], key, depth + 1)
-    text += `${text === '' ? '' : ','}${JSON.stringify(key)}:${member}`
+  const { keys, labels } = shapeOf(Object.keys(value), name)
+  let text = '{'
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    text += labels[index] + write((value as Record<string, unknown>)[key], key, depth + 1)
   }
-  return `{${text}}`
+  return `${text}}`
+}
+
+/** The names of an object's members in canonical order, and each as it is written, with what stands around it. */
+interface Shape {
+  readonly keys: readonly string[]
+  readonly labels: readonly string[]
+}
+
+/** Entries have a handful of shapes; sorting their names is worth doing once. */
+const MAX_SHAPES = 256
+const shapes = new Map<string, Shape>()
+
+function shapeOf(names: readonly string[], name: string): Shape {
+  // No name holds a line feed but where somebody hands in something else; then nothing is remembered.
+  const signature = names.join('\n')
+  const known = shapes.get(signature)
+  if (known !== undefined && known.keys.length === names.length) return known
+  // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  const keys = names.toSorted()
+  const labels = keys.map((key, index) => {
+    if (!key.isWellFormed()) throw new TypeError(`${name} has a member whose name holds a lone surrogate`)
+    return `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
+  })
+  const shape = { keys, labels }
+  if (shapes.size < MAX_SHAPES && !names.some((each) => each.includes('\n'))) shapes.set(signature, shape)
+  return shape
 }

@@ -1,7 +1,7 @@
 // How one entry follows the other: what sealing adds to a draft, and what is hashed. Values in, values out;
 // the place where the head is kept, and the clock, belong to the caller.
 
-import { createHash } from 'node:crypto'
+import { createHash, hash } from 'node:crypto'
 import type { Milliseconds } from '../core/clock.ts'
 import { canonicalize } from './canonical.ts'
 import type {
@@ -75,9 +75,14 @@ export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentH
 function finish(draft: RequestDraft | ChangeDraft | GenesisDraft, envelope: object): Sealed {
   // The envelope last: nothing in a draft can pass for it.
   const unsigned = { ...draft, ...envelope }
-  const bytes = Buffer.from(canonicalize(unsigned), 'utf8')
-  const hash = hashEntry(bytes)
-  return { entry: { ...unsigned, hash } as SealedEntry, bytes, hash }
+  const text = canonicalize(unsigned)
+  // The same as hashEntry of its bytes, in one call.
+  const sealed = `sha256:${hash('sha256', ENTRY_DOMAIN + text)}`
+  return {
+    entry: { ...unsigned, hash: sealed } as SealedEntry,
+    bytes: Buffer.from(text, 'utf8'),
+    hash: sealed,
+  }
 }
 
 function timestamp(tsMs: Milliseconds): string {
