@@ -224,6 +224,13 @@ t.test('time is linear in the text', async (t) => {
     '-----BEGIN ',
     'sk-a1',
     'eyJhbGciOi.',
+    '4111 ',
+    '1:',
+    '日1',
+    'passport 12 ',
+    'cpf 111.111.111-11 ',
+    '1BoatSLRHtKNngkdXEeobR76b53LETtpyT ',
+    '//a:b1',
   ]) {
     const small = time(unit.repeat(20_000 / unit.length))
     const large = time(unit.repeat(200_000 / unit.length))
