@@ -145,6 +145,14 @@ t.test('a real Prometheus', { skip: missing('prometheus') }, async (t) => {
   }
   t.same([...waiting], [], `all ${total} queries have an answer`)
 
+  // And one alert from the cause to its end in Prometheus.
+  writeFileSync(join(gateway.folder, 'rules/rules.yaml'), 'rules: [{ name: words, type: keyword_bloc }]')
+  const raised = () => prometheus.answers('ALERTS{alertname="SidegateRulesReloadFailed",alertstate="firing"}')
+  for (let round = 0; round < MAX_ROUNDS && !(await raised()); round++) {
+    await new Promise((resolve) => setTimeout(resolve, 500)) // Half an evaluation's interval.
+  }
+  t.equal(await raised(), true, 'rules with a mistake raise an alert')
+
   const { data } = await prometheus.rules()
   for (const { name, health, lastError } of data.groups.flatMap((group: any) => group.rules)) {
     t.equal(health, 'ok', `${name} ${lastError ?? ''}`)
