@@ -8,6 +8,7 @@ import t from 'tap'
 import { parse } from 'yaml'
 import { systemClock } from '../../src/core/clock.ts'
 import { parseConfig } from '../../src/core/config.ts'
+import { VERSION } from '../../src/core/version.ts'
 import { generated } from './generate.ts'
 import { CHARTS, objects, pick, prepareCharts } from './helm.ts'
 import { findTool, missing } from './tools.ts'
@@ -37,6 +38,17 @@ t.test('every value is documented and has a default', async (t) => {
       }
     }
     walk(JSON.parse(read(`${chart}/values.schema.json`)), parse(read(`${chart}/values.yaml`)), '')
+  }
+})
+
+t.test('the charts are of the version of the gateway', async (t) => {
+  for (const chart of ['sidegate', 'sidegate-lib']) {
+    const { version, appVersion } = parse(read(`${chart}/Chart.yaml`))
+    t.same([version, appVersion], [VERSION, VERSION], chart)
+  }
+  for (const chart of ['sidegate', 'examples/app']) {
+    const [{ version }] = parse(read(`${chart}/Chart.yaml`)).dependencies
+    t.equal(version, VERSION, `${chart}'s dependency`)
   }
 })
 

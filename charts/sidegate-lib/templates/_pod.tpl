@@ -13,9 +13,7 @@ dependency has `alias: sidegate`.
 
 {{- define "sidegate-lib.context" -}}
 {{- $values := required "sidegate-lib: give the dependency `alias: sidegate` in Chart.yaml" .Values.sidegate -}}
-{{- $chart := index .Subcharts "sidegate" | default dict -}}
-{{- $version := dig "Chart" "AppVersion" "0.1.0" $chart -}}
-{{- toYaml (dict "values" $values "version" $version "placement" "sidecar") -}}
+{{- toYaml (dict "values" $values "version" .Subcharts.sidegate.Chart.AppVersion "placement" "sidecar") -}}
 {{- end -}}
 
 {{/* One list item; it belongs first, so that migrations that follow have the gateway already. */}}
