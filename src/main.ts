@@ -14,6 +14,7 @@ const { serve } = await import('./cli/serve.ts')
 const { demo } = await import('./cli/demo.ts')
 const { check } = await import('./cli/check.ts')
 const { test } = await import('./cli/test.ts')
+const { diff } = await import('./cli/diff.ts')
 const { keys } = await import('./cli/keys.ts')
 const { audit } = await import('./cli/audit.ts')
 const { runGateway } = await import('./gateway.ts')
@@ -23,6 +24,7 @@ process.exitCode = await dispatch(process.argv.slice(2), [
   demo(runGateway),
   check,
   test,
+  diff,
   keys,
   audit,
 ])

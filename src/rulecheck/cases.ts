@@ -70,8 +70,11 @@ export async function findCaseFiles(paths: readonly string[]): Promise<string[]>
   return [...new Set(found)]
 }
 
-/** Reads test files and the rules they are about; with mistakes in either the cases must not be run. */
-export async function loadCases(paths: readonly string[]): Promise<CaseFiles> {
+/**
+ * Reads test files and the rules they are about; with mistakes in either the cases must not be run.
+ * @param withRules false for cases that are tried on other rules
+ */
+export async function loadCases(paths: readonly string[], withRules = true): Promise<CaseFiles> {
   const files: CaseFile[] = []
   const problems = new Map<string, Problem>()
   const add = (found: readonly Problem[]) => {
@@ -85,6 +88,10 @@ export async function loadCases(paths: readonly string[]): Promise<CaseFiles> {
     if (file === undefined) continue
     const { cases, rulePaths, problems: found } = readCases(file.text, file.name)
     add(found)
+    if (!withRules) {
+      files.push({ file: file.name, cases, rules: [] })
+      continue
+    }
     const sources = await readSources(
       rulePaths === null ? [dirname(path)] : rulePaths.map((one) => resolve(dirname(path), one)),
     )

@@ -11,7 +11,7 @@ export const covers = (outer: Rule, inner: Rule): boolean =>
   coversCalls(outer, inner) &&
   directionsOf(inner).every((direction) => directionsOf(outer).includes(direction))
 
-export function directionsOf({ match }: Rule): readonly Direction[] {
+function directionsOf({ match }: Rule): readonly Direction[] {
   const direction = match?.direction ?? 'both'
   return direction === 'both' ? DIRECTIONS : [direction]
 }
@@ -35,7 +35,7 @@ export function kindsOf(rule: Rule): readonly PiiKind[] {
  * Whether `other` decides wherever both pii rules speak: a kind before `*`, then the stricter action, then the first
  * in order (policy/compile).
  */
-export function outranks(other: Rule, rule: Rule, isEarlier: boolean): boolean {
+function outranks(other: Rule, rule: Rule, isEarlier: boolean): boolean {
   const specific = Number(rule.pattern.trim() === '*') - Number(other.pattern.trim() === '*')
   const strict = RULE_ACTIONS.indexOf(rule.action) - RULE_ACTIONS.indexOf(other.action)
   return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))

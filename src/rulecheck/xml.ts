@@ -14,7 +14,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /** Text for an attribute or an element; what XML cannot carry becomes U+FFFD. */
-export const escapeXml = (text: string): string =>
+const escapeXml = (text: string): string =>
   text.replace(FORBIDDEN, '\uFFFD').replace(/[&<>"\n\r\t]/g, (character) => ESCAPES[character]!)
 
 /** One test case of a report. */

@@ -1,0 +1,78 @@
+// `sidegate diff`: what a change of rules does, for whoever reviews it.
+
+import { parseArgs } from 'node:util'
+import { loadCases } from '../rulecheck/cases.ts'
+import { compareRules, type Exchange } from '../rulecheck/difference.ts'
+import { DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/difference-report.ts'
+import { readRecording } from '../rulecheck/replay.ts'
+import { missingPaths, readSources } from '../rulecheck/source.ts'
+import { snapshotOf } from '../rules/load.ts'
+import { chooseFormat } from './check.ts'
+import { type Command, type ExitCode, printProblems, UsageError } from './command.ts'
+import { benchOf, caseFiles } from './test.ts'
+
+const HELP = `Usage: sidegate diff OLD NEW [--tests PATH] [--replay FILE] [--format FORMAT]
+
+Compares two sets of rules: rule files, folders or ConfigMap manifests. Says which
+rules were added, removed or changed, field by field, and which test cases and
+recorded requests would come out differently. No text of a request is printed.
+
+  --tests PATH     a *_test.yaml file or a folder of them; may be repeated
+                   (its \`rules\` do not matter here)
+  --replay FILE    JSON Lines: each a chat request body, or an object with
+                   \`request\`, and \`key_name\` and \`response\` if known
+  --config FILE    configuration that says which personal data is looked for
+  --format FORMAT  pretty (default), markdown (a comment for reviewers) or json
+  --help           this text
+
+Exit: 0 no difference, 1 differences, 2 could not run; as diff(1).
+`
+
+export const diff: Command = {
+  name: 'diff',
+  summary: 'compare two sets of rules, and what they do',
+  help: HELP,
+  async run(args): Promise<ExitCode> {
+    const { values, positionals } = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        tests: { type: 'string', multiple: true },
+        replay: { type: 'string', multiple: true },
+        config: { type: 'string' },
+        format: { type: 'string' },
+      },
+    })
+    const [old, next, ...rest] = positionals
+    if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('say OLD and NEW')
+    const format = chooseFormat(values.format, DIFFERENCE_FORMATS)
+    const missing = await missingPaths([old, next, ...(values.replay ?? [])])
+    if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
+    const { bench } = benchOf(values.config ?? null)
+    const [before, after] = [await rulesIn(old), await rulesIn(next)]
+    const cases = await loadCases(await caseFiles(values.tests ?? []), false)
+    const recordings = await Promise.all((values.replay ?? []).map(readRecording))
+    const problems = [
+      ...before.problems,
+      ...after.problems,
+      ...cases.problems,
+      ...recordings.flatMap((recording) => recording.problems),
+    ]
+    if (problems.length > 0) {
+      printProblems(problems, 'nothing was compared')
+      return 2
+    }
+    const tests = cases.files.flatMap((file): Exchange[] =>
+      file.cases.map((one) => ({ ...one, where: `${one.file}:${one.line} ${one.name}` })),
+    )
+    const exchanges = [...tests, ...recordings.flatMap((recording) => recording.exchanges)]
+    const difference = await compareRules(before.rules, after.rules, exchanges, bench)
+    process.stdout.write(formatDifference(difference, format))
+    return difference.rules.length + difference.exchanges.length === 0 ? 0 : 1
+  },
+}
+
+async function rulesIn(path: string) {
+  const { files, problems } = await readSources([path])
+  return snapshotOf(files, problems)
+}

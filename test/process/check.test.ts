@@ -1,0 +1,166 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+const MAIN = join(ROOT, 'src/main.ts')
+
+const sidegate = (args: readonly string[], env: Record<string, string> = {}, cwd = ROOT) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, ...args], {
+    cwd,
+    encoding: 'utf8',
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+  })
+  return { status, stdout, stderr }
+}
+
+/** Every element closed in order, every attribute quoted, no bare ampersand. */
+function isWellFormed(xml: string): boolean {
+  const open: string[] = []
+  const rest = xml
+    .replace(/^<\?xml [^>]*\?>/, '')
+    .replace(/<(\/?)(\w+)((?: \w+="[^"<]*")*)(\/?)>/g, (...parts) => {
+      const [, close, name, , empty] = parts as string[]
+      if (close === '/') return open.pop() === name ? '' : '<'
+      if (empty !== '/') open.push(name!)
+      return ''
+    })
+  return open.length === 0 && !rest.includes('<') && !/&(?!(?:amp|lt|gt|quot|#\d+);)/.test(xml)
+}
+
+const BROKEN = `rules:
+  - { name: one, type: pii, pattern: "emial<&", action: block }
+  - { name: two, type: keyword_block, pattern: "(", action: redact }
+`
+const WARNED = 'rules:\n  - { name: one, type: keyword_block, pattern: e, action: monitor }\n'
+
+t.test('check: exit codes and formats', async (t) => {
+  const dir = t.testdir({ 'broken.yaml': BROKEN, 'warned.yaml': WARNED })
+  const broken = join(dir, 'broken.yaml')
+  const warned = join(dir, 'warned.yaml')
+  t.equal(sidegate(['check', 'config/rules']).status, 0)
+  const pretty = sidegate(['check', broken])
+  t.equal(pretty.status, 1)
+  t.match(
+    pretty.stdout,
+    /broken\.yaml:2:\d+ rules\[0\]\.pattern: .*did you mean|broken\.yaml:2:\d+ rules\[0\]\.pattern/,
+  )
+  t.match(pretty.stdout, /broken\.yaml:3:\d+ rules\[1\]\.action: must be one of: block, monitor/)
+  t.match(pretty.stdout, '1 file checked: 3 errors, 0 warnings')
+  t.equal(sidegate(['check', warned]).status, 0)
+  t.equal(sidegate(['check', warned, '--fail-on', 'warning']).status, 1)
+  t.match(
+    sidegate(['check', broken], { GITHUB_ACTIONS: 'true' }).stdout,
+    /^::error file=.*broken\.yaml,line=2,col=\d+::/m,
+  )
+  t.match(JSON.parse(sidegate(['check', broken, '--format', 'json']).stdout), { errors: 3, warnings: 0 })
+  t.ok(isWellFormed(sidegate(['check', broken, '--format', 'junit']).stdout))
+})
+
+t.test('check: what cannot be run is exit 2', async (t) => {
+  for (const args of [
+    ['none.yaml'],
+    ['--format', 'xml'],
+    ['--fail-on', 'never'],
+    ['--config', 'none.yaml'],
+    ['--what'],
+  ]) {
+    const { status, stdout, stderr } = sidegate(['check', ...args])
+    t.equal(status, 2, args.join(' '))
+    t.equal(stdout, '')
+    t.match(stderr, 'sidegate check --help')
+  }
+})
+
+t.test(
+  'check: the shipped configuration needs no credentials; with one that is wrong it fails',
+  async (t) => {
+    const bare = sidegate(['check', '--format', 'json'])
+    t.equal(bare.status, 0)
+    t.match(JSON.parse(bare.stdout), {
+      errors: 0,
+      warnings: 2,
+      problems: [{ path: 'upstream.apiKey' }, { path: 'admin.token' }],
+    })
+    const secret = 'two words'
+    const wrong = sidegate(['check'], { OPENROUTER_API_KEY: secret })
+    t.equal(wrong.status, 1)
+    t.notMatch(wrong.stdout, secret)
+  },
+)
+
+t.test('test: passes, fails with a mutated rule, and finds nothing to run', async (t) => {
+  t.equal(sidegate(['test', 'config/rules']).status, 0)
+  t.equal(sidegate(['test']).status, 0)
+  const dir = t.testdir({
+    empty: { 'rules.yaml': 'rules: []\n' },
+    wrong: { 'a_test.yaml': 'tests: [{name: a}]\n', 'r.yaml': 'rules: []\n' },
+  })
+  const rules = join(dir, 'rules')
+  cpSync(join(ROOT, 'config/rules'), rules, { recursive: true })
+  const keywords = join(rules, '10-keywords.yaml')
+  writeFileSync(keywords, readFileSync(keywords, 'utf8').replace('project borealis', 'project zenith'))
+  const failed = sidegate(['test', rules])
+  t.equal(failed.status, 1)
+  t.match(failed.stdout, /^FAIL .*10-keywords_test\.yaml:\d+ a code name in disguise is refused$/m)
+  t.match(failed.stdout, /\d+ passed, 2 failed/)
+  t.ok(isWellFormed(sidegate(['test', rules, '--format', 'junit']).stdout))
+  t.match(JSON.parse(sidegate(['test', rules, '--format', 'json']).stdout), { failed: 2 })
+  t.match(sidegate(['test', rules, '--format', 'tap']).stdout, /^TAP version 14\n1\.\.\d+\nok 1 - /)
+  t.equal(sidegate(['test', join(dir, 'empty')]).status, 2)
+  const wrong = sidegate(['test', join(dir, 'wrong')])
+  t.equal(wrong.status, 2)
+  t.match(wrong.stderr, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
+})
+
+t.test('diff: rules, tests and recorded requests', async (t) => {
+  const dir = t.testdir({ tests: {} })
+  const next = join(dir, 'next')
+  cpSync(join(ROOT, 'config/rules'), next, { recursive: true })
+  const keywords = join(next, '10-keywords.yaml')
+  writeFileSync(keywords, readFileSync(keywords, 'utf8').replace('project borealis', 'project zenith'))
+  const say = (content: string) => ({ model: 'm', messages: [{ role: 'user', content }] })
+  const replay = join(dir, 'calls.jsonl')
+  const lines = [say('nothing'), { request: say('project zenith'), key_name: 'web' }, say('my secret word')]
+  writeFileSync(replay, `${lines.map((line) => JSON.stringify(line)).join('\n')}\n\n`)
+  t.equal(sidegate(['diff', 'config/rules', 'config/rules', '--replay', replay]).status, 0)
+  const changed = sidegate([
+    'diff',
+    'config/rules',
+    next,
+    '--tests',
+    'config/rules',
+    '--replay',
+    replay,
+    '--format',
+    'json',
+  ])
+  t.equal(changed.status, 1)
+  const { rules, exchanges, tried } = JSON.parse(changed.stdout)
+  t.match(rules, [{ name: 'unreleased-projects', change: 'changed', fields: [{ field: 'pattern' }] }])
+  t.equal(tried, 19)
+  t.match(exchanges.at(-1), { where: `${replay}:2`, old: { decision: 'allow' }, new: { decision: 'block' } })
+  t.notMatch(changed.stdout, 'my secret word')
+  t.match(
+    sidegate(['diff', 'config/rules', next, '--format', 'markdown']).stdout,
+    /^\| unreleased-projects \| pattern \|/m,
+  )
+  mkdirSync(join(dir, 'bad'))
+  writeFileSync(join(dir, 'bad/calls.jsonl'), '{"request": 1}\n')
+  const bad = sidegate(['diff', 'config/rules', next, '--replay', join(dir, 'bad/calls.jsonl')])
+  t.equal(bad.status, 2)
+  t.match(bad.stderr, /calls\.jsonl:1:1 is neither/)
+  t.equal(sidegate(['diff', 'config/rules']).status, 2)
+})
+
+t.test('--help of each says its options and exit codes', async (t) => {
+  for (const name of ['check', 'test', 'diff']) {
+    const { status, stdout } = sidegate([name, '--help'])
+    t.equal(status, 0)
+    t.match(stdout, new RegExp(`^Usage: sidegate ${name} `))
+    t.match(stdout, '--format FORMAT')
+    t.match(stdout, /^Exit: 0 /m)
+  }
+})
