@@ -23,7 +23,8 @@ const MIN_BODY = 40
  * been asked about already: had one closed the key, the segment would have ended there.
  */
 export function insideKey(text: string, start: number, end: number): boolean {
-  const line = Math.max(start, text.lastIndexOf('\n', end - 1) + 1)
+  // In the segment alone: the whole text would be gone through for every line.
+  const line = start + text.slice(start, end).lastIndexOf('\n') + 1
   const last = text.slice(line, Math.min(end, line + MAX_KEY_LINE))
   const begin = last.lastIndexOf(KEY_BEGIN)
   if (begin >= 0) return !last.includes(KEY_END, begin)
