@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import type { Problem } from '../core/problem.ts'
+import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/remarks.ts'
 import { missingPaths, readSources } from '../rulecheck/source.ts'
@@ -13,8 +14,8 @@ import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './comma
 const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
 
 Says every mistake in rules at once, each with file:line:column. A PATH is a rule
-file, a folder of them, or a Kubernetes ConfigMap manifest with rule files in its
-data. Without PATH the configuration and the rules it names are checked. No
+file or a test of rules, a folder of them, or a Kubernetes ConfigMap manifest with
+rule files in its data. Without PATH the configuration and the rules it names are checked. No
 credentials are needed: one that is not there is a warning.
 
 Warnings: rules without any effect, rules that contradict each other, patterns that
@@ -50,7 +51,9 @@ export const check: Command = {
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
     const remarks: Remark[] = [...(configured?.remarks ?? [])]
     const checked = new Set(configured === null ? [] : [configured.file])
-    for (const group of positionals.length > 0 ? [paths] : paths.map((path) => [path])) {
+    for (const problem of await testMistakes(paths, checked)) remarks.push({ severity: 'error', problem })
+    const rulesOf = paths.filter((path) => !isCasePath(path))
+    for (const group of positionals.length > 0 ? [rulesOf] : rulesOf.map((path) => [path])) {
       const { files, problems } = await readSources(group)
       for (const { name } of files) checked.add(name)
       remarks.push(...judge(files, problems, contextOf(configured?.config ?? null)))
@@ -91,6 +94,15 @@ async function checkConfig(file: string) {
     return { severity, problem }
   })
   return { file, config, remarks }
+}
+
+/** Mistakes in the tests among the paths, whose names are added to `checked`; what they come to is not asked. */
+async function testMistakes(paths: readonly string[], checked: Set<string>): Promise<readonly Problem[]> {
+  const missing = await missingPaths(paths)
+  const found = await findCaseFiles(paths.filter((path) => !missing.includes(path)))
+  const { files, problems } = await loadCases(found.filter(isCasePath), false)
+  for (const { file } of files) checked.add(file)
+  return problems
 }
 
 /** What a pull request's checks do not have and the gateway will. */

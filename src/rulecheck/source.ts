@@ -14,6 +14,8 @@ const ANY_DOCUMENT = {}
 const DOCUMENT_START = /^---(?:\s|$)/
 const LITERAL_BLOCK = /\|[-+0-9]*\s*(?:#.*)?$/
 
+const NO_RULES = 'holds no *.yaml key; a ConfigMap of rules has one for every rule file'
+
 /** What was read of all paths. */
 export interface RuleSources {
   readonly files: readonly RuleFile[]
@@ -34,7 +36,12 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
     const label = relative(process.cwd(), resolve(path))
     const read = await readRuleFiles(path, label === '' || label.startsWith('..') ? path : label)
     problems.push(...read.problems)
-    for (const file of read.files) files.push(...filesIn(file))
+    for (const file of read.files) {
+      const found = filesIn(file)
+      files.push(...found)
+      if (found.length === 0)
+        problems.push({ file: file.name, line: 0, column: 0, path: 'data', message: NO_RULES })
+    }
   }
   return { files, problems }
 }

@@ -59,6 +59,18 @@ t.test('check: exit codes and formats', async (t) => {
   t.ok(isWellFormed(sidegate(['check', broken, '--format', 'junit']).stdout))
 })
 
+t.test('check: mistakes in tests, and a manifest without rules', async (t) => {
+  const dir = t.testdir({
+    'a_test.yaml': 'tests: [{name: a}]\n',
+    'map.yaml': 'kind: ConfigMap\ndata: { readme.txt: hi }\n',
+  })
+  const tests = sidegate(['check', join(dir, 'a_test.yaml')])
+  t.equal(tests.status, 1)
+  t.match(tests.stdout, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
+  t.match(sidegate(['check', dir]).stdout, /2 errors/)
+  t.match(sidegate(['check', join(dir, 'map.yaml')]).stdout, /map\.yaml data: holds no \*\.yaml key/)
+})
+
 t.test('check: what cannot be run is exit 2', async (t) => {
   for (const args of [
     ['none.yaml'],
