@@ -1,5 +1,6 @@
 // `sidegate test`: the tests of the rules, which are data beside them.
 
+import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
@@ -86,5 +87,7 @@ export function benchOf(file: string | null): { readonly bench: Bench; readonly 
     throw new UsageError(`the configuration cannot be used: ${problems[0]?.file} ${problems[0]?.message}`)
   }
   const { kinds, binaryParts } = config.pii
-  return { bench: { kinds: kindSet(kinds), injection, binaryParts }, rulesPath: config.rules.path }
+  const { path } = config.rules
+  const rulesPath = /\.ya?ml$/.test(path) ? dirname(path) : path
+  return { bench: { kinds: kindSet(kinds), injection, binaryParts }, rulesPath }
 }

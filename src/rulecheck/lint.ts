@@ -48,9 +48,10 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
   const all = files.flatMap((file) => placedRules(file, warnings))
   const placed = all.filter(({ rule }) => rule.enabled)
   const rules = placed.map(({ rule }) => rule)
+  const neighbours = neighboursOf(placed)
   for (const one of placed) {
     warnBroad(one)
-    warnUnreachable(one, placed)
+    warnUnreachable(one, placed, neighbours(one))
     warnMatch(one, context)
     const length = one.rule.pattern.length
     const largest = RULE_SCHEMA.properties.pattern.maxLength
@@ -118,7 +119,24 @@ function ordinaryMatch(rule: Rule, pattern: string): string | null {
   return ORDINARY.find((text) => matcher !== null && matcher.match(text).length > 0) ?? null
 }
 
-function warnUnreachable(one: Placed, placed: readonly Placed[]): void {
+/** The rules that may say all that a rule says: of keyword rules those with its first word, so that few are compared. */
+function neighboursOf(placed: readonly Placed[]): (one: Placed) => readonly Placed[] {
+  const keysOf = ({ type, pattern }: Rule): string[] =>
+    type === 'keyword_block' ? wordsOf(pattern).map((word) => `${type} ${word}`) : [type]
+  const byKey = new Map<string, Placed[]>()
+  for (const one of placed) {
+    for (const key of new Set(keysOf(one.rule))) {
+      const list = byKey.get(key)
+      if (list === undefined) byKey.set(key, [one])
+      else list.push(one)
+    }
+  }
+  return (one) => byKey.get(keysOf(one.rule)[0] ?? '') ?? []
+}
+
+const wordsOf = (pattern: string): string[] => splitAlternatives(pattern).map((text) => text.toLowerCase())
+
+function warnUnreachable(one: Placed, placed: readonly Placed[], neighbours: readonly Placed[]): void {
   const { rule, warn } = one
   if (rule.type === 'pii') {
     const winners = overruling(
@@ -130,8 +148,8 @@ function warnUnreachable(one: Placed, placed: readonly Placed[]): void {
     warn([], `never decides: ${names.join(', ')} wins for all of it; remove one, or narrow it with match`)
     return
   }
-  const place = placed.indexOf(one)
-  placed.forEach((other, index) => {
+  const place = neighbours.indexOf(one)
+  neighbours.forEach((other, index) => {
     if (other === one || other.rule.type !== rule.type || !covers(other.rule, rule)) return
     // Of two that say the same only one is named.
     const mutual = covers(rule, other.rule) && includes(rule, other.rule)
@@ -147,8 +165,8 @@ function warnUnreachable(one: Placed, placed: readonly Placed[]): void {
 /** Whether whatever makes `inner` fire makes `outer` fire as well. */
 function includes(outer: Rule, inner: Rule): boolean {
   if (inner.type === 'keyword_block') {
-    const wide = new Set(splitAlternatives(outer.pattern).map((text) => text.toLowerCase()))
-    return splitAlternatives(inner.pattern).every((text) => wide.has(text.toLowerCase()))
+    const wide = new Set(wordsOf(outer.pattern))
+    return wordsOf(inner.pattern).every((word) => wide.has(word))
   }
   if (inner.type === 'prompt_injection') {
     const wide = parseThreshold(outer.pattern)
