@@ -42,9 +42,14 @@ export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
 
-/** Opens what is there; never makes a data directory. @throws SourceError */
-export function openDirectory(path: string): Environment {
+/** Nothing here makes a data directory. @throws SourceError when there is none */
+export function requireLog(path: string): void {
   if (!existsSync(join(path, DATA_FILE))) throw new SourceError(`there is no log in ${path}`)
+}
+
+/** Opens what is there. @throws SourceError */
+export function openDirectory(path: string): Environment {
+  requireLog(path)
   try {
     return openEnvironment(path)
   } catch (error) {

@@ -4,8 +4,9 @@ import { parseArgs } from 'node:util'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import { LogSurvey } from '../audit/survey.ts'
 import { systemClock } from '../core/clock.ts'
-import { readConfig } from '../core/config.ts'
+import { type Config, readConfig } from '../core/config.ts'
 import { isReader, runAsReader } from './audit-child.ts'
+import { erase, readSelection } from './audit-erase.ts'
 import { exportLog } from './audit-export.ts'
 import { readKey, readNotes, Spool } from './audit-input.ts'
 import { DirectorySource, ExportSource, type LogSource, openDirectory, SourceError } from './audit-source.ts'
@@ -15,6 +16,7 @@ import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
                              [--public-key FILE] [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
+       sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
 
 The usage log of a running or stopped gateway on this machine, or an export of it.
 
@@ -34,10 +36,17 @@ export writes JSON Lines to standard output: the entries in order, then checkpoi
                       a day: 2026-03-01)
   --until TIME        end before the first entry sealed after it
 
+erase removes captured exchanges and seals how many; the entries stay, and the log
+verifies as before. What is gone cannot be brought back.
+
+  --request ID        of one call
+  --key ID            of all calls of an API key
+  --before TIME       of all calls that arrived before it
+
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              this text
 
-Exit: 0 intact or written, 1 findings, 2 could not run.
+Exit: 0 intact, written or erased, 1 findings or no such call, 2 could not run.
 `
 
 const OPTIONS = {
@@ -48,7 +57,14 @@ const OPTIONS = {
   format: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
+  request: { type: 'string' },
+  key: { type: 'string' },
+  before: { type: 'string' },
 } as const
+
+/** Options of one action that the others do not take. */
+const CHECKS = ['export', 'checkpoint', 'public-key', 'format'] as const
+const SELECTIONS = ['request', 'key', 'before'] as const
 
 const parse = (args: readonly string[]) =>
   parseArgs({ args: [...args], allowPositionals: true, options: OPTIONS })
@@ -56,7 +72,7 @@ type Values = ReturnType<typeof parse>['values']
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'verify and export the usage log',
+  summary: 'verify and export the usage log, erase exchanges',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parse(args)
@@ -65,17 +81,18 @@ export const audit: Command = {
     try {
       if (action === 'verify') return await verify(values)
       if (action === 'export') return await write(values)
+      if (action === 'erase') return await remove(values)
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('say verify or export')
+    throw new UsageError('say verify, export or erase')
   },
 }
 
 async function verify(values: Values): Promise<ExitCode> {
-  refuse(values, ['since', 'until'], 'verify')
+  refuse(values, ['since', 'until', ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('--config and --export exclude each other')
   }
@@ -120,10 +137,10 @@ function damaged(survey: LogSurvey, signal: string): LogVerdict {
 }
 
 async function write(values: Values): Promise<ExitCode> {
-  refuse(values, ['export', 'checkpoint', 'public-key', 'format'], 'export')
+  refuse(values, [...CHECKS, ...SELECTIONS], 'export')
   const range = { sinceMs: readTime('since', values.since), untilMs: readTime('until', values.until) }
-  const path = dataPath(values.config)
-  if (path === null) return 2
+  const path = configOf(values)?.data.path
+  if (path === undefined) return 2
   const environment = openDirectory(path)
   try {
     await exportLog(environment, range, process.stdout)
@@ -136,15 +153,22 @@ async function write(values: Values): Promise<ExitCode> {
 
 function openSource(values: Values, spool: Spool | null): LogSource | null {
   if (values.export !== undefined) return new ExportSource(spool?.file ?? values.export)
-  const path = dataPath(values.config)
-  return path === null ? null : new DirectorySource(path)
+  const path = configOf(values)?.data.path
+  return path === undefined ? null : new DirectorySource(path)
 }
 
-function dataPath(file: string | undefined): string | null {
+async function remove(values: Values): Promise<ExitCode> {
+  refuse(values, [...CHECKS, 'since', 'until'], 'erase')
+  const selection = readSelection(values.request, values.key, readTime('before', values.before))
+  const config = configOf(values)
+  return config === null ? 2 : erase(config, selection)
+}
+
+function configOf({ config: file }: Values): Config | null {
   // Secrets of the gateway are not needed here, so that they are missing does not matter.
   const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, process.env, systemClock)
   if (config === null) printProblems(problems, 'the data directory is not known')
-  return config?.data.path ?? null
+  return config
 }
 
 function refuse(values: Values, names: readonly (keyof Values)[], action: string): void {

@@ -190,7 +190,16 @@ const SCHEMAS: Record<string, JsonObject> = {
     ),
   }),
   UsageEntry: object(USAGE_ENTRY),
-  UsageEntryDetail: object({ ...USAGE_ENTRY, request: {}, response: {} }),
+  UsageEntryDetail: object({
+    ...USAGE_ENTRY,
+    request: {},
+    response: {},
+    erased: flag('The exchange was captured and has been erased since.'),
+  }),
+  Erasure: object({
+    erased: whole('Exchanges that were there and are gone.'),
+    entries: whole('`erase` entries sealed, one for each 1,000 exchanges.'),
+  }),
   UsageLogs: object({ logs: list(ref('UsageEntry')), total: whole('Entries that match.') }),
   SecurityReport: object({
     days: whole('Days covered, today included.', 1),
@@ -395,6 +404,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: { ...PAGE, days: { type: 'integer', minimum: 1, maximum: 365, default: 7 } },
     errors: ['400', '401', '421'],
   },
+  'POST /api/v1/audit/erase': {
+    summary: 'Erases captured exchanges; their entries stay, and that they were erased is sealed.',
+    success: ['200', 'Erasure'],
+    security: 'session',
+    body: 'EraseSelection',
+    errors: ['400', '401', '403', '404', '415', '421', '503'],
+  },
 }
 
 const BODIES: Record<string, JsonObject> = {
@@ -408,6 +424,14 @@ const BODIES: Record<string, JsonObject> = {
     },
     ['reason', 'ttl_seconds'],
   ),
+  EraseSelection: {
+    description: 'Exactly one of them.',
+    oneOf: [
+      object({ request_id: text('One call, by the id of its usage entry.') }),
+      object({ key_id: text('All calls of an API key.') }),
+      object({ before: time('All calls that arrived before it.') }),
+    ],
+  },
   ChatRequest: object({ model: { type: 'string', minLength: 1 }, messages: { type: 'array', minItems: 1 } }),
 }
 

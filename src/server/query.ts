@@ -5,6 +5,14 @@ import { GatewayError } from '../core/errors.ts'
 const invalid = (name: string, message: string): GatewayError =>
   new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
 
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+
+/** An RFC 3339 date or date-time as milliseconds since the epoch; null when it is none. */
+export function parseTime(text: string): number | null {
+  const value = TIME.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isFinite(value) ? value : null
+}
+
 export class Query {
   readonly #values: URLSearchParams
 
@@ -41,9 +49,8 @@ export class Query {
   time(name: string): number | null {
     const text = this.#values.get(name)
     if (text === null) return null
-    const form = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-    const value = form.test(text) ? Date.parse(text) : Number.NaN
-    if (Number.isFinite(value)) return value
+    const value = parseTime(text)
+    if (value !== null) return value
     throw invalid(name, 'must be a date or a time with its zone, like 2026-01-31T12:00:00Z.')
   }
 }

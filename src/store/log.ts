@@ -12,6 +12,7 @@ import { uuidv7 } from '../core/ids.ts'
 import { Appender, type AppenderEvents, type Commits, unavailable } from './appender.ts'
 import { Batch, type CapturedContent, readLogState, writeLogState } from './batch.ts'
 import type { CounterChange } from './counters.ts'
+import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { packEntry, readU64, u64, unpackEntry } from './layout.ts'
 import type { Environment, StoreSize } from './lmdb.ts'
 import {
@@ -146,6 +147,14 @@ export class UsageLog {
       return result
     }
     return this.#appender.submit({ bytes: ENTRY_BYTES, run })
+  }
+
+  /**
+   * Erases captured exchanges and seals that; also works when the store is full. The entries stay.
+   * @returns null when there is no call with the id asked for
+   */
+  erase(selection: EraseSelection): Promise<Erasure | null> {
+    return eraseContent(this.#environment, selection, (decide) => this.change(decide))
   }
 
   /** A page of usage entries, newest first by sequence. */

@@ -41,7 +41,12 @@ export type UsagePage = {
 }
 
 /** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
-export type UsageDetail = UsageEntry & { request: JsonValue; response: JsonValue }
+export type UsageDetail = UsageEntry & {
+  request: JsonValue
+  response: JsonValue
+  /** An exchange was captured and is gone. */
+  erased: boolean
+}
 
 export interface SecurityQuery {
   /** UTC days, today included. */
@@ -139,6 +144,7 @@ export function findUsage(tables: Tables, id: string): UsageDetail | null {
     ...toUsageEntry(entry),
     request: content['request'] ?? null,
     response: content['response'] ?? null,
+    erased: stored === undefined && entry.content_hash !== null,
   }
 }
 

@@ -1,10 +1,11 @@
-// The usage log and the security events, read only.
+// The usage log and the security events.
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { UsageLog } from '../../store/log.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query.ts'
+import { eraseRoute } from './erase.ts'
 
 const PAGE = ['limit', 'offset']
 const FILTERS = ['key_id', 'model', 'blocked', 'pii_detected', 'since', 'until']
@@ -20,6 +21,7 @@ const page = (query: Query) => ({
 
 export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
   return [
+    eraseRoute(log),
     {
       method: 'GET',
       path: '/api/v1/usage/logs',

@@ -1,0 +1,54 @@
+// `sidegate audit erase`: removes captured exchanges from the data directory of a running or stopped gateway.
+
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import type { EraseSelection, Erasure } from '../store/erase.ts'
+import { openStore } from '../store/store.ts'
+import { requireLog } from './audit-source.ts'
+import { type ExitCode, UsageError } from './command.ts'
+
+/** The selection of the options given. @throws UsageError unless there is exactly one */
+export function readSelection(
+  request: string | undefined,
+  key: string | undefined,
+  beforeMs: number | null,
+): EraseSelection {
+  const given: EraseSelection[] = []
+  if (request !== undefined) given.push({ requestId: request })
+  if (key !== undefined) given.push({ keyId: key })
+  if (beforeMs !== null) given.push({ beforeMs })
+  const [selection, more] = given
+  if (selection === undefined || more !== undefined) {
+    throw new UsageError('erase takes exactly one of --request, --key and --before')
+  }
+  return selection
+}
+
+/** Erases and says how much. @throws SourceError when there is no log */
+export async function erase({ data, audit, keys }: Config, selection: EraseSelection): Promise<ExitCode> {
+  requireLog(data.path)
+  const store = openStore({
+    path: data.path,
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: audit.maxBytes,
+    fileKeys: keys,
+  })
+  try {
+    const erasure = await store.log.erase(selection)
+    if (erasure === null) {
+      console.error('sidegate audit: there is no call with this id in the log')
+      return 1
+    }
+    console.log(process.stdout.isTTY ? describe(erasure) : JSON.stringify(erasure))
+    return 0
+  } finally {
+    await store.close()
+  }
+}
+
+function describe({ erased, entries }: Erasure): string {
+  if (erased === 0) return 'Nothing to erase: no exchange is stored for it.'
+  return `Erased ${erased} ${erased === 1 ? 'exchange' : 'exchanges'}; sealed in ${entries} ${entries === 1 ? 'entry' : 'entries'}.`
+}

@@ -1,0 +1,40 @@
+// Erasing captured exchanges: of one call, of a key, or of everything before a point in time.
+
+import { GatewayError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { EraseSelection } from '../../store/erase.ts'
+import type { UsageLog } from '../../store/log.ts'
+import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { parseTime } from '../query.ts'
+
+const SELECTIONS = ['request_id', 'key_id', 'before']
+const MAX_TEXT = 128
+
+export function eraseRoute(log: UsageLog): ApiRoute {
+  return {
+    method: 'POST',
+    path: '/api/v1/audit/erase',
+    async answer(request) {
+      const erasure = await log.erase(readSelection(await readFields(request, SELECTIONS)))
+      if (erasure === null) throw new GatewayError('not_found', 'There is no usage entry with this id.')
+      return ok(erasure)
+    },
+  }
+}
+
+function readSelection(fields: JsonObject): EraseSelection {
+  const [name, more] = Object.keys(fields)
+  if (name === undefined || more !== undefined) {
+    throw new GatewayError('invalid_body', `Give exactly one of ${SELECTIONS.join(', ')}.`, {
+      param: more ?? 'request_id',
+    })
+  }
+  const text = requireText(fields, name, MAX_TEXT)
+  if (name === 'request_id') return { requestId: text }
+  if (name === 'key_id') return { keyId: text }
+  const beforeMs = parseTime(text)
+  if (beforeMs !== null) return { beforeMs }
+  throw new GatewayError('invalid_body', 'before must be a date or a time with its zone.', {
+    param: 'before',
+  })
+}

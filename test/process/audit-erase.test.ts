@@ -1,0 +1,94 @@
+// Erasing on the running gateway and on a stopped one: by the API and by the command, and the log verifies after.
+
+import { join } from 'node:path'
+import t from 'tap'
+import { discard, runCli, startGateway } from './gateway.ts'
+import { completion, json, startUpstream } from './upstream.ts'
+
+const upstream = await startUpstream(json(completion('a fine answer')))
+const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+t.teardown(async () => {
+  await discard(gateway)
+  await upstream.close()
+})
+const file = join(gateway.folder, 'sidegate.yaml')
+
+const call = async (key: string): Promise<string> => {
+  const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  await response.text()
+  return response.headers.get('x-request-id') ?? ''
+}
+const detail = async (id: string) => (await gateway.api('GET', `/usage/logs/${id}`)).body
+const verify = async () => {
+  const { code, stdout } = await runCli(['audit', 'verify', '--config', file])
+  return { code, ok: JSON.parse(stdout).ok }
+}
+const erase = (...args: string[]) => runCli(['audit', 'erase', '--config', file, ...args])
+
+t.test('by request, by key and by time; the API, then the command beside it, then on its own', async (t) => {
+  const one = await gateway.createKey('one')
+  const two = await gateway.createKey('two')
+  const first = await call(one.key)
+  const second = await call(one.key)
+  const third = await call(two.key)
+  t.match(await detail(first), { erased: false, request: { model: 'm' } })
+
+  const { status, body } = await gateway.api('POST', '/audit/erase', { request_id: first })
+  t.same({ status, body }, { status: 200, body: { erased: 1, entries: 1 } })
+  t.match(await detail(first), { id: first, erased: true, request: null, response: null })
+  t.same(await verify(), { code: 0, ok: true })
+
+  const beside = await erase('--key', one.id)
+  t.same([beside.code, JSON.parse(beside.stdout)], [0, { erased: 1, entries: 1 }])
+  t.match(await detail(second), { erased: true, request: null })
+  t.match(await detail(third), { erased: false })
+  const fourth = await call(two.key)
+  t.match(await detail(fourth), { erased: false })
+  t.same(await verify(), { code: 0, ok: true })
+
+  const unknown = await erase('--request', 'unknown')
+  t.equal(unknown.code, 1)
+  t.match(unknown.stderr, /no call with this id/)
+
+  const later = new Date(Date.now() + 60_000).toISOString()
+  t.match(await gateway.api('POST', '/audit/erase', { before: '2020-01-01' }), {
+    body: { erased: 0, entries: 0 },
+  })
+  t.equal(await gateway.stop(), 0)
+  const stopped = await erase('--before', later)
+  t.same([stopped.code, JSON.parse(stopped.stdout)], [0, { erased: 2, entries: 1 }])
+  t.same(await verify(), { code: 0, ok: true })
+})
+
+t.test('mistakes are named', async (t) => {
+  for (const args of [
+    [],
+    ['--request', 'a', '--key', 'b'],
+    ['--before', 'soon'],
+    ['--key', 'k', '--since', '2026-03-01'],
+  ]) {
+    const { code, stderr } = await erase(...args)
+    t.equal(code, 2, args.join(' '))
+    t.match(stderr, /--/)
+  }
+  const nowhere = await runCli(['audit', 'erase', '--config', '/nonexistent.yaml', '--key', 'k'])
+  t.equal(nowhere.code, 2)
+})
+
+t.test('the API takes exactly one selection', async (t) => {
+  const again = await startGateway({ upstreamUrl: upstream.baseUrl })
+  t.teardown(() => discard(again))
+  const wrong: [unknown, string][] = [
+    [{}, 'invalid_body'],
+    [{ request_id: 'a', key_id: 'b' }, 'invalid_body'],
+    [{ request_id: 5 }, 'invalid_body'],
+    [{ before: 'soon' }, 'invalid_body'],
+    [{ everything: true }, 'invalid_body'],
+    [[], 'invalid_body'],
+  ]
+  for (const [body, code] of wrong) {
+    t.match(await again.api('POST', '/audit/erase', body), { status: 400, body: { error: { code } } })
+  }
+  const { status } = await fetch(`${again.url}/api/v1/audit/erase`, { method: 'POST', body: '{}' })
+  t.equal(status, 401, 'not without a session')
+})

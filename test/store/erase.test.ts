@@ -1,0 +1,143 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { verifyChain } from '../../src/audit/verify.ts'
+import { ERASE_SLICE_ROWS, type EraseSelection } from '../../src/store/erase.ts'
+import type { UsageLog } from '../../src/store/log.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore, START_MS } from './fixture.ts'
+
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const exchange = (text: string) => Buffer.from(JSON.stringify({ request: { text }, response: null }))
+const MINUTE_MS = 60_000
+
+interface TestCall {
+  readonly key: string
+  readonly minutes: number
+  readonly captured: boolean
+}
+
+function append(log: UsageLog, call: TestCall, n: number): Promise<unknown> {
+  const created_at = new Date(START_MS + call.minutes * MINUTE_MS).toISOString()
+  const draft = requestDraft({ id: id(n), key_id: call.key, created_at })
+  return log.append(draft, call.captured ? { content: exchange(`text ${n}`) } : {})
+}
+
+const eraseEntries = (log: UsageLog) =>
+  log
+    .records(0, 100_000)
+    .map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
+    .filter(({ type }) => type === 'erase')
+
+t.test('one call: the exchange goes, the entry stays and the log says so', async (t) => {
+  const { store } = openTestStore(t)
+  const call = { key: 'k', minutes: 0, captured: true }
+  await append(store.log, call, 1)
+  await append(store.log, call, 2)
+  t.match(store.log.get(id(1)), { erased: false, request: { text: 'text 1' } })
+  t.same(await store.log.erase({ requestId: id(1) }), { erased: 1, entries: 1 })
+  t.match(store.log.get(id(1)), {
+    request: null,
+    response: null,
+    erased: true,
+    content_hash: /^sha256:/,
+  })
+  t.match(store.log.get(id(2)), { erased: false, request: { text: 'text 2' } })
+  t.match(eraseEntries(store.log), [{ seq: 3, selection: { request_id: id(1) }, erased: 1 }])
+  t.same(
+    await store.log.erase({ requestId: id(1) }),
+    { erased: 0, entries: 0 },
+    'nothing left, nothing sealed',
+  )
+  t.equal(await store.log.erase({ requestId: id(9) }), null)
+  for (const odd of ['', '\0', 'x'.repeat(100_000)]) t.equal(await store.log.erase({ requestId: odd }), null)
+  t.match(verifyChain(store.log.records(0, 100)), { ok: true, checked: 4 })
+})
+
+t.test('a call without an exchange has nothing to erase', async (t) => {
+  const { store } = openTestStore(t)
+  await append(store.log, { key: 'k', minutes: 0, captured: false }, 1)
+  t.same(await store.log.erase({ requestId: id(1) }), { erased: 0, entries: 0 })
+  t.match(store.log.get(id(1)), { erased: false, content_hash: null })
+})
+
+t.test('more exchanges than a transaction takes', async (t) => {
+  const { store, clock, reopen } = openTestStore(t)
+  const calls = ERASE_SLICE_ROWS * 2 + 7
+  const call = { key: 'k', minutes: 0, captured: true }
+  await Promise.all(Array.from({ length: calls }, (_, n) => append(store.log, call, n)))
+  clock.advance(MINUTE_MS)
+  t.same(await store.log.erase({ beforeMs: clock.now() }), { erased: calls, entries: 3 })
+  t.same(
+    eraseEntries(store.log).map(({ erased }) => erased),
+    [ERASE_SLICE_ROWS, ERASE_SLICE_ROWS, 7],
+  )
+  const { store: again } = await reopen()
+  t.match(again.log.get(id(calls - 1)), { erased: true })
+  t.match(verifyChain(again.log.records(0, 10_000)), { ok: true })
+})
+
+t.test('the space of what was erased is used again', async (t) => {
+  const { store, path } = openTestStore(t)
+  const large = exchange('secret'.repeat(20_000))
+  const round = async (from: number) => {
+    for (let n = from; n < from + 20; n++)
+      await store.log.append(requestDraft({ id: id(n) }), { content: large })
+    await store.log.erase({ beforeMs: START_MS + MINUTE_MS })
+  }
+  await round(0)
+  const { usedBytes } = store.size()
+  t.ok(usedBytes < large.length * 2, `${usedBytes} in use`)
+  const { length: fileBytes } = readFileSync(join(path, 'data.mdb'))
+  for (let n = 1; n <= 5; n++) await round(n * 20)
+  t.ok(
+    readFileSync(join(path, 'data.mdb')).length < fileBytes * 1.5,
+    'the file does not grow with what was erased',
+  )
+})
+
+const anyCall: fc.Arbitrary<TestCall> = fc.record({
+  key: fc.constantFrom('k1', 'k2'),
+  minutes: fc.nat(60),
+  captured: fc.boolean(),
+})
+const anySelection: fc.Arbitrary<EraseSelection> = fc.oneof(
+  fc.nat(20).map((n) => ({ requestId: id(n) })),
+  fc.constantFrom('k1', 'k2', 'k3').map((keyId) => ({ keyId })),
+  fc.nat(60).map((minutes) => ({ beforeMs: START_MS + minutes * MINUTE_MS })),
+)
+
+t.test('exactly what was selected is gone, and the entries speak of as much', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyCall, { maxLength: 20 }),
+      fc.array(anySelection, { maxLength: 4 }),
+      async (calls, selections) => {
+        const { store } = openTestStore(t, { path: t.testdir() })
+        for (const [n, call] of calls.entries()) await append(store.log, call, n)
+        const left = new Map(calls.entries())
+        for (const selection of selections) {
+          const hit = [...left].filter(([n, { key, minutes, captured }]) => {
+            if (!captured) return false
+            if ('requestId' in selection) return selection.requestId === id(n)
+            if ('keyId' in selection) return selection.keyId === key
+            return START_MS + minutes * MINUTE_MS < selection.beforeMs
+          })
+          for (const [n] of hit) left.delete(n)
+          const known = !('requestId' in selection) || store.log.get(selection.requestId) !== null
+          const expected = { erased: hit.length, entries: Math.min(1, hit.length) }
+          t.same(await store.log.erase(selection), known ? expected : null)
+        }
+        for (const [n, { captured }] of calls.entries()) {
+          const detail = store.log.get(id(n))
+          t.equal(detail?.erased, captured && !left.has(n))
+          t.equal(detail?.request === null, !captured || !left.has(n))
+        }
+        t.match(verifyChain(store.log.records(0, 1000)), { ok: true })
+        await store.close()
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
