@@ -1,6 +1,7 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
 import { isOneDigit, passesLuhn } from './checksums.ts'
+import { type Run, shapeOf } from './numberrun.ts'
 
 interface Issuer {
   readonly from: number
@@ -40,37 +41,39 @@ const ISSUERS: readonly Issuer[] = [
 const MIN_DIGITS = 12
 const MAX_DIGITS = 19
 /** The usual ways to write one in groups; a rest of one to seven digits behind three or four groups of four. */
-const GROUPINGS = new Set([
-  '4-4-4-4',
-  '4-4-5',
-  '4-6-5',
-  '4-6-4',
-  '4-4-4',
-  '4-4-4-1',
-  '4-4-4-2',
-  '4-4-4-3',
-  '4-4-4-4-1',
-  '4-4-4-4-2',
-  '4-4-4-4-3',
-  '6-13',
-  '4-4-4-5',
-  '4-4-4-6',
-  '4-4-4-7',
-  '8-8',
-])
+const GROUPINGS = new Set(
+  [
+    '4-4-4-4',
+    '4-4-5',
+    '4-6-5',
+    '4-6-4',
+    '4-4-4',
+    '4-4-4-1',
+    '4-4-4-2',
+    '4-4-4-3',
+    '4-4-4-4-1',
+    '4-4-4-4-2',
+    '4-4-4-4-3',
+    '6-13',
+    '4-4-4-5',
+    '4-4-4-6',
+    '4-4-4-7',
+    '8-8',
+  ].map(shapeOf),
+)
 
 /** How sure a card number is by its form alone. */
 export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
 
 /**
- * @param groups lengths of the groups of digits, `4-4-4-4`
  * @returns `known`: of an issuer, in a form that is common for it; `rare`: only with a word for it near;
  *   `unbranded`: right but for the issuer
  */
-export function cardForm(digits: string, groups: string): CardForm {
-  if (digits.length < MIN_DIGITS || digits.length > MAX_DIGITS) return 'no'
-  const grouped = groups.includes('-')
-  if (grouped && !GROUPINGS.has(groups)) return 'no'
+export function cardForm(run: Run): CardForm {
+  if (run.digitCount < MIN_DIGITS || run.digitCount > MAX_DIGITS) return 'no'
+  const grouped = !run.isPlain
+  if (grouped && !GROUPINGS.has(run.shape)) return 'no'
+  const { digits } = run
   if (!passesLuhn(digits) || isOneDigit(digits)) return 'no'
   const prefix = Number(digits.slice(0, 4))
   const issued = ISSUERS.some(

@@ -35,6 +35,8 @@ import {
   twoDigits,
 } from './nationalid-checks.ts'
 
+import { type Run, shapeOf } from './numberrun.ts'
+
 /** One personal number of one country. */
 export interface DigitIdentifier {
   readonly digits: number
@@ -261,12 +263,14 @@ const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(11, '\\bnin\\b|national identification number', any, /^(?:11 |4-3-4 (?: {2}|--))$/, undefined, false), // Nigeria
 ]
 
-const BY_DIGITS = new Map<number, DigitIdentifier[]>()
-for (const identifier of IDENTIFIERS) {
-  const known = BY_DIGITS.get(identifier.digits)
-  if (known === undefined) BY_DIGITS.set(identifier.digits, [identifier])
-  else known.push(identifier)
-}
+const BY_DIGITS = Map.groupBy(IDENTIFIERS, ({ digits }) => digits)
 
-/** The numbers that have so many digits. */
-export const identifiersOf = (digits: number): readonly DigitIdentifier[] => BY_DIGITS.get(digits) ?? []
+/** By the groups that `alone` begins with; a number in one piece has none but its length. */
+const ALONE_BY_SHAPE = Map.groupBy(
+  IDENTIFIERS.filter(({ alone }) => alone !== undefined),
+  ({ alone, digits }) => shapeOf(/^\^([\d-]+) /.exec(alone?.source ?? '')?.[1] ?? String(digits)),
+)
+
+/** The numbers that a run may be. @param named whether words stand before, which most of them need */
+export const identifiersOf = ({ digitCount, shape }: Run, named: boolean): readonly DigitIdentifier[] =>
+  (named ? BY_DIGITS.get(digitCount) : ALONE_BY_SHAPE.get(shape)) ?? []

@@ -53,11 +53,10 @@ export function scanDigitIdentifier(segment: Segment, runs: readonly Run[]): num
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
     if (run === undefined || run.open) continue
-    const identifiers = identifiersOf(run.digits.length)
+    const identifiers = identifiersOf(run, behindWords)
     if (identifiers.length === 0) continue
     const form = `${run.groups} ${run.separators}`
     for (const identifier of identifiers) {
-      if (!behindWords && identifier.alone === undefined) continue
       if (!identifier.form.test(form) || !identifier.valid(run.digits)) continue
       const proven = identifier.alone?.test(form) === true && !isTail(segment.text, run.start)
       const named =

@@ -9,18 +9,75 @@ const MAX_DIGITS = 19
 const MIN_DIGITS = 7
 /** `1) (2`, ` - `: characters between two groups. */
 const MAX_SEPARATOR = 3
+const SPACE = 0x20
+const NO_BREAK_SPACE = 0xa0
 
-/** The first so many groups of what is written. */
-export interface Run {
+/** Lengths of groups as one number, so that runs can be told apart without making text of them. */
+const SHAPE_BASE = MAX_DIGITS + 1
+
+/** The shape of a form as it is written down: `3-3-4`. */
+export function shapeOf(groups: string): number {
+  return groups.split('-').reduce((shape, length) => shape * SHAPE_BASE + Number(length), 0)
+}
+
+/** The first so many groups of what is written. Most runs are nothing; what takes time is made when it is asked for. */
+export class Run {
   readonly start: number
   readonly end: number
-  readonly digits: string
-  /** Lengths of the groups, `3-3-4`. */
-  readonly groups: string
-  /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
-  readonly separators: string
+  readonly digitCount: number
+  /** Lengths of the groups, see `shapeOf`. */
+  readonly shape: number
   /** What goes on behind without a space is a part of the same thing. */
   readonly open: boolean
+  readonly #text: string
+  #digits: string | null = null
+  #separators: string | null = null
+
+  constructor(text: string, start: number, end: number, digitCount: number, shape: number, open: boolean) {
+    this.#text = text
+    this.start = start
+    this.end = end
+    this.digitCount = digitCount
+    this.shape = shape
+    this.open = open
+  }
+
+  get digits(): string {
+    this.#digits ??= this.isPlain
+      ? this.#text.slice(this.start, this.end)
+      : this.#text.slice(this.start, this.end).replace(/\D/g, '')
+    return this.#digits
+  }
+
+  /** Digits in one piece. */
+  get isPlain(): boolean {
+    return this.shape < SHAPE_BASE
+  }
+
+  /** Lengths of the groups, `3-3-4`. */
+  get groups(): string {
+    let text = ''
+    for (let rest = this.shape; rest > 0; rest = Math.floor(rest / SHAPE_BASE)) {
+      text = text === '' ? `${rest % SHAPE_BASE}` : `${rest % SHAPE_BASE}-${text}`
+    }
+    return text
+  }
+
+  /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
+  get separators(): string {
+    this.#separators ??= separatorsOf(this.#text, this.start, this.end)
+    return this.#separators
+  }
+}
+
+function separatorsOf(text: string, from: number, to: number): string {
+  let separators = ''
+  for (let end = endOfDigits(text, from); end < to; ) {
+    const next = separatorAt(text, end)
+    separators += separatorClass(text, end, next)
+    end = endOfDigits(text, next)
+  }
+  return separators
 }
 
 /**
@@ -30,27 +87,33 @@ export interface Run {
 export function runsAt(text: string, at: number): Run[] {
   const runs: Run[] = []
   if (isCounting(text, at)) return runs
-  let digits = ''
-  let groups = ''
-  let separators = ''
+  let digits = 0
+  let shape = 0
   let start = at
   for (let count = 1; count <= MAX_GROUPS; count++) {
     const end = endOfDigits(text, start)
     // A group that goes on as a word belongs to something else; an extension (`x123`) does not count.
     if (isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)) break
-    digits += text.slice(start, end)
-    if (digits.length > MAX_DIGITS || digits.length < count) break
-    groups += count === 1 ? `${end - start}` : `-${end - start}`
+    digits += end - start
+    if (digits > MAX_DIGITS) break
+    shape = shape * SHAPE_BASE + end - start
     // Counting: three groups of one digit.
-    if (count === 3 && digits.length === 3) break
+    if (count === 3 && digits === 3) break
     const separator = separatorAt(text, end)
-    const open = separator > 0 && !text.slice(end, separator).includes(' ') && text[end] !== '\u00a0'
-    if (digits.length >= MIN_DIGITS) runs.push({ start: at, end, digits, groups, separators, open })
+    if (digits >= MIN_DIGITS) {
+      const open = separator > 0 && !hasSpace(text, end, separator)
+      runs.push(new Run(text, at, end, digits, shape, open))
+    }
     if (separator === 0) break
-    separators += separatorClass(text, end, separator)
     start = separator
   }
   return runs
+}
+
+function hasSpace(text: string, start: number, end: number): boolean {
+  if (text.charCodeAt(start) === NO_BREAK_SPACE) return true
+  for (let at = start; at < end; at++) if (text.charCodeAt(at) === SPACE) return true
+  return false
 }
 
 /** `1 2 3`, `1-2-3`: three groups of one digit are no number. A quick look. */
@@ -98,11 +161,14 @@ export function isUniform(separators: string): boolean {
   return true
 }
 
+/** Currencies, a percentage, an exponent. */
+const NOT_BEFORE = '$€£¥₹%^'
+
 /** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
 export function mayBegin(text: string, at: number): boolean {
   const before = text[at - 1]
   if (before === undefined) return true
   if (isWordCharacter(text.charCodeAt(at - 1))) return false
   if ((before === '.' || before === ',') && isDigit(text.charCodeAt(at - 2))) return false
-  return !/[$€£¥₹%^]/.test(before)
+  return !NOT_BEFORE.includes(before)
 }

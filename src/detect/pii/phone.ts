@@ -2,9 +2,9 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import { isBehindWords, isUnspaced, isWordCharacter } from './characters.ts'
+import { endOfDigits, isBehindWords, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
 import type { Run } from './numberrun.ts'
-import { isUniform, mayBegin } from './numberrun.ts'
+import { isUniform, mayBegin, shapeOf } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
 /** How far before a number the word for it may end. */
@@ -23,23 +23,38 @@ const EXTENSION =
   /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
 
 /**
- * National forms that stand for themselves: groups and separators, the first digits. Others are also numbers of other
- * things.
+ * National forms that stand for themselves, by their groups: separators and first digits. Others are also numbers of
+ * other things.
  */
-const NATIONAL_FORMS: readonly (readonly [RegExp, RegExp])[] = [
-  [/^2-2-2-2-2 (?: {4}|\.{4}|-{4})$/, /^0[1-9]/], // France
-  [/^5-6 | ?5-3-3 (?: +|-)$/, /^0[1-9]/], // United Kingdom
-  [/^(?:3-4-4|4-3-4|4-3-3) (?: +|-+)$/, /^0[1-9]/], // United Kingdom, Japan, Korea, Australia, Turkey
-  [/^(?:2-4-4) (?:--|\) | {2}|\)-)$/, /^0[1-9]/], // Japan, Australia
-  [/^3-4-4 (?: +|-+)$/, /^1[3-9]/], // China
-  [/^2-(?:5|4)-4 \)[- ]$/, /^[1-9]{2}/], // Brazil, Mexico
-  [/^4-7 [ -]$/, /^0(?:1[567]|[3-9])/], // Germany, Pakistan
-  [/^3-3-2-2 (?: +|-+)$/, /^0[1-9]/], // Switzerland
-  [/^1-3-3-2-2 /, /^8[3489]/], // Russia
-  [/^4-3-2-2 (?: +|-+)$/, /^0/], // Turkey, Belgium
-  [/^11 $/, /^0[579]/], // mobile numbers in the United Kingdom, Turkey, the Philippines
-  [/^(?:3-3-4|3-7|2-8) \)[- ]?$/, /^0[1-9]/],
-]
+const NATIONAL_FORMS_BY_GROUPS: Readonly<
+  Record<string, readonly (readonly [separators: RegExp, beginning: RegExp])[]>
+> = {
+  '2-2-2-2-2': [[/^(?: {4}|\.{4}|-{4})$/, /^0[1-9]/]], // France
+  '5-6': [[/(?:)/, /^0[1-9]/]], // United Kingdom
+  '5-3-3': [[/^(?: +|-+)$/, /^0[1-9]/]], // United Kingdom
+  '3-4-4': [
+    [/^(?: +|-+)$/, /^0[1-9]/], // United Kingdom, Japan, Korea, Australia, Turkey
+    [/^(?: +|-+)$/, /^1[3-9]/], // China
+  ],
+  '4-3-4': [[/^(?: +|-+)$/, /^0[1-9]/]],
+  '4-3-3': [[/^(?: +|-+)$/, /^0[1-9]/]],
+  '2-4-4': [
+    [/^(?:--|\) | {2}|\)-)$/, /^0[1-9]/], // Japan, Australia
+    [/^\)[- ]$/, /^[1-9]{2}/], // Brazil, Mexico
+  ],
+  '2-5-4': [[/^\)[- ]$/, /^[1-9]{2}/]],
+  '4-7': [[/^[ -]$/, /^0(?:1[567]|[3-9])/]], // Germany, Pakistan
+  '3-3-2-2': [[/^(?: +|-+)$/, /^0[1-9]/]], // Switzerland
+  '1-3-3-2-2': [[/(?:)/, /^8[3489]/]], // Russia
+  '4-3-2-2': [[/^(?: +|-+)$/, /^0/]], // Turkey, Belgium
+  '11': [[/^$/, /^0[579]/]], // mobile numbers in the United Kingdom, Turkey, the Philippines
+  '3-3-4': [[/^\)[- ]?$/, /^0[1-9]/]],
+  '3-7': [[/^\)[- ]?$/, /^0[1-9]/]],
+  '2-8': [[/^\)[- ]?$/, /^0[1-9]/]],
+}
+const NATIONAL_FORMS = new Map(
+  Object.entries(NATIONAL_FORMS_BY_GROUPS).map(([groups, forms]) => [shapeOf(groups), forms]),
+)
 /** Right before: somebody's number is one to call. */
 const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
 /** Right behind: a quantity. */
@@ -48,13 +63,27 @@ const QUANTITY =
 /** A dump of bytes goes on in pairs of hexadecimal digits. */
 const PAIR_BEHIND = /^[ .-][0-9a-f]{2}(?![0-9A-Za-z])/i
 const PAIR_BEFORE = /(?:^|[^0-9a-z])[0-9a-f]{2}[ .-]$/
-const PAIRS = '2-2-2-2-2'
+const PAIRS = shapeOf('2-2-2-2-2')
 /** A version before the date it came out. */
 const VERSION_FORM = /^\d-\d{1,2}-\d{1,2}-4-2/
+const MIN_VERSION_DIGITS = 9
 /** Dates and years, which pass for groups of digits. */
-const DATE_FORM = /^(?:4-[12]-[12]|[12]-[12]-[24]|4-4|4-2|8|2-4)$/
+const DATE_FORMS = new Set(
+  ['4-1-1', '4-1-2', '4-2-1', '4-2-2', '1-1-2', '1-2-2', '2-1-2', '2-2-2', '1-1-4', '1-2-4', '2-1-4', '2-2-4']
+    .concat(['4-4', '4-2', '8', '2-4'])
+    .map(shapeOf),
+)
+const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
+const CPF = shapeOf('3-3-3-2')
+const SSN = shapeOf('3-2-4')
+const NORTH_AMERICAN = shapeOf('3-3-4')
+const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
+const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
+const ZERO = 0x30
+/** Every form that needs no word. */
+const FORMS = new Set([...NATIONAL_FORMS.keys(), NORTH_AMERICAN, NORTH_AMERICAN_WITH_CODE, ...CHINESE_FORMS])
 /** Brazil's CPF, social security numbers. */
-const NOT_PHONE_FORM = /^3-3-3-2 |^3-2-4 --$/
+const isOtherForm = (run: Run): boolean => run.shape === CPF || (run.shape === SSN && run.separators === '--')
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/
 /** Seconds and milliseconds of this time. */
 const EPOCH = /^1\d{9}(?:\d{3})?$/
@@ -68,19 +97,38 @@ export function scanPhone(segment: Segment, at: number, runs: readonly Run[]): n
   const { text } = segment
   const plus = plusBefore(text, at)
   if (plus > 0) return scanInternational(segment, at, runs, plus)
-  const bracket = text[at - 1] === '(' && runs.some(({ separators }) => separators.startsWith(')'))
+  const bracket = text[at - 1] === '(' && isClosed(text, at)
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
   if (isTail(text, start)) return 0
+  const silent = isSilent(segment, start)
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
-    if (run === undefined || run.open || run.digits.length < MIN_DIGITS) continue
-    if (bracket && !run.separators.startsWith(')')) continue
+    if (run === undefined || run.open || run.digitCount < MIN_DIGITS) continue
+    if (bracket && run.isPlain) continue
+    if (silent && !FORMS.has(run.shape) && text.charCodeAt(at) !== ZERO && !isLetterNear(text, run.end))
+      continue
     if (!isPhone(segment, start, run) || QUANTITY.test(text.slice(run.end, run.end + 10))) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
   return 0
+}
+
+/** A quick look: no word before makes a number a phone number. Then it must be of a form, or a word follow. */
+function isSilent(segment: Segment, start: number): boolean {
+  const words = segment.before(start)
+  return (
+    words.distance('phone') > PHONE_WORD_DISTANCE &&
+    !words.has('number', NUMBER_WORD_DISTANCE) &&
+    !isBehindWords(segment.text, start)
+  )
+}
+
+/** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
+function isClosed(text: string, at: number): boolean {
+  const end = endOfDigits(text, at)
+  return text[end] === ')' || (text[end] === ' ' && text[end + 1] === ')')
 }
 
 /** Length of `+`, `(+` or `+(` before the digits. */
@@ -96,11 +144,7 @@ function scanInternational(segment: Segment, at: number, runs: readonly Run[], p
   if (isWordCharacter(text.charCodeAt(start - 1))) return 0
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
-    if (
-      run === undefined ||
-      (run.open && i < runs.length - 1) ||
-      run.digits.length > MAX_INTERNATIONAL_DIGITS
-    )
+    if (run === undefined || (run.open && i < runs.length - 1) || run.digitCount > MAX_INTERNATIONAL_DIGITS)
       continue
     if (run.separators.split('/').length > 2 || !isInternational(run.digits)) continue
     // `(+44) 20 …`
@@ -124,35 +168,49 @@ function isTail(text: string, start: number): boolean {
 
 function isPhone(segment: Segment, start: number, run: Run): boolean {
   const { text } = segment
-  const { digits, groups, separators } = run
-  if (digits.length > MAX_DIGITS + 2 || NOT_PHONE_FORM.test(`${groups} ${separators}`)) return false
+  if (run.digitCount > MAX_DIGITS + 2 || isOtherForm(run)) return false
   const words = segment.before(start)
   const phone = words.distance('phone')
   const other = words.distance('other')
   if (words.has('label', LABEL_DISTANCE)) return false
   if (other < phone && other <= OTHER_WORD_DISTANCE) return false
-  if (VERSION_FORM.test(groups)) return false
-  if (groups === PAIRS && isByteDump(text, start, run.end)) return false
-  if (digits.startsWith('00')) return isInternational(digits.slice(2)) || isLabelled()
+  if (run.digitCount >= MIN_VERSION_DIGITS && VERSION_FORM.test(run.groups)) return false
+  if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
+  if (text.charCodeAt(run.start) === ZERO && run.digits.startsWith('00')) {
+    return isInternational(run.digits.slice(2)) || isLabelled(segment, start, run)
+  }
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
-  if (CHINESE_MOBILE.test(digits) && (groups === '11' || groups === '3-4-4')) {
+  if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
     if (near || words.has('number', NUMBER_WORD_DISTANCE)) return true
   }
-  if (digits.length >= 9 && isBehindWords(text, start) && OWN_NUMBER.test(segment.windowBefore(start)))
+  if (run.digitCount >= 9 && isBehindWords(text, start) && OWN_NUMBER.test(segment.windowBefore(start)))
     return true
-  return isLabelled()
+  return isLabelled(segment, start, run)
+}
 
-  function isLabelled(): boolean {
-    if (digits.length > MAX_DIGITS || separators.includes('/') || DATE_FORM.test(groups)) {
-      if (!isSlashedArea(run) && !(groups === '8' || groups === '4-4')) return false
-    }
-    if (LABEL_BEHIND.test(text.slice(run.end, run.end + 16))) return true
-    if (EPOCH.test(groups.includes('-') ? '' : digits)) return false
-    if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || digits.length >= 9
-    const weak = words.has('number', NUMBER_WORD_DISTANCE) && other > OTHER_WORD_DISTANCE
-    return weak && groups.includes('-') && digits.length >= 9 && digits.length <= 12 && digits[0] === '0'
+/** Whether the words around say that it is one. */
+function isLabelled(segment: Segment, start: number, run: Run): boolean {
+  const { text } = segment
+  const words = segment.before(start)
+  const phone = words.distance('phone')
+  const weak = words.has('number', NUMBER_WORD_DISTANCE) && words.distance('other') > OTHER_WORD_DISTANCE
+  const behind = isLetterNear(text, run.end)
+  // Nothing is said: most runs in tables of numbers.
+  if (phone > PHONE_WORD_DISTANCE && !weak && !behind) return false
+  if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
+    if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
+  if (behind && LABEL_BEHIND.test(text.slice(run.end, run.end + 16))) return true
+  if (run.isPlain && EPOCH.test(run.digits)) return false
+  if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
+  return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
+}
+
+/** A quick look: whether a word follows within four characters. */
+function isLetterNear(text: string, end: number): boolean {
+  for (let at = end; at <= end + 4; at++) if (isLetter(text.charCodeAt(at))) return true
+  return false
 }
 
 const isByteDump = (text: string, start: number, end: number): boolean =>
@@ -163,17 +221,17 @@ const isByteDump = (text: string, start: number, end: number): boolean =>
 const isSlashedArea = ({ separators, digits }: Run): boolean => separators === '/' && digits.startsWith('0')
 
 /** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
-function isNorthAmericanForm({ digits, groups, separators }: Run): boolean {
-  const national = groups === '1-3-3-4' && digits[0] === '1' ? digits.slice(1) : digits
-  if (groups !== '3-3-4' && national === digits) return false
+function isNorthAmericanForm(run: Run): boolean {
+  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.digits[0] === '1'
+  if (run.shape !== NORTH_AMERICAN && !withCode) return false
+  const national = withCode ? run.digits.slice(1) : run.digits
+  const { separators } = run
   if (separators.includes('/')) return false
   const bracketed = separators.includes(')')
   return bracketed ? /^[2-9]/.test(national) && separators.length >= 2 : isNorthAmerican(national)
 }
 
-function hasNationalForm({ digits, groups, separators }: Run): boolean {
-  // All of them begin so, or have brackets.
-  if (!/^[018]/.test(digits) && !separators.includes(')')) return false
-  const form = `${groups} ${separators}`
-  return NATIONAL_FORMS.some(([shape, beginning]) => shape.test(form) && beginning.test(digits))
+function hasNationalForm(run: Run): boolean {
+  const forms = NATIONAL_FORMS.get(run.shape)
+  return forms?.some(([form, beginning]) => form.test(run.separators) && beginning.test(run.digits)) === true
 }

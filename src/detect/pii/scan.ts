@@ -14,7 +14,7 @@ import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { hasKind, type KindSet } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { scanColons, scanIpv4, scanMac } from './network.ts'
-import { isUniform, mayBegin, type Run, runsAt } from './numberrun.ts'
+import { isUniform, mayBegin, type Run, runsAt, shapeOf } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
@@ -145,11 +145,12 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
   const { text } = segment
-  const dotted = mayBegin(text, at) ? scanIpv4(segment, at) : 0
-  if (dotted > 0) return dotted
   const firstEnd = endOfDigits(text, at)
   if (!mayBegin(text, at)) return firstEnd
+  const dotted = scanIpv4(segment, at)
+  if (dotted > 0) return dotted
   const runs = runsAt(text, at)
+  if (runs.length === 0) return scanDocument(segment, at) || firstEnd
   return (
     scanDigitIdentifier(segment, runs) ||
     scanCard(segment, runs) ||
@@ -160,6 +161,7 @@ function scanNumber(segment: Segment, at: number): number {
   )
 }
 
+const MIN_CARD_DIGITS = 12
 const CARD_WORD_DISTANCE = 40
 /** Other numbers that pass Luhn, or are as long. */
 const NOT_CARD_BEFORE =
@@ -168,9 +170,9 @@ const NOT_CARD_BEFORE =
 function scanCard(segment: Segment, runs: readonly Run[]): number {
   for (let i = runs.length - 1; i >= 0; i--) {
     const run = runs[i]
-    if (run === undefined || run.open || run.digits.length < 12 || !isUniform(run.separators)) continue
-    const form = cardForm(run.digits, run.groups)
-    if (form === 'no') continue
+    if (run === undefined || run.open || run.digitCount < MIN_CARD_DIGITS) continue
+    const form = cardForm(run)
+    if (form === 'no' || !isUniform(run.separators)) continue
     const words = segment.before(run.start)
     const named = words.has('card', CARD_WORD_DISTANCE) && words.distance('card') < words.distance('other')
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
@@ -180,7 +182,9 @@ function scanCard(segment: Segment, runs: readonly Run[]): number {
 }
 
 const SSN_WORD_DISTANCE = 40
-const SSN_GROUPS = new Set(['3-2-4', '9', '3-3-3', '5-4'])
+const SSN_DIGITS = 9
+const SSN_SHAPES = new Set(['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf))
+const DASHED_SSN = shapeOf('3-2-4')
 /** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
 const SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Printed on samples. */
@@ -188,9 +192,9 @@ const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
 function scanSsn(segment: Segment, runs: readonly Run[]): number {
   for (const run of runs) {
-    if (run.open || run.digits.length !== 9 || !SSN_GROUPS.has(run.groups)) continue
+    if (run.open || run.digitCount !== SSN_DIGITS || !SSN_SHAPES.has(run.shape)) continue
     if (!SSN.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
-    const dashed = run.groups === '3-2-4' && run.separators === '--'
+    const dashed = run.shape === DASHED_SSN && run.separators === '--'
     if (!dashed && !segment.before(run.start).has('ssn', SSN_WORD_DISTANCE)) return 0
     return segment.add('us_ssn', run.start, run.end) ? run.end : 0
   }
