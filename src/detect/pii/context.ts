@@ -89,10 +89,14 @@ const isSmall = (code: number): boolean => code >= 0x61 && code <= 0x7a
 export class Context {
   readonly at: number
   readonly #distances = new Uint8Array(CLASSES.length).fill(NOWHERE)
+  /** The window holds a line feed: nothing stands between it and the place. */
+  readonly #crossesLine: boolean
 
-  constructor(text: string, at: number) {
+  /** @param earlier of a place before in the same text, to go on from: in tables, numbers follow each other closely */
+  constructor(text: string, at: number, earlier: Context | null = null) {
     this.at = at
-    const from = lineStart(text, at)
+    const base = earlier?.reaches(text, at) === true ? earlier : null
+    const from = base?.at ?? lineStart(text, at)
     let unspaced = false
     for (let end = at; end > from; ) {
       const code = text.charCodeAt(end - 1)
@@ -106,6 +110,25 @@ export class Context {
       end = start
     }
     if (unspaced) this.#noteUnspaced(text.slice(from, at))
+    if (base !== null) this.#inherit(base, at - from)
+    this.#crossesLine = base === null ? text.slice(from, at).includes('\n') : base.#crossesLine
+  }
+
+  /** Whether the window of a later place is this one, moved on: near, on the same line, with nothing that cuts it off. */
+  reaches(text: string, at: number): boolean {
+    if (at <= this.at || at - this.at > CONTEXT_CHARACTERS) return false
+    for (let i = this.at; i < at; i++) {
+      const code = text.charCodeAt(i)
+      if (code === NEWLINE || (this.#crossesLine && (isLetter(code) || isUnspaced(code)))) return false
+    }
+    return true
+  }
+
+  #inherit(earlier: Context, further: number): void {
+    for (let i = 0; i < this.#distances.length; i++) {
+      const distance = (earlier.#distances[i] ?? NOWHERE) + further
+      if (distance < (this.#distances[i] ?? 0)) this.#distances[i] = distance
+    }
   }
 
   /** Characters between the end of the nearest such word and the place; more than 64 for none. */

@@ -60,7 +60,7 @@ export class Segment {
   before(at: number): Context {
     if (this.#context?.at === at) return this.#context
     if (at - this.#lastLetterBefore(at) >= CONTEXT_CHARACTERS) return NO_WORDS
-    this.#context = new Context(this.text, at)
+    this.#context = new Context(this.text, at, this.#context)
     return this.#context
   }
 
