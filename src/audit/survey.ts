@@ -9,7 +9,7 @@ import { MAX_ENTRY_BYTES } from './verify.ts'
 
 /** Checkpoints that one check looks at: at one a minute more than a month of them. Each costs a signature. */
 const MAX_CHECKPOINTS = 65_536
-/** Prune entries that one check looks at; a log needs one. */
+/** Prune entries that one check looks at, the newest ones; a log needs its last. */
 const MAX_ANCHORS = 4096
 const PRUNE_MARK = Buffer.from('"type":"prune"')
 const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/
@@ -70,11 +70,13 @@ export class LogSurvey {
   /** Looks at an entry's bytes; only those of `prune` entries matter. */
   entry(bytes: Uint8Array): void {
     const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK) || this.#anchors.size >= MAX_ANCHORS)
-      return
+    if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
     const entry = parseObject(view)
     const anchor = entry?.['type'] === 'prune' ? readAnchor(entry) : null
-    if (anchor !== null) this.#anchors.set(anchor.size, anchor)
+    if (anchor === null) return
+    this.#anchors.set(anchor.size, anchor)
+    const [oldest] = this.#anchors.keys()
+    if (this.#anchors.size > MAX_ANCHORS && oldest !== undefined) this.#anchors.delete(oldest)
   }
 
   /** Looks at a signed checkpoint. @param source null when it came with the log itself */

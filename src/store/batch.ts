@@ -22,6 +22,7 @@ import {
   writeJson,
 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
+import { dropOldest, writeDay } from './prune.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a key of the database. */
@@ -94,9 +95,22 @@ export class Batch implements Transaction {
     return entry
   }
 
+  /** Removes the oldest entries before `firstSeq`, some at a time. @returns how many went */
+  dropOldest(firstSeq: number): number {
+    this.#torn = true
+    const days = {
+      read: (day: number) => this.#day(day),
+      write: (day: number, counts: DayCounts) => this.#days.set(day, counts),
+    }
+    const { state, dropped } = dropOldest(this.#tables, this.#state, days, firstSeq)
+    this.#state = state
+    this.#torn = false
+    return dropped
+  }
+
   /** Writes the head and the day counts. */
   finish(): void {
-    for (const [day, counts] of this.#days) this.#tables.days.put(u64(day), writeJson(counts))
+    for (const [day, counts] of this.#days) writeDay(this.#tables, day, counts)
     writeLogState(this.#tables, this.#state)
   }
 
@@ -126,8 +140,12 @@ export class Batch implements Transaction {
   }
 
   #addEvent(day: number, seq: number, index: number, type: SecurityEventType): void {
-    const { counts, next } = this.#days.get(day) ?? readDay(this.#tables.days.get(u64(day)))
+    const { counts, next } = this.#day(day)
     this.#tables.security.put(securityKey(day, next), packEventPlace(seq, index))
     this.#days.set(day, { counts: { ...counts, [type]: counts[type] + 1 }, next: next + 1 })
+  }
+
+  #day(day: number): DayCounts {
+    return this.#days.get(day) ?? readDay(this.#tables.days.get(u64(day)))
   }
 }

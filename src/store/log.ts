@@ -28,6 +28,11 @@ import {
 
 /** What an entry with its index rows takes beyond its content, bytes; generous, corrected every second. */
 const ENTRY_BYTES = 2048
+/** After this share of `audit.maxBytes` the estimate of the store's size gives way to a look at it. */
+const MEASURE_SHARE = 0.01
+/** What is kept for entries when exchanges have to give way: a share of the store, some seconds' worth at most. */
+const ENTRY_RESERVE_SHARE = 0.05
+const MAX_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
 /** Salts drawn at a time: asking for randomness costs more than what one salt takes. */
 const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
@@ -51,6 +56,13 @@ export interface Change<Result> {
   readonly result: Result
 }
 
+export type WhenFull = 'refuse' | 'drop-content'
+
+export interface UsageLogEvents extends AppenderEvents {
+  /** A call was sealed without its exchange, for want of room. */
+  onContentDropped(): void
+}
+
 export interface UsageLogOptions {
   readonly environment: Environment
   readonly clock: Clock
@@ -58,27 +70,35 @@ export interface UsageLogOptions {
   readonly random: (length: number) => Buffer
   /** Size of the store at which calls are no longer taken on. */
   readonly maxBytes: number
-  readonly events: AppenderEvents
+  /** What gives way shortly before that: calls, or the exchanges of calls. */
+  readonly whenFull: WhenFull
+  readonly events: UsageLogEvents
 }
 
 export class UsageLog {
   readonly #environment: Environment
   readonly #random: (length: number) => Buffer
   readonly #maxBytes: number
-  readonly #events: AppenderEvents
+  /** From here on calls are sealed without their exchange. */
+  readonly #contentBytes: number
+  readonly #events: UsageLogEvents
   readonly #appender: Appender<Batch>
   /** Salts not used yet. */
   #salts: Buffer = Buffer.alloc(0)
   #size: StoreSize
   /** Written since `#size` was measured, about. */
   #writtenBytes = 0
+  /** Taken on and not written yet, about. */
+  #pendingBytes = 0
   #full = false
 
   /** Takes up the log of the store, or begins one. */
-  constructor({ environment, clock, random, maxBytes, events }: UsageLogOptions) {
+  constructor({ environment, clock, random, maxBytes, whenFull, events }: UsageLogOptions) {
     this.#environment = environment
     this.#random = random
     this.#maxBytes = maxBytes
+    const reserve = Math.min(maxBytes * ENTRY_RESERVE_SHARE, MAX_ENTRY_RESERVE_BYTES)
+    this.#contentBytes = whenFull === 'drop-content' ? maxBytes - reserve : Number.POSITIVE_INFINITY
     this.#events = events
     environment.initialize(() => {
       if (readLogState(environment.tables) !== null) return
@@ -89,16 +109,32 @@ export class UsageLog {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
         this.#writtenBytes += bytes
-        if (this.#size.usedBytes + this.#writtenBytes >= maxBytes) this.#measure()
+        const close = this.usedBytes >= Math.min(maxBytes, this.#contentBytes)
+        if (close || this.#writtenBytes >= maxBytes * MEASURE_SHARE) this.measure()
         events.onCommit(jobs, bytes, spentMs)
       },
     })
-    this.#measure()
+    this.measure()
   }
 
   /** Whether a call could be sealed now; while false, none may be forwarded. */
   get available(): boolean {
     return this.#appender.available && !this.#full
+  }
+
+  /** Whether a change could be sealed now, the store being full or not. */
+  get writable(): boolean {
+    return this.#appender.available
+  }
+
+  /** Bytes of the store in use, about; `measure` looks. */
+  get usedBytes(): number {
+    return this.#size.usedBytes + this.#writtenBytes
+  }
+
+  /** Bytes of the file, about. */
+  get fileBytes(): number {
+    return Math.max(this.#size.fileBytes, this.usedBytes)
   }
 
   /** Entries that wait to be durable. */
@@ -129,10 +165,16 @@ export class UsageLog {
     if (this.#full && draft.type === 'request') {
       throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
     }
-    const captured = content === undefined ? null : this.#capture(content)
+    const kept = content !== undefined && this.#hasRoomFor(content) ? content : undefined
+    const captured = kept === undefined ? null : this.#capture(kept)
     const addition = { draft: wellFormed(draft), captured, counters }
-    const bytes = ENTRY_BYTES + (content?.length ?? 0)
-    return this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
+    const bytes = ENTRY_BYTES + (kept?.length ?? 0)
+    this.#pendingBytes += bytes
+    try {
+      return await this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
+    } finally {
+      this.#pendingBytes -= bytes
+    }
   }
 
   /**
@@ -155,6 +197,11 @@ export class UsageLog {
    */
   erase(selection: EraseSelection): Promise<Erasure | null> {
     return eraseContent(this.#environment, selection, (decide) => this.change(decide))
+  }
+
+  /** Removes the oldest entries before `firstSeq`, some at a time; resolves with how many once that is durable. */
+  dropOldest(firstSeq: number): Promise<number> {
+    return this.#appender.submit({ bytes: 0, run: (batch) => batch.dropOldest(firstSeq) })
   }
 
   /** A page of usage entries, newest first by sequence. */
@@ -185,7 +232,7 @@ export class UsageLog {
   tick(): void {
     this.#appender.tick()
     // After an I/O error not even reading is safe.
-    if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.#measure()
+    if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
   }
 
   /** Takes nothing on any more; resolves when all that was taken on is durable or refused. */
@@ -200,15 +247,24 @@ export class UsageLog {
     return { salt, content, hash: hashContent(salt, content) }
   }
 
-  #measure(): void {
+  #hasRoomFor(content: Buffer): boolean {
+    if (this.usedBytes + this.#pendingBytes + content.length < this.#contentBytes) return true
+    this.#events.onContentDropped()
+    return false
+  }
+
+  /** Looks how large the store is, and opens or closes the log by it. */
+  measure(): StoreSize {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0
     const full = this.#size.usedBytes >= this.#maxBytes
-    if (full === this.#full) return
-    this.#full = full
-    if (full)
-      this.#events.onUnavailable(new Error(`the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`))
-    else this.#events.onAvailable()
+    if (full !== this.#full) {
+      this.#full = full
+      const reached = `the store has reached ${this.#maxBytes} bytes (audit.maxBytes)`
+      if (full) this.#events.onUnavailable(new Error(reached))
+      else this.#events.onAvailable()
+    }
+    return this.#size
   }
 }
 

@@ -3,11 +3,11 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
-import type { AppenderEvents } from './appender.ts'
 import { Counters } from './counters.ts'
 import { KeyStore } from './keys.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
-import { UsageLog } from './log.ts'
+import { UsageLog, type UsageLogEvents, type WhenFull } from './log.ts'
+import { Retention, type RetentionOptions } from './retention.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
 
@@ -16,7 +16,7 @@ const WATCH_MS: Milliseconds = 1000
 /** Last uses are written and what is over is cleared away this often. */
 const HOUSEKEEPING_MS: Milliseconds = 60_000
 
-export interface StoreOptions extends Partial<AppenderEvents> {
+export interface StoreOptions extends Partial<UsageLogEvents> {
   /** Folder of the database; made if missing, for the owner only. */
   readonly path: string
   readonly clock: Clock
@@ -24,6 +24,10 @@ export interface StoreOptions extends Partial<AppenderEvents> {
   readonly random: (length: number) => Buffer
   /** Size in use at which calls are no longer taken on, bytes. */
   readonly maxBytes: number
+  /** What gives way when that size is near; calls unless given. */
+  readonly whenFull?: WhenFull
+  /** How the log is kept from growing; left out where it is not served from, as beside a running gateway. */
+  readonly retention?: Pick<RetentionOptions, 'retainMs' | 'beforePrune' | 'onPruned'>
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
   /** Address space to begin with, bytes; it grows by itself. */
@@ -74,21 +78,32 @@ class OpenStore implements Store {
   readonly sessions: Sessions
   readonly #environment: Environment
   readonly #onHousekeepingError: (error: unknown) => void
+  readonly #retention: Retention | null
   readonly #stops: readonly (() => void)[]
   #tidying: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
 
   constructor(environment: Environment, options: StoreOptions) {
-    const { clock, random, maxBytes, fileKeys = [], every = everyUnref } = options
+    const { clock, random, maxBytes, whenFull = 'refuse', fileKeys = [], every = everyUnref } = options
     this.#environment = environment
     this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
-    this.log = new UsageLog({ environment, clock, random, maxBytes, events: eventsOf(options) })
+    const events = eventsOf(options, () => void this.#retention?.tick())
+    this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, events })
+    const onError = this.#onHousekeepingError
+    const { retention } = options
+    this.#retention =
+      retention === undefined
+        ? null
+        : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
     this.rules = new RuleStore(environment)
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)
     this.#stops = [
-      every(WATCH_MS, () => this.log.tick()),
+      every(WATCH_MS, () => {
+        this.log.tick()
+        void this.#retention?.tick()
+      }),
       every(HOUSEKEEPING_MS, () => {
         this.#tidying = this.#tidying.then(() => this.#tidy())
       }),
@@ -106,8 +121,9 @@ class OpenStore implements Store {
 
   async #finish(): Promise<void> {
     for (const stop of this.#stops) stop()
-    await this.log.close()
     // A commit that is stuck never settles, and neither would anything behind it.
+    if (!this.log.stalled) await this.#retention?.close()
+    await this.log.close()
     if (this.log.stalled) return
     await this.#tidying
     await this.#attempt(() => this.keys.flush())
@@ -133,13 +149,19 @@ class OpenStore implements Store {
   }
 }
 
-function eventsOf(options: StoreOptions): AppenderEvents {
+/** @param committed called whenever something has been written */
+function eventsOf(options: StoreOptions, committed: () => void): UsageLogEvents {
   const ignore = () => {}
+  const { onCommit = ignore } = options
   return {
     onUnavailable: options.onUnavailable ?? ignore,
     onAvailable: options.onAvailable ?? ignore,
     onStalled: options.onStalled ?? ignore,
-    onCommit: options.onCommit ?? ignore,
+    onCommit: (jobs, bytes, spentMs) => {
+      onCommit(jobs, bytes, spentMs)
+      committed()
+    },
+    onContentDropped: options.onContentDropped ?? ignore,
   }
 }
 

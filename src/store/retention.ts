@@ -1,0 +1,186 @@
+// Keeps the log as long and as large as the configuration allows: prunes the oldest entries by age and by size, in
+// slices between which calls are sealed. A crash at any point leaves a log that verifies and a cut to go on from.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { SealedEntry } from '../audit/entry.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import { readJson, readU64, u64, unpackEntry } from './layout.ts'
+import type { Environment, StoreSize } from './lmdb.ts'
+import type { UsageLog } from './log.ts'
+import { type Boundary, CutMover, oldestSeq, readCut, writeCut } from './prune.ts'
+
+/** Pruning by age is looked for this often, and at start. */
+const AGE_CHECK_MS: Milliseconds = 3_600_000
+/** Share of `audit.maxBytes` from which the file, which never shrinks, is not to grow any more. */
+const FILE_SHARE = 0.9
+/** Shares of it in use between which the store is kept then: what is free in the file lies scattered. */
+const HIGH_SHARE = 0.8
+const LOW_SHARE = 0.75
+/** Entries that are looked at before the event loop gets its turn: about a millisecond. */
+const PAGE_ROWS = 250
+/** Entries that one `prune` entry speaks of. */
+const MAX_PRUNED_ENTRIES = 100_000
+/** A `prune` entry takes the place of another, so that fewer would gain nothing. */
+const MIN_PRUNED_ENTRIES = 2
+
+/** Before it is tried again: when nothing was left to prune, and when pruning failed. */
+const FULL_PAUSE_MS: Milliseconds = 1000
+const ERROR_PAUSE_MS: Milliseconds = 60_000
+
+export interface RetentionOptions {
+  readonly environment: Environment
+  readonly log: UsageLog
+  readonly clock: Clock
+  /** Entries sealed longer ago than this go. */
+  readonly retainMs: Milliseconds
+  readonly maxBytes: number
+  /** Called before anything is pruned: the time to sign for what is there. */
+  readonly beforePrune?: () => Promise<void>
+  /** These many entries are gone. */
+  readonly onPruned?: (entries: number) => void
+  /** Pruning failed; it is tried again. */
+  readonly onError: (error: unknown) => void
+}
+
+export class Retention {
+  readonly #options: RetentionOptions
+  /** When ages were last looked at; null before that. */
+  #agedAtMs: Milliseconds | null = null
+  #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
+  #running: Promise<void> | null = null
+  #closed = false
+
+  constructor(options: RetentionOptions) {
+    this.#options = options
+  }
+
+  /** To be called every second and after every commit; prunes if it is time to. Resolves when that is done. */
+  tick(): Promise<void> {
+    const { log, maxBytes, clock } = this.#options
+    if (this.#running !== null) return this.#running
+    const nowMs = clock.monotonic()
+    if (this.#closed || !log.writable || nowMs < this.#pausedUntilMs) return Promise.resolve()
+    const due = this.#agedAtMs === null || nowMs - this.#agedAtMs >= AGE_CHECK_MS
+    if (!due && !isTight(log, maxBytes)) return Promise.resolve()
+    this.#running = this.#run(due).finally(() => {
+      this.#running = null
+    })
+    return this.#running
+  }
+
+  /** Resolves when the slice that is being pruned is durable. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#running
+  }
+
+  async #run(due: boolean): Promise<void> {
+    const { clock, onError } = this.#options
+    try {
+      // What a crash, or the end of the last run, left half done.
+      await this.#drop()
+      if (due) {
+        await this.#pruneByAge()
+        this.#agedAtMs = clock.monotonic()
+      }
+      const enough = await this.#pruneBySize()
+      if (!enough) this.#pausedUntilMs = clock.monotonic() + FULL_PAUSE_MS
+    } catch (error) {
+      this.#pausedUntilMs = clock.monotonic() + ERROR_PAUSE_MS
+      onError(error)
+    }
+  }
+
+  async #pruneByAge(): Promise<void> {
+    const cutoff = new Date(this.#options.clock.now() - this.#options.retainMs).toISOString()
+    let more = true
+    while (more && !this.#closed) {
+      let worthIt = false
+      // The order of entries decides, not the clock, which may have been set back: the first that is young stays,
+      // and so does everything after it.
+      const boundary = await this.#boundary(MAX_PRUNED_ENTRIES, (entry) => {
+        if (entry.ts >= cutoff) return false
+        // Pruning a prune entry alone would leave as many as before.
+        worthIt ||= entry.type !== 'prune'
+        return true
+      })
+      more = worthIt && boundary !== null && (await this.#prune(boundary, 'age'))
+    }
+  }
+
+  /** @returns false when there is nothing left that could go, and the store is still too large */
+  async #pruneBySize(): Promise<boolean> {
+    const { environment, log, maxBytes } = this.#options
+    const size = log.measure()
+    if (!isTight(size, maxBytes)) return true
+    let { usedBytes } = size
+    while (usedBytes >= maxBytes * LOW_SHARE && !this.#closed) {
+      const entries = log.head.seq - (oldestSeq(environment.tables) ?? 0)
+      if (entries < MIN_PRUNED_ENTRIES) return false
+      const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
+      const wanted = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
+      const boundary = await this.#boundary(Math.min(wanted, MAX_PRUNED_ENTRIES), () => true)
+      if (boundary === null || !(await this.#prune(boundary, 'size'))) return false
+      usedBytes = log.measure().usedBytes
+    }
+    return true
+  }
+
+  /** The cut after the oldest entries that may go; the newest entry of all never does. */
+  async #boundary(limit: number, mayGo: (entry: SealedEntry) => boolean): Promise<Boundary | null> {
+    const { environment, log } = this.#options
+    const { tables } = environment
+    const end = log.head.seq
+    const mover = new CutMover(readCut(tables))
+    const stop = Math.min(end, mover.firstSeq + limit)
+    while (mover.firstSeq < stop) {
+      environment.refresh()
+      const from = mover.firstSeq
+      const rows = tables.entries.rows({ start: u64(from), end: u64(Math.min(stop, from + PAGE_ROWS)) })
+      if (rows.length === 0) throw new Error(`entry ${from} of the log is missing`)
+      for (const { key, value } of rows) {
+        const { seq, hash, bytes } = unpackEntry(readU64(key), value)
+        if (!mayGo(readJson<SealedEntry>(Buffer.from(bytes)))) return mover.boundary
+        mover.pass(seq, hash)
+      }
+      await nextTurn()
+    }
+    return mover.boundary
+  }
+
+  /** Seals the cut, then removes what lies before it. @returns false when another process was faster */
+  async #prune(boundary: Boundary, reason: 'age' | 'size'): Promise<boolean> {
+    const { environment, log, beforePrune } = this.#options
+    const { tables } = environment
+    const { firstSeq, head, frontier } = boundary
+    await beforePrune?.()
+    const sealed = await log.change(() => {
+      const first = readCut(tables).firstSeq < firstSeq
+      return {
+        draft: first ? { type: 'prune', first_seq: firstSeq, head, frontier, reason } : null,
+        write: () => writeCut(tables, boundary),
+        result: first,
+      }
+    })
+    await this.#drop()
+    return sealed
+  }
+
+  /** Removes, slice by slice, what lies before the cut. */
+  async #drop(): Promise<void> {
+    const { environment, log, onPruned } = this.#options
+    const { tables } = environment
+    let total = 0
+    while (!this.#closed) {
+      environment.refresh()
+      const { firstSeq } = readCut(tables)
+      if ((oldestSeq(tables) ?? firstSeq) >= firstSeq) break
+      total += await log.dropOldest(firstSeq)
+      await nextTurn()
+    }
+    if (total > 0) onPruned?.(total)
+  }
+}
+
+const isTight = ({ usedBytes, fileBytes }: StoreSize, maxBytes: number): boolean =>
+  fileBytes >= maxBytes * FILE_SHARE && usedBytes >= maxBytes * HIGH_SHARE

@@ -1,0 +1,308 @@
+// Pruning: what stays verifies, in one piece with what was signed before; whatever is cut off in between.
+
+import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { entryLine, readLine } from '../../src/audit/dump.ts'
+import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
+import { LogSurvey } from '../../src/audit/survey.ts'
+import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
+import { UsageLog } from '../../src/store/log.ts'
+import { Retention } from '../../src/store/retention.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { START_MS, type TestClock, testClock, withTransactions } from './fixture.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const MIB = 1024 ** 2
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const RULE = { id: 'r', name: 'n', type: 'keyword_block', action: 'block', direction: 'request' as const }
+
+interface TestLog {
+  readonly environment: Environment
+  readonly log: UsageLog
+  readonly retention: Retention
+  readonly errors: unknown[]
+  close(): Promise<void>
+}
+
+interface Options {
+  readonly path: string
+  readonly clock: TestClock
+  readonly maxBytes?: number
+  readonly retainMs?: number
+  readonly wrap?: (environment: Environment) => Environment
+  readonly whenFull?: 'refuse' | 'drop-content'
+  readonly onContentDropped?: () => void
+}
+
+function openLog(options: Options): TestLog {
+  const { path, clock, maxBytes = 1024 * MIB, retainMs = 30 * DAY_MS, whenFull = 'refuse' } = options
+  const opened = openEnvironment(path)
+  const environment = options.wrap?.(opened) ?? opened
+  const ignore = () => {}
+  const { onContentDropped = ignore } = options
+  const events = {
+    onUnavailable: ignore,
+    onAvailable: ignore,
+    onStalled: ignore,
+    onCommit: ignore,
+    onContentDropped,
+  }
+  const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const retention = new Retention({ environment, log, clock, maxBytes, retainMs, onError })
+  const close = async () => {
+    await retention.close()
+    await log.close()
+    await opened.close()
+  }
+  return { environment, log, retention, errors, close }
+}
+
+const firstSeq = (log: UsageLog) => log.records(0, 1)[0]?.seq
+
+/** Through the lines of an export, as somebody else would. */
+function verify(log: UsageLog): LogVerdict {
+  const lines = log.records(0, 1_000_000).map(entryLine)
+  const entries = lines.map((line) => {
+    const read = readLine(Buffer.from(line.trimEnd()))
+    if (typeof read === 'string' || !('entry' in read)) throw new Error(String(read))
+    return read.entry
+  })
+  const survey = new LogSurvey(null)
+  for (const { bytes } of entries) survey.entry(bytes)
+  const verifier = new LogVerifier(survey)
+  for (const entry of entries) verifier.push(entry, null)
+  return verifier.finish()
+}
+
+/** The indexes against the entries they were made of. */
+async function checkIndexes(t: Test, { environment, log }: TestLog): Promise<void> {
+  const entries = log.records(0, 1_000_000).map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
+  const calls = entries.filter(({ type }) => type === 'request')
+  const { logs, total } = await log.list({ limit: 1000, offset: 0 })
+  t.equal(total, calls.length)
+  t.same(
+    logs.map((entry) => entry.seq),
+    calls.map(({ seq }) => seq).reverse(),
+  )
+  const { ids, requests, content, security } = environment.tables
+  t.equal(ids.count(), calls.length)
+  t.equal(requests.count(), calls.length)
+  t.equal(content.count(), calls.filter((call) => log.get(call.id)?.erased === false).length)
+  const report = log.security({ days: 365, limit: 1000, offset: 0, nowMs: START_MS + 300 * DAY_MS })
+  t.equal(report.total, 2 * calls.filter(({ blocked }) => blocked).length)
+  t.equal(report.events.length, report.total)
+  t.equal(security.count(), report.total)
+}
+
+async function call(log: UsageLog, clock: TestClock, n: number, bytes = 20): Promise<void> {
+  const blocked = n % 3 === 0
+  const created_at = new Date(clock.now()).toISOString()
+  const changes = blocked ? { blocked, rules: [RULE] } : {}
+  const content = Buffer.from(JSON.stringify({ request: 'x'.repeat(bytes), response: null }))
+  await log.append(requestDraft({ id: id(n), key_id: `k${n % 2}`, created_at, ...changes }), { content })
+}
+
+t.test('by age: hourly and at start, what is young stays', async (t) => {
+  const clock = testClock()
+  const opened = openLog({ path: t.testdir(), clock })
+  const { log, retention } = opened
+  for (let day = 0; day < 40; day++) {
+    await call(log, clock, day)
+    clock.advance(DAY_MS)
+  }
+  await retention.tick()
+  // Genesis, then a call a day: entry n + 1 was sealed on day n, and day 10 is 30 days ago.
+  t.equal(firstSeq(log), 11)
+  t.match(verify(log), { ok: true, firstSeq: 11, entries: 31, beginning: 'prune', findings: [] })
+  await checkIndexes(t, opened)
+  t.equal(log.get(id(9)), null)
+  t.match(log.get(id(10)), { seq: 11, request: 'x'.repeat(20) })
+  clock.advance(HOUR_MS - 1)
+  await retention.tick()
+  t.equal(log.head.seq, 41, 'not again within the hour')
+  clock.advance(1)
+  await retention.tick()
+  t.equal(firstSeq(log), 12)
+  await opened.close()
+})
+
+t.test('a log in which nothing happens any more does not grow by being pruned', async (t) => {
+  const clock = testClock()
+  const opened = openLog({ path: t.testdir(), clock })
+  await call(opened.log, clock, 1)
+  for (let n = 0; n < 100; n++) {
+    clock.advance(DAY_MS)
+    await opened.retention.tick()
+  }
+  t.ok(opened.log.head.seq <= 4, `${opened.log.head.seq}`)
+  t.match(verify(opened.log), { ok: true })
+  await opened.close()
+})
+
+t.test('a clock that was set back loses nothing that is young', async (t) => {
+  const clock = testClock()
+  const opened = openLog({ path: t.testdir(), clock })
+  const { log, retention } = opened
+  await call(log, clock, 0)
+  clock.advance(20 * DAY_MS)
+  await call(log, clock, 1)
+  clock.advance(-20 * DAY_MS)
+  await call(log, clock, 2)
+  clock.advance(31 * DAY_MS)
+  await retention.tick()
+  t.equal(firstSeq(log), 2, 'the third is as old as the first, and stays behind the second')
+  t.match(verify(log), { ok: true, beginning: 'prune' })
+  await checkIndexes(t, opened)
+  await opened.close()
+})
+
+t.test('more than one transaction removes, cut off after any of them', async (t) => {
+  for (const commits of [0, 1, 2, 3]) {
+    const clock = testClock()
+    const path = t.testdir()
+    const filling = openLog({ path, clock })
+    await Promise.all(Array.from({ length: 700 }, (_, n) => call(filling.log, clock, n)))
+    clock.advance(31 * DAY_MS)
+    await call(filling.log, clock, 700)
+    await filling.close()
+
+    let left = commits
+    const wrap = (real: Environment) =>
+      withTransactions(real, (write) => {
+        if (left-- <= 0) return Promise.reject(new Error('the power is gone'))
+        return real.transaction(write)
+      })
+    const cut = openLog({ path, clock, wrap })
+    await cut.retention.tick()
+    t.equal(cut.errors.length, 1)
+    await cut.close()
+
+    const again = openLog({ path, clock })
+    t.match(verify(again.log), { ok: true, findings: [] }, `after ${commits} commits`)
+    await checkIndexes(t, again)
+    t.ok((firstSeq(again.log) ?? 0) < 701)
+    await again.retention.tick()
+    t.equal(firstSeq(again.log), 701)
+    t.match(verify(again.log), { ok: true, beginning: 'prune' })
+    await checkIndexes(t, again)
+    await again.close()
+  }
+})
+
+t.test('by size: the store stays under its cap, and no call is refused', async (t) => {
+  const clock = testClock()
+  const maxBytes = 16 * MIB
+  const path = t.testdir()
+  const opened = openLog({ path, clock, maxBytes })
+  const { log, retention } = opened
+  for (let n = 0; n < 5000; n++) {
+    await call(log, clock, n, 10_000)
+    await retention.tick()
+    clock.advance(1)
+  }
+  t.ok(statSync(join(path, 'data.mdb')).size <= maxBytes, 'the file too')
+  t.ok((firstSeq(log) ?? 0) > 3000)
+  t.match(log.get(id(4999)), { erased: false, request: /^x+$/ })
+  t.match(verify(log), { ok: true, beginning: 'prune', findings: [] })
+  t.same(opened.errors, [])
+  await opened.close()
+})
+
+t.test('when pruning cannot keep up, exchanges give way if they may', async (t) => {
+  const clock = testClock()
+  const maxBytes = 16 * MIB
+  let dropped = 0
+  const onContentDropped = () => dropped++
+  const options = { path: t.testdir(), clock, maxBytes, whenFull: 'drop-content' as const, onContentDropped }
+  const opened = openLog(options)
+  const { log } = opened
+  // Nobody prunes.
+  let n = 0
+  while (dropped < 20) await call(log, clock, n++, 10_000)
+  t.equal(log.available, true)
+  t.match(log.get(id(n - 1)), { content_hash: null, request: null, erased: false })
+  t.match(log.get(id(0)), { content_hash: /^sha256:/, erased: false })
+  t.ok(log.measure().usedBytes < maxBytes)
+  await opened.retention.tick()
+  await call(log, clock, n, 10_000)
+  t.match(log.get(id(n)), { content_hash: /^sha256:/, erased: false })
+  t.equal(dropped, 20)
+  t.match(verify(log), { ok: true })
+  await opened.close()
+})
+
+t.test('a log with a gap is not pruned, and says so', async (t) => {
+  const clock = testClock()
+  const opened = openLog({ path: t.testdir(), clock })
+  for (let n = 0; n < 5; n++) await call(opened.log, clock, n)
+  const { entries } = opened.environment.tables
+  const [, second] = entries.keys()
+  await opened.environment.transaction(() => entries.remove(second as Buffer))
+  clock.advance(31 * DAY_MS)
+  await call(opened.log, clock, 6)
+  await opened.retention.tick()
+  t.match(opened.errors, [{ message: 'entry 1 of the log is missing' }])
+  t.equal(firstSeq(opened.log), 0)
+  await opened.retention.tick()
+  t.equal(opened.errors.length, 1, 'not again at once')
+  await opened.close()
+})
+
+type Step =
+  | { readonly kind: 'calls'; readonly count: number }
+  | { readonly kind: 'wait'; readonly hours: number }
+  | { readonly kind: 'erase'; readonly key: string }
+  | { readonly kind: 'prune' }
+  | { readonly kind: 'reopen' }
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.integer({ min: 1, max: 20 }).map((count) => ({ kind: 'calls' as const, count })),
+  },
+  // Also backwards.
+  {
+    weight: 3,
+    arbitrary: fc.integer({ min: -200, max: 700 }).map((hours) => ({ kind: 'wait' as const, hours })),
+  },
+  { weight: 2, arbitrary: fc.constantFrom('k0', 'k1').map((key) => ({ kind: 'erase' as const, key })) },
+  { weight: 3, arbitrary: fc.constant({ kind: 'prune' as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
+)
+
+t.test(
+  'an honest log verifies, whatever was pruned and erased, and its indexes say what it holds',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
+        const clock = testClock()
+        const path = t.testdir()
+        let opened = openLog({ path, clock })
+        let n = 0
+        for (const step of steps) {
+          if (step.kind === 'calls') for (let i = 0; i < step.count; i++) await call(opened.log, clock, n++)
+          else if (step.kind === 'wait') clock.advance(step.hours * HOUR_MS)
+          else if (step.kind === 'erase') await opened.log.erase({ keyId: step.key })
+          else if (step.kind === 'prune') await opened.retention.tick()
+          else {
+            await opened.close()
+            opened = openLog({ path, clock })
+          }
+        }
+        const verdict = verify(opened.log)
+        t.match(verdict, { ok: true, findings: [] })
+        t.not(verdict.beginning, 'unanchored')
+        await checkIndexes(t, opened)
+        t.same(opened.errors, [])
+        await opened.close()
+      }),
+      { numRuns: 30 },
+    )
+  },
+)
