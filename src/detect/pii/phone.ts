@@ -2,7 +2,7 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import { endOfDigits, isBehindWords, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
+import { endOfDigits, isBehindWords, isDigit, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
 import type { Run } from './numberrun.ts'
 import { isUniform, mayBegin, shapeOf } from './numberrun.ts'
 import type { Segment } from './segment.ts'
@@ -106,14 +106,17 @@ export function scanPhone(segment: Segment, at: number, runs: readonly Run[]): n
     const run = runs[i]
     if (run === undefined || run.open || run.digitCount < MIN_DIGITS) continue
     if (bracket && run.isPlain) continue
-    if (silent && !FORMS.has(run.shape) && text.charCodeAt(at) !== ZERO && !isLetterNear(text, run.end))
-      continue
+    if (silent && !FORMS.has(run.shape) && !hasPrefix(text, at) && !isLetterNear(text, run.end)) continue
     if (!isPhone(segment, start, run) || QUANTITY.test(text.slice(run.end, run.end + 10))) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
   return 0
 }
+
+/** Whether it may begin with 00, the way out of a country: a quick look. */
+const hasPrefix = (text: string, at: number): boolean =>
+  text.charCodeAt(at) === ZERO && (text.charCodeAt(at + 1) === ZERO || !isDigit(text.charCodeAt(at + 1)))
 
 /** A quick look: no word before makes a number a phone number. Then it must be of a form, or a word follow. */
 function isSilent(segment: Segment, start: number): boolean {
@@ -176,7 +179,7 @@ function isPhone(segment: Segment, start: number, run: Run): boolean {
   if (other < phone && other <= OTHER_WORD_DISTANCE) return false
   if (run.digitCount >= MIN_VERSION_DIGITS && VERSION_FORM.test(run.groups)) return false
   if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
-  if (text.charCodeAt(run.start) === ZERO && run.digits.startsWith('00')) {
+  if (hasPrefix(text, run.start) && run.digits.startsWith('00')) {
     return isInternational(run.digits.slice(2)) || isLabelled(segment, start, run)
   }
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
