@@ -31,8 +31,9 @@ import { ruleRoutes } from './server/routes/rules.ts'
 import { sessionRoutes } from './server/routes/session.ts'
 import { usageRoutes } from './server/routes/usage.ts'
 import { Gatekeeper } from './server/session.ts'
+import { openStorage } from './storage.ts'
 import { StoreOpenError } from './store/lmdb.ts'
-import { openStore, type Store } from './store/store.ts'
+import type { Store } from './store/store.ts'
 import { createTrial, type Trial } from './trial.ts'
 import { Upstream } from './upstream/forward.ts'
 
@@ -104,17 +105,10 @@ class Gateway {
     const logger = createLogger(config.log.level)
     this.#config = config
     this.#logger = logger
-    this.#store = openStore({
-      path: config.data.path,
-      clock,
-      random: randomBytes,
-      maxBytes: config.audit.maxBytes,
-      fileKeys: config.keys,
-      onUnavailable: (cause) =>
-        logger.error({ err: cause }, 'the usage log cannot be written; calls are refused'),
-      onAvailable: () => logger.info({}, 'the usage log can be written again'),
+    this.#store = openStorage(config, {
+      logger,
+      metrics: () => this.#metrics,
       onStalled: () => this.#failed.resolve('a write to the usage log has hung; the disk needs a look'),
-      onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
     })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
     this.#metrics = createMetrics(VERSION, () => this.#state())

@@ -156,13 +156,24 @@ export const CONFIG_SCHEMA = {
       },
     }),
     audit: section('The usage log.', {
-      retainDays: integer('Days an entry and its content are kept.', 1, 36_500, 365),
+      retainDays: integer(
+        'Days an entry and its content are kept; looked at every hour. What goes is told by a `prune` entry.',
+        1,
+        36_500,
+        365,
+      ),
       maxBytes: integer(
-        'Size of the store on disk at which calls are refused, bytes.',
+        'Size that the store on disk stays below, bytes: from 90 % of it on the oldest entries go. Where that cannot keep up, calls are refused.',
         16 * 1024 ** 2,
         1024 * GIB,
         10 * GIB,
       ),
+      whenFull: {
+        description:
+          'What gives way where pruning cannot keep up: calls (`refuse`), or first the captured exchanges, so that calls are sealed without (`drop-content`).',
+        enum: ['refuse', 'drop-content'],
+        default: 'refuse',
+      },
     }),
     data: section('State on disk.', {
       path: {

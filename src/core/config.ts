@@ -44,7 +44,11 @@ export interface Config {
   }
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
-  readonly audit: { readonly retainDays: number; readonly maxBytes: number }
+  readonly audit: {
+    readonly retainDays: number
+    readonly maxBytes: number
+    readonly whenFull: 'refuse' | 'drop-content'
+  }
   readonly data: { readonly path: string }
   readonly admin: {
     readonly token: Secret | null

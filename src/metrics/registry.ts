@@ -126,7 +126,7 @@ export function createMetrics(version: string, state: () => GatewayState) {
     Number(state().auditAvailable),
   )
   gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
-  gauge('store_limit_bytes', 'Bytes of the store at which calls are refused.', () => state().storeLimitBytes)
+  gauge('store_limit_bytes', 'Bytes that the store stays below.', () => state().storeLimitBytes)
   gauge('calls_in_flight', 'Chat calls being handled.', () => state().callsInFlight)
 
   const loopDelay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS })
@@ -213,6 +213,11 @@ export function createMetrics(version: string, state: () => GatewayState) {
       registers,
     }),
     auditEntries: counter('audit_entries_total', 'Entries sealed, by type.', 'type'),
+    auditPruned: counter('audit_pruned_entries_total', 'Entries that went by age or for want of room.'),
+    auditContentDropped: counter(
+      'audit_content_dropped_total',
+      'Calls sealed without their exchange for want of room (audit.whenFull: drop-content).',
+    ),
     auditCommit: histogram(
       'audit_commit_seconds',
       'Time from sealing an entry to its being durable.',

@@ -33,6 +33,8 @@ const MEASURE_SHARE = 0.01
 /** What is kept for entries when exchanges have to give way: a share of the store, some seconds' worth at most. */
 const ENTRY_RESERVE_SHARE = 0.05
 const MAX_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
+/** In a file that may not grow any more, what is free lies scattered: so much of it in use is as good as full. */
+const REUSED_SHARE = 0.9
 /** Salts drawn at a time: asking for randomness costs more than what one salt takes. */
 const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
@@ -248,7 +250,11 @@ export class UsageLog {
   }
 
   #hasRoomFor(content: Buffer): boolean {
-    if (this.usedBytes + this.#pendingBytes + content.length < this.#contentBytes) return true
+    const moreBytes = this.#pendingBytes + content.length
+    const fits =
+      this.fileBytes + moreBytes < this.#contentBytes ||
+      this.usedBytes + moreBytes < this.#contentBytes * REUSED_SHARE
+    if (fits) return true
     this.#events.onContentDropped()
     return false
   }

@@ -13,13 +13,15 @@ import { openTestStore } from './fixture.ts'
 
 const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
-/** Mounts a disk of 8 MiB; null where that is not allowed. */
-function mountSmallDisk(t: Test): string | null {
+/** Mounts a small disk; null where that is not allowed. */
+function mountSmallDisk(t: Test, mebibytes: number): string | null {
   // Not among the test runner's own folders, which it clears by itself.
   const path = mkdtempSync(join(tmpdir(), 'sidegate-full-'))
   t.teardown(() => rmdirSync(path))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m,mode=700', 'tmpfs', path], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m,mode=700`, 'tmpfs', path], {
+      stdio: 'ignore',
+    })
   } catch {
     return null
   }
@@ -28,7 +30,7 @@ function mountSmallDisk(t: Test): string | null {
 }
 
 t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when there is room', async (t) => {
-  const disk = mountSmallDisk(t)
+  const disk = mountSmallDisk(t, 8)
   if (disk === null) {
     t.pass('a full disk', { skip: 'NOT RUN: mounting a tmpfs needs root' })
     return
@@ -84,3 +86,45 @@ t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when 
   t.match(verifyChain(store.log.records(0, seq + 2)), { ok: true, checked: seq + 1 })
   await store.close()
 })
+
+t.test(
+  'a disk just above the cap never fills: the oldest entries go, and exchanges before calls',
+  async (t) => {
+    const disk = mountSmallDisk(t, 17)
+    if (disk === null) {
+      t.pass('a store at its cap', { skip: 'NOT RUN: mounting a tmpfs needs root' })
+      return
+    }
+    const events: string[] = []
+    let dropped = 0
+    let pruned = 0
+    const { store, tick } = openTestStore(t, {
+      path: join(disk, 'data'),
+      maxBytes: 16 * 1024 ** 2,
+      whenFull: 'drop-content',
+      retention: { retainMs: 1e12, onPruned: (entries) => (pruned += entries) },
+      onUnavailable: (cause) => events.push(String(cause)),
+      onContentDropped: () => dropped++,
+      onHousekeepingError: (error) => events.push(String(error)),
+    })
+    const exchange = () =>
+      Buffer.from(JSON.stringify({ request: randomBytes(15_000).toString('base64'), response: null }))
+    let count = 0
+    // Four times what the disk holds, faster than pruning can follow.
+    while (count < 3200) {
+      const calls = Array.from({ length: 32 }, () =>
+        store.log.append(requestDraft({ id: id(count++) }), { content: exchange() }),
+      )
+      await Promise.all(calls)
+      tick(1000)
+    }
+    t.strictSame(events, [])
+    t.ok(pruned > 500, `${pruned} pruned`)
+    t.ok(dropped < count * 0.9, `${dropped} of ${count} without their exchange`)
+    const rows = store.log.records(0, 10_000)
+    t.equal(rows.length, store.log.head.seq + 1 - (rows[0]?.seq ?? 0), 'without a gap')
+    const shown = Array.from({ length: 100 }, (_, n) => store.log.get(id(count - 1 - n)))
+    t.ok(shown.every((entry) => entry !== null && (entry.content_hash === null) === (entry.request === null)))
+    await store.close()
+  },
+)

@@ -1,0 +1,44 @@
+// The store as a gateway runs it: what it keeps and for how long, and where its troubles are told.
+
+import { randomBytes } from 'node:crypto'
+import { systemClock } from './core/clock.ts'
+import type { Config } from './core/config.ts'
+import type { GatewayLogger } from './logger.ts'
+import type { Metrics } from './metrics/registry.ts'
+import { openStore, type Store } from './store/store.ts'
+
+const DAY_MS = 86_400_000
+
+interface StorageParts {
+  readonly logger: GatewayLogger
+  /** Built after the store, whose state it shows. */
+  readonly metrics: () => Metrics
+  /** A write has hung, for good. */
+  readonly onStalled: () => void
+}
+
+/** @throws StoreOpenError saying what is wrong and what to do */
+export function openStorage(config: Config, { logger, metrics, onStalled }: StorageParts): Store {
+  const { retainDays, maxBytes, whenFull } = config.audit
+  return openStore({
+    path: config.data.path,
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes,
+    whenFull,
+    fileKeys: config.keys,
+    retention: {
+      retainMs: retainDays * DAY_MS,
+      onPruned: (entries) => {
+        logger.info({ entries }, 'the oldest entries of the usage log were pruned')
+        metrics().auditPruned.inc(entries)
+      },
+    },
+    onUnavailable: (cause) =>
+      logger.error({ err: cause }, 'the usage log cannot be written; calls are refused'),
+    onAvailable: () => logger.info({}, 'the usage log can be written again'),
+    onStalled,
+    onContentDropped: () => metrics().auditContentDropped.inc(),
+    onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
+  })
+}

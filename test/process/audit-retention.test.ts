@@ -1,0 +1,103 @@
+// Pruning as an operator sees it: a gateway on a store with old entries, and on one that is too large.
+
+import { randomBytes } from 'node:crypto'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import type { Clock } from '../../src/core/clock.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { openStore } from '../../src/store/store.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { discard, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
+import { completion, json, startUpstream } from './upstream.ts'
+
+const DAY_MS = 86_400_000
+const MIB = 1024 ** 2
+
+const upstream = await startUpstream(json(completion('a fine answer')))
+t.teardown(() => upstream.close())
+
+/** Seals calls at a time in the past, before any gateway runs. */
+async function seal(data: string, daysAgo: number, calls: number, bytes: number): Promise<void> {
+  const now = () => systemClock.now() - daysAgo * DAY_MS
+  const clock: Clock = { now, monotonic: () => systemClock.monotonic() }
+  const store = openStore({ path: data, clock, random: randomBytes, maxBytes: 1024 ** 3 })
+  const created_at = new Date(now()).toISOString()
+  const content = Buffer.from(JSON.stringify({ request: 'x'.repeat(bytes), response: null }))
+  await Promise.all(
+    Array.from({ length: calls }, (_, n) =>
+      store.log.append(requestDraft({ id: `${daysAgo}-${n}`, created_at }), { content }),
+    ),
+  )
+  await store.close()
+}
+
+/** Pruning runs beside the calls: waits for its line in the log. */
+async function pruned(gateway: TestGateway): Promise<number> {
+  for (;;) {
+    const line = gateway.logs.find(({ msg }) => msg === 'the oldest entries of the usage log were pruned')
+    if (line !== undefined) return line['entries'] as number
+    await delay(20)
+  }
+}
+
+async function verify(t: Test, gateway: TestGateway): Promise<any> {
+  const file = join(gateway.folder, 'sidegate.yaml')
+  const { code, stdout } = await runCli(['audit', 'verify', '--config', file])
+  const verdict = JSON.parse(stdout)
+  t.same([code, verdict.findings], [0, []])
+  const exported = await runCli(['audit', 'export', '--config', file])
+  const dump = join(gateway.folder, 'dump.jsonl')
+  writeFileSync(dump, exported.stdout)
+  const { stdout: checked } = await runCli(['audit', 'verify', '--export', dump])
+  t.match(JSON.parse(checked), { ok: true, beginning: 'prune' })
+  return verdict
+}
+
+t.test(
+  'entries that are too old go at the start, and the log verifies beside the running gateway',
+  async (t) => {
+    const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+    const data = join(folder, 'data')
+    await seal(data, 3, 1500, 50)
+    await seal(data, 0, 5, 50)
+    const config = { audit: { retainDays: 2 } }
+    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
+    t.teardown(() => discard(gateway))
+    t.equal(await pruned(gateway), 1501, 'the genesis entry and all old calls')
+    const verdict = await verify(t, gateway)
+    t.match(verdict, { ok: true, beginning: 'prune', first_seq: 1501 })
+
+    const { body } = await gateway.api('GET', '/usage/logs')
+    t.match(body, { total: 5, logs: [{ id: '0-4' }, {}, {}, {}, { id: '0-0' }] })
+    t.equal((await gateway.api('GET', '/usage/logs/3-0')).status, 404)
+    const { key } = await gateway.createKey()
+    const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+    t.equal(answer.status, 200)
+    await answer.text()
+    const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    t.match(page, /\nsidegate_audit_pruned_entries_total 1501\n/)
+    t.match(await verify(t, gateway), { ok: true, first_seq: 1501 })
+  },
+)
+
+t.test('a store that is too large is pruned, and serves again', async (t) => {
+  const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  const data = join(folder, 'data')
+  await seal(data, 0, 2000, 10_000)
+  t.ok(statSync(join(data, 'data.mdb')).size > 20 * MIB)
+  const config = { audit: { maxBytes: 16 * MIB } }
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
+  t.teardown(() => discard(gateway))
+  t.ok((await pruned(gateway)) > 500)
+  while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 200) await delay(20)
+  const { key } = await gateway.createKey()
+  const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  t.equal(answer.status, 200)
+  await answer.text()
+  t.match(await verify(t, gateway), { ok: true, beginning: 'prune' })
+  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  const [, bytes] = /\nsidegate_store_bytes (\d+)\n/.exec(page) ?? []
+  t.ok(Number(bytes) < 16 * MIB)
+})
