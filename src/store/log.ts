@@ -3,17 +3,17 @@
 
 import { wellFormed } from '../audit/canonical.ts'
 import type { Head } from '../audit/chain.ts'
-import { genesis } from '../audit/chain.ts'
 import { hashContent, SALT_BYTES } from '../audit/content.ts'
 import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import type { StoredRecord } from '../audit/verify.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
-import { Appender, type AppenderEvents, type Commits, unavailable } from './appender.ts'
-import { Batch, type CapturedContent, readLogState, writeLogState } from './batch.ts'
+import { Appender, type AppenderEvents, unavailable } from './appender.ts'
+import { type Batch, type CapturedContent, readLogState } from './batch.ts'
+import { beginLog, commitsOf } from './commits.ts'
 import type { CounterChange } from './counters.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
-import { packEntry, readU64, u64, unpackEntry } from './layout.ts'
+import { readU64, u64, unpackEntry } from './layout.ts'
 import type { Environment, StoreSize } from './lmdb.ts'
 import {
   findUsage,
@@ -38,9 +38,6 @@ const REUSED_SHARE = 0.9
 /** Salts drawn at a time: asking for randomness costs more than what one salt takes. */
 const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
-const PROBE_KEY = Buffer.from('probe')
-/** A probe asks for this much in one piece: a single page would often fit when no entry does. */
-const PROBE_BYTES = 1024 ** 2
 
 export interface AppendOptions {
   /** The captured exchange: UTF-8 JSON of an object with `request` and `response`. Not to be changed afterwards. */
@@ -104,7 +101,7 @@ export class UsageLog {
     this.#events = events
     environment.initialize(() => {
       if (readLogState(environment.tables) !== null) return
-      begin(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
+      beginLog(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
     this.#appender = new Appender(commitsOf(environment, clock), clock, {
@@ -272,33 +269,4 @@ export class UsageLog {
     }
     return this.#size
   }
-}
-
-/** Transactions for the appender: one batch on the head as it is when the transaction has begun. */
-function commitsOf(environment: Environment, clock: Clock): Commits<Batch> {
-  const { tables } = environment
-  return {
-    commit: (work) =>
-      environment.transaction(() => {
-        // Read here and not remembered: another process may have appended in between.
-        const batch = new Batch(tables, clock.now())
-        work(batch)
-        batch.finish()
-      }),
-    probe: async () => {
-      await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
-      // What it took stays in the file, free for the entries to come.
-      await environment.transaction(() => tables.meta.remove(PROBE_KEY))
-    },
-  }
-}
-
-function begin({ tables }: Environment, log: string, nowMs: Milliseconds): void {
-  const { entry, bytes, hash } = genesis(
-    log,
-    { type: 'genesis', product: 'sidegate', continues: null },
-    nowMs,
-  )
-  tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
-  writeLogState(tables, { log, seq: entry.seq, hash, firstRequest: 0, nextRequest: 0 })
 }
