@@ -200,7 +200,15 @@ const SCHEMAS: Record<string, JsonObject> = {
     erased: whole('Exchanges that were there and are gone.'),
     entries: whole('`erase` entries sealed, one for each 1,000 exchanges.'),
   }),
-  UsageLogs: object({ logs: list(ref('UsageEntry')), total: whole('Entries that match.') }),
+  UsageLogs: object(
+    {
+      logs: list(ref('UsageEntry')),
+      total: whole('Entries that match.'),
+      total_is_lower_bound: flag('True where only the newest 100,000 calls were looked at; else left out.'),
+      next_cursor: text('For the page after this one; left out on the last.'),
+    },
+    ['total_is_lower_bound', 'next_cursor'],
+  ),
   SecurityReport: object({
     days: whole('Days covered, today included.', 1),
     since: time('Their beginning, midnight UTC.'),
@@ -388,6 +396,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       pii_detected: { type: 'boolean' },
       since: { type: 'string', format: 'date-time' },
       until: { type: 'string', format: 'date-time' },
+      cursor: {
+        type: 'string',
+        description: '`next_cursor` of an answer to the same filters, in place of `offset`.',
+      },
     },
     errors: ['400', '401', '421'],
   },

@@ -15,15 +15,13 @@ import type { CounterChange } from './counters.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { readU64, u64, unpackEntry } from './layout.ts'
 import type { Environment, StoreSize } from './lmdb.ts'
+import { listUsage, type UsagePage, type UsageQuery } from './pages.ts'
 import {
   findUsage,
-  listUsage,
   reportSecurity,
   type SecurityQuery,
   type SecurityReport,
   type UsageDetail,
-  type UsagePage,
-  type UsageQuery,
 } from './query.ts'
 
 /** What an entry with its index rows takes beyond its content, bytes; generous, corrected every second. */

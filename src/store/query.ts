@@ -1,14 +1,13 @@
-// Reads the log for the management API: pages of usage entries, one entry with its exchange, security events.
+// Reads the log for the management API: one entry with its exchange, security events.
 // Never holds a read transaction across an await: that would keep old pages alive and make the file grow.
 
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { SALT_BYTES } from '../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../audit/entry.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../audit/security.ts'
 import { toUsageEntry, type UsageEntry } from '../audit/usage.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { JsonValue } from '../core/json.ts'
-import { MAX_ID_BYTES, readLogState } from './batch.ts'
+import { MAX_ID_BYTES } from './batch.ts'
 import {
   dayOf,
   readDay,
@@ -16,29 +15,11 @@ import {
   readU64,
   securityKey,
   startOfDay,
-  summarySeq,
-  summaryTest,
-  type UsageFilter,
   u64,
   unpackEntry,
   unpackEventPlace,
 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
-
-/** Rows that are read before the event loop gets its turn: about a millisecond. */
-const PAGE_ROWS = 500
-
-export interface UsageQuery {
-  readonly limit: number
-  readonly offset: number
-  readonly filter?: UsageFilter
-}
-
-export type UsagePage = {
-  logs: UsageEntry[]
-  /** Entries that match, on all pages. */
-  total: number
-}
 
 /** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
 export type UsageDetail = UsageEntry & {
@@ -71,65 +52,6 @@ export type SecurityReport = {
 }
 
 type Tables = Environment['tables']
-
-/** A page of usage entries, newest first by sequence. Without a filter the work depends on `limit` alone. */
-export async function listUsage(tables: Tables, query: UsageQuery): Promise<UsagePage> {
-  const state = readLogState(tables)
-  if (state === null) return { logs: [], total: 0 }
-  const newest = state.nextRequest - 1
-  const test = summaryTest(query.filter ?? {})
-  const found =
-    test === null
-      ? {
-          ...(await readPage(tables, newest - query.offset, state.firstRequest, query.limit)),
-          total: newest + 1 - state.firstRequest,
-        }
-      : await scan(tables, newest, state.firstRequest, query, test)
-  const logs: UsageEntry[] = []
-  for (const [index, seq] of found.seqs.entries()) {
-    if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
-    const entry = readRequest(tables, seq)
-    if (entry !== null) logs.push(toUsageEntry(entry))
-  }
-  return { logs, total: found.total }
-}
-
-async function readPage(
-  tables: Tables,
-  from: number,
-  oldest: number,
-  limit: number,
-): Promise<{ seqs: number[] }> {
-  if (from < oldest) return { seqs: [] }
-  const rows = tables.requests.rows({
-    start: u64(from),
-    reverse: true,
-    limit: Math.min(limit, from - oldest + 1),
-  })
-  return { seqs: rows.map((row) => summarySeq(row.value)) }
-}
-
-/** Walks all summaries once: the total needs every one of them. */
-async function scan(
-  tables: Tables,
-  newest: number,
-  oldest: number,
-  { limit, offset }: UsageQuery,
-  test: (bytes: Buffer) => boolean,
-): Promise<{ seqs: number[]; total: number }> {
-  const seqs: number[] = []
-  let total = 0
-  for (let from = newest; from >= oldest; from -= PAGE_ROWS) {
-    const rows = Math.min(PAGE_ROWS, from - oldest + 1)
-    for (const { value } of tables.requests.rows({ start: u64(from), reverse: true, limit: rows })) {
-      if (!test(value)) continue
-      if (total >= offset && seqs.length < limit) seqs.push(summarySeq(value))
-      total++
-    }
-    await nextTurn()
-  }
-  return { seqs, total }
-}
 
 /** One entry with its exchange, or null for an unknown id. */
 export function findUsage(tables: Tables, id: string): UsageDetail | null {
@@ -217,7 +139,8 @@ function readEvents(
   return events
 }
 
-function readRequest(tables: Tables, seq: number): SealedRequest | null {
+/** The sealed call at a sequence number; null where there is none. */
+export function readRequest(tables: Tables, seq: number): SealedRequest | null {
   const packed = tables.entries.get(u64(seq))
   if (packed === undefined) return null
   const { hash, bytes } = unpackEntry(seq, packed)

@@ -3,6 +3,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { UsageLog } from '../../store/log.ts'
+import { readCursor, type UsageCursor } from '../../store/pages.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query.ts'
 import { eraseRoute } from './erase.ts'
@@ -19,6 +20,17 @@ const page = (query: Query) => ({
   offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
 })
 
+/** Where to go on; a cursor holds what is left of the offset it was given for. */
+function readPlace(query: Query): UsageCursor | null {
+  const text = query.text('cursor')
+  if (text === null) return null
+  const cursor = readCursor(text)
+  if (cursor !== null && query.text('offset') === null) return cursor
+  const message =
+    cursor === null ? 'cursor must be the next_cursor of an answer.' : 'cursor and offset exclude each other.'
+  throw new GatewayError('invalid_parameter', message, { param: 'cursor' })
+}
+
 export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
   return [
     eraseRoute(log),
@@ -26,10 +38,11 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/logs',
       async answer(request) {
-        const query = new Query(request.search, [...PAGE, ...FILTERS])
+        const query = new Query(request.search, [...PAGE, ...FILTERS, 'cursor'])
         return ok(
           await log.list({
             ...page(query),
+            cursor: readPlace(query),
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),
