@@ -255,6 +255,7 @@ class Gateway {
       tokenLimits: this.#store.counters.size,
       auditSequence: this.#store.log.head.seq,
       auditAvailable: this.#store.log.available,
+      ruleFilesInForce: this.fileRefusals().length === 0,
       storeBytes: this.#store.size().usedBytes,
       storeLimitBytes: this.#config.audit.maxBytes,
       callsInFlight: this.#admission.inFlight,

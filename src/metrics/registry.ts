@@ -47,6 +47,8 @@ export interface GatewayState {
   readonly tokenLimits: number
   readonly auditSequence: number
   readonly auditAvailable: boolean
+  /** Whether the rule files are in force as they are now. */
+  readonly ruleFilesInForce: boolean
   readonly storeBytes: number
   readonly storeLimitBytes: number
   readonly callsInFlight: number
@@ -101,6 +103,11 @@ export function createMetrics(version: string, state: () => GatewayState) {
       for (const rule of state().rules) this.labels(rule.source, String(rule.enabled)).inc()
     },
   })
+  gauge(
+    'rule_files_in_force',
+    '1 while the rule files are in force as they are; 0 while older ones stay.',
+    () => Number(state().ruleFilesInForce),
+  )
   gauge(
     'rule_overrides',
     'File rules whose enabled state is overridden through the API.',
