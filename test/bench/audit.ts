@@ -1,0 +1,216 @@
+// Measures what the usage log costs, run by hand: node test/bench/audit.ts [--entries 1000000]. Prints a markdown table.
+// Its folder lies in the system's temporary one: set TMPDIR to a real disk, or "durable" means a memory file system.
+
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { genesis, type Head, seal } from '../../src/audit/chain.ts'
+import type { RequestDraft } from '../../src/audit/entry.ts'
+import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { systemClock } from '../../src/core/clock.ts'
+import { uuidv7Source } from '../../src/core/ids.ts'
+import { Batch } from '../../src/store/batch.ts'
+import { openEnvironment } from '../../src/store/lmdb.ts'
+import type { UsageQuery } from '../../src/store/pages.ts'
+import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { median } from './report.ts'
+
+const CALLERS = 128
+const SEALED = 100_000
+const BATCH_ENTRIES = 5000
+const PAGES = 21
+const DAY_MS = 86_400_000
+/** One call in so many has an exchange: the store of a million is about entries. */
+const EXCHANGE_EVERY = 20
+const EXCHANGE = Buffer.from(JSON.stringify({ request: 'x'.repeat(800), response: 'y'.repeat(400) }))
+const TIB = 1024 ** 4
+
+const { values } = parseArgs({ options: { entries: { type: 'string', default: '1000000' } } })
+const entries = Number(values.entries)
+const folder = mkdtempSync(join(tmpdir(), 'sidegate-audit-bench-'))
+const newId = uuidv7Source(() => systemClock.now(), randomBytes)
+const rows: string[] = ['| what | figure |', '|---|---|']
+const tell = (what: string, figure: string) => {
+  rows.push(`| ${what} | ${figure} |`)
+  console.error(`${what}: ${figure}`)
+}
+
+const draft = (n: number, arrivedMs: number): RequestDraft =>
+  requestDraft({
+    id: newId(),
+    created_at: new Date(arrivedMs).toISOString(),
+    model: n % 10 === 0 ? 'openai/gpt-5-mini' : 'openai/gpt-5',
+    key_id: `key-${n % 7}`,
+    blocked: n % 1000 === 0,
+  })
+
+const open = (name: string, options: Partial<StoreOptions> = {}): Store =>
+  openStore({ path: join(folder, name), clock: systemClock, random: randomBytes, maxBytes: TIB, ...options })
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startMs = performance.now()
+  await work()
+  return performance.now() - startMs
+}
+
+/** Canonical form, hashes and the tree: what an entry costs before the database gets it. */
+function measureSealing(): void {
+  const drafts = Array.from({ length: SEALED }, (_, n) => draft(n, systemClock.now()))
+  const first = genesis(newId(), { type: 'genesis', product: 'sidegate', continues: null }, 0)
+  let head: Head = { log: first.entry.log, seq: 0, hash: first.hash }
+  const frontier = Frontier.empty()
+  const { user, system } = process.cpuUsage()
+  for (const each of drafts) {
+    const { entry, hash } = seal(head, each, 0, null)
+    frontier.push(leafHash(hash))
+    head = { log: head.log, seq: entry.seq, hash }
+  }
+  const used = process.cpuUsage()
+  tell('sealing, CPU an entry', `${((used.user + used.system - user - system) / SEALED).toFixed(1)} µs`)
+}
+
+async function measureAppending(): Promise<void> {
+  const store = open('appending')
+  let sealed = 0
+  const times: number[] = []
+  const caller = async () => {
+    while (sealed < SEALED) {
+      const each = draft(sealed++, systemClock.now())
+      times.push(await timed(() => store.log.append(each, { content: EXCHANGE })))
+    }
+  }
+  const cpu = process.cpuUsage()
+  const spentMs = await timed(() => Promise.all(Array.from({ length: CALLERS }, caller)))
+  const { user, system } = process.cpuUsage(cpu)
+  const ascending = times.toSorted((a, b) => a - b)
+  const at = (share: number) => `${(ascending[Math.floor(ascending.length * share)] ?? 0).toFixed(1)} ms`
+  tell(
+    `durable entries with exchanges, ${CALLERS} callers`,
+    `${Math.round((SEALED / spentMs) * 1000)} a second`,
+  )
+  tell('… CPU an entry, all of it', `${((user + system) / SEALED).toFixed(1)} µs`)
+  tell('… until durable', `p50 ${at(0.5)}, p99 ${at(0.99)}`)
+  await store.close()
+}
+
+/** A log as it is after `entries` calls in a hundred days, oldest first. */
+async function fill(): Promise<void> {
+  const startMs = systemClock.now() - 100 * DAY_MS
+  await open('filled', { clock: { ...systemClock, now: () => startMs } }).close()
+  const environment = openEnvironment(join(folder, 'filled'))
+  const spentMs = await timed(async () => {
+    for (let from = 0; from < entries; from += BATCH_ENTRIES) {
+      await environment.transaction(() => {
+        const arrivedMs = startMs + (from / entries) * 100 * DAY_MS
+        const batch = new Batch(environment.tables, arrivedMs)
+        for (let n = from; n < Math.min(entries, from + BATCH_ENTRIES); n++) {
+          const hash = `sha256:${'0'.repeat(64)}`
+          const captured =
+            n % EXCHANGE_EVERY === 0 ? { salt: Buffer.alloc(32), content: EXCHANGE, hash } : null
+          batch.add({ draft: draft(n, arrivedMs), captured, counters: [] })
+        }
+        batch.finish()
+      })
+    }
+  })
+  const { usedBytes } = environment.size()
+  await environment.close()
+  tell(`a log of ${entries} calls made in`, `${(spentMs / 1000).toFixed(0)} s`)
+  tell(
+    '… bytes a call in the store, one in twenty with its exchange',
+    String(Math.round(usedBytes / entries)),
+  )
+}
+
+async function measurePages(): Promise<void> {
+  const openingMs: number[] = []
+  for (let round = 0; round < 5; round++) {
+    let store: Store | null = null
+    openingMs.push(
+      await timed(async () => {
+        store = open('filled')
+      }),
+    )
+    await (store as Store | null)?.close()
+  }
+  tell('opening it', `${median(openingMs).toFixed(1)} ms`)
+  const store = open('filled')
+  const queries: [string, UsageQuery][] = [
+    ['first page of 50', { limit: 50, offset: 0 }],
+    ['page of 50 in the middle', { limit: 50, offset: Math.floor(entries / 2) }],
+    ['last page of 50', { limit: 50, offset: entries - 50 }],
+    ['page of 1,000 in the middle', { limit: 1000, offset: Math.floor(entries / 2) }],
+    ['page of 50, filter that matches 1 in 1,000', { limit: 50, offset: 0, filter: { blocked: true } }],
+    ['page of 50, filter that matches 9 in 10', { limit: 50, offset: 0, filter: { model: 'openai/gpt-5' } }],
+  ]
+  for (const [name, query] of queries) {
+    const times: number[] = []
+    for (let round = 0; round < PAGES; round++) times.push(await timed(() => store.log.list(query)))
+    tell(name, `median ${median(times).toFixed(2)} ms, worst ${Math.max(...times).toFixed(2)} ms`)
+  }
+  await store.close()
+}
+
+async function measureErasing(): Promise<void> {
+  const store = open('filled')
+  let erased = 0
+  const spentMs = await timed(async () => {
+    erased = (await store.log.erase({ keyId: 'key-3' }))?.erased ?? 0
+  })
+  tell(`erasing the ${erased} exchanges of a key`, `${(spentMs / 1000).toFixed(2)} s`)
+  await store.close()
+}
+
+/** Nine tenths of the log are too old; calls come in all the while. */
+async function measurePruning(): Promise<void> {
+  const gone = Promise.withResolvers<number>()
+  // In place of going on without: a measurement that is none had better end.
+  const onHousekeepingError = gone.reject
+  let watch = () => {}
+  const store = open('filled', {
+    retention: { retainMs: 10 * DAY_MS, onPruned: (count) => count > 0 && pruned(count) },
+    onHousekeepingError,
+    every: (intervalMs, work) => {
+      if (intervalMs === 1000) watch = work
+      return () => {}
+    },
+  })
+  let total = 0
+  const pruned = (count: number) => {
+    total += count
+    if (total >= entries * 0.89) gone.resolve(total)
+  }
+  let running = true
+  const waits: number[] = []
+  const caller = async () => {
+    while (running) waits.push(await timed(() => store.log.append(draft(1, systemClock.now()))))
+  }
+  const spentMs = await timed(async () => {
+    const calling = caller()
+    watch()
+    await gone.promise
+    running = false
+    await calling
+  })
+  tell(`pruning ${total} entries beside one caller`, `${Math.round((total / spentMs) * 1000)} a second`)
+  tell(
+    '… that caller waits',
+    `median ${median(waits).toFixed(1)} ms, worst ${Math.max(...waits).toFixed(1)} ms`,
+  )
+  await store.close()
+}
+
+try {
+  measureSealing()
+  await measureAppending()
+  await fill()
+  await measurePages()
+  await measureErasing()
+  await measurePruning()
+  console.log(rows.join('\n'))
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
