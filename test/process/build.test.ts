@@ -9,7 +9,7 @@ import t from 'tap'
 import { VERSION } from '../../src/core/version.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')

@@ -10,7 +10,7 @@ import { discard, startGateway, type TestGateway } from './gateway.ts'
 import { completion, json, startUpstream, stream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const KILLS = 20
 const CALLERS = 6

@@ -8,7 +8,7 @@ import { discard, startGateway, type TestGateway } from './gateway.ts'
 import { type Answer, chunk, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const whole = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
 const stream = { ...whole, stream: true }

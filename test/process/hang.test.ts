@@ -10,7 +10,7 @@ import { discard, startGateway } from './gateway.ts'
 import { startUpstream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const HOLD = fileURLToPath(new URL('../store/processes/hold.ts', import.meta.url))
 

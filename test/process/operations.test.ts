@@ -11,7 +11,7 @@ import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream, stream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const GOLDEN = fileURLToPath(new URL('../metrics/metrics.golden.txt', import.meta.url))
 

@@ -25,7 +25,7 @@ import {
   stream,
 } from './upstream.ts'
 
-t.setTimeout(120_000)
+t.setTimeout(300_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const ADMIN_TOKEN = 'an-admin-token-for-the-pod'
