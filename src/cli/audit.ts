@@ -6,6 +6,7 @@ import { LogSurvey } from '../audit/survey.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { isReader, runAsReader } from './audit-child.ts'
+import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { exportLog } from './audit-export.ts'
 import { readKey, readNotes, Spool } from './audit-input.ts'
@@ -17,6 +18,7 @@ const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--ch
                              [--public-key FILE] [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
+       sidegate audit compact [--config FILE] --to FOLDER
 
 The usage log of a running or stopped gateway on this machine, or an export of it.
 
@@ -43,10 +45,16 @@ verifies as before. What is gone cannot be brought back.
   --key ID            of all calls of an API key
   --before TIME       of all calls that arrived before it
 
+compact copies the data directory without the free pages of its file, in which bytes
+of what was erased can be read until they are written over.
+
+  --to FOLDER         new or empty; put it in place of data.path once the gateway is
+                      stopped: what it writes in between is not in the copy
+
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              this text
 
-Exit: 0 intact, written or erased, 1 findings or no such call, 2 could not run.
+Exit: 0 intact or done, 1 findings or no such call, 2 could not run.
 `
 
 const OPTIONS = {
@@ -60,6 +68,7 @@ const OPTIONS = {
   request: { type: 'string' },
   key: { type: 'string' },
   before: { type: 'string' },
+  to: { type: 'string' },
 } as const
 
 /** Options of one action that the others do not take. */
@@ -72,7 +81,7 @@ type Values = ReturnType<typeof parse>['values']
 
 export const audit: Command = {
   name: 'audit',
-  summary: 'verify and export the usage log, erase exchanges',
+  summary: 'verify, export and compact the usage log, erase exchanges',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parse(args)
@@ -82,17 +91,18 @@ export const audit: Command = {
       if (action === 'verify') return await verify(values)
       if (action === 'export') return await write(values)
       if (action === 'erase') return await remove(values)
+      if (action === 'compact') return await copy(values)
     } catch (error) {
       if (!(error instanceof SourceError)) throw error
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('say verify, export or erase')
+    throw new UsageError('say verify, export, erase or compact')
   },
 }
 
 async function verify(values: Values): Promise<ExitCode> {
-  refuse(values, ['since', 'until', ...SELECTIONS], 'verify')
+  refuse(values, ['since', 'until', 'to', ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('--config and --export exclude each other')
   }
@@ -137,7 +147,7 @@ function damaged(survey: LogSurvey, signal: string): LogVerdict {
 }
 
 async function write(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, ...SELECTIONS], 'export')
+  refuse(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
   const range = { sinceMs: readTime('since', values.since), untilMs: readTime('until', values.until) }
   const path = configOf(values)?.data.path
   if (path === undefined) return 2
@@ -158,10 +168,17 @@ function openSource(values: Values, spool: Spool | null): LogSource | null {
 }
 
 async function remove(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, 'since', 'until'], 'erase')
+  refuse(values, [...CHECKS, 'since', 'until', 'to'], 'erase')
   const selection = readSelection(values.request, values.key, readTime('before', values.before))
   const config = configOf(values)
   return config === null ? 2 : erase(config, selection)
+}
+
+async function copy(values: Values): Promise<ExitCode> {
+  refuse(values, [...CHECKS, ...SELECTIONS, 'since', 'until'], 'compact')
+  if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
+  const config = configOf(values)
+  return config === null ? 2 : compact(config.data.path, values.to)
 }
 
 function configOf({ config: file }: Values): Config | null {

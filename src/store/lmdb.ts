@@ -81,6 +81,8 @@ export interface Environment {
   size(): StoreSize
   /** Frees what reader processes that died left behind; their snapshots would keep the file growing. */
   reapReaders(): void
+  /** Copies what is in the database now to an empty folder, without free pages and what is left in them. */
+  copyTo(folder: string): Promise<void>
   /** Resolves when running transactions are done. */
   close(): Promise<void>
 }
@@ -212,6 +214,10 @@ class LmdbEnvironment implements Environment {
 
   reapReaders(): void {
     this.#root.readerCheck()
+  }
+
+  copyTo(folder: string): Promise<void> {
+    return this.#root.backup(folder, true)
   }
 
   close(): Promise<void> {

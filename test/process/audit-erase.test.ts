@@ -1,5 +1,6 @@
 // Erasing on the running gateway and on a stopped one: by the API and by the command, and the log verifies after.
 
+import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { discard, runCli, startGateway } from './gateway.ts'
@@ -58,6 +59,42 @@ t.test('by request, by key and by time; the API, then the command beside it, the
   const stopped = await erase('--before', later)
   t.same([stopped.code, JSON.parse(stopped.stdout)], [0, { erased: 2, entries: 1 }])
   t.same(await verify(), { code: 0, ok: true })
+})
+
+t.test('what was erased is in the file until it is compacted, and not in the copy', async (t) => {
+  const own = await startGateway({ upstreamUrl: upstream.baseUrl })
+  t.teardown(() => discard(own))
+  const config = join(own.folder, 'sidegate.yaml')
+  const { id, key } = await own.createKey()
+  const holds = (folder: string, text: string) =>
+    readFileSync(join(own.folder, folder, 'data.mdb')).includes(text)
+  for (const content of ['The secret is heliotrope.', 'Nobody minds.']) {
+    await (await own.chat(key, { model: 'm', messages: [{ role: 'user', content }] })).text()
+  }
+  t.ok(holds('data', 'heliotrope'))
+  t.match(await own.api('POST', '/audit/erase', { key_id: id }), { body: { erased: 2 } })
+  const copy = join(own.folder, 'copy')
+  const compacted = await runCli(['audit', 'compact', '--config', config, '--to', copy])
+  t.equal(compacted.code, 0, compacted.stderr)
+  const { from_bytes, to_bytes } = JSON.parse(compacted.stdout)
+  t.ok(to_bytes <= from_bytes)
+  t.equal(holds('copy', 'heliotrope'), false)
+  t.equal(statSync(join(copy, 'data.mdb')).mode & 0o777, 0o600)
+  t.equal(statSync(copy).mode & 0o777, 0o700)
+  const again = await runCli(['audit', 'compact', '--config', config, '--to', copy])
+  t.equal(again.code, 2)
+  t.match(again.stderr, /not empty/)
+  t.equal((await runCli(['audit', 'compact', '--config', config])).code, 2)
+
+  await own.stop()
+  await runCli(['audit', 'compact', '--config', config, '--to', join(own.folder, 'last')])
+  rmSync(join(own.folder, 'data'), { recursive: true })
+  renameSync(join(own.folder, 'last'), join(own.folder, 'data'))
+  const served = await startGateway({ upstreamUrl: upstream.baseUrl, folder: own.folder })
+  t.teardown(() => discard(served))
+  t.match(await served.api('GET', '/usage/logs'), { body: { total: 2 } })
+  const { code } = await runCli(['audit', 'verify', '--config', config])
+  t.equal(code, 0)
 })
 
 t.test('mistakes are named', async (t) => {

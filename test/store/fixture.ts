@@ -82,6 +82,7 @@ export function withTransactions(real: Environment, transaction: Environment['tr
     refresh: () => real.refresh(),
     size: () => real.size(),
     reapReaders: () => real.reapReaders(),
+    copyTo: (folder) => real.copyTo(folder),
     close: () => real.close(),
   }
 }
