@@ -27,6 +27,8 @@ const MIN_PRUNED_ENTRIES = 2
 const FULL_PAUSE_MS: Milliseconds = 1000
 const ERROR_PAUSE_MS: Milliseconds = 60_000
 
+type Fate = 'goes' | 'stays' | 'as the next'
+
 export interface RetentionOptions {
   readonly environment: Environment
   readonly log: UsageLog
@@ -92,17 +94,21 @@ export class Retention {
   }
 
   async #pruneByAge(): Promise<void> {
-    const cutoff = new Date(this.#options.clock.now() - this.#options.retainMs).toISOString()
+    const { clock, retainMs } = this.#options
+    const now = new Date(clock.now()).toISOString()
+    const cutoff = new Date(clock.now() - retainMs).toISOString()
     let more = true
     while (more && !this.#closed) {
       let worthIt = false
       // The order of entries decides, not the clock, which may have been set back: the first that is young stays,
       // and so does everything after it.
       const boundary = await this.#boundary(MAX_PRUNED_ENTRIES, (entry) => {
-        if (entry.ts >= cutoff) return false
+        // Sealed by a clock that was ahead: it would keep everything behind it until then.
+        if (entry.ts > now) return 'as the next'
+        if (entry.ts >= cutoff) return 'stays'
         // Pruning a prune entry alone would leave as many as before.
         worthIt ||= entry.type !== 'prune'
-        return true
+        return 'goes'
       })
       more = worthIt && boundary !== null && (await this.#prune(boundary, 'age'))
     }
@@ -119,7 +125,7 @@ export class Retention {
       if (entries < MIN_PRUNED_ENTRIES) return false
       const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
       const wanted = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
-      const boundary = await this.#boundary(Math.min(wanted, MAX_PRUNED_ENTRIES), () => true)
+      const boundary = await this.#boundary(Math.min(wanted, MAX_PRUNED_ENTRIES), () => 'goes')
       if (boundary === null || !(await this.#prune(boundary, 'size'))) return false
       usedBytes = log.measure().usedBytes
     }
@@ -127,12 +133,14 @@ export class Retention {
   }
 
   /** The cut after the oldest entries that may go; the newest entry of all never does. */
-  async #boundary(limit: number, mayGo: (entry: SealedEntry) => boolean): Promise<Boundary | null> {
+  async #boundary(limit: number, fateOf: (entry: SealedEntry) => Fate): Promise<Boundary | null> {
     const { environment, log } = this.#options
     const { tables } = environment
     const end = log.head.seq
     const mover = new CutMover(readCut(tables))
     const stop = Math.min(end, mover.firstSeq + limit)
+    /** Where the cut would be if entries as the next were to stay; undefined while none waits for it. */
+    let before: Boundary | null | undefined
     while (mover.firstSeq < stop) {
       environment.refresh()
       const from = mover.firstSeq
@@ -140,12 +148,15 @@ export class Retention {
       if (rows.length === 0) throw new Error(`entry ${from} of the log is missing`)
       for (const { key, value } of rows) {
         const { seq, hash, bytes } = unpackEntry(readU64(key), value)
-        if (!mayGo(readJson<SealedEntry>(Buffer.from(bytes)))) return mover.boundary
+        const fate = fateOf(readJson<SealedEntry>(Buffer.from(bytes)))
+        if (fate === 'stays') return before === undefined ? mover.boundary : before
+        if (fate === 'goes') before = undefined
+        else if (before === undefined) before = mover.boundary
         mover.pass(seq, hash)
       }
       await nextTurn()
     }
-    return mover.boundary
+    return before === undefined ? mover.boundary : before
   }
 
   /** Seals the cut, then removes what lies before it. @returns false when another process was faster */

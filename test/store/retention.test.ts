@@ -162,6 +162,32 @@ t.test('a clock that was set back loses nothing that is young', async (t) => {
   await opened.close()
 })
 
+t.test('entries sealed by a clock that was ahead go with those around them', async (t) => {
+  const clock = testClock()
+  const opened = openLog({ path: t.testdir(), clock })
+  const { log, retention } = opened
+  const ahead = async (n: number) => {
+    clock.advance(3650 * DAY_MS)
+    await call(log, clock, n)
+    clock.advance(-3650 * DAY_MS)
+  }
+  await ahead(0)
+  await call(log, clock, 1)
+  await ahead(2)
+  clock.advance(25 * DAY_MS)
+  await call(log, clock, 3)
+  await ahead(4)
+  clock.advance(6 * DAY_MS)
+  await retention.tick()
+  t.equal(firstSeq(log), 3, 'nothing says that the one before the young entry is old')
+  clock.advance(25 * DAY_MS)
+  await call(log, clock, 5)
+  await retention.tick()
+  t.equal(firstSeq(log), 5)
+  t.match(verify(log), { ok: true, beginning: 'prune' })
+  await opened.close()
+})
+
 t.test('more than one transaction removes, cut off after any of them', async (t) => {
   for (const commits of [0, 1, 2, 3]) {
     const clock = testClock()
