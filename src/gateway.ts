@@ -7,6 +7,7 @@ import type { Config, ConfigReading } from './core/config.ts'
 import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
+import { type DataFolder, takeDataFolder } from './datafolder.ts'
 import { within } from './deadline.ts'
 import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
@@ -20,6 +21,7 @@ import { findObstacles } from './preflight.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
+import { stateOfRules } from './rulestate.ts'
 import { describeListenError, formatAddress, isListenError } from './server/address.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
@@ -60,13 +62,17 @@ export async function runGateway(
   const snapshot = await loadRules(config.rules.path)
   problems.push(...snapshot.problems, ...(await findObstacles(reading, config)))
   if (problems.length > 0) return { problems }
+  const logger = createLogger(config.log.level)
+  let folder: DataFolder | null = null
   try {
-    const gateway = new Gateway(config, snapshot)
+    folder = await takeDataFolder(config.data.path, logger)
+    const gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
     if (refusals.length === 0) return await gateway.start()
     await gateway.abandon()
     return { problems: refusals.map(withRemedy) }
   } catch (error) {
+    await folder?.release()
     if (error instanceof StoreOpenError) {
       return { problems: [reading.problemAt(['data', 'path'], error.message)] }
     }
@@ -85,6 +91,7 @@ const withRemedy = (problem: Problem): Problem => ({
 class Gateway {
   readonly #config: Config
   readonly #logger: GatewayLogger
+  readonly #folder: DataFolder
   readonly #store: Store
   readonly #rules: EffectiveRules
   readonly #watcher: RuleWatcher
@@ -100,11 +107,11 @@ class Gateway {
   #ops: Listener[] = []
   #stopping: Promise<void> | null = null
 
-  constructor(config: Config, snapshot: RuleSnapshot) {
+  constructor(config: Config, snapshot: RuleSnapshot, logger: GatewayLogger, folder: DataFolder) {
     const clock = systemClock
-    const logger = createLogger(config.log.level)
     this.#config = config
     this.#logger = logger
+    this.#folder = folder
     this.#store = openStorage(config, {
       logger,
       metrics: () => this.#metrics,
@@ -137,6 +144,7 @@ class Gateway {
       ...parts,
       shadow: this.#trial?.shadow ?? null,
       log: this.#store.log,
+      intents: folder.intents,
       keys: this.#store.keys,
       counters: this.#store.counters,
       upstream: this.#upstream,
@@ -158,6 +166,7 @@ class Gateway {
     this.#rules.close()
     await this.#upstream.close()
     await this.#store.close()
+    await this.#folder.release()
   }
 
   /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
@@ -177,7 +186,7 @@ class Gateway {
       ...candidateRoutes(this.#trial),
       ...usageRoutes(this.#store.log, systemClock),
     ]
-    await this.#journal.boot()
+    await this.#journal.boot(this.#folder.intents)
     await this.#journal.rulesLoaded(this.#rules)
     const handler = gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
@@ -238,24 +247,20 @@ class Gateway {
         rule_errors: errors,
         revision: this.#rules.revision,
         draining,
+        quarantines: this.#folder.quarantines,
       },
     }
   }
 
   #state(): GatewayState {
-    const rules = this.#rules.list()
-    const overrides = rules.filter((rule) => rule.override !== null)
-    const oldestMs = Math.min(...overrides.map((rule) => rule.updatedAtMs), systemClock.now())
     return {
-      policyRevision: this.#rules.revision,
-      rules: rules.map(({ source, enabled }) => ({ source: source.kind, enabled })),
-      overrides: overrides.length,
-      oldestOverrideSeconds: (systemClock.now() - oldestMs) / 1000,
+      ...stateOfRules(this.#rules, systemClock.now()),
       activeKeys: this.#store.keys.countActive(),
       tokenLimits: this.#store.counters.size,
       auditSequence: this.#store.log.head.seq,
       auditAvailable: this.#store.log.available,
       ruleFilesInForce: this.fileRefusals().length === 0,
+      auditQuarantines: this.#folder.quarantines,
       storeBytes: this.#store.size().usedBytes,
       storeLimitBytes: this.#config.audit.maxBytes,
       callsInFlight: this.#admission.inFlight,
@@ -280,6 +285,7 @@ class Gateway {
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     await this.#upstream.close()
     await this.#store.close()
+    await this.#folder.release()
     this.#logger.info({}, 'stopped')
   }
 

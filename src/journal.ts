@@ -4,8 +4,10 @@ import type { ChangeDraft } from './audit/entry.ts'
 import { VERSION } from './core/version.ts'
 import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
+import { sealInterrupted } from './recovery.ts'
 import type { EffectiveRules } from './rules/effective.ts'
 import type { RuleChange } from './rules/state.ts'
+import type { Intents } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
 
 /** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
@@ -22,8 +24,10 @@ export class Journal {
     this.#logger = logger
   }
 
-  boot(): Promise<void> {
-    return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
+  /** @param intents what the run before left behind; sealed after the entry that says how that ended */
+  async boot(intents: Intents): Promise<void> {
+    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
+    await sealInterrupted(intents, this.#log, this.#metrics, this.#logger)
   }
 
   stop(): Promise<void> {

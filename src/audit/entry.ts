@@ -145,8 +145,13 @@ export type EntryDraft = RequestDraft | ChangeDraft
 export interface GenesisDraft {
   readonly type: 'genesis'
   readonly product: 'sidegate'
-  /** The log this one takes over from, and why; null for the first of its kind. */
-  readonly continues: { readonly log: string; readonly seq: number; readonly reason: string } | null
+  /** The log this one takes over from, how far that went, and why; null for the first of its kind. */
+  readonly continues: {
+    /** Null, as `seq`, where it could not be read. */
+    readonly log: string | null
+    readonly seq: number | null
+    readonly reason: string
+  } | null
 }
 
 /** What sealing adds to a draft. */

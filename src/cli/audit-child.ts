@@ -2,12 +2,11 @@
 // a child, and how that ended is part of the answer.
 
 import { spawn } from 'node:child_process'
+import { DAMAGE_SIGNALS } from '../store/inspection.ts'
 import type { ExitCode } from './command.ts'
 
 /** Marks the child; a child of its own it must not have. */
 const MARK = 'SIDEGATE_AUDIT_READER'
-/** What the system sends a process that reads behind the end of a file, and what LMDB ends itself with. */
-const DAMAGE: ReadonlySet<string> = new Set(['SIGBUS', 'SIGSEGV', 'SIGABRT', 'SIGILL', 'SIGFPE', 'SIGTRAP'])
 
 export const isReader = (): boolean => process.env[MARK] !== undefined
 
@@ -21,7 +20,7 @@ export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      if (signal !== null && DAMAGE.has(signal)) resolve({ damage: signal })
+      if (signal !== null && DAMAGE_SIGNALS.has(signal)) resolve({ damage: signal })
       else resolve(code === 0 || code === 1 ? code : 2)
     })
   })

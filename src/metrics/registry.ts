@@ -49,6 +49,8 @@ export interface GatewayState {
   readonly auditAvailable: boolean
   /** Whether the rule files are in force as they are now. */
   readonly ruleFilesInForce: boolean
+  /** Damaged logs that lie set aside. */
+  readonly auditQuarantines: number
   readonly storeBytes: number
   readonly storeLimitBytes: number
   readonly callsInFlight: number
@@ -131,6 +133,11 @@ export function createMetrics(version: string, state: () => GatewayState) {
   gauge('audit_chain_sequence', 'Sequence number of the newest sealed entry.', () => state().auditSequence)
   gauge('audit_available', '1 while entries can be sealed; at 0 calls are refused.', () =>
     Number(state().auditAvailable),
+  )
+  gauge(
+    'audit_quarantines',
+    'Damaged logs that lie set aside in the data folder (quarantine-*), until somebody takes them away.',
+    () => state().auditQuarantines,
   )
   gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
   gauge('store_limit_bytes', 'Bytes that the store stays below.', () => state().storeLimitBytes)

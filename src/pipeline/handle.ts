@@ -21,7 +21,7 @@ import type { Client } from './client.ts'
 import { blockedBy, limited } from './denial.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
 import { Quota } from './quota.ts'
-import { type Ending, formatReceipt, type Receipt, type RecordParts, record } from './record.ts'
+import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, record } from './record.ts'
 import { relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
@@ -130,6 +130,8 @@ class Exchange {
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
     // 4 Forward what was parsed and scanned, not what was received.
     const body = prepareUpstreamBody(request)
+    // Written down first: a process that is killed from here on still leaves a trace of the call.
+    intend(this.#pipeline.intents, call)
     call.forwarded = true
     const { upstream } = this.#pipeline
     const response = await call.waitForUpstream(

@@ -43,8 +43,26 @@ export interface Ending {
   readonly errorCode: string | null
 }
 
+/** Calls under way, as the store keeps them in case the process ends. */
+export interface CallIntents {
+  /** Writes down a call before it is forwarded. @throws GatewayError `audit_unavailable` when that fails */
+  begin(intent: {
+    readonly id: string
+    readonly key_id: string
+    readonly key_name: string
+    readonly model: string
+    readonly created_at: string
+    readonly stream: boolean
+    readonly policy_revision: string
+    readonly prompt_tokens: number
+  }): void
+  /** The call's entry is durable. */
+  sealed(id: string): void
+}
+
 export interface RecordParts {
   readonly log: EntryLog
+  readonly intents: CallIntents
   readonly metrics: Metrics
   readonly logger: Logger
   readonly clock: Clock
@@ -79,6 +97,7 @@ export async function record(
     ...(call.request === null ? {} : { content: capture(call) }),
     counters,
   })
+  parts.intents.sealed(call.id)
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)
   count(parts.metrics, call, draft, commitMs)
@@ -99,6 +118,20 @@ export async function record(
     'call sealed',
   )
   return receipt
+}
+
+/** What is known of a call before it is forwarded, should nothing more become known. */
+export function intend(intents: CallIntents, call: Call): void {
+  intents.begin({
+    id: call.id,
+    key_id: call.key.id,
+    key_name: call.key.name,
+    model: call.model,
+    created_at: new Date(call.createdAtMs).toISOString(),
+    stream: call.stream,
+    policy_revision: call.policyRevision,
+    prompt_tokens: call.estimatedPromptTokens,
+  })
 }
 
 /** As the upstream counted; estimated where it did not say; nothing where it refused or was never asked. */

@@ -1,6 +1,7 @@
 // How the log's transactions begin: on the head as it is then, or with the genesis entry where there is none.
 
 import { genesis } from '../audit/chain.ts'
+import type { GenesisDraft } from '../audit/entry.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Commits } from './appender.ts'
 import { Batch, writeLogState } from './batch.ts'
@@ -30,13 +31,18 @@ export function commitsOf(environment: Environment, clock: Clock): Commits<Batch
   }
 }
 
-/** Writes the genesis entry; runs inside a transaction. @param log the new log's id, a UUIDv7 */
-export function beginLog({ tables }: Environment, log: string, nowMs: Milliseconds): void {
-  const { entry, bytes, hash } = genesis(
-    log,
-    { type: 'genesis', product: 'sidegate', continues: null },
-    nowMs,
-  )
+/**
+ * Writes the genesis entry; runs inside a transaction.
+ * @param log the new log's id, a UUIDv7
+ * @param continues the log that this one takes over from
+ */
+export function beginLog(
+  { tables }: Environment,
+  log: string,
+  nowMs: Milliseconds,
+  continues: GenesisDraft['continues'] = null,
+): void {
+  const { entry, bytes, hash } = genesis(log, { type: 'genesis', product: 'sidegate', continues }, nowMs)
   tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
   writeLogState(tables, { log, seq: entry.seq, hash, firstRequest: 0, nextRequest: 0 })
 }

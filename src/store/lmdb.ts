@@ -51,7 +51,9 @@ const MAX_DATABASES = 32
 /** Owner only: the log holds what people wrote to a model. */
 const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
-const DATA_FILE = 'data.mdb'
+export const DATA_FILE = 'data.mdb'
+/** Readers and writers of the moment; LMDB makes it anew. */
+export const LOCK_FILE = 'lock.mdb'
 /** Every LMDB file has two meta pages. */
 const META_PAGES = 2
 

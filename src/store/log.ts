@@ -18,6 +18,7 @@ import type { Environment, StoreSize } from './lmdb.ts'
 import { listUsage, type UsagePage, type UsageQuery } from './pages.ts'
 import {
   findUsage,
+  isSealed,
   reportSecurity,
   type SecurityQuery,
   type SecurityReport,
@@ -205,6 +206,12 @@ export class UsageLog {
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
     return listUsage(this.#environment.tables, query)
+  }
+
+  /** Whether a call with this id is sealed, and was not pruned since. */
+  has(id: string): boolean {
+    this.#environment.refresh()
+    return isSealed(this.#environment.tables, id)
   }
 
   /** One usage entry with its exchange; null for an unknown id. */

@@ -55,9 +55,7 @@ type Tables = Environment['tables']
 
 /** One entry with its exchange, or null for an unknown id. */
 export function findUsage(tables: Tables, id: string): UsageDetail | null {
-  const key = Buffer.from(id)
-  // An empty key is an error to the database, and a long one could not have been stored.
-  const place = key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
+  const place = placeOf(tables, id)
   const entry = place === undefined ? null : readRequest(tables, readU64(place))
   if (entry === null || place === undefined) return null
   const stored = tables.content.get(place)
@@ -146,4 +144,12 @@ export function readRequest(tables: Tables, seq: number): SealedRequest | null {
   const { hash, bytes } = unpackEntry(seq, packed)
   const entry = readJson<SealedEntry>(Buffer.from(bytes))
   return entry.type === 'request' ? { ...entry, hash } : null
+}
+
+export const isSealed = (tables: Tables, id: string): boolean => placeOf(tables, id) !== undefined
+
+function placeOf(tables: Tables, id: string): Buffer | undefined {
+  const key = Buffer.from(id)
+  // An empty key is an error to the database, and a long one could not have been stored.
+  return key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
 }

@@ -27,6 +27,8 @@ export interface Table {
   /** Copies, so that rows may be written while they are gone through. Bound it where the table is not small. */
   rows(range?: Range): Row[]
   keys(range?: Range): Buffer[]
+  /** How many rows there are by the database's own account, which goes through none of them. */
+  readonly size: number
   /** Goes through all keys between the bounds. */
   count(range?: Pick<Range, 'start' | 'end'>): number
 }
@@ -38,6 +40,10 @@ export class LmdbTable implements Table {
   constructor(database: Database<Buffer, Buffer>, isWriting: () => boolean) {
     this.#database = database
     this.#isWriting = isWriting
+  }
+
+  get size(): number {
+    return (this.#database.getStats() as { readonly entryCount: number }).entryCount
   }
 
   get(key: Buffer): Buffer | undefined {

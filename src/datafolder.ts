@@ -1,0 +1,84 @@
+// The data folder before the store is opened: held by one gateway at a time, looked at in a child process, a damaged
+// log set aside, the calls read that the process before left behind.
+
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { systemClock } from './core/clock.ts'
+import type { GatewayLogger } from './logger.ts'
+import { inspectStore } from './store/inspection.ts'
+import { Intents } from './store/intents.ts'
+import { StoreOpenError } from './store/lmdb.ts'
+import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/lock.ts'
+import { quarantines, succeed } from './store/succession.ts'
+
+/** Owner only: the log holds what people wrote to a model. */
+const FOLDER_MODE = 0o700
+
+export interface DataFolder {
+  readonly intents: Intents
+  /** How many logs lie set aside in it, from whatever start. */
+  readonly quarantines: number
+  /** The store is closed: lets the next gateway have the folder. Repeating it is fine. */
+  release(): Promise<void>
+}
+
+/**
+ * Takes the folder, which is made if missing, for this process.
+ * @throws StoreOpenError (rejects) saying what is in the way and what to do
+ */
+export async function takeDataFolder(path: string, logger: GatewayLogger): Promise<DataFolder> {
+  const lock = await hold(path)
+  try {
+    await replaceDamaged(path, logger)
+    const intents = new Intents(path)
+    const release = async (): Promise<void> => {
+      try {
+        intents.close()
+      } catch (error) {
+        logger.warn({ err: error }, 'the list of calls under way stays as it is')
+      }
+      await lock.release()
+    }
+    let released: Promise<void> | null = null
+    return {
+      intents,
+      quarantines: quarantines(path).length,
+      release() {
+        released ??= release()
+        return released
+      },
+    }
+  } catch (error) {
+    await lock.release()
+    throw asOpenError(path, error)
+  }
+}
+
+async function hold(path: string): Promise<DirectoryLock> {
+  try {
+    mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
+    return await holdDirectory(path)
+  } catch (error) {
+    throw asOpenError(path, error)
+  }
+}
+
+async function replaceDamaged(path: string, logger: GatewayLogger): Promise<void> {
+  const inspection = await inspectStore(path)
+  if (inspection.state === 'sound') return
+  if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
+  const { folder, reason, carried } = await succeed(path, inspection, systemClock.now(), randomBytes)
+  const keys = carried ? 'keys and rules of the API were taken over' : 'keys and rules of the API are lost'
+  logger.error(
+    { reason, folder },
+    `the log is damaged and was set aside as it is; a new one begins, and ${keys}`,
+  )
+}
+
+function asOpenError(path: string, error: unknown): StoreOpenError {
+  if (error instanceof StoreOpenError) return error
+  const { message } = error as Error
+  const said =
+    error instanceof DirectoryHeldError ? message : `the data directory ${path} cannot be used: ${message}`
+  return new StoreOpenError(said, { cause: error })
+}

@@ -1,0 +1,67 @@
+// Calls that the process before was in the middle of when it ended: each becomes the one entry that it owes.
+
+import type { RequestDraft } from './audit/entry.ts'
+import type { GatewayLogger } from './logger.ts'
+import type { Metrics } from './metrics/registry.ts'
+import type { Intent, Intents } from './store/intents.ts'
+import type { UsageLog } from './store/log.ts'
+
+/** No status is known to have been sent. */
+const STATUS = 503
+const ERROR_CODE = 'process_ended'
+
+/** Seals the calls left behind that are not in the log. Those that cannot be now are kept for the next start. */
+export async function sealInterrupted(
+  intents: Intents,
+  log: UsageLog,
+  metrics: Metrics,
+  logger: GatewayLogger,
+): Promise<void> {
+  const seal = async (intent: Intent): Promise<number> => {
+    const missing = !log.has(intent.id)
+    if (missing) {
+      await log.append(draftOf(intent))
+      metrics.auditEntries.inc({ type: 'request' })
+      metrics.requests.inc({ outcome: 'interrupted', stream: String(intent.stream) })
+    }
+    intents.sealed(intent.id)
+    return Number(missing)
+  }
+  const outcomes = await Promise.allSettled(intents.leftBehind.map(seal))
+  const calls = outcomes.reduce((sum, one) => sum + (one.status === 'fulfilled' ? one.value : 0), 0)
+  const failed = outcomes.find((one) => one.status === 'rejected')
+  if (calls > 0)
+    logger.warn({ calls }, 'calls that the process before did not end were sealed as interrupted')
+  if (failed !== undefined) {
+    logger.error({ err: failed.reason }, 'calls that the process before did not end are not sealed yet')
+  }
+}
+
+/** What is known: the prompt may have been read by the upstream, and of the answer nothing was captured. */
+function draftOf(intent: Intent): RequestDraft {
+  const { id, created_at, model, key_id, key_name, stream, policy_revision, prompt_tokens } = intent
+  return {
+    type: 'request',
+    ...{ id, created_at, model, prompt_tokens },
+    completion_tokens: 0,
+    total_tokens: prompt_tokens,
+    latency_ms: 0,
+    ttft_ms: null,
+    overhead_ms: 0,
+    blocked: false,
+    pii_detected: false,
+    pii_types: [],
+    pii: [],
+    ...{ key_id, key_name },
+    status: STATUS,
+    outcome: 'interrupted',
+    error_code: ERROR_CODE,
+    stream,
+    finish_reason: null,
+    usage_source: 'estimated',
+    cost: null,
+    rules: [],
+    injection: null,
+    policy_revision,
+  }
+}

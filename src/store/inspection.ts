@@ -1,0 +1,234 @@
+// The look at a store before it is taken up. A damaged database file does not make a read fail, it ends the process
+// that reads: so it is read in a child, which is this file run by itself, and how that ended is part of the answer.
+
+import { spawn } from 'node:child_process'
+import { existsSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { ChainVerifier } from '../audit/verify.ts'
+import { readLogState } from './batch.ts'
+import { faultOfFile } from './header.ts'
+import { readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
+import { DATA_FILE, type Environment, openEnvironment, type SubDatabase } from './lmdb.ts'
+import { oldestSeq, readCut } from './prune.ts'
+
+const INSPECTOR = import.meta.filename
+/** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
+const INSPECTED_ENTRIES = 10_000
+const PAGE_ROWS = 500
+/** What the system sends a process that reads behind the end of a file, and what LMDB ends itself with. */
+export const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
+  'SIGBUS',
+  'SIGSEGV',
+  'SIGABRT',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+])
+/** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
+const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
+/** Read in whole when the store is opened, or carried over. */
+const WHOLE: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules', 'counters', 'sessions']
+const INSPECTION_LIMIT_MS = 60_000
+/** No rows are larger than these many bytes together; beyond it nothing is carried over. */
+const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
+
+/** Where a log stood as far as that could be read. */
+export interface Whereabouts {
+  readonly log: string | null
+  readonly seq: number | null
+}
+
+export type Inspection =
+  | { readonly state: 'sound' }
+  | ({ readonly state: 'damaged'; readonly reason: string } & Whereabouts)
+  /** Nothing can be said of the log; the reason is for an operator. */
+  | { readonly state: 'unknown'; readonly reason: string }
+
+/** Rows as they were stored. */
+export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: Buffer, value: Buffer])[]>>
+
+/** What a new log takes over from one that was set aside: keys, and rules made through the API. */
+const CARRIED: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules']
+
+/** Looks at the store in a folder; one that is not there is sound. Changes nothing. */
+export async function inspectStore(path: string): Promise<Inspection> {
+  if (!existsSync(join(path, DATA_FILE))) return { state: 'sound' }
+  const { code, signal, lines, overdue } = await runInspector('inspect', path)
+  const said = Object.assign({}, ...lines) as Partial<Whereabouts> & { fault?: string; refusal?: string }
+  const whereabouts = { log: said.log ?? null, seq: said.seq ?? null }
+  if (code === 0 && said.fault === undefined) return { state: 'sound' }
+  if (said.fault !== undefined) return { state: 'damaged', reason: said.fault, ...whereabouts }
+  if (signal !== null && DAMAGE_SIGNALS.has(signal)) {
+    const reason = `reading the database file ended the process (${signal})`
+    return { state: 'damaged', reason, ...whereabouts }
+  }
+  if (overdue) return { state: 'unknown', reason: `it could not be read within ${INSPECTION_LIMIT_MS} ms` }
+  return { state: 'unknown', reason: said.refusal ?? `the look at it ended with ${signal ?? code}` }
+}
+
+/** Reads what a new log takes over; null where not all of it can be read. */
+export async function readCarried(path: string): Promise<CarriedRows | null> {
+  const { code, lines } = await runInspector('carry', path)
+  if (code !== 0) return null
+  const carried: Partial<Record<SubDatabase, [Buffer, Buffer][]>> = {}
+  for (const line of lines as { table: SubDatabase; key: string; value: string }[]) {
+    const rows = carried[line.table] ?? []
+    carried[line.table] = rows
+    rows.push([Buffer.from(line.key, 'base64'), Buffer.from(line.value, 'base64')])
+  }
+  return carried
+}
+
+interface Run {
+  readonly code: number | null
+  readonly signal: string | null
+  /** Whole lines of its output, parsed. */
+  readonly lines: readonly object[]
+  readonly overdue: boolean
+}
+
+function runInspector(task: 'inspect' | 'carry', path: string): Promise<Run> {
+  const child = spawn(process.execPath, [...process.execArgv, INSPECTOR, task, path], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const pieces: Buffer[] = []
+  let bytes = 0
+  let overdue = false
+  const late = setTimeout(() => {
+    overdue = true
+    child.kill('SIGKILL')
+  }, INSPECTION_LIMIT_MS)
+  child.stdout.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > MAX_OUTPUT_BYTES) child.kill('SIGKILL')
+    else pieces.push(piece)
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      clearTimeout(late)
+      const lines = Buffer.concat(pieces).toString('utf8').split('\n').slice(0, -1)
+      resolve({ code, signal, overdue, lines: lines.map((line) => JSON.parse(line) as object) })
+    })
+  })
+}
+
+/** At once, because the process may end with the next read. */
+function say(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
+}
+
+/** In the child. @returns its exit code */
+function inspect(path: string): number {
+  const fault = faultOfFile(join(path, DATA_FILE))
+  if (fault !== null) {
+    say(
+      fault.startsWith('cannot be read')
+        ? { refusal: `${DATA_FILE} ${fault}` }
+        : { fault: `${DATA_FILE} ${fault}` },
+    )
+    return 1
+  }
+  let environment: Environment
+  try {
+    environment = openEnvironment(path)
+  } catch (error) {
+    const { message, cause } = error as Error & { cause?: { code?: unknown } }
+    say(DAMAGE_CODES.has(cause?.code) ? { fault: message } : { refusal: message })
+    return 1
+  }
+  try {
+    const found = faultOf(environment)
+    if (found === null) return 0
+    say({ fault: found })
+  } catch (error) {
+    say({ fault: `the database cannot be read (${(error as Error).message})` })
+  }
+  return 1
+}
+
+/** What is wrong with the log, or null. A store that was never begun has none. */
+function faultOf({ tables }: Environment): string | null {
+  const state = readLogState(tables)
+  if (state === null) return tables.entries.size === 0 ? null : 'the head of the log is missing'
+  say({ log: state.log, seq: state.seq })
+  const oldest = oldestSeq(tables)
+  const { firstSeq } = readCut(tables)
+  if (oldest === null) return 'the log has no entries'
+  if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry speaks of the entries before`
+  const entries = state.seq - oldest + 1
+  const calls = state.nextRequest - state.firstRequest
+  if (tables.entries.size !== entries) {
+    return `the head of the log is at ${state.seq}, and of ${entries} entries there are ${tables.entries.size}`
+  }
+  if (tables.requests.size !== calls || tables.ids.size !== calls) return 'the usage list is not complete'
+  for (const name of WHOLE) {
+    if (tables[name].rows().length !== tables[name].size) return `${name}: rows are missing`
+  }
+  return faultOfNewest(tables, state.seq, oldest, state.hash) ?? faultOfList(tables, state.nextRequest)
+}
+
+/** The newest entries: each by itself, one following the other, up to the head. */
+function faultOfNewest(
+  tables: Environment['tables'],
+  seq: number,
+  oldest: number,
+  hash: string,
+): string | null {
+  const first = Math.max(oldest, seq - INSPECTED_ENTRIES + 1)
+  let verifier: ChainVerifier | null = first === 0 ? new ChainVerifier() : null
+  for (let from = first; from <= seq; from += PAGE_ROWS) {
+    for (const { key, value } of tables.entries.rows({ start: u64(from), limit: PAGE_ROWS })) {
+      const record = unpackEntry(readU64(key), value)
+      verifier ??= new ChainVerifier(headBefore(record.seq, record.bytes))
+      if (!verifier.push(record)) break
+    }
+  }
+  const verdict = verifier?.verdict
+  if (verdict === undefined) return 'the newest entries are missing'
+  if (!verdict.ok) return `${verdict.fault.seq}: ${verdict.fault.reason}`
+  return verdict.head?.hash === hash && verdict.head.seq === seq
+    ? null
+    : 'the newest entry is not the head of the log'
+}
+
+/** What the first entry read says of the one before: there the check begins. */
+function headBefore(seq: number, bytes: Uint8Array): { log: string; seq: number; hash: string } {
+  const { log, prev } = readJson<{ log: string; prev: string }>(Buffer.from(bytes))
+  return { log, seq: seq - 1, hash: prev }
+}
+
+/** The newest places of the usage list lead to calls, and the calls' ids back to them. */
+function faultOfList({ requests, ids, entries }: Environment['tables'], next: number): string | null {
+  const first = Math.max(0, next - INSPECTED_ENTRIES)
+  for (let from = first; from < next; from += PAGE_ROWS) {
+    for (const { key, value } of requests.rows({ start: u64(from), limit: PAGE_ROWS })) {
+      const place = u64(summarySeq(value))
+      const packed = entries.get(place)
+      const id =
+        packed === undefined ? '' : readJson<{ id?: string }>(Buffer.from(unpackEntry(0, packed).bytes)).id
+      if (!id || !ids.get(Buffer.from(id))?.equals(place))
+        return `call ${readU64(key)} of the usage list leads nowhere`
+    }
+  }
+  return null
+}
+
+/** In the child. @returns its exit code */
+function carry(path: string): number {
+  const { tables } = openEnvironment(path)
+  for (const table of CARRIED) {
+    const rows = tables[table].rows()
+    if (rows.length !== tables[table].size) return 1
+    for (const { key, value } of rows)
+      say({ table, key: key.toString('base64'), value: value.toString('base64') })
+  }
+  return 0
+}
+
+if (process.argv[1] === INSPECTOR) {
+  const [, , task, path = ''] = process.argv
+  // As it is: closing would wait for nothing, and may trip over the damage.
+  process.exit(task === 'carry' ? carry(path) : inspect(path))
+}

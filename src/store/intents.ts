@@ -1,0 +1,160 @@
+// Calls under way, written down before they are forwarded: what a process that is killed leaves behind to be sealed
+// by the next one. One write a call and no wait for the disk: the system keeps what was written when a process dies.
+// A machine that loses its power may lose the newest. Knows nothing of entries.
+
+import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { unavailable } from './appender.ts'
+
+/** Beside the database, in the data folder. */
+export const INTENTS_FILE = 'intents'
+/** From this size on the file is written anew with nothing but the calls that still run. */
+const MAX_FILE_BYTES = 4 * 1024 ** 2
+/** Those may take much room themselves; then it is written anew when it has doubled. */
+const GROWTH = 2
+const FILE_MODE = 0o600
+/** Begins the line that says of a call that it is sealed. */
+const SEALED = '-'
+
+/** A call as far as it is known before it is forwarded. */
+export interface Intent {
+  readonly id: string
+  readonly key_id: string
+  readonly key_name: string
+  readonly model: string
+  /** RFC 3339 with milliseconds. */
+  readonly created_at: string
+  readonly stream: boolean
+  readonly policy_revision: string
+  /** Estimated. */
+  readonly prompt_tokens: number
+}
+
+export class Intents {
+  readonly #path: string
+  readonly #maxBytes: number
+  /** What an earlier process left behind. */
+  readonly leftBehind: readonly Intent[]
+  /** Lines of calls that are not sealed, by id. */
+  readonly #open = new Map<string, string>()
+  /** Sealed since the last write; said by the next one, or found in the log by the next process. */
+  #sealed = ''
+  #file: number
+  #bytes: number
+  #limit: number
+  /** Whether the file ends within a line. */
+  #torn: boolean
+
+  /** @throws the system's error when the file cannot be read or written */
+  constructor(folder: string, maxBytes = MAX_FILE_BYTES) {
+    this.#path = join(folder, INTENTS_FILE)
+    this.#maxBytes = this.#limit = maxBytes
+    const text = readText(this.#path)
+    this.leftBehind = readIntents(text)
+    for (const intent of this.leftBehind) this.#open.set(intent.id, JSON.stringify(intent))
+    this.#bytes = Buffer.byteLength(text)
+    this.#torn = text !== '' && !text.endsWith('\n')
+    this.#file = openSync(this.#path, 'a', FILE_MODE)
+  }
+
+  /** Calls that are under way, and those of earlier processes that are not sealed yet. */
+  get open(): number {
+    return this.#open.size
+  }
+
+  /**
+   * To be called before a call is forwarded.
+   * @throws GatewayError `audit_unavailable` when it could not be written down: then it must not be
+   */
+  begin(intent: Intent): void {
+    const line = JSON.stringify(intent)
+    try {
+      if (this.#bytes >= this.#limit) this.#rewrite()
+      this.#append(`${this.#sealed}${line}\n`)
+    } catch (error) {
+      throw unavailable('The call cannot be written down.', error)
+    }
+    this.#sealed = ''
+    this.#open.set(intent.id, line)
+  }
+
+  /** The call's entry is durable. A call that was never begun is fine. */
+  sealed(id: string): void {
+    if (this.#open.delete(id)) this.#sealed += `${SEALED}${id}\n`
+  }
+
+  /** With nothing open an empty file is left. @throws the system's error */
+  close(): void {
+    try {
+      this.#rewrite()
+    } finally {
+      closeSync(this.#file)
+    }
+  }
+
+  #append(text: string): void {
+    const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
+    this.#torn = true
+    const written = writeSync(this.#file, bytes)
+    this.#bytes += written
+    if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
+    this.#torn = false
+  }
+
+  /** Replaces the file in one step: at any moment there is the old one or the new one. */
+  #rewrite(): void {
+    const next = `${this.#path}.new`
+    const file = openSync(next, 'w', FILE_MODE)
+    let written: number
+    try {
+      const bytes = Buffer.from([...this.#open.values()].map((line) => `${line}\n`).join(''))
+      written = bytes.length === 0 ? 0 : writeSync(file, bytes)
+      if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
+      renameSync(next, this.#path)
+    } catch (error) {
+      closeSync(file)
+      throw error
+    }
+    closeSync(this.#file)
+    this.#file = file
+    this.#bytes = written
+    this.#limit = Math.max(this.#maxBytes, written * GROWTH)
+    this.#sealed = ''
+    this.#torn = false
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+/** Those without a word that they were sealed, in their order. A line that is torn was never acted upon. */
+function readIntents(text: string): Intent[] {
+  const open = new Map<string, Intent>()
+  for (const line of text.split('\n')) {
+    if (line.startsWith(SEALED)) open.delete(line.slice(SEALED.length))
+    const intent = readIntent(line)
+    if (intent !== null) open.set(intent.id, intent)
+  }
+  return [...open.values()]
+}
+
+function readIntent(line: string): Intent | null {
+  let value: Partial<Record<keyof Intent, unknown>> | null
+  try {
+    value = JSON.parse(line)
+  } catch {
+    return null
+  }
+  if (typeof value !== 'object' || value === null) return null
+  const { id, key_id, key_name, model, created_at, stream, policy_revision, prompt_tokens } = value
+  const texts = [id, key_id, key_name, model, policy_revision].every((text) => typeof text === 'string')
+  const timed = typeof created_at === 'string' && !Number.isNaN(Date.parse(created_at))
+  const counted = Number.isSafeInteger(prompt_tokens) && Number(prompt_tokens) >= 0
+  return texts && timed && counted && typeof stream === 'boolean' ? (value as Intent) : null
+}

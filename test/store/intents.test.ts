@@ -1,0 +1,93 @@
+// What a killed process leaves behind of the calls it was in the middle of.
+
+import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { INTENTS_FILE, type Intent, Intents } from '../../src/store/intents.ts'
+
+const intent = (id: string): Intent => ({
+  id,
+  key_id: 'k',
+  key_name: 'key "1"\n-x',
+  model: 'm',
+  created_at: '2026-03-01T12:00:00.000Z',
+  stream: false,
+  policy_revision: '00ff',
+  prompt_tokens: 3,
+})
+
+const ids = (intents: Intents): string[] => intents.leftBehind.map(({ id }) => id)
+
+t.test('calls without a word that they were sealed are left behind, whatever the order', async (t) => {
+  const root = t.testdir()
+  let run = 0
+  const step = fc.record({ id: fc.integer({ min: 0, max: 9 }), seals: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(step), fc.integer({ min: 1, max: 2000 }), (steps, maxBytes) => {
+      const folder = join(root, String(run++))
+      mkdirSync(folder)
+      // Never closed: as if it had been killed.
+      const intents = new Intents(folder, maxBytes)
+      const open = new Set<string>()
+      const seen = new Set<string>()
+      for (const { id, seals } of steps) {
+        const name = `id-${id}`
+        if (seals) intents.sealed(name)
+        else intents.begin(intent(name))
+        if (seals) open.delete(name)
+        else open.add(name)
+        seen.add(name)
+      }
+      const left = ids(new Intents(folder, maxBytes))
+      // Those sealed since the last write are told of by the log.
+      for (const id of open) if (!left.includes(id)) return false
+      return left.every((id) => seen.has(id)) && intents.open === open.size
+    }),
+  )
+})
+
+t.test('the file stays small while calls come and go, and keeps those that stay', async (t) => {
+  const folder = t.testdir()
+  const intents = new Intents(folder, 10_000)
+  intents.begin(intent('long'))
+  for (let n = 0; n < 1000; n++) {
+    intents.begin(intent(`id-${n}`))
+    intents.sealed(`id-${n}`)
+  }
+  t.ok(statSync(join(folder, INTENTS_FILE)).size < 11_000)
+  const next = new Intents(folder)
+  t.ok(ids(next).includes('long'))
+  t.strictSame(next.leftBehind[0], intent('long'))
+  for (const id of ids(next)) next.sealed(id)
+  next.close()
+  t.equal(statSync(join(folder, INTENTS_FILE)).size, 0)
+})
+
+t.test('torn and foreign lines are passed over, and do not spoil the next', async (t) => {
+  const folder = t.testdir()
+  const file = join(folder, INTENTS_FILE)
+  writeFileSync(file, 'null\n[]\n{"id":1}\n\0\0\0\n')
+  const first = new Intents(folder)
+  t.strictSame(ids(first), [])
+  first.begin(intent('a'))
+  appendFileSync(file, '{"id":"tor')
+  const second = new Intents(folder)
+  t.strictSame(ids(second), ['a'])
+  second.begin(intent('b'))
+  t.strictSame(ids(new Intents(folder)), ['a', 'b'])
+  t.match(readFileSync(file, 'utf8'), '{"id":"tor\n')
+})
+
+t.test('what cannot be written down is refused', async (t) => {
+  const folder = t.testdir()
+  const intents = new Intents(folder, 1)
+  intents.begin(intent('a'))
+  // The file is due to be written anew, and cannot be.
+  mkdirSync(join(folder, `${INTENTS_FILE}.new`))
+  t.throws(() => intents.begin(intent('b')), { code: 'audit_unavailable', status: 503 })
+  t.equal(intents.open, 1)
+  rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
+  intents.begin(intent('b'))
+  t.strictSame(ids(new Intents(folder)), ['a', 'b'])
+})

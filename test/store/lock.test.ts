@@ -1,0 +1,42 @@
+// One gateway a folder.
+
+import { execFile } from 'node:child_process'
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { DirectoryHeldError, holdDirectory } from '../../src/store/lock.ts'
+
+for (const platform of ['linux', 'darwin'] as const) {
+  t.test(`a folder is held once (${platform})`, { skip: process.platform !== 'linux' }, async (t) => {
+    const path = t.testdir({ one: {}, two: {} })
+    const one = join(path, 'one')
+    const held = await holdDirectory(one, platform)
+    t.equal(readFileSync(join(one, 'gateway.pid'), 'utf8'), String(process.pid))
+    const other = await holdDirectory(join(path, 'two'), platform)
+    await other.release()
+    if (platform === 'linux') {
+      symlinkSync(one, join(path, 'alias'))
+      for (const name of ['one', 'alias']) {
+        const error: unknown = await holdDirectory(join(path, name), platform).catch((reason) => reason)
+        t.ok(error instanceof DirectoryHeldError)
+        t.match(error, { message: new RegExp(`in use by the gateway with process id ${process.pid}; stop`) })
+      }
+    }
+    await held.release()
+    await (await holdDirectory(one, platform)).release()
+  })
+}
+
+t.test('by file: a living process keeps it, a dead one does not', async (t) => {
+  const path = t.testdir()
+  const file = join(path, 'gateway.pid')
+  writeFileSync(file, String(process.ppid))
+  await t.rejects(holdDirectory(path, 'darwin'), DirectoryHeldError)
+  const dead = promisify(execFile)(process.execPath, ['-e', ''])
+  await dead
+  writeFileSync(file, String(dead.child.pid))
+  const held = await holdDirectory(path, 'darwin')
+  t.equal(readFileSync(file, 'utf8'), String(process.pid))
+  await held.release()
+})
