@@ -295,7 +295,7 @@ t.test('what could not run says why and exits 2', async (t) => {
   writeFileSync(junk, '{"a":1}')
   const there = ['--export', junk]
   for (const [reason, args] of [
-    [/say verify, export or erase/, []],
+    [/say verify, export, erase or compact/, []],
     [/unexpected argument/, ['verify', 'it']],
     [/there is no log in/, ['verify', '--config', deployment.file]],
     [/there is no log in/, ['export', '--config', deployment.file]],
