@@ -88,6 +88,10 @@ t.test('whatever is changed in a note is noticed', async () => {
   )
 })
 
+/** Another base64 digit in a place where its last two bits stand for nothing. */
+const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
+const otherBits = (digit = 'A') => BASE64[BASE64.indexOf(digit) + 1]
+
 t.test('notes that are none', async (t) => {
   const note = signNote('text\n', signer)
   const cases: [string, string | Uint8Array][] = [
@@ -97,6 +101,7 @@ t.test('notes that are none', async (t) => {
     ['the note is not UTF-8', Buffer.from([0xff])],
     ['the text of the note is malformed', `te\u0000xt\n\n${note.split('\n\n')[1]}`],
     ['a signature line is malformed', `${note}junk\n`],
+    ['a signature line is malformed', note.replace(/.=\n$/, (end) => `${otherBits(end[0])}=\n`)],
     ['the note has too many signatures', note + (note.split('\n\n')[1] as string).repeat(32)],
     [`the signature of ${originOf(LOG)} is not valid`, note.replace('text', 'test')],
   ]
