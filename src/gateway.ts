@@ -119,13 +119,13 @@ class Gateway {
     })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
     this.#metrics = createMetrics(VERSION, () => this.#state())
-    this.#journal = new Journal(this.#store.log, this.#metrics, logger)
+    this.#journal = new Journal(this.#store, this.#metrics, logger)
     this.#rules = new EffectiveRules({
       state: this.#store.rules,
       clock,
       apiWrites: config.rules.apiWrites,
       newId,
-      onChange: (change) => this.#journal.ruleChanged(change),
+      onChange: (change) => this.#journal.ruleChanged(change, () => this.#rules),
     })
     this.#rules.replaceFiles(snapshot)
     this.#countReload('ok')
@@ -182,7 +182,7 @@ class Gateway {
       ...openApiRoutes(),
       ...sessionRoutes(gatekeeper),
       ...keyRoutes(this.#store.keys),
-      ...ruleRoutes(this.#rules, (body) => evaluate(pipeline, body)),
+      ...ruleRoutes(this.#rules, this.#store.policies, (body) => evaluate(pipeline, body)),
       ...candidateRoutes(this.#trial),
       ...usageRoutes(this.#store.log, systemClock),
     ]

@@ -9,17 +9,23 @@ import type { EffectiveRules } from './rules/effective.ts'
 import type { RuleChange } from './rules/state.ts'
 import type { Intents } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
+import type { PolicyStore } from './store/policies.ts'
+import type { Store } from './store/store.ts'
 
 /** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
 const RUN_END_SEARCH = 1000
 
 export class Journal {
   readonly #log: UsageLog
+  readonly #policies: PolicyStore
+  /** Of the rule set that was sealed last; null before the first. */
+  #revision: string | null = null
   readonly #metrics: Metrics
   readonly #logger: GatewayLogger
 
-  constructor(log: UsageLog, metrics: Metrics, logger: GatewayLogger) {
+  constructor({ log, policies }: Pick<Store, 'log' | 'policies'>, metrics: Metrics, logger: GatewayLogger) {
     this.#log = log
+    this.#policies = policies
     this.#metrics = metrics
     this.#logger = logger
   }
@@ -34,12 +40,20 @@ export class Journal {
     return this.#append({ type: 'stop', version: VERSION })
   }
 
-  rulesLoaded(rules: EffectiveRules): Promise<void> {
-    return this.#append({ type: 'rules_loaded', revision: rules.revision, rules: rules.list().length })
+  /** The rule set now in force, in whole where the log does not have it. */
+  async rulesLoaded(rules: EffectiveRules): Promise<void> {
+    const { revision } = rules
+    this.#revision = revision
+    try {
+      const entries = await this.#policies.seal(revision, rules.list())
+      this.#metrics.auditEntries.inc({ type: 'rules_loaded' }, entries)
+    } catch (error) {
+      this.#logger.error({ err: error, type: 'rules_loaded' }, 'an entry could not be sealed')
+    }
   }
 
   /** A change of rules through the API, or an override that ended. */
-  async ruleChanged(change: RuleChange): Promise<void> {
+  async ruleChanged(change: RuleChange, rules: () => EffectiveRules): Promise<void> {
     if (change.type === 'state_write_failed') {
       const message = 'an ended override could not be deleted; it will be tried again'
       this.#logger.error({ err: change.error }, message)
@@ -48,6 +62,8 @@ export class Journal {
     const draft = draftOf(change)
     this.#logger.info(draft, 'rules changed')
     await this.#append(draft)
+    // Before the start has sealed the first set, it is that one.
+    if (this.#revision !== null && rules().revision !== this.#revision) await this.rulesLoaded(rules())
   }
 
   /** That something could not be sealed is logged; calls are refused then anyway. */

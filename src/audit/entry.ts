@@ -1,6 +1,8 @@
 // What the chain holds: one JSON object an entry, integers and well-formed strings only, so that its
 // canonical form (RFC 8785) is the same in every language. Knows neither the store nor how entries arise.
 
+import type { JsonObject } from '../core/json.ts'
+
 export type Outcome =
   | 'ok'
   | 'blocked'
@@ -92,7 +94,17 @@ export type ChangeDraft =
       readonly source: string
     }
   | { readonly type: 'key_revoked'; readonly key_id: string; readonly key_name: string }
-  | { readonly type: 'rules_loaded'; readonly revision: string; readonly rules: number }
+  | {
+      readonly type: 'rules_loaded'
+      readonly revision: string
+      /** How many there are. */
+      readonly rules: number
+      /** Counted from 1: a large set takes several entries. */
+      readonly part: number
+      readonly parts: number
+      /** The rules of this part as they are declared; null where an entry before this one has them. */
+      readonly declarations: readonly JsonObject[] | null
+    }
   | {
       readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
       readonly rule_id: string

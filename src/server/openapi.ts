@@ -163,6 +163,11 @@ const SCHEMAS: Record<string, JsonObject> = {
     declared_revision: text('Of the files alone: another one exactly when the API has changed something.'),
     errors: list(ref('RuleProblem')),
   }),
+  RuleRevision: object({
+    revision: text('As the entries of calls name it, `policy_revision`.'),
+    first_seen_at: time('When it was first in force.'),
+    rules: list(object({ id: text('The id of the rule.'), ...RULE_DECLARATION }, ['description', 'match'])),
+  }),
   RuleProblem: object({
     file: text('File.'),
     line: whole('Line.'),
@@ -361,6 +366,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v1/rules/candidate': {
     summary: 'What the rules on trial (rules.candidatePath) would have done with the calls so far.',
     success: ['200', 'Trial'],
+    security: 'session',
+    errors: ['401', '404', '421'],
+  },
+  'GET /api/v1/rules/revisions/{revision}': {
+    summary: 'The rules of a revision that is or was in force, as they were declared.',
+    success: ['200', 'RuleRevision'],
     security: 'session',
     errors: ['401', '404', '421'],
   },

@@ -50,7 +50,7 @@ export interface Addition {
   readonly captured: CapturedContent | null
   readonly counters: readonly CounterChange[]
   /** Writes the change that the entry speaks of. */
-  readonly write?: () => void
+  readonly write?: (seq: number) => void
 }
 
 export class Batch implements Transaction {
@@ -90,7 +90,7 @@ export class Batch implements Transaction {
     this.#state = { ...this.#state, seq: entry.seq, hash }
     if (entry.type === 'request') this.#index(entry)
     writeCounterChanges(this.#tables.counters, counters)
-    write?.()
+    write?.(entry.seq)
     this.#torn = false
     return entry
   }

@@ -35,6 +35,8 @@ const SUB_DATABASES = [
   'keyuse',
   /** Rules and overrides made through the API. */
   'rules',
+  /** Revision of a rule set → the rules in it. */
+  'policies',
   /** Rule, key, window and bucket → tokens used. */
   'counters',
   /** SHA-256 of a session's id → the session. */

@@ -49,8 +49,8 @@ export interface AppendOptions {
 export interface Change<Result> {
   /** Null when there turned out to be nothing to do. */
   readonly draft: EntryDraft | null
-  /** Writes the change; runs inside the transaction. */
-  readonly write: () => void
+  /** Writes the change; runs inside the transaction, told where the entry stands. */
+  readonly write: (seq: number) => void
   readonly result: Result
 }
 

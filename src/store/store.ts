@@ -7,6 +7,7 @@ import { Counters } from './counters.ts'
 import { KeyStore } from './keys.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log.ts'
+import { PolicyStore } from './policies.ts'
 import { Retention, type RetentionOptions } from './retention.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
@@ -44,6 +45,7 @@ export interface Store {
   readonly log: UsageLog
   readonly keys: KeyStore
   readonly rules: RuleStore
+  readonly policies: PolicyStore
   readonly counters: Counters
   readonly sessions: Sessions
   size(): StoreSize
@@ -74,6 +76,7 @@ class OpenStore implements Store {
   readonly log: UsageLog
   readonly keys: KeyStore
   readonly rules: RuleStore
+  readonly policies: PolicyStore
   readonly counters: Counters
   readonly sessions: Sessions
   readonly #environment: Environment
@@ -97,6 +100,7 @@ class OpenStore implements Store {
         : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
     this.rules = new RuleStore(environment)
+    this.policies = new PolicyStore(environment, this.log, clock)
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)
     this.#stops = [

@@ -67,6 +67,12 @@ t.test('answers are as described', async (t) => {
   await check(t, 'DELETE', '/keys/{id}', `/keys/${made.id}`)
   await check(t, 'DELETE', '/keys/{id}', '/keys/unknown')
   const listed = await check(t, 'GET', '/rules', '/rules')
+  const revision = await check(t, 'GET', '/rules/revisions/{revision}', `/rules/revisions/${listed.revision}`)
+  t.strictSame(
+    revision.rules.map(({ name }: { name: string }) => name),
+    listed.rules.map(({ name }: { name: string }) => name),
+  )
+  await check(t, 'GET', '/rules/revisions/{revision}', '/rules/revisions/unknown')
   await check(t, 'PATCH', '/rules/{id}', `/rules/${listed.rules[0].id}`, {
     enabled: false,
     reason: 'r',

@@ -176,7 +176,14 @@ t.test('more entries than are read at a time', async (t) => {
 
 t.test('entries of other kinds are in the chain and not among the calls', async (t) => {
   const { store } = openTestStore(t)
-  await store.log.append({ type: 'rules_loaded', revision: 'r', rules: 3 })
+  await store.log.append({
+    type: 'rules_loaded',
+    revision: 'r',
+    rules: 3,
+    part: 1,
+    parts: 1,
+    declarations: null,
+  })
   await store.log.append(requestDraft({ id: id(1) }))
   await store.log.append({ type: 'stop', version: '1' })
   const { logs, total } = await store.log.list({ limit: 10, offset: 0 })

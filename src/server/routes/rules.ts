@@ -4,6 +4,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { formatProblem } from '../../core/problem.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
+import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, isoTime, isoTimeOrNull, ok, readFields } from '../api.ts'
 import { Query } from '../query.ts'
 
@@ -12,8 +13,25 @@ const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', '
 /** Judges a request body without forwarding or logging it; the pipeline's own dry run. */
 export type Evaluate = (body: JsonValue) => JsonObject
 
-export function ruleRoutes(rules: EffectiveRules, evaluate: Evaluate): ApiRoute[] {
+export function ruleRoutes(
+  rules: EffectiveRules,
+  policies: Pick<PolicyStore, 'find'>,
+  evaluate: Evaluate,
+): ApiRoute[] {
   return [
+    {
+      method: 'GET',
+      path: '/api/v1/rules/revisions/:revision',
+      async answer(request) {
+        const found = policies.find(request.params['revision'] ?? '')
+        if (found === null) throw new GatewayError('not_found', 'No rule set of this revision was in force.')
+        return ok({
+          revision: found.revision,
+          first_seen_at: found.firstSeenAt,
+          rules: [...found.rules],
+        })
+      },
+    },
     {
       method: 'GET',
       path: '/api/v1/rules',

@@ -1,0 +1,213 @@
+// What the log promises, under the worst that can be done to a gateway: killed at random moments under load, a second
+// one on its folder, a disk that fills up, a disk that fails. `--quick` for the short form.
+
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { runCli, startGateway, type TestGateway } from '../process/gateway.ts'
+import { completion, json, startUpstream, stream } from '../process/upstream.ts'
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
+const KILLS = values.quick ? 10 : 200
+const CALLERS = 8
+/** A kill comes this long after the load has begun, at most. */
+const LONGEST_RUN_MS = 400
+const LONGEST_FAULT_MS = 20_000
+const DISK_MEBIBYTES = 24
+const PAGE = 1000
+
+const upstream = await startUpstream()
+upstream.answer = (response, received) =>
+  received.body.includes('"stream":true')
+    ? stream(['some words ', 'and more ', 'of them'])(response, received)
+    : json(completion('some words'))(response, received)
+
+let failures = 0
+function report(what: string, right: boolean): void {
+  if (!right) failures++
+  console.log(`${right ? 'ok    ' : 'FAILED'} ${what}`)
+}
+
+interface Told {
+  readonly id: string
+  readonly hash: string
+}
+
+/** Calls until the gateway no longer answers with 200; notes each answer that was read to its end. */
+async function call(
+  gateway: TestGateway,
+  key: string,
+  streams: boolean,
+  told: Told[],
+  content = 'hi',
+): Promise<void> {
+  for (;;) {
+    try {
+      const messages = [{ role: 'user', content }]
+      const response = await gateway.chat(key, { model: 'm', stream: streams, messages })
+      const text = await response.text()
+      if (response.status !== 200 || (streams && !text.endsWith('data: [DONE]\n\n'))) return
+      const receipt = streams ? text : (response.headers.get('x-sidegate-audit') ?? '')
+      const hash = /hash=(sha256:[0-9a-f]{64})/.exec(receipt)?.[1] ?? ''
+      told.push({ id: response.headers.get('x-request-id') ?? '', hash })
+    } catch {
+      return
+    }
+  }
+}
+
+interface Account {
+  readonly lost: number
+  readonly twice: number
+  readonly interrupted: number
+}
+
+/** What the log says of the calls that were acknowledged. */
+async function account(gateway: TestGateway, told: readonly Told[]): Promise<Account> {
+  const hashes = new Map<string, string>()
+  let twice = 0
+  let interrupted = 0
+  for (let offset = 0; ; offset += PAGE) {
+    const { body } = await gateway.api('GET', `/usage/logs?limit=${PAGE}&offset=${offset}`)
+    for (const { id, hash, outcome } of body.logs) {
+      if (hashes.has(id)) twice++
+      hashes.set(id, hash)
+      if (outcome === 'interrupted') interrupted++
+    }
+    if (body.logs.length < PAGE) break
+  }
+  return { lost: told.filter(({ id, hash }) => hashes.get(id) !== hash).length, twice, interrupted }
+}
+
+/** Whether the chain of the folder's log holds. */
+async function verifies(folder: string): Promise<boolean> {
+  const { code, stdout, stderr } = await runCli([
+    'audit',
+    'verify',
+    '--config',
+    join(folder, 'sidegate.yaml'),
+  ])
+  if (code !== 0) console.log(stdout, stderr)
+  return code === 0
+}
+
+async function kills(): Promise<void> {
+  let gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const { folder } = gateway
+  const { key } = await gateway.createKey()
+  const told: Told[] = []
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const callers = Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, told))
+    const running = gateway
+    setTimeout(() => running.child.kill('SIGKILL'), randomInt(LONGEST_RUN_MS))
+    await Promise.all([gateway.exited, ...callers])
+    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    if (kill % 20 === 0) console.log(`       ${kill} kills, ${told.length} acknowledged`)
+  }
+  const { lost, twice, interrupted } = await account(gateway, told)
+  const quarantined = gateway.logs.some(({ msg }) => String(msg).startsWith('the log is damaged'))
+  await gateway.stop()
+  const chain = await verifies(folder)
+  const counts = `${told.length} acknowledged, ${lost} lost, ${twice} twice, ${chain ? 0 : 1} chain errors`
+  report(`${KILLS} kills: ${counts}, ${interrupted} interrupted`, lost + twice === 0 && chain && !quarantined)
+  rmSync(folder, { recursive: true })
+}
+
+async function twoProcesses(): Promise<void> {
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const { folder } = gateway
+  const second = await startGateway({ upstreamUrl: upstream.baseUrl, folder }).then(
+    () => 'started',
+    (error: Error) => error.message,
+  )
+  report('a second gateway on one folder is refused', second.includes('in use by the gateway'))
+  await gateway.stop()
+  rmSync(folder, { recursive: true })
+}
+
+async function fullDisk(): Promise<void> {
+  const disk = mkdtempSync(join(tmpdir(), 'sidegate-torture-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MEBIBYTES}m`, 'tmpfs', disk], {
+      stdio: 'ignore',
+    })
+  } catch {
+    console.log('NOT RUN a full disk: mounting a tmpfs is not allowed here')
+    return
+  }
+  try {
+    const folder = join(disk, 'gateway')
+    mkdirSync(folder)
+    let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, rules: 'rules: []\n' })
+    const { key } = await gateway.createKey()
+    const told: Told[] = []
+    const content = 'many words '.repeat(5000)
+    await Promise.all(
+      Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, told, content)),
+    )
+    const refused = (await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] })).status
+    await gateway.kill('SIGKILL')
+    execFileSync('mount', ['-o', `remount,size=${2 * DISK_MEBIBYTES}m`, disk])
+    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    const { lost, twice, interrupted } = await account(gateway, told)
+    await gateway.stop()
+    const chain = await verifies(folder)
+    const counts = `${told.length} acknowledged, then ${refused}; ${lost} lost, ${interrupted} interrupted`
+    report(`a full disk: ${counts}`, refused === 503 && lost + twice === 0 && chain)
+  } finally {
+    execFileSync('umount', [disk])
+    rmSync(disk, { recursive: true })
+  }
+}
+
+/** A disk that answers with an error, by way of a debugger on the system calls. */
+async function failingDisk(): Promise<void> {
+  if (spawnSync('strace', ['-V']).error !== undefined) {
+    console.log('NOT RUN a failing disk: there is no strace here')
+    return
+  }
+  for (const fault of ['fdatasync:error=EIO:when=3+', 'pwrite64,pwritev:error=EIO:when=5+']) {
+    let gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+    const { folder } = gateway
+    const { key } = await gateway.createKey()
+    const told: Told[] = []
+    const calls = fault.split(':', 1)[0]
+    const tracer = spawn('strace', [
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      `trace=${calls}`,
+      '-e',
+      `inject=${fault}`,
+      '-p',
+      String(gateway.child.pid),
+    ])
+    const traced = gateway
+    // Where the tracer may not attach, nothing fails.
+    const enough = setTimeout(() => traced.child.kill('SIGKILL'), LONGEST_FAULT_MS)
+    await Promise.all(Array.from({ length: CALLERS }, (_, n) => call(traced, key, n % 2 === 0, told)))
+    const failed = traced.child.signalCode === null || traced.stderr.length > 0
+    clearTimeout(enough)
+    await traced.kill('SIGKILL')
+    tracer.kill()
+    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    const { lost, twice, interrupted } = await account(gateway, told)
+    await gateway.stop()
+    const chain = await verifies(folder)
+    const counts = `${told.length} acknowledged, ${lost} lost, ${interrupted} interrupted`
+    report(`${fault}${failed ? '' : ' (never failed)'}: ${counts}`, failed && lost + twice === 0 && chain)
+    rmSync(folder, { recursive: true })
+  }
+}
+
+await twoProcesses()
+await fullDisk()
+await failingDisk()
+await kills()
+await upstream.close()
+process.exit(failures === 0 ? 0 : 1)

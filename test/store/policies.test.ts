@@ -1,0 +1,75 @@
+// Which rules a revision stood for, sealed once and still known when its entry is pruned.
+
+import t, { type Test } from 'tap'
+import { verifyChain } from '../../src/audit/verify.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import type { Store } from '../../src/store/store.ts'
+import { openTestStore } from './fixture.ts'
+
+const rule = (name: string, pattern = 'aurora'): Rule => ({
+  id: `id-${name}`,
+  name,
+  type: 'keyword_block',
+  pattern,
+  action: 'block',
+  enabled: true,
+  match: { models: ['m*'] },
+})
+
+function sealed(t: Test, { log }: Store): any[] {
+  const records = log.records(0, 1000)
+  t.match(verifyChain(records), { ok: true })
+  const entries = records.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
+  return entries.filter(({ type }) => type === 'rules_loaded')
+}
+
+t.test('in whole the first time, by name from then on, also after another start', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  await store.policies.seal('r1', [{ ...rule('a'), source: 'file' } as Rule])
+  await store.policies.seal('r2', [])
+  await store.policies.seal('r1', [rule('a')])
+  const again = (await reopen()).store
+  await again.policies.seal('r1', [rule('a')])
+  t.strictSame(
+    sealed(t, again).map(({ revision, declarations }) => [revision, declarations]),
+    [
+      ['r1', [rule('a')]],
+      ['r2', []],
+      ['r1', null],
+      ['r1', null],
+    ],
+  )
+  t.match(again.policies.find('r1'), { revision: 'r1', firstSeenAt: '2026-03-01T12:00:00.000Z' })
+  t.strictSame(again.policies.find('r1')?.rules, [rule('a')])
+  t.strictSame(again.policies.find('r2')?.rules, [])
+  for (const unknown of ['', 'r3', 'x'.repeat(10_000)]) t.equal(again.policies.find(unknown), null)
+})
+
+t.test('a large set takes several entries', async (t) => {
+  const { store } = openTestStore(t)
+  const rules = Array.from({ length: 20 }, (_, n) => rule(`r${n}`, 'é'.repeat(30_000)))
+  const entries = await store.policies.seal('large', rules)
+  const parts = sealed(t, store)
+  t.ok(entries > 1)
+  t.strictSame(
+    parts.map(({ part, parts, rules }) => [part, parts, rules]),
+    parts.map((_, index) => [index + 1, entries, rules.length]),
+  )
+  t.strictSame(
+    parts.flatMap(({ declarations }) => declarations),
+    rules,
+  )
+  t.strictSame(store.policies.find('large')?.rules, rules)
+})
+
+t.test('a set whose entry was pruned is still known, and sealed again', async (t) => {
+  const { store } = openTestStore(t)
+  await store.policies.seal('r1', [rule('a')])
+  await store.policies.seal('r2', [rule('b')])
+  await store.log.dropOldest(store.log.head.seq)
+  t.strictSame(store.policies.find('r1')?.rules, [rule('a')])
+  const from = store.log.head.seq + 1
+  await store.policies.seal('r1', [rule('a')])
+  const [record] = store.log.records(from, 1)
+  t.match(JSON.parse(Buffer.from(record?.bytes ?? '').toString()), { declarations: [{ name: 'a' }] })
+})
