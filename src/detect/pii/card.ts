@@ -41,7 +41,8 @@ const ISSUERS: readonly Issuer[] = [
 const MIN_DIGITS = 12
 const MAX_DIGITS = 19
 /** The usual ways to write one in groups; a rest of one to seven digits behind three or four groups of four. */
-const GROUPINGS = new Set(
+/** Shapes of cards in groups. */
+export const GROUPINGS: ReadonlySet<number> = new Set(
   [
     '4-4-4-4',
     '4-4-5',

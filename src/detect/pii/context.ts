@@ -136,6 +136,11 @@ export class Context {
     return this.#distances[CLASSES.indexOf(wordClass)] ?? NOWHERE
   }
 
+  /** No word of any class stands before. */
+  get isSilent(): boolean {
+    return this.#distances.every((distance) => distance >= NOWHERE)
+  }
+
   /** Whether a word of the class stands within so many characters before. */
   has(wordClass: WordClass, withinCharacters: number): boolean {
     return this.distance(wordClass) <= withinCharacters

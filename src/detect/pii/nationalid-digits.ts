@@ -271,6 +271,9 @@ const ALONE_BY_SHAPE = Map.groupBy(
   ({ alone, digits }) => shapeOf(/^\^([\d-]+) /.exec(alone?.source ?? '')?.[1] ?? String(digits)),
 )
 
+/** Shapes of numbers that need no word. */
+export const ALONE_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
+
 /** The numbers that a run may be. @param named whether words stand before, which most of them need */
 export const identifiersOf = ({ digitCount, shape }: Run, named: boolean): readonly DigitIdentifier[] =>
   (named ? BY_DIGITS.get(digitCount) : ALONE_BY_SHAPE.get(shape)) ?? []

@@ -83,8 +83,10 @@ function separatorsOf(text: string, from: number, to: number): string {
 /**
  * The runs of 7 to 19 digits that begin at the digit `at`, shortest first.
  * @param at of a digit at the beginning of a word
+ * @param alone where no word speaks of a number, the shapes that are one without; else null for all. Other runs are
+ *   left out then, but for those in one piece and for one that a word follows: in tables nearly all of them
  */
-export function runsAt(text: string, at: number): Run[] {
+export function runsAt(text: string, at: number, alone: ReadonlySet<number> | null): Run[] {
   const runs: Run[] = []
   if (isCounting(text, at)) return runs
   let digits = 0
@@ -100,7 +102,8 @@ export function runsAt(text: string, at: number): Run[] {
     // Counting: three groups of one digit.
     if (count === 3 && digits === 3) break
     const separator = separatorAt(text, end)
-    if (digits >= MIN_DIGITS) {
+    const matters = alone === null || alone.has(shape) || count === 1 || separator === 0
+    if (digits >= MIN_DIGITS && matters) {
       const open = separator > 0 && !hasSpace(text, end, separator)
       runs.push(new Run(text, at, end, digits, shape, open))
     }

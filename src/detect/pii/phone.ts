@@ -81,7 +81,12 @@ const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const ZERO = 0x30
 /** Every form that needs no word. */
-const FORMS = new Set([...NATIONAL_FORMS.keys(), NORTH_AMERICAN, NORTH_AMERICAN_WITH_CODE, ...CHINESE_FORMS])
+export const FORMS: ReadonlySet<number> = new Set([
+  ...NATIONAL_FORMS.keys(),
+  NORTH_AMERICAN,
+  NORTH_AMERICAN_WITH_CODE,
+  ...CHINESE_FORMS,
+])
 /** Brazil's CPF, social security numbers. */
 const isOtherForm = (run: Run): boolean => run.shape === CPF || (run.shape === SSN && run.separators === '--')
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/

@@ -4,8 +4,8 @@
 import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
-import { cardForm } from './card.ts'
-import { endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
+import { cardForm, GROUPINGS } from './card.ts'
+import { endOfDigits, isAlphanumeric, isBehindWords, isDigit, isWordCharacter } from './characters.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
@@ -13,10 +13,11 @@ import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { hasKind, type KindSet } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
+import { ALONE_SHAPES } from './nationalid-digits.ts'
 import { scanColons, scanIpv4, scanMac } from './network.ts'
 import { isUniform, mayBegin, type Run, runsAt, shapeOf } from './numberrun.ts'
 import { personNames } from './person.ts'
-import { scanPhone } from './phone.ts'
+import { FORMS, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
@@ -142,6 +143,18 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   return scanSecret(segment, start)
 }
 
+/** Shapes of numbers that are found without a word for them. */
+const ALONE: ReadonlySet<number> = new Set([...GROUPINGS, ...FORMS, ...ALONE_SHAPES, shapeOf('3-2-4')])
+
+/** Whether anything before a number says what it is: a word, or the way out of a country. */
+function isSpokenOf(segment: Segment, at: number): boolean {
+  const { text } = segment
+  const before = text[at - 1]
+  if (before === '+' || (before === '(' && text[at - 2] === '+')) return true
+  if (text[at] === '0' && (text[at + 1] === '0' || !isDigit(text.charCodeAt(at + 1)))) return true
+  return isBehindWords(text, at) || !segment.before(at).isSilent
+}
+
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
   const { text } = segment
@@ -149,7 +162,7 @@ function scanNumber(segment: Segment, at: number): number {
   if (!mayBegin(text, at)) return firstEnd
   const dotted = scanIpv4(segment, at)
   if (dotted > 0) return dotted
-  const runs = runsAt(text, at)
+  const runs = runsAt(text, at, isSpokenOf(segment, at) ? null : ALONE)
   if (runs.length === 0) return scanDocument(segment, at) || firstEnd
   return (
     scanDigitIdentifier(segment, runs) ||
