@@ -6,6 +6,7 @@ import type { PiiKind } from '../core/finding.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
+import type { Intents } from '../store/intents.ts'
 import type { Call, InjectionJudgement } from './call.ts'
 import type { Quota } from './quota.ts'
 import type { Shadow } from './shadow.ts'
@@ -44,21 +45,7 @@ export interface Ending {
 }
 
 /** Calls under way, as the store keeps them in case the process ends. */
-export interface CallIntents {
-  /** Writes down a call before it is forwarded. @throws GatewayError `audit_unavailable` when that fails */
-  begin(intent: {
-    readonly id: string
-    readonly key_id: string
-    readonly key_name: string
-    readonly model: string
-    readonly created_at: string
-    readonly stream: boolean
-    readonly policy_revision: string
-    readonly prompt_tokens: number
-  }): void
-  /** The call's entry is durable. */
-  sealed(id: string): void
-}
+type CallIntents = Pick<Intents, 'begin' | 'sealed'>
 
 export interface RecordParts {
   readonly log: EntryLog

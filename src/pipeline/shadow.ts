@@ -162,7 +162,7 @@ export class Shadow {
     const found: PiiKind[] = seen('response')
     const words = new Set<RuleReference>()
     const matcher = selection.keywords('response')
-    for (const { text } of responseTexts(structuredClone(call.response)).texts) {
+    for (const { text } of responseTexts(call.response).texts) {
       for (const { kind } of detect(text, kinds)) found.push(kind)
       for (const { rule } of matcher?.match(text) ?? []) words.add(rule)
     }

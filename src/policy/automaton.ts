@@ -3,7 +3,7 @@
 // worked out once and remembered, as RE2's lazy DFA does. Linear in the text, whatever the expressions.
 
 import { Alphabet, type ClassTraits } from './alphabet.ts'
-import { ASCII_END, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
+import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
 import { ASSERT, assemble, type Code, MATCH, SPLIT, TAKE } from './code.ts'
 import {
   AT_LINE_END,
@@ -30,9 +30,6 @@ const AFTER_NOTHING = 0
 const AFTER_LINE_FEED = 1
 const AFTER_WORD = 2
 const AFTER_OTHER = 3
-
-/** In place of a class: a character that does not stand for itself. */
-const NOT_PLAIN = -1
 
 /** Marks are kept as 32-bit integers. */
 const MAX_MARK = 2 ** 31 - 1
@@ -91,9 +88,7 @@ export class ExpressionAutomaton {
     this.#code = code
     this.#starts = starts
     this.alphabet = new Alphabet(sets)
-    this.#asciiSymbols = Int32Array.from(LOWER_ASCII, (lower, code) =>
-      PLAIN_ASCII[code] === 1 ? this.alphabet.classOf(lower, lower) : NOT_PLAIN,
-    )
+    this.#asciiSymbols = classesOfAscii((lower) => this.alphabet.classOf(lower, lower))
     this.#seenBefore = new Int32Array(code.kind.length)
     this.#seenAfter = new Int32Array(code.kind.length)
   }

@@ -1,7 +1,7 @@
 // Many words found in one pass over a text (Aho and Corasick, 1975). Words and text are normalised code points;
 // knows nothing of rules or offsets.
 
-import { ASCII_END, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
+import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
 
 /** Fewer children than this are looked at one by one. */
 const MAX_SCANNED_CHILDREN = 8
@@ -11,8 +11,6 @@ const MAX_ROW_CELLS = 1 << 20
 
 const START = 0
 const NO_ROW = -1
-/** In place of a class: a character that does not stand for itself. */
-const NOT_PLAIN = -1
 /** In place of a row: a word ends here. */
 const WORD_ENDS = -1
 
@@ -69,9 +67,7 @@ export class WordAutomaton {
     this.#row = new Int32Array(nodes.length).fill(NO_ROW)
     this.#cells = this.#allotRows()
     for (let state = 0; state < nodes.length; state++) this.#link(state)
-    this.#asciiSymbols = Int32Array.from(LOWER_ASCII, (lower, code) =>
-      PLAIN_ASCII[code] === 1 ? this.#ascii[lower]! : NOT_PLAIN,
-    )
+    this.#asciiSymbols = classesOfAscii((lower) => this.#ascii[lower]!)
     this.#rows = this.#row.includes(NO_ROW)
       ? null
       : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : WORD_ENDS))

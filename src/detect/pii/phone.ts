@@ -120,7 +120,7 @@ export function scanPhone(segment: Segment, at: number, runs: readonly Run[]): n
 }
 
 /** Whether it may begin with 00, the way out of a country: a quick look. */
-const hasPrefix = (text: string, at: number): boolean =>
+export const hasPrefix = (text: string, at: number): boolean =>
   text.charCodeAt(at) === ZERO && (text.charCodeAt(at + 1) === ZERO || !isDigit(text.charCodeAt(at + 1)))
 
 /** A quick look: no word before makes a number a phone number. Then it must be of a form, or a word follow. */
@@ -140,7 +140,7 @@ function isClosed(text: string, at: number): boolean {
 }
 
 /** Length of `+`, `(+` or `+(` before the digits. */
-function plusBefore(text: string, at: number): number {
+export function plusBefore(text: string, at: number): number {
   const before = text[at - 1]
   if (before === '+') return 1
   return before === '(' && text[at - 2] === '+' ? 2 : 0

@@ -17,7 +17,7 @@ import { ALONE_SHAPES } from './nationalid-digits.ts'
 import { scanColons, scanIpv4, scanMac } from './network.ts'
 import { isUniform, mayBegin, type Run, runsAt, shapeOf } from './numberrun.ts'
 import { personNames } from './person.ts'
-import { FORMS, scanPhone } from './phone.ts'
+import { FORMS, hasPrefix, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
@@ -143,15 +143,14 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   return scanSecret(segment, start)
 }
 
+const DASHED_SSN = shapeOf('3-2-4')
 /** Shapes of numbers that are found without a word for them. */
-const ALONE: ReadonlySet<number> = new Set([...GROUPINGS, ...FORMS, ...ALONE_SHAPES, shapeOf('3-2-4')])
+const ALONE: ReadonlySet<number> = new Set([...GROUPINGS, ...FORMS, ...ALONE_SHAPES, DASHED_SSN])
 
 /** Whether anything before a number says what it is: a word, or the way out of a country. */
 function isSpokenOf(segment: Segment, at: number): boolean {
   const { text } = segment
-  const before = text[at - 1]
-  if (before === '+' || (before === '(' && text[at - 2] === '+')) return true
-  if (text[at] === '0' && (text[at + 1] === '0' || !isDigit(text.charCodeAt(at + 1)))) return true
+  if (plusBefore(text, at) > 0 || hasPrefix(text, at)) return true
   return isBehindWords(text, at) || !segment.before(at).isSilent
 }
 
@@ -197,7 +196,6 @@ function scanCard(segment: Segment, runs: readonly Run[]): number {
 const SSN_WORD_DISTANCE = 40
 const SSN_DIGITS = 9
 const SSN_SHAPES = new Set(['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf))
-const DASHED_SSN = shapeOf('3-2-4')
 /** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
 const SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Printed on samples. */
