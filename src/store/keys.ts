@@ -15,6 +15,8 @@ const ID_RANDOM_BYTES = 16
 const MAX_NAME_CHARACTERS = 128
 /** Keys kept, revoked ones included: they stay listed, and a list is one answer. */
 const MAX_KEYS = 20_000
+/** Rows whose parsed form is remembered; with more, remembering starts over. */
+const MAX_READ_ROWS = 1024
 /** Longest id that is looked up, characters. */
 const MAX_ID_CHARACTERS = 64
 
@@ -48,6 +50,12 @@ interface StoredKey {
   readonly revokedAtMs: Milliseconds | null
 }
 
+/** A row of the database and whose key it is; undefined for a revoked one. */
+interface ReadRow {
+  readonly bytes: Buffer
+  readonly identity: KeyIdentity | undefined
+}
+
 export interface KeyStoreOptions {
   readonly environment: Environment
   readonly log: UsageLog
@@ -63,6 +71,8 @@ export class KeyStore {
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   readonly #fileKeys: ReadonlyMap<string, KeyIdentity>
+  /** Rows as they were read last, by hash: what saves parsing a row that has not changed, never reading it. */
+  readonly #read = new Map<string, ReadRow>()
   /** Uses since the last flush, by id: at most one for every key there is. */
   readonly #used = new Map<string, Milliseconds>()
 
@@ -154,9 +164,19 @@ export class KeyStore {
     const sha256 = hashApiKey(key)
     this.#environment.refresh()
     const bytes = this.#environment.tables.keys.get(Buffer.from(sha256, 'hex'))
-    const identity = bytes === undefined ? this.#fileKeys.get(sha256) : readActive(bytes)
+    const identity = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
     if (identity === undefined) return null
     this.#used.set(identity.id, this.#clock.now())
+    return identity
+  }
+
+  #readActive(sha256: string, bytes: Buffer): KeyIdentity | undefined {
+    const known = this.#read.get(sha256)
+    if (known?.bytes.equals(bytes) === true) return known.identity
+    const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
+    const identity = revokedAtMs === null ? { id, name } : undefined
+    if (this.#read.size >= MAX_READ_ROWS) this.#read.clear()
+    this.#read.set(sha256, { bytes, identity })
     return identity
   }
 
@@ -191,9 +211,4 @@ export class KeyStore {
     const lastUsedAtMs = this.#lastUsed(id)
     return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs: null, source: 'file' }
   }
-}
-
-function readActive(bytes: Buffer): KeyIdentity | undefined {
-  const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
-  return revokedAtMs === null ? { id, name } : undefined
 }
