@@ -138,9 +138,17 @@ export function callHeaders(call: Call): Record<string, string> {
 
 /** W3C Server Timing: each step in milliseconds. */
 function serverTiming(call: Call): string {
-  const entries = [...call.phases].map(([phase, spentMs]) => `${phase};dur=${spentMs.toFixed(3)}`)
-  if (call.forwarded) entries.push(`upstream;dur=${call.upstreamMs.toFixed(3)}`)
-  return entries.join(', ')
+  let timing = ''
+  for (const [phase, spentMs] of call.phases)
+    timing += `${timing === '' ? '' : ', '}${phase};dur=${inThousandths(spentMs)}`
+  return call.forwarded ? `${timing}, upstream;dur=${inThousandths(call.upstreamMs)}` : timing
+}
+
+/** As `toFixed(3)`, which takes longer than all the rest of such a header. */
+function inThousandths(spanMs: Milliseconds): string {
+  const thousandths = Math.round(spanMs * 1000)
+  const whole = Math.floor(thousandths / 1000)
+  return `${whole}.${String(thousandths - whole * 1000).padStart(3, '0')}`
 }
 
 /** The form OpenAI uses in its rate limit headers: `350ms`, `12s`, `6m0s`, `1h0m0s`. */

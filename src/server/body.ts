@@ -44,16 +44,23 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer |
     let bytes = 0
     const onData = (piece: Buffer) => {
       bytes += piece.length
-      if (bytes <= limitBytes) pieces.push(piece)
-      else settle(() => resolve(discard(request)))
+      if (bytes <= limitBytes) {
+        pieces.push(piece)
+        return
+      }
+      request.off('data', onData)
+      pieces.length = 0
+      resolve(discard(request))
     }
-    const onEnd = () => settle(() => resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
-    const onClose = () => settle(() => reject(brokenOff()))
-    const settle = (result: () => void) => {
-      request.off('data', onData).off('end', onEnd).off('close', onClose).off('error', onClose)
-      result()
-    }
-    request.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onClose)
+    // What comes once the promise is settled changes nothing, so the listeners may stay; what they hold must not.
+    request.on('data', onData)
+    request.on('end', () => {
+      resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+      pieces.length = 0
+    })
+    const onBreak = () => reject(brokenOff())
+    request.on('close', onBreak)
+    request.on('error', onBreak)
   })
 }
 

@@ -40,7 +40,7 @@ export class SocketClient implements Client {
     this.#request = request
     this.#response = response
     this.#stallMs = stallMs
-    response.once('close', () => {
+    response.on('close', () => {
       if (!response.writableFinished) this.#cancel()
     })
   }
@@ -63,15 +63,16 @@ export class SocketClient implements Client {
 
   onDelivered(listener: () => void): void {
     if (this.#response.closed) listener()
-    else this.#response.once('close', listener)
+    else this.#response.on('close', listener)
   }
 
   readBody(limitBytes: number): Promise<Buffer> {
-    const { promise: cancelled, reject } = Promise.withResolvers<never>()
-    this.onCancel(() =>
-      reject(new GatewayError('bad_request', 'The call was ended before its body was read.')),
-    )
-    return Promise.race([readJsonBody(this.#request, limitBytes), cancelled])
+    return new Promise((resolve, reject) => {
+      this.onCancel(() =>
+        reject(new GatewayError('bad_request', 'The call was ended before its body was read.')),
+      )
+      readJsonBody(this.#request, limitBytes).then(resolve, reject)
+    })
   }
 
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
@@ -114,6 +115,9 @@ export class SocketClient implements Client {
   /** What was handed over waits in memory until it is read: not for ever. Any progress starts the time anew. */
   #watchDelivery(): void {
     const response = this.#response
-    if (!response.writableFinished) response.setTimeout(this.#stallMs, () => response.destroy())
+    // Nearly always the system has taken all of it. An answer queued behind another has no socket yet.
+    const isWritten = response.writableLength === 0 && response.socket !== null
+    if (isWritten || response.writableFinished) return
+    response.setTimeout(this.#stallMs, () => response.destroy())
   }
 }

@@ -4,15 +4,18 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { errorBody, GatewayError } from '../core/errors.ts'
 
+const HOST = 'host'
+const CODING = 'transfer-encoding'
+
 /** What RFC 9112 forbids or leaves ambiguous and Node's parser lets through; null for a request that has nothing of it. */
 export function findFault(request: IncomingMessage): GatewayError | null {
   const { rawHeaders, httpVersion } = request
   let hosts = 0
   let codings = 0
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!.toLowerCase()
-    if (name === 'host') hosts++
-    if (name === 'transfer-encoding') codings++
+    const name = rawHeaders[i]!
+    if (name.length === HOST.length && name.toLowerCase() === HOST) hosts++
+    else if (name.length === CODING.length && name.toLowerCase() === CODING) codings++
   }
   // RFC 9112 §3.2: exactly one Host; HTTP/0.9 has no headers at all.
   if (hosts > 1) return bad('The request has more than one Host header.')

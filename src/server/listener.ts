@@ -107,7 +107,7 @@ class AnswersUnderWay {
 
   add(response: ServerResponse): void {
     this.#answers.add(response)
-    response.once('close', () => {
+    response.on('close', () => {
       this.#answers.delete(response)
       if (this.#answers.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
     })

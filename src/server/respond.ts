@@ -1,11 +1,15 @@
 // The one place that turns an error into an answer, and the small forms every other answer takes.
 
+import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { errorBody, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
 /** Headers of everything we answer ourselves: never cached, never sniffed. */
 const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
+
+/** Up to here an answer leaves in one piece with its head, which Node does for text alone. */
+const JOINED_BYTES = 16 * 1024
 
 export function respond(
   response: ServerResponse,
@@ -15,7 +19,9 @@ export function respond(
 ): void {
   if (response.headersSent || response.destroyed) return
   response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) })
-  response.end(body)
+  if (typeof body !== 'string' && body.length <= JOINED_BYTES && isAscii(body)) {
+    response.end(body.toString('latin1'), 'latin1')
+  } else response.end(body)
 }
 
 export function respondJson(

@@ -1,4 +1,5 @@
-// Which handler a method and a path belong to. Patterns have literal segments and `:name` ones; the first match wins.
+// Which handler a method and a path belong to. Patterns have literal segments and `:name` ones; the first match wins,
+// but one without names before all that have some.
 
 import { GatewayError } from '../core/errors.ts'
 
@@ -15,8 +16,14 @@ interface Entry<T> {
 
 export class Router<T extends { readonly method: string; readonly path: string }> {
   readonly #entries: readonly Entry<T>[]
+  /** Routes without names in their paths, by method and path. */
+  readonly #literal = new Map<string, Matched<T>>()
 
   constructor(routes: readonly T[]) {
+    for (const route of routes) {
+      const key = `${route.method} ${route.path}`
+      if (!route.path.includes(':') && !this.#literal.has(key)) this.#literal.set(key, { route, params: {} })
+    }
     this.#entries = routes.map((route) => ({ method: route.method, segments: route.path.split('/'), route }))
   }
 
@@ -25,6 +32,8 @@ export class Router<T extends { readonly method: string; readonly path: string }
    * @throws GatewayError `not_found`, or `method_not_allowed` with `allow`
    */
   find(method: string, path: string): Matched<T> {
+    const literal = this.#literal.get(`${method} ${path}`)
+    if (literal !== undefined) return literal
     const segments = path.split('/')
     const allowed: string[] = []
     for (const entry of this.#entries) {
