@@ -66,12 +66,20 @@ export class Frontier {
     return this.#size
   }
 
-  /** Appends a leaf. @param leaf as `leafHash` gives it */
-  push(leaf: Buffer): void {
+  /**
+   * Appends a leaf.
+   * @param leaf as `leafHash` gives it
+   * @param completed told of each subtree above leaves that this leaf completes, lowest first
+   */
+  push(leaf: Buffer, completed?: (level: number, index: number, node: Buffer) => void): void {
     let node = leaf
+    let level = 0
+    let rest = this.#size
     // Every trailing one of the size is a complete subtree that the new one closes.
-    for (let rest = this.#size; rest % 2 === 1; rest = (rest - 1) / 2) {
+    while (rest % 2 === 1) {
       node = nodeHash(this.#nodes.pop() as Buffer, node)
+      rest = (rest - 1) / 2
+      completed?.(++level, rest, node)
     }
     this.#nodes.push(node)
     this.#size++
@@ -92,9 +100,34 @@ export class Frontier {
     return this.#nodes.map((node) => node.toString('base64'))
   }
 
+  /** The complete subtrees by their level, of which each has one at most, with their index among those of it. */
+  subtrees(): ReadonlyMap<number, { readonly index: number; readonly node: Buffer }> {
+    const found = new Map<number, { index: number; node: Buffer }>()
+    let left = this.#nodes.length
+    for (let level = 0, rest = this.#size; rest > 0; level++, rest = Math.floor(rest / 2)) {
+      if (rest % 2 === 1) found.set(level, { index: rest - 1, node: this.#nodes[--left] as Buffer })
+    }
+    return found
+  }
+
   copy(): Frontier {
     return new Frontier(this.#size, [...this.#nodes])
   }
+}
+
+/**
+ * The Merkle tree hash of the first `size` leaves.
+ * @returns null when `subtree` does not know a node that is needed
+ */
+export function treeRoot(size: number, subtree: Subtree): Buffer | null {
+  return size === 0 ? EMPTY_ROOT : rangeRoot(0, size, subtree)
+}
+
+/** The hash of the node that covers `index * 2^level` and so on, from its two halves; null if one is not known. */
+export function joinHalves(level: number, index: number, subtree: Subtree): Buffer | null {
+  const left = subtree(level - 1, 2 * index)
+  const right = left === null ? null : subtree(level - 1, 2 * index + 1)
+  return left === null || right === null ? null : nodeHash(left, right)
 }
 
 /** The hash over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`, all of them; null if it is not known. */

@@ -3,6 +3,7 @@
 
 import { seal } from '../audit/chain.ts'
 import type { EntryDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
+import { Frontier, leafHash } from '../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
 import type { Milliseconds } from '../core/clock.ts'
@@ -23,6 +24,7 @@ import {
 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import { dropOldest, writeDay } from './prune.ts'
+import { keepNode } from './tree.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a key of the database. */
@@ -57,16 +59,18 @@ export class Batch implements Transaction {
   readonly #tables: Environment['tables']
   readonly #nowMs: Milliseconds
   readonly #days = new Map<number, DayCounts>()
+  readonly #frontier: Frontier
   #state: LogState
   #torn = false
 
-  /** @throws Error when the log has no genesis entry */
+  /** @throws Error when the log has no genesis entry, RangeError when the tree does not fit its length */
   constructor(tables: Environment['tables'], nowMs: Milliseconds) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
     this.#tables = tables
     this.#nowMs = nowMs
     this.#state = state
+    this.#frontier = Frontier.read(state.seq + 1, state.frontier)
   }
 
   get torn(): boolean {
@@ -87,6 +91,7 @@ export class Batch implements Transaction {
     const place = u64(entry.seq)
     this.#tables.entries.put(place, packEntry(hash, bytes))
     if (captured !== null) this.#tables.content.put(place, Buffer.concat([captured.salt, captured.content]))
+    this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
     this.#state = { ...this.#state, seq: entry.seq, hash }
     if (entry.type === 'request') this.#index(entry)
     writeCounterChanges(this.#tables.counters, counters)
@@ -108,10 +113,10 @@ export class Batch implements Transaction {
     return dropped
   }
 
-  /** Writes the head and the day counts. */
+  /** Writes the head with the tree's edge, and the day counts. */
   finish(): void {
     for (const [day, counts] of this.#days) writeDay(this.#tables, day, counts)
-    writeLogState(this.#tables, this.#state)
+    writeLogState(this.#tables, { ...this.#state, frontier: this.#frontier.encoded() })
   }
 
   #checkRequest(id: string, createdAt: string): void {

@@ -2,6 +2,7 @@
 
 import { genesis } from '../audit/chain.ts'
 import type { GenesisDraft } from '../audit/entry.ts'
+import { Frontier, leafHash } from '../audit/merkle.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Commits } from './appender.ts'
 import { Batch, writeLogState } from './batch.ts'
@@ -44,5 +45,8 @@ export function beginLog(
 ): void {
   const { entry, bytes, hash } = genesis(log, { type: 'genesis', product: 'sidegate', continues }, nowMs)
   tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
-  writeLogState(tables, { log, seq: entry.seq, hash, firstRequest: 0, nextRequest: 0 })
+  const frontier = Frontier.empty()
+  frontier.push(leafHash(hash))
+  const counts = { firstRequest: 0, nextRequest: 0 }
+  writeLogState(tables, { log, seq: entry.seq, hash, frontier: frontier.encoded(), ...counts })
 }

@@ -34,8 +34,10 @@ export function writeJson(value: object): Buffer {
   return Buffer.from(JSON.stringify(value), 'utf8')
 }
 
-/** The head of the log with the counts that its indexes go by. */
+/** The head of the log with the edge of its tree and the counts that its indexes go by. */
 export interface LogState extends Head {
+  /** The Merkle frontier over all entries, base64. */
+  readonly frontier: readonly string[]
   /** Ordinal of the oldest usage entry that is kept, and of the next one. */
   readonly firstRequest: number
   readonly nextRequest: number

@@ -9,7 +9,7 @@ import { faultOfFile } from './header.ts'
 import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
-const LAYOUT_VERSION = 1
+const LAYOUT_VERSION = 2
 
 /** Each sub-database and what it maps; all keys and values are bytes, numbers in keys are big-endian. */
 const SUB_DATABASES = [
@@ -17,6 +17,10 @@ const SUB_DATABASES = [
   'meta',
   /** Sequence → hash and canonical bytes of an entry. */
   'entries',
+  /** Level and index → a node of the Merkle tree over the entries. */
+  'nodes',
+  /** Number of entries → the signed note over them. */
+  'checkpoints',
   /** Sequence → salt and captured exchange. */
   'content',
   /** Id of a usage entry → its sequence. */

@@ -16,6 +16,7 @@ import {
   writeJson,
 } from './layout.ts'
 import type { Environment, SubDatabase } from './lmdb.ts'
+import { type Cut, dropNode } from './tree.ts'
 
 const CUT_KEY = Buffer.from('pruned')
 /** Rows that one transaction removes at most: a few milliseconds in which nothing else is written. */
@@ -24,13 +25,6 @@ const MAX_DROPPED_ROWS = 1000
 const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
 type Tables = Environment['tables']
-
-/** Where the log begins, as its newest `prune` entry says; rows before it may be on their way out. */
-export interface Cut {
-  readonly firstSeq: number
-  /** The Merkle frontier over the entries before `firstSeq`, base64. */
-  readonly frontier: readonly string[]
-}
 
 /** A cut further on, with the hash of the entry before it. */
 export interface Boundary extends Cut {
@@ -117,6 +111,7 @@ export function dropOldest(
       const day = dayOf(Date.parse(entry.created_at))
       for (const { type } of events) dropEvent(tables, days, day, type)
     }
+    dropNode(tables, readU64(key))
     removed += paths.length + events.length
     dropped++
   }

@@ -3,6 +3,7 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
+import { Checkpoints } from './checkpoints.ts'
 import { Counters } from './counters.ts'
 import { KeyStore } from './keys.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
@@ -43,6 +44,7 @@ export interface StoreOptions extends Partial<UsageLogEvents> {
 
 export interface Store {
   readonly log: UsageLog
+  readonly checkpoints: Checkpoints
   readonly keys: KeyStore
   readonly rules: RuleStore
   readonly policies: PolicyStore
@@ -74,6 +76,7 @@ export function openStore(options: StoreOptions): Store {
 
 class OpenStore implements Store {
   readonly log: UsageLog
+  readonly checkpoints: Checkpoints
   readonly keys: KeyStore
   readonly rules: RuleStore
   readonly policies: PolicyStore
@@ -98,6 +101,7 @@ class OpenStore implements Store {
       retention === undefined
         ? null
         : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
+    this.checkpoints = new Checkpoints(environment)
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
     this.rules = new RuleStore(environment)
     this.policies = new PolicyStore(environment, this.log, clock)

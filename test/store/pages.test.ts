@@ -72,7 +72,14 @@ async function manySummaries(t: Test, calls: number, blockedEvery: number): Prom
       const summary = { seq: n + 1, createdAtMs: START_MS, piiDetected: false, keyId: 'k', model: 'm' }
       tables.requests.put(u64(n), packSummary({ ...summary, blocked: n % blockedEvery === 0 }))
     }
-    writeLogState(tables, { log: 'l', seq: calls, hash: 'h', firstRequest: 0, nextRequest: calls })
+    writeLogState(tables, {
+      log: 'l',
+      seq: calls,
+      hash: 'h',
+      frontier: [],
+      firstRequest: 0,
+      nextRequest: calls,
+    })
   })
   return (query) => listUsage(tables, query)
 }

@@ -1,0 +1,90 @@
+// Signed checkpoints as they are kept beside the log, and the proofs that lead to them. Knows neither the key nor
+// when it is time to sign.
+
+import type { Checkpoint } from '../audit/checkpoint.ts'
+import { Frontier } from '../audit/merkle.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import { readLogState } from './batch.ts'
+import { readU64, u64 } from './layout.ts'
+import type { Environment } from './lmdb.ts'
+import { readCut } from './prune.ts'
+import { type ConsistencyProof, type InclusionProof, proveConsistency, proveInclusion } from './tree.ts'
+
+/** When there are so many, every second one of the older half goes: the older, the further apart. About 2 MB. */
+const MAX_CHECKPOINTS = 4096
+
+export interface KeptCheckpoint {
+  /** Entries that it speaks for. */
+  readonly size: number
+  readonly note: string
+}
+
+export class Checkpoints {
+  readonly #environment: Environment
+
+  constructor(environment: Environment) {
+    this.#environment = environment
+  }
+
+  /** What a checkpoint over all entries that are durable now would say. */
+  describe(nowMs: Milliseconds): Checkpoint {
+    this.#environment.refresh()
+    const state = readLogState(this.#environment.tables)
+    if (state === null) throw new Error('the log has no genesis entry')
+    const size = state.seq + 1
+    const root = Frontier.read(size, state.frontier).root()
+    return { log: state.log, size, root, head: state.hash, time: new Date(nowMs).toISOString() }
+  }
+
+  /** Keeps a signed checkpoint; resolves when that is durable. One over as many entries takes its place. */
+  keep({ size, note }: KeptCheckpoint): Promise<void> {
+    const { checkpoints } = this.#environment.tables
+    return this.#environment.transaction(() => {
+      checkpoints.put(u64(size), Buffer.from(note))
+      if (checkpoints.size > MAX_CHECKPOINTS) this.#thin()
+    })
+  }
+
+  /** The one over the most entries; null in a log that was never signed. */
+  newest(): KeptCheckpoint | null {
+    this.#environment.refresh()
+    const [row] = this.#environment.tables.checkpoints.rows({ reverse: true, limit: 1 })
+    return row === undefined ? null : { size: readU64(row.key), note: row.value.toString() }
+  }
+
+  /** Entries in the log. */
+  get size(): number {
+    this.#environment.refresh()
+    return (readLogState(this.#environment.tables)?.seq ?? -1) + 1
+  }
+
+  /** Null where what it takes was pruned. @param size at most the number of entries; `seq` is below it */
+  inclusion(seq: number, size: number): InclusionProof | null {
+    this.#environment.refresh()
+    const { tables } = this.#environment
+    return proveInclusion(tables, readCut(tables), seq, size)
+  }
+
+  /** Null where what it takes was pruned. @param size at most the number of entries; `from` is no larger */
+  consistency(from: number, size: number): ConsistencyProof | null {
+    this.#environment.refresh()
+    const { tables } = this.#environment
+    return proveConsistency(tables, readCut(tables), from, size)
+  }
+
+  /** Runs inside a transaction. */
+  #thin(): void {
+    const { tables } = this.#environment
+    const { checkpoints } = tables
+    // What was pruned can no longer be held against what was signed.
+    const pruned = checkpoints.keys({ end: u64(readCut(tables).firstSeq) })
+    const older = checkpoints.keys({ limit: MAX_CHECKPOINTS / 2 })
+    const every2nd = older.filter((_, index) => index % 2 === 1)
+    for (const key of pruned.length > 0 ? pruned : every2nd) checkpoints.remove(key)
+  }
+}
+
+/** All that are kept, oldest first. */
+export function keptCheckpoints({ checkpoints }: Environment['tables']): KeptCheckpoint[] {
+  return checkpoints.rows().map(({ key, value }) => ({ size: readU64(key), note: value.toString() }))
+}

@@ -1,0 +1,106 @@
+// The Merkle tree over the log as it is kept: the root of every 256 entries, of every 256 of those, and so on. Every
+// other node is worked out from these and from the entries, 256 rows a level at most. Lives beside the entries, which
+// alone are what it says.
+
+import {
+  consistencyProof,
+  Frontier,
+  inclusionProof,
+  joinHalves,
+  leafHash,
+  type Subtree,
+  treeRoot,
+} from '../audit/merkle.ts'
+import { joinKey, u64, unpackEntry } from './layout.ts'
+import type { Environment } from './lmdb.ts'
+
+/** Nodes of each so many levels are kept: 1/256 of the entries in rows of some 40 bytes. */
+const KEPT_LEVELS = 8
+const KEPT_WIDTH = 2 ** KEPT_LEVELS
+
+type Tables = Environment['tables']
+
+/** Where the log begins, as its newest `prune` entry says; rows before it may be on their way out. */
+export interface Cut {
+  readonly firstSeq: number
+  /** The Merkle frontier over the entries before `firstSeq`, base64. */
+  readonly frontier: readonly string[]
+}
+
+const nodeKey = (level: number, index: number): Buffer => joinKey(Buffer.of(level), u64(index))
+
+/** Takes every node there is and keeps those of some levels. To be called in the transaction of the entry. */
+export function keepNode({ nodes }: Tables, level: number, index: number, node: Buffer): void {
+  if (level % KEPT_LEVELS === 0) nodes.put(nodeKey(level, index), node)
+}
+
+/** Whether what is kept of a node agrees with it. */
+export function agreesWithKept({ nodes }: Tables, level: number, index: number, node: Buffer): boolean {
+  return level % KEPT_LEVELS !== 0 || (nodes.get(nodeKey(level, index))?.equals(node) ?? false)
+}
+
+/**
+ * The entry with this number goes, and those before it are gone: so does the node over the last 256. What the tree
+ * still needs of it is in the cut's frontier; higher nodes are so few that they stay.
+ */
+export function dropNode({ nodes }: Tables, seq: number): void {
+  if ((seq + 1) % KEPT_WIDTH === 0) nodes.remove(nodeKey(KEPT_LEVELS, (seq + 1) / KEPT_WIDTH - 1))
+}
+
+/** The nodes of the tree, as far as pruning has left what they are made of. */
+function subtreesOf(tables: Tables, cut: Cut): Subtree {
+  const before = Frontier.read(cut.firstSeq, cut.frontier).subtrees()
+  const subtree: Subtree = (level, index) => {
+    // Half of what is cut through lies in the frontier there; the other half, if it is all that is left, is kept.
+    const atCut = before.get(level)
+    if (atCut?.index === index) return atCut.node
+    if (level > 0 && level % KEPT_LEVELS === 0) {
+      const kept = tables.nodes.get(nodeKey(level, index))
+      if (kept !== undefined) return kept
+    }
+    if ((index + 1) * 2 ** level <= cut.firstSeq) return null
+    if (level > 0) return joinHalves(level, index, subtree)
+    const packed = tables.entries.get(u64(index))
+    return packed === undefined ? null : leafHash(unpackEntry(index, packed).hash)
+  }
+  return subtree
+}
+
+/** That an entry is in the log of some size. */
+export interface InclusionProof {
+  readonly leaf: Buffer
+  readonly root: Buffer
+  /** RFC 6962 §2.1.1, leaf upwards. */
+  readonly proof: readonly Buffer[]
+}
+
+/** That the log of one size is the beginning of the log of another. */
+export interface ConsistencyProof {
+  readonly fromRoot: Buffer
+  readonly root: Buffer
+  /** RFC 6962 §2.1.2. */
+  readonly proof: readonly Buffer[]
+}
+
+/** @returns null where what it takes was pruned. `size` is at most the number of entries, `seq` below it. */
+export function proveInclusion(tables: Tables, cut: Cut, seq: number, size: number): InclusionProof | null {
+  const subtree = subtreesOf(tables, cut)
+  const leaf = seq < cut.firstSeq ? null : subtree(0, seq)
+  const root = treeRoot(size, subtree)
+  const proof = inclusionProof(seq, size, subtree)
+  return leaf === null || root === null || proof === null ? null : { leaf, root, proof }
+}
+
+/** @returns null where what it takes was pruned. `from` is at most `size`, which is at most the number of entries. */
+export function proveConsistency(
+  tables: Tables,
+  cut: Cut,
+  from: number,
+  size: number,
+): ConsistencyProof | null {
+  const subtree = subtreesOf(tables, cut)
+  const fromRoot = treeRoot(from, subtree)
+  const root = treeRoot(size, subtree)
+  const proof = consistencyProof(from, size, subtree)
+  return fromRoot === null || root === null || proof === null ? null : { fromRoot, root, proof }
+}

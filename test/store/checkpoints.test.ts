@@ -1,0 +1,165 @@
+// The tree as the store keeps it: every root and every proof as a tree made anew gives them, also after pruning.
+
+import { randomBytes } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { Frontier, leafHash, verifyConsistency, verifyInclusion } from '../../src/audit/merkle.ts'
+import { Checkpoints, keptCheckpoints } from '../../src/store/checkpoints.ts'
+import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
+import { UsageLog } from '../../src/store/log.ts'
+import { Retention } from '../../src/store/retention.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { START_MS, type TestClock, testClock } from './fixture.ts'
+
+const DAY_MS = 86_400_000
+const GIB = 1024 ** 3
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+const ignore = () => {}
+
+interface Opened {
+  readonly environment: Environment
+  readonly log: UsageLog
+  readonly checkpoints: Checkpoints
+  readonly clock: TestClock
+}
+
+function openLog(t: Test, path = t.testdir(), clock = testClock()): Opened {
+  const environment = openEnvironment(path)
+  const events = {
+    onUnavailable: ignore,
+    onAvailable: ignore,
+    onStalled: ignore,
+    onCommit: ignore,
+    onContentDropped: ignore,
+  }
+  const options = { environment, clock, random: randomBytes, maxBytes: GIB, whenFull: 'refuse' as const }
+  const log = new UsageLog({ ...options, events })
+  t.teardown(async () => {
+    await log.close()
+    await environment.close()
+  })
+  return { environment, log, checkpoints: new Checkpoints(environment), clock }
+}
+
+async function fill(log: UsageLog, from: number, to: number): Promise<void> {
+  await Promise.all(
+    Array.from({ length: to - from }, (_, n) => log.append({ ...requestDraft(), id: id(from + n) })),
+  )
+}
+
+/** Roots and leaves by size and sequence, from the entries themselves. */
+function treeOf(log: UsageLog): { readonly leaves: readonly Buffer[]; readonly roots: readonly Buffer[] } {
+  const frontier = Frontier.empty()
+  const roots = [frontier.root()]
+  const leaves = log.records(0, 1_000_000).map(({ hash }) => {
+    const leaf = leafHash(hash)
+    frontier.push(leaf)
+    roots.push(frontier.root())
+    return leaf
+  })
+  return { leaves, roots }
+}
+
+t.test('roots and proofs are those of the entries', async (t) => {
+  const { log, checkpoints } = openLog(t)
+  const sizes: number[] = []
+  for (const [from, to] of [
+    [0, 1],
+    [1, 3],
+    [3, 255],
+    [255, 256],
+    [256, 700],
+  ] as const) {
+    await fill(log, from, to)
+    const { size, root, head } = checkpoints.describe(START_MS)
+    t.equal(size, to + 1)
+    t.equal(head, log.head.hash)
+    t.same(root, treeOf(log).roots[size])
+    sizes.push(size)
+  }
+  const { leaves, roots } = treeOf(log)
+  const newest = leaves.length
+  for (const size of [...sizes, 256, 512, 511, 513, newest]) {
+    for (const seq of [0, 1, 2, 254, 255, 256, 257, 511, 512, size - 1].filter((seq) => seq < size)) {
+      const proved = checkpoints.inclusion(seq, size)
+      if (proved === null) throw new Error(`no proof of ${seq} in ${size}`)
+      t.same(proved.root, roots[size])
+      t.same(proved.leaf, leaves[seq])
+      t.ok(verifyInclusion(seq, size, proved.leaf, proved.root, proved.proof), `${seq} in ${size}`)
+    }
+    const proved = checkpoints.consistency(size, newest)
+    if (proved === null) throw new Error(`no proof from ${size}`)
+    t.same(proved.fromRoot, roots[size])
+    t.ok(verifyConsistency(size, newest, proved.fromRoot, proved.root, proved.proof), `from ${size}`)
+  }
+})
+
+t.test('nodes that are kept are few, and found again in proofs over long logs', async (t) => {
+  const { environment, log, checkpoints } = openLog(t)
+  await fill(log, 0, 5000)
+  t.equal(environment.tables.nodes.size, Math.floor(5001 / 256))
+  const { leaves, roots } = treeOf(log)
+  const proved = checkpoints.inclusion(4321, 5001)
+  t.same(proved?.root, roots[5001])
+  t.ok(verifyInclusion(4321, 5001, leaves[4321] as Buffer, roots[5001] as Buffer, proved?.proof ?? []))
+})
+
+t.test('the tree goes on where it was left, and through pruning', async (t) => {
+  const path = t.testdir()
+  const first = openLog(t, path)
+  await fill(first.log, 0, 1000)
+  const whole = treeOf(first.log)
+  first.clock.advance(40 * DAY_MS)
+  await fill(first.log, 1000, 1500)
+  const { leaves, roots } = treeOf(first.log)
+  const { environment, log, clock, checkpoints } = first
+  const onError = (error: unknown) => t.fail(String(error))
+  const retention = new Retention({ environment, log, clock, maxBytes: GIB, retainMs: 30 * DAY_MS, onError })
+  await retention.tick()
+  const oldest = log.records(0, 1)[0]?.seq ?? 0
+  t.equal(oldest, 1001, 'the old ones are gone')
+  t.equal(checkpoints.describe(START_MS).size, 1502, 'with the prune entry')
+  t.equal(
+    environment.tables.nodes.keys().filter((key) => key[0] === 8).length,
+    Math.floor(1502 / 256) - Math.floor(1001 / 256),
+    'and so are their nodes',
+  )
+  for (const seq of [1001, 1023, 1024, 1279, 1280, 1500]) {
+    for (const size of [1501, 1280, seq + 1].filter((size) => size > seq)) {
+      const proved = checkpoints.inclusion(seq, size)
+      t.same(proved?.root, roots[size], `${seq} in ${size}`)
+      t.ok(verifyInclusion(seq, size, leaves[seq] as Buffer, roots[size] as Buffer, proved?.proof ?? []))
+    }
+  }
+  t.equal(checkpoints.inclusion(1000, 1501), null, 'what was pruned cannot be shown')
+  t.equal(checkpoints.consistency(999, 1501), null)
+  for (const from of [1001, 1002, 1100, 1501]) {
+    const proved = checkpoints.consistency(from, 1501)
+    t.same(proved?.fromRoot, roots[from])
+    t.ok(verifyConsistency(from, 1501, roots[from] as Buffer, roots[1501] as Buffer, proved?.proof ?? []))
+  }
+  t.same(whole.roots[1001], roots[1001])
+})
+
+t.test(
+  'checkpoints are kept by size, thinned out as they age, and let go with what they spoke of',
+  async (t) => {
+    const { environment, log, checkpoints, clock } = openLog(t)
+    t.equal(checkpoints.newest(), null)
+    await checkpoints.keep({ size: 1, note: 'one' })
+    await checkpoints.keep({ size: 1, note: 'one again' })
+    t.same(checkpoints.newest(), { size: 1, note: 'one again' })
+    for (let size = 2; size <= 4096; size++) void checkpoints.keep({ size, note: `note ${size}` })
+    await checkpoints.keep({ size: 4097, note: 'newest' })
+    const kept = keptCheckpoints(environment.tables).map(({ size }) => size)
+    t.equal(kept.length, 4097 - 1024)
+    t.same(kept.slice(0, 3), [1, 3, 5])
+    t.same(kept.slice(-3), [4095, 4096, 4097])
+    await fill(log, 0, 50)
+    clock.advance(40 * DAY_MS)
+    const onError = (error: unknown) => t.fail(String(error))
+    const retention = new Retention({ environment, log, clock, maxBytes: GIB, retainMs: DAY_MS, onError })
+    await retention.tick()
+    for (let size = 5000; size < 6024; size++) await checkpoints.keep({ size, note: 'later' })
+    t.equal(keptCheckpoints(environment.tables)[0]?.size, 51, 'over entries that are gone')
+  },
+)
