@@ -3,7 +3,7 @@
 
 import type { JsonObject } from '../core/json.ts'
 import type { Head } from './chain.ts'
-import { Frontier, leafHash } from './merkle.ts'
+import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
 import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject } from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
@@ -53,6 +53,7 @@ interface Mark {
 
 export class LogVerifier {
   readonly #survey: LogSurvey
+  readonly #completed: CompletedNode | undefined
   readonly #sizes: ReadonlySet<number>
   readonly #marks = new Map<number, Mark>()
   #chain: ChainVerifier | null = null
@@ -61,8 +62,10 @@ export class LogVerifier {
   #next = 0
   #head: string | null = null
 
-  constructor(survey: LogSurvey) {
+  /** @param completed told of each complete part of the tree, from where the tree is known on */
+  constructor(survey: LogSurvey, completed?: CompletedNode) {
     this.#survey = survey
+    this.#completed = completed
     this.#sizes = new Set([
       ...survey.anchors.keys(),
       ...survey.checkpoints.map(({ checkpoint }) => checkpoint.size),
@@ -82,7 +85,7 @@ export class LogVerifier {
     if (this.#chain === null) this.#begin(bytes, seq)
     const chain = this.#chain as unknown as ChainVerifier
     if (!chain.push({ seq: seq ?? this.#next, hash, bytes })) return false
-    this.#frontier?.push(leafHash(hash))
+    this.#frontier?.push(leafHash(hash), this.#completed)
     this.#next++
     this.#head = hash
     this.#mark()

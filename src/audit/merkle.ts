@@ -32,6 +32,9 @@ function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
   return hash('sha256', bytes, 'buffer')
 }
 
+/** Takes the hash over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`, above the leaves themselves. */
+export type CompletedNode = (level: number, index: number, node: Buffer) => void
+
 /**
  * The right edge of a growing tree: the roots of its largest complete subtrees, left to right, one for each bit
  * that is set in its size. All that appending and the root need; about 1 µs an entry.
@@ -71,7 +74,7 @@ export class Frontier {
    * @param leaf as `leafHash` gives it
    * @param completed told of each subtree above leaves that this leaf completes, lowest first
    */
-  push(leaf: Buffer, completed?: (level: number, index: number, node: Buffer) => void): void {
+  push(leaf: Buffer, completed?: CompletedNode): void {
     let node = leaf
     let level = 0
     let rest = this.#size

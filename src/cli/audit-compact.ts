@@ -2,7 +2,7 @@
 
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openDirectory, SourceError } from './audit-source.ts'
+import { openDirectory, SourceError } from '../store/source.ts'
 import type { ExitCode } from './command.ts'
 
 const DATA_FILE = 'data.mdb'

@@ -4,8 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { EraseSelection, Erasure } from '../store/erase.ts'
+import { requireLog } from '../store/source.ts'
 import { openStore } from '../store/store.ts'
-import { requireLog } from './audit-source.ts'
 import { type ExitCode, UsageError } from './command.ts'
 
 /** The selection of the options given. @throws UsageError unless there is exactly one */

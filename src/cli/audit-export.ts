@@ -6,7 +6,7 @@ import { entryLine } from '../audit/dump.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Environment } from '../store/lmdb.ts'
-import { eachEntry } from './audit-source.ts'
+import { eachEntry } from '../store/source.ts'
 
 /** Written in one piece: a write for every line would cost more than the lines. */
 const CHUNK_CHARACTERS = 65_536

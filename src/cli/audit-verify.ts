@@ -1,84 +1,9 @@
-// `sidegate audit verify`: reads a log twice, once for where it was pruned and signed, once to check it, and says
-// what came of it, to people or to programs.
+// What came of checking a log, as people read it, and how far it is while they wait.
 
-import type { DumpedEntry } from '../audit/dump.ts'
-import { type LogFinding, type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import type { LogSurvey } from '../audit/survey.ts'
-import type { LogReader, LogSource } from './audit-source.ts'
+import type { LogVerdict } from '../audit/log-verify.ts'
+import { uncovered } from '../audit/verdict.ts'
 
 const BAR_CHARACTERS = 30
-/** Findings that the data directory adds; the log's own are bounded as well. */
-const MAX_FINDINGS = 100
-
-/** A running gateway may prune between the two readings; then both are done again. */
-const MAX_ATTEMPTS = 5
-
-/**
- * Checks the whole of a log.
- * @param survey makes one with the checkpoints kept elsewhere already in it
- * @param progress called now and then with a fraction of 1
- */
-export async function verifyLog(
-  source: LogSource,
-  survey: () => LogSurvey,
-  progress: (done: number) => void,
-): Promise<LogVerdict> {
-  for (let attempt = 1; ; attempt++) {
-    const surveyed = survey()
-    let firstEntry: string | null = null
-    await source.read({
-      entry: ({ bytes, hash }) => {
-        firstEntry ??= hash
-        surveyed.entry(bytes)
-        return true
-      },
-      checkpoint: (note) => surveyed.checkpoint(note, null),
-      progress: (done) => progress(done / 2),
-    })
-    const check = new Check(source, surveyed, (done) => progress((1 + done) / 2))
-    const verdict = check.judge(await source.read(check))
-    if (check.firstEntry === firstEntry || attempt === MAX_ATTEMPTS) return verdict
-  }
-}
-
-/** The second reading. */
-class Check implements LogReader {
-  firstEntry: string | null = null
-  readonly progress: (done: number) => void
-  readonly #source: LogSource
-  readonly #verifier: LogVerifier
-  readonly #findings: LogFinding[] = []
-
-  constructor(source: LogSource, survey: LogSurvey, progress: (done: number) => void) {
-    this.#source = source
-    this.#verifier = new LogVerifier(survey)
-    this.progress = progress
-  }
-
-  entry(entry: DumpedEntry, seq: number | null): boolean {
-    this.firstEntry ??= entry.hash
-    if (!this.#verifier.push(entry, seq)) return false
-    const sealed = this.#verifier.entry
-    const fault = sealed === null ? null : this.#source.check(sealed)
-    if (fault !== null && this.#findings.length < MAX_FINDINGS) {
-      this.#findings.push({ seq: sealed?.['seq'] as number, reason: fault })
-    }
-    return true
-  }
-
-  checkpoint(): void {
-    // The survey has seen them all.
-  }
-
-  judge(fault: string | null): LogVerdict {
-    const verdict = this.#verifier.finish(fault)
-    // Behind a break in the chain the rest was not read, so that nothing can be said of the whole.
-    const whole = verdict.ok ? this.#source.conclude(verdict) : null
-    if (whole !== null) this.#findings.push({ seq: null, reason: whole })
-    const findings = [...verdict.findings, ...this.#findings]
-    return { ...verdict, ok: findings.length === 0, findings }
-  }
-}
 
 /** A bar on a terminal, nothing in a pipe; `done` of 1 wipes it away. */
 export function progressBar(output: NodeJS.WriteStream): (done: number) => void {
@@ -91,24 +16,6 @@ export function progressBar(output: NodeJS.WriteStream): (done: number) => void 
     output.write(done >= 1 ? '\r\u001b[K' : `\rchecking [${bar}] ${Math.floor(done * 100)} %`)
   }
 }
-
-/** The verdict as one JSON object. */
-export const verdictJson = (verdict: LogVerdict): string =>
-  JSON.stringify({
-    ok: verdict.ok,
-    log: verdict.log,
-    first_seq: verdict.firstSeq,
-    entries: verdict.entries,
-    head: verdict.head === null ? null : { seq: verdict.head.seq, hash: verdict.head.hash },
-    beginning: verdict.beginning,
-    root: verdict.root,
-    signatures_checked: verdict.signaturesChecked,
-    checkpoints_agreeing: verdict.agreeing,
-    covered_seq: verdict.coveredSeq,
-    uncovered: uncovered(verdict),
-    findings: verdict.findings,
-    limits: verdict.limits,
-  })
 
 /** The verdict in lines that people read. */
 export function verdictText(verdict: LogVerdict): string {
@@ -143,11 +50,3 @@ const BEGINNINGS = {
   prune: 'earlier ones pruned, as a prune entry says',
   unanchored: 'a part of a log: nothing ties its beginning to what came before',
 } as const
-
-/** What the holder of the log could change without anybody noticing; null when nothing. */
-function uncovered({ head, coveredSeq }: LogVerdict): string | null {
-  if (head === null || coveredSeq === head.seq) return null
-  return coveredSeq === null
-    ? 'no entry is covered by a checkpoint kept elsewhere'
-    : `entries after ${coveredSeq} are covered by no checkpoint kept elsewhere`
-}

@@ -3,15 +3,18 @@
 import { parseArgs } from 'node:util'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import { LogSurvey } from '../audit/survey.ts'
+import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { DirectorySource, type LogSource, openDirectory, SourceError } from '../store/source.ts'
+import { verifyLog } from '../store/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { exportLog } from './audit-export.ts'
+import { ExportSource } from './audit-export-source.ts'
 import { readKey, readNotes, Spool } from './audit-input.ts'
-import { DirectorySource, ExportSource, type LogSource, openDirectory, SourceError } from './audit-source.ts'
-import { progressBar, verdictJson, verdictText, verifyLog } from './audit-verify.ts'
+import { progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
@@ -116,7 +119,7 @@ async function verify(values: Values): Promise<ExitCode> {
     return begun
   }
   const report = (verdict: LogVerdict): ExitCode => {
-    console.log(format === 'json' ? verdictJson(verdict) : verdictText(verdict))
+    console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
   if (values.export === undefined && !isReader()) {

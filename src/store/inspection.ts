@@ -4,10 +4,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { Frontier } from '../audit/merkle.ts'
 import { ChainVerifier } from '../audit/verify.ts'
 import { readLogState } from './batch.ts'
 import { faultOfFile } from './header.ts'
-import { readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
+import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
 import { DATA_FILE, type Environment, openEnvironment, type SubDatabase } from './lmdb.ts'
 import { oldestSeq, readCut } from './prune.ts'
 
@@ -27,7 +28,15 @@ export const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
 /** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
 const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
 /** Read in whole when the store is opened, or carried over. */
-const WHOLE: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules', 'counters', 'sessions']
+const WHOLE: readonly SubDatabase[] = [
+  'checkpoints',
+  'keys',
+  'keyids',
+  'keyuse',
+  'rules',
+  'counters',
+  'sessions',
+]
 const INSPECTION_LIMIT_MS = 60_000
 /** No rows are larger than these many bytes together; beyond it nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
@@ -157,6 +166,8 @@ function faultOf({ tables }: Environment): string | null {
   const { firstSeq } = readCut(tables)
   if (oldest === null) return 'the log has no entries'
   if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry speaks of the entries before`
+  const tree = faultOfTree(state)
+  if (tree !== null) return tree
   const entries = state.seq - oldest + 1
   const calls = state.nextRequest - state.firstRequest
   if (tables.entries.size !== entries) {
@@ -167,6 +178,16 @@ function faultOf({ tables }: Environment): string | null {
     if (tables[name].rows().length !== tables[name].size) return `${name}: rows are missing`
   }
   return faultOfNewest(tables, state.seq, oldest, state.hash) ?? faultOfList(tables, state.nextRequest)
+}
+
+/** The edge of the tree goes with the head; whether it is that of the entries only reading all of them can tell. */
+function faultOfTree({ seq, frontier }: LogState): string | null {
+  try {
+    Frontier.read(seq + 1, frontier)
+    return null
+  } catch {
+    return 'the tree does not fit the number of entries'
+  }
 }
 
 /** The newest entries: each by itself, one following the other, up to the head. */

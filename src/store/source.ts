@@ -1,22 +1,22 @@
-// Where a log to be checked is read from: the data directory, page by page beside a running gateway, or an export,
-// line by line. Neither ever holds more than a page or a line, nor a database snapshot across a turn.
+// Where a log to be checked is read from, and the data directory as one such place: page by page beside a running
+// gateway, never holding more than a page, nor a database snapshot across a turn.
 
-import { createReadStream, existsSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hashContent, SALT_BYTES } from '../audit/content.ts'
-import { type DumpedEntry, MAX_LINE_BYTES, readLine } from '../audit/dump.ts'
+import type { DumpedEntry } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
+import { Frontier } from '../audit/merkle.ts'
 import type { JsonObject } from '../core/json.ts'
-import { MAX_ID_BYTES, readLogState } from '../store/batch.ts'
-import { type LogState, readU64, u64, unpackEntry } from '../store/layout.ts'
-import { type Environment, openEnvironment } from '../store/lmdb.ts'
+import { MAX_ID_BYTES, readLogState } from './batch.ts'
+import { keptCheckpoints } from './checkpoints.ts'
+import { type LogState, readU64, u64, unpackEntry } from './layout.ts'
+import { DATA_FILE, type Environment, openEnvironment } from './lmdb.ts'
+import { agreesWithKept } from './tree.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 const PAGE_ROWS = 500
-const CHUNK_BYTES = 1024 ** 2
-const LINE_FEED = 0x0a
-const DATA_FILE = 'data.mdb'
 
 /** Takes an entry in order, or a checkpoint; false ends the reading. */
 export interface LogReader {
@@ -27,13 +27,17 @@ export interface LogReader {
   progress(done: number): void
 }
 
+type Read = Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq' | 'root'>
+
 export interface LogSource {
   /** Reads all of it, from the beginning each time. @returns why it could not be read to the end, or null */
   read(reader: LogReader): Promise<string | null>
   /** What else is wrong with an entry that is in order; only the data directory can tell. */
   check(entry: JsonObject): string | null
+  /** Told of each complete part of the Merkle tree as the entries make it. */
+  node(level: number, index: number, node: Buffer): void
   /** What is wrong with the whole, once it was read to the end and its chain held. */
-  conclude(verdict: Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq'>): string | null
+  conclude(verdict: Read): string | null
   close(): Promise<void>
 }
 
@@ -84,16 +88,18 @@ export class DirectorySource implements LogSource {
   #missing = 0
   #firstMissing = 0
   #erased = 0
+  #wrongNodes = 0
 
   constructor(path: string) {
     this.#environment = openDirectory(path)
   }
 
   async read(reader: LogReader): Promise<string | null> {
-    this.#requests = this.#missing = this.#erased = 0
+    this.#requests = this.#missing = this.#erased = this.#wrongNodes = 0
     const newest = this.#state()?.seq ?? 0
     let first: number | null = null
     try {
+      for (const { note } of keptCheckpoints(this.#environment.tables)) reader.checkpoint(note)
       await eachEntry(this.#environment, 0, (seq, entry) => {
         first ??= seq
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
@@ -131,11 +137,11 @@ export class DirectorySource implements LogSource {
     return fits ? null : 'the stored exchange is not the one the entry commits to'
   }
 
-  conclude({
-    head,
-    beginning,
-    firstSeq,
-  }: Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq'>): string | null {
+  node(level: number, index: number, node: Buffer): void {
+    this.#wrongNodes += Number(!agreesWithKept(this.#environment.tables, level, index, node))
+  }
+
+  conclude({ head, beginning, firstSeq, root }: Read): string | null {
     const state = this.#state()
     if (state === null || head === null) return 'the head of the log is missing'
     if (beginning === 'unanchored') {
@@ -148,6 +154,8 @@ export class DirectorySource implements LogSource {
       return `the head of the log is at ${state.seq}, and its entries end at ${head.seq}`
     }
     if (state.seq === head.seq && state.hash !== head.hash) return 'the head of the log has another hash'
+    if (state.seq === head.seq && edgeOf(state) !== root) return 'the head of the log has another tree'
+    if (this.#wrongNodes > 0) return `${this.#wrongNodes} nodes kept of the tree are not those of the entries`
     if (state.seq === head.seq && state.nextRequest - state.firstRequest !== this.#requests) {
       const listed = state.nextRequest - state.firstRequest
       return `the usage list has ${listed} entries, and the log ${this.#requests} calls`
@@ -168,54 +176,13 @@ export class DirectorySource implements LogSource {
   }
 }
 
-export class ExportSource implements LogSource {
-  readonly #file: string
-
-  /** @throws SourceError when there is no such file */
-  constructor(file: string) {
-    if (!existsSync(file)) throw new SourceError(`${file} does not exist`)
-    this.#file = file
-  }
-
-  async read(reader: LogReader): Promise<string | null> {
-    const bytes = Math.max(1, statSync(this.#file).size)
-    let done = 0
-    let line = 0
-    let rest: Buffer = Buffer.alloc(0)
-    const stream = createReadStream(this.#file, { highWaterMark: CHUNK_BYTES })
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      let start = 0
-      for (let end = text.indexOf(LINE_FEED); end >= 0; end = text.indexOf(LINE_FEED, start)) {
-        const fault = takeLine(reader, text.subarray(start, end), ++line)
-        if (fault !== null) return fault === '' ? null : fault
-        start = end + 1
-      }
-      rest = Buffer.from(text.subarray(start))
-      if (rest.length > MAX_LINE_BYTES) return `line ${line + 1}: the line is too long`
-      done += chunk.length
-      reader.progress(done / bytes)
-    }
-    const fault = rest.length === 0 ? null : takeLine(reader, rest, line + 1)
-    return fault === '' ? null : fault
-  }
-
-  check(): string | null {
+/** The root that the state's frontier makes, base64; null where it makes none. */
+function edgeOf({ seq, frontier }: LogState): string | null {
+  try {
+    return Frontier.read(seq + 1, frontier)
+      .root()
+      .toString('base64')
+  } catch {
     return null
   }
-
-  conclude(): string | null {
-    return null
-  }
-
-  async close(): Promise<void> {}
-}
-
-/** What is wrong with the line; empty when the reader has seen enough, null to go on. */
-function takeLine(reader: LogReader, line: Buffer, number: number): string | null {
-  const read = readLine(line)
-  if (typeof read === 'string') return `line ${number}: ${read}`
-  if ('entry' in read) return reader.entry(read.entry, null) ? null : ''
-  reader.checkpoint(read.checkpoint)
-  return null
 }

@@ -1,0 +1,29 @@
+// The verdict on a log as programs get it: from the command line and from the API alike.
+
+import type { JsonObject } from '../core/json.ts'
+import type { LogVerdict } from './log-verify.ts'
+
+/** The verdict as a JSON object. */
+export const verdictObject = (verdict: LogVerdict): JsonObject => ({
+  ok: verdict.ok,
+  log: verdict.log,
+  first_seq: verdict.firstSeq,
+  entries: verdict.entries,
+  head: verdict.head === null ? null : { seq: verdict.head.seq, hash: verdict.head.hash },
+  beginning: verdict.beginning,
+  root: verdict.root,
+  signatures_checked: verdict.signaturesChecked,
+  checkpoints_agreeing: { ...verdict.agreeing },
+  covered_seq: verdict.coveredSeq,
+  uncovered: uncovered(verdict),
+  findings: verdict.findings.map((finding) => ({ ...finding })),
+  limits: [...verdict.limits],
+})
+
+/** What the holder of the log could change without anybody noticing; null when nothing. */
+export function uncovered({ head, coveredSeq }: LogVerdict): string | null {
+  if (head === null || coveredSeq === head.seq) return null
+  return coveredSeq === null
+    ? 'no entry is covered by a checkpoint kept elsewhere'
+    : `entries after ${coveredSeq} are covered by no checkpoint kept elsewhere`
+}

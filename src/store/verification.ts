@@ -1,0 +1,79 @@
+// Checks a whole log from where it is kept: reads it twice, once for where it was pruned and signed, once to check it.
+
+import type { DumpedEntry } from '../audit/dump.ts'
+import { type LogFinding, type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
+import type { LogSurvey } from '../audit/survey.ts'
+import type { LogReader, LogSource } from './source.ts'
+
+/** Findings that the data directory adds; the log's own are bounded as well. */
+const MAX_FINDINGS = 100
+
+/** A running gateway may prune between the two readings; then both are done again. */
+const MAX_ATTEMPTS = 5
+
+/**
+ * Checks the whole of a log.
+ * @param survey makes one with the checkpoints kept elsewhere already in it
+ * @param progress called now and then with a fraction of 1
+ */
+export async function verifyLog(
+  source: LogSource,
+  survey: () => LogSurvey,
+  progress: (done: number) => void,
+): Promise<LogVerdict> {
+  for (let attempt = 1; ; attempt++) {
+    const surveyed = survey()
+    let firstEntry: string | null = null
+    await source.read({
+      entry: ({ bytes, hash }) => {
+        firstEntry ??= hash
+        surveyed.entry(bytes)
+        return true
+      },
+      checkpoint: (note) => surveyed.checkpoint(note, null),
+      progress: (done) => progress(done / 2),
+    })
+    const check = new Check(source, surveyed, (done) => progress((1 + done) / 2))
+    const verdict = check.judge(await source.read(check))
+    if (check.firstEntry === firstEntry || attempt === MAX_ATTEMPTS) return verdict
+  }
+}
+
+/** The second reading. */
+class Check implements LogReader {
+  firstEntry: string | null = null
+  readonly progress: (done: number) => void
+  readonly #source: LogSource
+  readonly #verifier: LogVerifier
+  readonly #findings: LogFinding[] = []
+
+  constructor(source: LogSource, survey: LogSurvey, progress: (done: number) => void) {
+    this.#source = source
+    this.#verifier = new LogVerifier(survey, (level, index, node) => source.node(level, index, node))
+    this.progress = progress
+  }
+
+  entry(entry: DumpedEntry, seq: number | null): boolean {
+    this.firstEntry ??= entry.hash
+    if (!this.#verifier.push(entry, seq)) return false
+    const sealed = this.#verifier.entry
+    const fault = sealed === null ? null : this.#source.check(sealed)
+    if (fault !== null && this.#findings.length < MAX_FINDINGS) {
+      this.#findings.push({ seq: sealed?.['seq'] as number, reason: fault })
+    }
+    return true
+  }
+
+  checkpoint(): void {
+    // The survey has seen them all.
+  }
+
+  judge(fault: string | null): LogVerdict {
+    const verdict = this.#verifier.finish(fault)
+    // Behind a break in the chain the rest was not read, so that nothing can be said of the whole.
+    const whole = verdict.ok ? this.#source.conclude(verdict) : null
+    if (whole !== null) this.#findings.push({ seq: null, reason: whole })
+    const findings = [...verdict.findings, ...this.#findings]
+    return { ...verdict, ok: findings.length === 0, findings }
+  }
+}
