@@ -4,11 +4,13 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { systemClock } from './core/clock.ts'
+import type { Config } from './core/config.ts'
 import type { GatewayLogger } from './logger.ts'
 import { inspectStore } from './store/inspection.ts'
 import { Intents } from './store/intents.ts'
 import { StoreOpenError } from './store/lmdb.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/lock.ts'
+import { ownSigningKey } from './store/signingkey.ts'
 import { quarantines, succeed } from './store/succession.ts'
 
 /** Owner only: the log holds what people wrote to a model. */
@@ -16,6 +18,8 @@ const FOLDER_MODE = 0o700
 
 export interface DataFolder {
   readonly intents: Intents
+  /** Signs checkpoints: Ed25519, PKCS#8, PEM. */
+  readonly signingKey: string
   /** How many logs lie set aside in it, from whatever start. */
   readonly quarantines: number
   /** The store is closed: lets the next gateway have the folder. Repeating it is fine. */
@@ -23,10 +27,11 @@ export interface DataFolder {
 }
 
 /**
- * Takes the folder, which is made if missing, for this process.
+ * Takes the data folder, which is made if missing, for this process.
  * @throws StoreOpenError (rejects) saying what is in the way and what to do
  */
-export async function takeDataFolder(path: string, logger: GatewayLogger): Promise<DataFolder> {
+export async function takeDataFolder({ data, audit }: Config, logger: GatewayLogger): Promise<DataFolder> {
+  const { path } = data
   const lock = await hold(path)
   try {
     await replaceDamaged(path, logger)
@@ -42,6 +47,7 @@ export async function takeDataFolder(path: string, logger: GatewayLogger): Promi
     let released: Promise<void> | null = null
     return {
       intents,
+      signingKey: audit.signingKey?.current() ?? ownSigningKey(path),
       quarantines: quarantines(path).length,
       release() {
         released ??= release()

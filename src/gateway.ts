@@ -1,6 +1,7 @@
 // The composition root: builds every part from a configuration, connects them, starts and stops them.
 
 import { randomBytes } from 'node:crypto'
+import { Attestation } from './attestation.ts'
 import type { RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config, ConfigReading } from './core/config.ts'
@@ -15,9 +16,9 @@ import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
-import { evaluate } from './pipeline/evaluate.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { findObstacles } from './preflight.ts'
+import { managementRoutes } from './routes.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
@@ -26,12 +27,6 @@ import { describeListenError, formatAddress, isListenError } from './server/addr
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
 import { type Health, opsHandler } from './server/ops.ts'
-import { candidateRoutes } from './server/routes/candidate.ts'
-import { keyRoutes } from './server/routes/keys.ts'
-import { openApiRoutes } from './server/routes/openapi.ts'
-import { ruleRoutes } from './server/routes/rules.ts'
-import { sessionRoutes } from './server/routes/session.ts'
-import { usageRoutes } from './server/routes/usage.ts'
 import { Gatekeeper } from './server/session.ts'
 import { openStorage } from './storage.ts'
 import { StoreOpenError } from './store/lmdb.ts'
@@ -65,7 +60,7 @@ export async function runGateway(
   const logger = createLogger(config.log.level)
   let folder: DataFolder | null = null
   try {
-    folder = await takeDataFolder(config.data.path, logger)
+    folder = await takeDataFolder(config, logger)
     const gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
     if (refusals.length === 0) return await gateway.start()
@@ -93,6 +88,7 @@ class Gateway {
   readonly #logger: GatewayLogger
   readonly #folder: DataFolder
   readonly #store: Store
+  readonly #attestation: Attestation
   readonly #rules: EffectiveRules
   readonly #watcher: RuleWatcher
   readonly #metrics: Metrics
@@ -115,8 +111,10 @@ class Gateway {
     this.#store = openStorage(config, {
       logger,
       metrics: () => this.#metrics,
+      signatures: () => this.#attestation.signatures,
       onStalled: () => this.#failed.resolve('a write to the usage log has hung; the disk needs a look'),
     })
+    this.#attestation = new Attestation({ config, folder, store: this.#store, clock, logger })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)
@@ -172,22 +170,20 @@ class Gateway {
   /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
   async start(): Promise<RunningGateway> {
     const { listen: addresses } = this.#config
-    const gatekeeper = new Gatekeeper({
-      sessions: this.#store.sessions,
-      clock: systemClock,
-      ...this.#config.admin,
-    })
+    const { sessions } = this.#store
+    const gatekeeper = new Gatekeeper({ sessions, clock: systemClock, ...this.#config.admin })
     const pipeline = this.#pipeline
-    const routes = [
-      ...openApiRoutes(),
-      ...sessionRoutes(gatekeeper),
-      ...keyRoutes(this.#store.keys),
-      ...ruleRoutes(this.#rules, this.#store.policies, (body) => evaluate(pipeline, body)),
-      ...candidateRoutes(this.#trial),
-      ...usageRoutes(this.#store.log, systemClock),
-    ]
-    await this.#journal.boot(this.#folder.intents)
+    const routes = managementRoutes({
+      gatekeeper,
+      pipeline,
+      store: this.#store,
+      rules: this.#rules,
+      trial: this.#trial,
+      attestation: this.#attestation,
+    })
+    await this.#journal.boot(this.#folder.intents, this.#attestation.identity)
     await this.#journal.rulesLoaded(this.#rules)
+    await this.#attestation.signatures.make()
     const handler = gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
       addresses.ops,
@@ -197,6 +193,7 @@ class Gateway {
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))
     const ops = this.#ops.map(({ address }) => formatAddress(address))
     this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
+    this.#attestation.start()
     await Promise.all([this.#watcher.start(), this.#trial?.start()])
     return {
       address: gateway[0] ?? '',
@@ -255,6 +252,7 @@ class Gateway {
   #state(): GatewayState {
     return {
       ...stateOfRules(this.#rules, systemClock.now()),
+      ...this.#attestation.state(),
       activeKeys: this.#store.keys.countActive(),
       tokenLimits: this.#store.counters.size,
       auditSequence: this.#store.log.head.seq,
@@ -281,6 +279,7 @@ class Gateway {
       await within(sealed, SEAL_MS)
     }
     await this.#journal.stop()
+    await this.#attestation.stop()
     await within(this.#finished(sealed), LAST_BYTES_MS)
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     await this.#upstream.close()

@@ -15,6 +15,9 @@ import type { Store } from './store/store.ts'
 /** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
 const RUN_END_SEARCH = 1000
 
+/** Who this run is. */
+export type Identity = Pick<Extract<ChangeDraft, { type: 'boot' }>, 'instance' | 'signer' | 'key_source'>
+
 export class Journal {
   readonly #log: UsageLog
   readonly #policies: PolicyStore
@@ -31,8 +34,8 @@ export class Journal {
   }
 
   /** @param intents what the run before left behind; sealed after the entry that says how that ended */
-  async boot(intents: Intents): Promise<void> {
-    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly() })
+  async boot(intents: Intents, identity: Identity): Promise<void> {
+    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
     await sealInterrupted(intents, this.#log, this.#metrics, this.#logger)
   }
 

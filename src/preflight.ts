@@ -1,11 +1,13 @@
 // What can be seen to be in the way of a start before anything is opened: ports that are taken, a data folder that
-// cannot be written. Changes nothing.
+// cannot be written, a key that is none. Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config, ConfigReading } from './core/config.ts'
 import type { Problem } from './core/problem.ts'
+import type { Secret } from './core/secret.ts'
 import { formatAddress, whyNotListen } from './server/address.ts'
+import { checkSigningKey } from './store/signingkey.ts'
 
 /** Every obstacle, at the key of the configuration that leads to it. */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
@@ -16,8 +18,18 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
   add(['listen', 'ops'], whySameAddress(config.listen))
+  add(['audit', 'signingKey'], whyNotSign(config.audit.signingKey))
   add(['data', 'path'], whyNotWrite(config.data.path))
   return problems
+}
+
+function whyNotSign(key: Secret | null): string | null {
+  try {
+    if (key !== null) checkSigningKey(key.current())
+    return null
+  } catch {
+    return 'is not an Ed25519 private key in PEM (PKCS#8); make one with: openssl genpkey -algorithm ed25519'
+  }
 }
 
 function whySameAddress({ gateway, ops }: Config['listen']): string | null {

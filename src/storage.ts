@@ -1,6 +1,7 @@
 // The store as a gateway runs it: what it keeps and for how long, and where its troubles are told.
 
 import { randomBytes } from 'node:crypto'
+import type { Checkpointing } from './checkpointing.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -13,12 +14,14 @@ interface StorageParts {
   readonly logger: GatewayLogger
   /** Built after the store, whose state it shows. */
   readonly metrics: () => Metrics
+  /** As the metrics. */
+  readonly signatures: () => Checkpointing
   /** A write has hung, for good. */
   readonly onStalled: () => void
 }
 
 /** @throws StoreOpenError saying what is wrong and what to do */
-export function openStorage(config: Config, { logger, metrics, onStalled }: StorageParts): Store {
+export function openStorage(config: Config, { logger, metrics, signatures, onStalled }: StorageParts): Store {
   const { retainDays, maxBytes, whenFull } = config.audit
   return openStore({
     path: config.data.path,
@@ -29,11 +32,13 @@ export function openStorage(config: Config, { logger, metrics, onStalled }: Stor
     fileKeys: config.keys,
     retention: {
       retainMs: retainDays * DAY_MS,
+      beforePrune: () => signatures().make(),
       onPruned: (entries) => {
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')
         metrics().auditPruned.inc(entries)
       },
     },
+    onCommit: (entries) => signatures().sealed(entries),
     onUnavailable: (cause) =>
       logger.error({ err: cause }, 'the usage log cannot be written; calls are refused'),
     onAvailable: () => logger.info({}, 'the usage log can be written again'),

@@ -126,7 +126,18 @@ export type ChangeDraft =
       readonly rule_name: string
       readonly cause: string
     }
-  | { readonly type: 'boot'; readonly version: string; readonly clean: boolean }
+  | {
+      readonly type: 'boot'
+      readonly version: string
+      /** Whether the run before sealed its end. */
+      readonly clean: boolean
+      /** What runs this gateway, a Pod's UID for one; null where nobody said. */
+      readonly instance: string | null
+      /** Whose signatures on checkpoints count from here on: a signed-note verifier key. */
+      readonly signer: string
+      /** Whether that key was configured or made beside the log. */
+      readonly key_source: 'configured' | 'generated'
+    }
   | { readonly type: 'stop'; readonly version: string }
   | {
       /** The entries before `first_seq` go; what they were is held by this entry, and by every signature over it. */

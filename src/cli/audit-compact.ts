@@ -1,7 +1,8 @@
 // `sidegate audit compact`: a copy of the data directory that holds what is in it and nothing of what was.
 
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { SIGNING_KEY_FILE } from '../store/signingkey.ts'
 import { openDirectory, SourceError } from '../store/source.ts'
 import type { ExitCode } from './command.ts'
 
@@ -11,7 +12,7 @@ const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
 
 /**
- * Copies the database without its free pages, as it is at one moment; a running gateway goes on.
+ * Copies the database without its free pages, as it is at one moment, and the key made beside it; a running gateway goes on.
  * @throws SourceError when there is no log, or the folder is not empty
  */
 export async function compact(path: string, folder: string): Promise<ExitCode> {
@@ -21,6 +22,10 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
     await environment.copyTo(folder)
     const file = join(folder, DATA_FILE)
     chmodSync(file, FILE_MODE)
+    // The mode is copied with it.
+    if (existsSync(join(path, SIGNING_KEY_FILE))) {
+      copyFileSync(join(path, SIGNING_KEY_FILE), join(folder, SIGNING_KEY_FILE))
+    }
     const sizes = { from_bytes: environment.size().fileBytes, to_bytes: statSync(file).size }
     console.log(process.stdout.isTTY ? describe(folder, sizes) : JSON.stringify(sizes))
     return 0

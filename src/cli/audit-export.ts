@@ -2,9 +2,10 @@
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { entryLine } from '../audit/dump.ts'
+import { checkpointLine, entryLine } from '../audit/dump.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
+import { keptCheckpoints } from '../store/checkpoints.ts'
 import type { Environment } from '../store/lmdb.ts'
 import { eachEntry } from '../store/source.ts'
 
@@ -18,16 +19,20 @@ export interface ExportRange {
   readonly untilMs: Milliseconds | null
 }
 
-/** Writes the entries of the range, without gaps. @returns how many. A reader that goes away ends it quietly. */
+/**
+ * Writes the entries of the range, without gaps, and then the checkpoints that end within it. A reader that goes away
+ * ends it quietly.
+ */
 export async function exportLog(
   environment: Environment,
   { sinceMs, untilMs }: ExportRange,
   output: Writable,
-): Promise<number> {
+): Promise<void> {
   const gone = new AbortController()
   output.on('error', () => gone.abort())
   let next = 0
-  let entries = 0
+  let first: number | null = null
+  let end = 0
   let ended = false
   while (!ended && !gone.signal.aborted) {
     let text = ''
@@ -35,16 +40,19 @@ export async function exportLog(
     await eachEntry(environment, next, (seq, entry) => {
       next = seq + 1
       const sealedMs = sinceMs === null && untilMs === null ? 0 : sealedAt(entry.bytes)
-      if (sinceMs !== null && entries === 0 && sealedMs < sinceMs) return true
+      if (sinceMs !== null && first === null && sealedMs < sinceMs) return true
       if (untilMs !== null && sealedMs > untilMs) return false
       text += entryLine(entry)
-      entries++
+      first ??= seq
+      end = seq + 1
       ended = text.length < CHUNK_CHARACTERS
       return ended
     })
     if (text !== '' && !output.write(text)) await drained(output, gone.signal)
   }
-  return entries
+  environment.refresh()
+  const within = keptCheckpoints(environment.tables).filter(({ size }) => size > (first ?? 0) && size <= end)
+  if (!gone.signal.aborted) output.write(within.map(({ note }) => checkpointLine(note)).join(''))
 }
 
 async function drained(output: Writable, signal: AbortSignal): Promise<void> {

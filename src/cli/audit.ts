@@ -35,7 +35,8 @@ first sequence number that is not as it was sealed, and what nobody signed for.
   --public-key FILE   whose signatures count: PEM, or a signed-note verifier key
   --format FORMAT     pretty on a terminal, json in a pipe, unless given
 
-export writes JSON Lines to standard output: the entries in order.
+export writes JSON Lines to standard output: the entries in order, then the
+checkpoints over them.
 
   --since TIME        begin with the first entry sealed at or after it (RFC 3339, or
                       a day: 2026-03-01)

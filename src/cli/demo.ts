@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/upstream.ts'
+import { newSigningKey } from '../store/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
 import { type RunGateway, type RunningGateway, Signals, untilStopped } from './lifetime.ts'
 
@@ -47,7 +48,7 @@ export const demo = (runGateway: RunGateway): Command => ({
       const reading = parseConfig(
         demoConfig(values, standIn, folder),
         join(folder, 'sidegate.yaml'),
-        { SIDEGATE_ADMIN_TOKEN: token },
+        { SIDEGATE_ADMIN_TOKEN: token, SIDEGATE_SIGNING_KEY: newSigningKey() },
         systemClock,
       )
       const gateway = await runGateway(reading)
@@ -71,6 +72,7 @@ const demoConfig = (listen: { gateway: string; ops: string }, standIn: StandIn, 
     upstream: { baseUrl: standIn.baseUrl },
     rules: { path: RULES },
     data: { path: join(folder, 'data') },
+    audit: { signingKey: { env: 'SIDEGATE_SIGNING_KEY' } },
     admin: { token: { env: 'SIDEGATE_ADMIN_TOKEN' } },
     log: { level: 'warn' },
   })

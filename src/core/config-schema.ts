@@ -2,8 +2,13 @@
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 
-const secret = (description: string) => ({
-  description: `${description} Only by reference: {env: NAME} or {file: PATH}; a file is read again when it changes.`,
+const secret = (description: string) =>
+  reference(
+    `${description} Only by reference: {env: NAME} or {file: PATH}; a file is read again when it changes.`,
+  )
+
+const reference = (description: string) => ({
+  description,
   type: 'object',
   additionalProperties: false,
   minProperties: 1,
@@ -174,6 +179,9 @@ export const CONFIG_SCHEMA = {
         enum: ['refuse', 'drop-content'],
         default: 'refuse',
       },
+      signingKey: reference(
+        'Signs checkpoints of the log: an Ed25519 private key, PKCS#8 in PEM (openssl genpkey -algorithm ed25519). Kept where the log is not, it says more than the one that is made in the data folder without it. By reference, {env: NAME} or {file: PATH}; read at the start.',
+      ),
     }),
     data: section('State on disk.', {
       path: {

@@ -48,7 +48,11 @@ export interface Config {
     readonly retainDays: number
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
+    /** Ed25519 private key, PEM; null to have one made in the data folder. */
+    readonly signingKey: Secret | null
   }
+  /** What the log is to call this process: a Pod's UID. From the environment; null where it does not say. */
+  readonly instance: string | null
   readonly data: { readonly path: string }
   readonly admin: {
     readonly token: Secret | null
@@ -69,10 +73,11 @@ interface SecretReference {
 }
 
 /** The file's own shape once defaults are in. */
-type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'admin'> & {
+type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' | 'instance' | 'admin'> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream: Omit<Config['upstream'], 'apiKey'> & { apiKey?: SecretReference }
+  audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
 
@@ -131,7 +136,7 @@ export function parseConfig(
     clock,
     add: (path, message) => problems.push(problemAt(path, message)),
   }
-  const { listen, upstream, rules, admin } = declared
+  const { listen, upstream, rules, audit, admin } = declared
   const config: Config = {
     ...declared,
     file,
@@ -149,6 +154,8 @@ export function parseConfig(
       path: resolve(folder, rules.path),
       candidatePath: rules.candidatePath === undefined ? null : resolve(folder, rules.candidatePath),
     },
+    audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
+    instance: readInstance(context),
     data: { path: resolve(folder, declared.data.path) },
     admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
   }
@@ -157,6 +164,8 @@ export function parseConfig(
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
 const TOKEN_HINT = 'set it to a long random string of your choice'
+
+const KEY_HINT = 'make one with: openssl genpkey -algorithm ed25519'
 
 /** What the readers of single values need. */
 interface Context {
@@ -175,6 +184,17 @@ function withDefaults(schema: SchemaNode, value: unknown): unknown {
     if (present !== undefined) filled[key] = withDefaults(child, present)
   }
   return filled
+}
+
+/** Not in the file, which is the same for every Pod. */
+const INSTANCE_VARIABLE = 'SIDEGATE_INSTANCE'
+const INSTANCE = /^[\w.:/-]{1,128}$/
+
+function readInstance({ env, add }: Context): string | null {
+  const value = env[INSTANCE_VARIABLE] ?? ''
+  if (value === '' || INSTANCE.test(value)) return value || null
+  add([], `environment variable ${INSTANCE_VARIABLE} takes 1 to 128 letters, digits and . _ : / -`)
+  return null
 }
 
 const MAX_PORT = 65_535

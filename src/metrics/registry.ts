@@ -52,6 +52,14 @@ export interface GatewayState {
   readonly ruleFilesInForce: boolean
   /** Damaged logs that lie set aside. */
   readonly auditQuarantines: number
+  /** The newest checkpoint; null before the first. */
+  readonly checkpoint: {
+    readonly sequence: number
+    readonly fingerprint: number
+    readonly timeSeconds: number
+  } | null
+  /** The last full check; null before the first. */
+  readonly verified: { readonly ok: boolean; readonly sequence: number; readonly timeSeconds: number } | null
   readonly storeBytes: number
   readonly storeLimitBytes: number
   readonly callsInFlight: number
@@ -145,6 +153,36 @@ export function createMetrics(version: string, state: () => GatewayState) {
     'audit_quarantines',
     'Damaged logs that lie set aside in the data folder (quarantine-*), until somebody takes them away.',
     () => state().auditQuarantines,
+  )
+  gauge(
+    'audit_checkpoint_sequence',
+    'Newest entry that a checkpoint is signed over; -1 before the first.',
+    () => state().checkpoint?.sequence ?? -1,
+  )
+  gauge(
+    'audit_checkpoint_fingerprint',
+    'The first 52 bits of the Merkle root in it: kept elsewhere, a sample is a witness of the log.',
+    () => state().checkpoint?.fingerprint ?? 0,
+  )
+  gauge(
+    'audit_checkpoint_timestamp_seconds',
+    'When it was signed; 0 before the first.',
+    () => state().checkpoint?.timeSeconds ?? 0,
+  )
+  gauge(
+    'audit_verified',
+    '1 when the last full check since the start (POST /api/v1/audit/verify) found the log intact, 0 when not, -1 before the first.',
+    () => (state().verified === null ? -1 : Number(state().verified?.ok)),
+  )
+  gauge(
+    'audit_verified_sequence',
+    'Newest entry of the last full check; -1 before the first.',
+    () => state().verified?.sequence ?? -1,
+  )
+  gauge(
+    'audit_verified_timestamp_seconds',
+    'When the last full check ended; 0 before the first.',
+    () => state().verified?.timeSeconds ?? 0,
   )
   gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
   gauge('store_limit_bytes', 'Bytes that the store stays below.', () => state().storeLimitBytes)

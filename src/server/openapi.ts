@@ -205,6 +205,46 @@ const SCHEMAS: Record<string, JsonObject> = {
     erased: whole('Exchanges that were there and are gone.'),
     entries: whole('`erase` entries sealed, one for each 1,000 exchanges.'),
   }),
+  Checkpoint: object({
+    checkpoint: text(
+      'The signed note (C2SP tlog-checkpoint): what to keep where the holder of the log cannot reach it.',
+    ),
+    log: text('Id of the log.'),
+    size: whole('Entries that it is over.'),
+    root: text('Root of the Merkle tree over them, base64.'),
+    head: text('Hash of the newest of them.'),
+    created_at: time('When it was signed.'),
+    public_key: text('Whose signature it is: a signed-note verifier key.'),
+  }),
+  Proof: {
+    oneOf: [
+      object({
+        seq: whole('The entry.'),
+        size: whole('Entries in the log that it is shown to be in.'),
+        leaf_hash: text("SHA-256 of a zero byte and the 32 bytes of the entry's hash, base64."),
+        root: text('Root of the tree of that size, base64.'),
+        proof: list(text('A node, base64: RFC 6962 §2.1.1, leaf upwards.')),
+      }),
+      object({
+        from: whole('Entries in the log of then.'),
+        size: whole('Entries in the log that begins with it.'),
+        from_root: text('Root of then, base64.'),
+        root: text('Root of the tree of that size, base64.'),
+        proof: list(text('A node, base64: RFC 6962 §2.1.2.')),
+      }),
+    ],
+  },
+  LogCheck: object({
+    running: flag('Whether a check is running.'),
+    progress: { type: 'number', minimum: 0, maximum: 1, description: 'How far it is.' },
+    started_at: orNull(time('When it began.')),
+    finished_at: orNull(time('When it ended.')),
+    result: orNull({
+      type: 'object',
+      description: 'The verdict, as `sidegate audit verify` gives it; null while it runs.',
+    }),
+    error: orNull(text('Why there is no verdict.')),
+  }),
   UsageLogs: object(
     {
       logs: list(ref('UsageEntry')),
@@ -278,6 +318,8 @@ const SCHEMAS: Record<string, JsonObject> = {
 interface Operation {
   readonly summary: string
   readonly success: readonly [status: string, schema: string | null]
+  /** Another status with the same body. */
+  readonly also?: string
   readonly security: 'key' | 'session' | 'none'
   readonly body?: string
   readonly query?: Readonly<Record<string, JsonObject>>
@@ -434,6 +476,37 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     body: 'EraseSelection',
     errors: ['400', '401', '403', '404', '415', '421', '503'],
   },
+  'GET /api/v1/audit/checkpoint': {
+    summary: 'The newest signed checkpoint of the usage log.',
+    success: ['200', 'Checkpoint'],
+    security: 'session',
+    errors: ['401', '421', '503'],
+  },
+  'GET /api/v1/audit/proof': {
+    summary: 'That an entry is in the log (`seq`), or what the log began with (`from`): RFC 6962.',
+    success: ['200', 'Proof'],
+    security: 'session',
+    query: {
+      seq: { type: 'integer', minimum: 0 },
+      from: { type: 'integer', minimum: 1 },
+      size: { type: 'integer', minimum: 1, description: "The newest checkpoint's, if left out." },
+    },
+    errors: ['400', '401', '404', '421', '503'],
+  },
+  'GET /api/v1/audit/verify': {
+    summary: 'How the full check of the log stands, or how the last one came out.',
+    success: ['200', 'LogCheck'],
+    security: 'session',
+    errors: ['401', '421'],
+  },
+  'POST /api/v1/audit/verify': {
+    summary:
+      'Checks the whole log, or joins the check that runs. 202 where it takes longer than five seconds.',
+    success: ['200', 'LogCheck'],
+    also: '202',
+    security: 'session',
+    errors: ['401', '403', '421'],
+  },
 }
 
 const BODIES: Record<string, JsonObject> = {
@@ -461,8 +534,9 @@ const BODIES: Record<string, JsonObject> = {
 const json = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } })
 
 function describeOperation(path: string, operation: Operation): JsonObject {
-  const { summary, success, security, body, query = {}, errors } = operation
+  const { summary, success, also, security, body, query = {}, errors } = operation
   const [status, schema] = success
+  const answer = { description: summary, ...(schema === null ? {} : json(ref(schema))) }
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
       name,
@@ -478,7 +552,8 @@ function describeOperation(path: string, operation: Operation): JsonObject {
     ...(body === undefined ? {} : { requestBody: { required: true, ...json(ref(body)) } }),
     security: security === 'none' ? [] : [{ [security]: [] }],
     responses: {
-      [status]: { description: summary, ...(schema === null ? {} : json(ref(schema))) },
+      [status]: answer,
+      ...(also === undefined ? {} : { [also]: answer }),
       ...Object.fromEntries(errors.map((code) => [code, { description: 'Refused.', ...json(ref('Error')) }])),
     },
   }

@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { openCheckpoint } from '../audit/checkpoint.ts'
 import { Frontier } from '../audit/merkle.ts'
 import { ChainVerifier } from '../audit/verify.ts'
 import { readLogState } from './batch.ts'
@@ -177,7 +178,11 @@ function faultOf({ tables }: Environment): string | null {
   for (const name of WHOLE) {
     if (tables[name].rows().length !== tables[name].size) return `${name}: rows are missing`
   }
-  return faultOfNewest(tables, state.seq, oldest, state.hash) ?? faultOfList(tables, state.nextRequest)
+  return (
+    faultOfNewest(tables, state.seq, oldest, state.hash) ??
+    faultOfList(tables, state.nextRequest) ??
+    faultOfCheckpoint(tables, state)
+  )
 }
 
 /** The edge of the tree goes with the head; whether it is that of the entries only reading all of them can tell. */
@@ -233,6 +238,25 @@ function faultOfList({ requests, ids, entries }: Environment['tables'], next: nu
         return `call ${readU64(key)} of the usage list leads nowhere`
     }
   }
+  return null
+}
+
+/** The newest checkpoint is over entries that are there, and over the tree as it is if nothing came after it. */
+function faultOfCheckpoint(tables: Environment['tables'], state: LogState): string | null {
+  const [row] = tables.checkpoints.rows({ reverse: true, limit: 1 })
+  // One that could not be followed by another before its entries went is nothing to go by.
+  if (row === undefined || readU64(row.key) <= readCut(tables).firstSeq) return null
+  const opened = openCheckpoint(row.value, () => [])
+  const name = `the newest checkpoint, at ${readU64(row.key)} entries,`
+  if ('fault' in opened || opened.log !== state.log) return `${name} is none of this log`
+  const { size, root, head } = opened
+  const packed = tables.entries.get(u64(size - 1))
+  if (packed === undefined || unpackEntry(size - 1, packed).hash !== head) {
+    return `${name} was not signed over the entries that are there`
+  }
+  const isWhole = size === state.seq + 1
+  if (isWhole && !Frontier.read(size, state.frontier).root().equals(root))
+    return `${name} is over another tree`
   return null
 }
 

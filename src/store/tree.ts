@@ -2,15 +2,8 @@
 // other node is worked out from these and from the entries, 256 rows a level at most. Lives beside the entries, which
 // alone are what it says.
 
-import {
-  consistencyProof,
-  Frontier,
-  inclusionProof,
-  joinHalves,
-  leafHash,
-  type Subtree,
-  treeRoot,
-} from '../audit/merkle.ts'
+import { Frontier, leafHash } from '../audit/merkle.ts'
+import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../audit/proof.ts'
 import { joinKey, u64, unpackEntry } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 

@@ -3,15 +3,14 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
+import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import {
   consistencyProof,
-  Frontier,
   inclusionProof,
-  leafHash,
   type Subtree,
   verifyConsistency,
   verifyInclusion,
-} from '../../src/audit/merkle.ts'
+} from '../../src/audit/proof.ts'
 
 const SIZES = 130
 const sha256 = (...parts: Uint8Array[]) => {

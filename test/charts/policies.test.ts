@@ -130,7 +130,7 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
     const wanted = pick(charts.render('examples/app', ...args('sidegate')), 'Deployment')['spec'].template
       .spec
     const { spec } = mutate(pick(policies, 'MutatingAdmissionPolicy'), { object: pod({}), params })
-    t.equal(spec.initContainers[0].env.length, 3)
+    t.equal(spec.initContainers[0].env.length, 4)
     t.same(spec.initContainers, wanted.initContainers)
     t.same(spec.volumes, wanted.volumes)
     t.equal(spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests.storage, '4Gi')

@@ -9,9 +9,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
+import { eachEntry, openDirectory } from '../../src/store/source.ts'
 import { objects, pick, prepareCharts } from '../charts/helm.ts'
 import { missing } from '../charts/tools.ts'
-import { type Pod, startPod } from './pod.ts'
+import { POD_UID, type Pod, startPod } from './pod.ts'
 import { APP, type AppCall, type AppResult } from './pod-app.ts'
 import {
   type Answer,
@@ -147,6 +148,19 @@ t.test('the Pod', { skip }, async (t) => {
     return ((await response.json()) as { logs: any[] }).logs
   }
 
+  /** What the log on the volume says of the starts. */
+  const boots = async (): Promise<object[]> => {
+    const environment = openDirectory(join(folder, 'pod/var/lib/sidegate'))
+    const found: object[] = []
+    await eachEntry(environment, 0, (_, { bytes }) => {
+      const { type, clean, instance } = JSON.parse(Buffer.from(bytes).toString())
+      if (type === 'boot') found.push({ clean, instance })
+      return true
+    })
+    await environment.close()
+    return found
+  }
+
   let pod = await start()
   t.teardown(() => pod.terminate(Promise.resolve()))
 
@@ -207,6 +221,10 @@ t.test('the Pod', { skip }, async (t) => {
     const id = send(pod, { content: 'Hello.', stream: true })
     t.equal((await resultOf(pod, id)).text, 'Fine.')
     t.same(pod.gateway.exits, ['SIGKILL'])
+    t.same(await boots(), [
+      { clean: true, instance: POD_UID },
+      { clean: false, instance: POD_UID },
+    ])
   })
 
   await t.test('the end: streams in flight finish, the app goes first', async (t) => {

@@ -198,11 +198,19 @@ function filesOf(source: any, { objects, secrets }: PodOptions): Record<string, 
   return files
 }
 
+/** As the API server gives one to each Pod. */
+export const POD_UID = '7f9c2ba4-e88f-427d-a616-5afd2a0f0d9c'
+
 /** Nothing of this process's environment: what the manifest does not give is not there. */
 function environmentOf(manifest: any, { secrets }: PodOptions): Record<string, string> {
+  const read = ({ fieldRef, secretKeyRef }: any) => {
+    if (secretKeyRef !== undefined) return secrets[secretKeyRef.name]?.[secretKeyRef.key]
+    if (fieldRef.fieldPath === 'metadata.uid') return POD_UID
+    throw new Error(`no ${fieldRef.fieldPath} here`)
+  }
   const entries = (manifest.env ?? []).map(({ name, value, valueFrom }: any) => [
     name,
-    value ?? secrets[valueFrom.secretKeyRef.name]?.[valueFrom.secretKeyRef.key],
+    value ?? read(valueFrom),
   ])
   return Object.fromEntries(entries)
 }

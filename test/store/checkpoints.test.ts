@@ -2,7 +2,8 @@
 
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
-import { Frontier, leafHash, verifyConsistency, verifyInclusion } from '../../src/audit/merkle.ts'
+import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { Checkpoints, keptCheckpoints } from '../../src/store/checkpoints.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { UsageLog } from '../../src/store/log.ts'

@@ -47,9 +47,9 @@ t.test('a file that is no database, or has lost its beginning, is a clear error'
 t.test('a newer layout is refused, and left alone', async (t) => {
   const path = t.testdir()
   const environment = openEnvironment(path)
-  await environment.transaction(() => environment.tables.meta.put(Buffer.from('layout'), Buffer.from('2')))
+  await environment.transaction(() => environment.tables.meta.put(Buffer.from('layout'), Buffer.from('3')))
   await environment.close()
-  t.throws(() => openEnvironment(path), { name: 'StoreOpenError', message: /layout 2 .*reads layout 1/ })
+  t.throws(() => openEnvironment(path), { name: 'StoreOpenError', message: /layout 3 .*reads layout 2/ })
 })
 
 t.test('a transaction that throws leaves nothing', async (t) => {

@@ -28,9 +28,13 @@ restartPolicy: Always
 {{- end }}
 args:
   {{- include "sidegate-lib.args" . | nindent 2 }}
-{{- with $values.extraEnv }}
 env:
-  {{- range $name, $value := . }}
+  {{- /* Sealed at each start: which Pod wrote what, on a volume that outlives it. */}}
+  - name: SIDEGATE_INSTANCE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.uid
+  {{- range $name, $value := $values.extraEnv }}
   {{- /* A value may be removed by null: every key of a map that comes from several files can. */}}
   {{- if kindIs "map" $value }}
   - name: {{ $name }}
@@ -40,7 +44,6 @@ env:
     value: {{ $value | toString | quote }}
   {{- end }}
   {{- end }}
-{{- end }}
 ports:
   {{- if eq .placement "standalone" }}
   - name: http

@@ -1,0 +1,40 @@
+// The management API put together: every route, and what it works on.
+
+import type { Attestation } from './attestation.ts'
+import { systemClock } from './core/clock.ts'
+import { evaluate } from './pipeline/evaluate.ts'
+import type { Pipeline } from './pipeline/handle.ts'
+import type { EffectiveRules } from './rules/effective.ts'
+import type { ApiRoute } from './server/api.ts'
+import { auditRoutes } from './server/routes/audit.ts'
+import { candidateRoutes } from './server/routes/candidate.ts'
+import { keyRoutes } from './server/routes/keys.ts'
+import { openApiRoutes } from './server/routes/openapi.ts'
+import { ruleRoutes } from './server/routes/rules.ts'
+import { sessionRoutes } from './server/routes/session.ts'
+import { usageRoutes } from './server/routes/usage.ts'
+import type { Gatekeeper } from './server/session.ts'
+import type { Store } from './store/store.ts'
+import type { Trial } from './trial.ts'
+
+interface RouteParts {
+  readonly gatekeeper: Gatekeeper
+  readonly store: Store
+  readonly rules: EffectiveRules
+  readonly pipeline: Pipeline
+  readonly trial: Trial | null
+  readonly attestation: Attestation
+}
+
+export function managementRoutes(parts: RouteParts): ApiRoute[] {
+  const { store, pipeline, attestation } = parts
+  return [
+    ...openApiRoutes(),
+    ...sessionRoutes(parts.gatekeeper),
+    ...keyRoutes(store.keys),
+    ...ruleRoutes(parts.rules, store.policies, (body) => evaluate(pipeline, body)),
+    ...candidateRoutes(parts.trial),
+    ...usageRoutes(store.log, systemClock),
+    ...auditRoutes(attestation.signatures, store.checkpoints, attestation.check),
+  ]
+}

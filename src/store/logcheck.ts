@@ -1,0 +1,139 @@
+// The full check of the log while the gateway runs: in a child process, which is this file run by itself, so that
+// neither its work nor damage that ends a reader touches the calls. One at a time.
+
+import { type ChildProcess, spawn } from 'node:child_process'
+import { writeSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { createInterface } from 'node:readline'
+import { LogSurvey } from '../audit/survey.ts'
+import { verdictObject } from '../audit/verdict.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { JsonObject } from '../core/json.ts'
+import { DAMAGE_SIGNALS } from './inspection.ts'
+import { DirectorySource } from './source.ts'
+import { verifyLog } from './verification.ts'
+
+const CHECKER = import.meta.filename
+/** Of the system's scale from -20 to 19: calls go first. */
+const NICENESS = 15
+/** Progress is told in so many steps. */
+const STEPS = 200
+
+export interface CheckStatus {
+  readonly running: boolean
+  /** From 0 to 1; 0 before the first check. */
+  readonly progress: number
+  readonly startedAtMs: Milliseconds | null
+  readonly finishedAtMs: Milliseconds | null
+  /** The verdict of the last check that ended, as `sidegate audit verify` gives it; null without one. */
+  readonly verdict: JsonObject | null
+  /** Why the last check came to no verdict. */
+  readonly failure: string | null
+}
+
+const NEVER: CheckStatus = {
+  running: false,
+  progress: 0,
+  startedAtMs: null,
+  finishedAtMs: null,
+  verdict: null,
+  failure: null,
+}
+
+export class LogCheck {
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #onVerdict: (verdict: JsonObject) => void
+  #status = NEVER
+  #run: { readonly child: ChildProcess; readonly ended: Promise<void> } | null = null
+
+  /**
+   * @param path the data folder
+   * @param onVerdict told how each check came out
+   */
+  constructor(path: string, clock: Clock, onVerdict: (verdict: JsonObject) => void) {
+    this.#path = path
+    this.#clock = clock
+    this.#onVerdict = onVerdict
+  }
+
+  get status(): CheckStatus {
+    return this.#status
+  }
+
+  /** Begins a check, or joins the one that runs. Resolves when it has ended, which the status then says. */
+  start(): Promise<void> {
+    this.#run ??= this.#begin()
+    return this.#run.ended
+  }
+
+  /** Ends a running check without a verdict. */
+  async close(): Promise<void> {
+    this.#run?.child.kill('SIGKILL')
+    await this.#run?.ended
+  }
+
+  #begin(): { child: ChildProcess; ended: Promise<void> } {
+    this.#status = { ...NEVER, running: true, startedAtMs: this.#clock.now() }
+    const child = spawn(process.execPath, [...process.execArgv, CHECKER, this.#path], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+    let verdict: JsonObject | null = null
+    const lines = createInterface({ input: child.stdout })
+    lines.on('line', (text) => {
+      const line = JSON.parse(text) as { progress?: number; verdict?: JsonObject }
+      if (line.progress !== undefined) this.#status = { ...this.#status, progress: line.progress }
+      if (line.verdict !== undefined) verdict = line.verdict
+    })
+    const ended = new Promise<void>((resolve) => {
+      const finish = (failure: string) => {
+        this.#run = null
+        this.#status = {
+          ...this.#status,
+          running: false,
+          progress: 1,
+          finishedAtMs: this.#clock.now(),
+          verdict,
+          failure: verdict === null ? failure : null,
+        }
+        if (verdict !== null) this.#onVerdict(verdict)
+        resolve()
+      }
+      child.once('error', ({ message }) => finish(message))
+      child.once('close', (code, signal) => finish(whyNone(code, signal)))
+    })
+    return { child, ended }
+  }
+}
+
+function whyNone(code: number | null, signal: string | null): string {
+  if (signal !== null && DAMAGE_SIGNALS.has(signal)) {
+    return `the database file is damaged: reading it ended the process (${signal})`
+  }
+  return `the check ended with ${signal ?? code}`
+}
+
+/** At once: the process may end with the next read. */
+function say(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
+}
+
+async function check(path: string): Promise<void> {
+  setPriority(NICENESS)
+  const source = new DirectorySource(path)
+  let told = 0
+  const verdict = await verifyLog(
+    source,
+    () => new LogSurvey(null),
+    (done) => {
+      const step = Math.floor(done * STEPS)
+      if (step > told) say({ progress: step / STEPS })
+      told = Math.max(told, step)
+    },
+  )
+  say({ verdict: verdictObject(verdict) })
+  await source.close()
+}
+
+if (process.argv[1] === CHECKER) await check(process.argv[2] ?? '')

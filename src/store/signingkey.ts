@@ -1,0 +1,50 @@
+// The key that checkpoints are signed with where none is configured: made once, kept in the data folder for its owner.
+
+import { generateKeyPairSync } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { readSigner } from '../audit/note.ts'
+
+export const SIGNING_KEY_FILE = 'signing-key.pem'
+const FILE_MODE = 0o600
+
+/** @throws TypeError or the parser's error unless it is an Ed25519 private key, PKCS#8, PEM */
+export function checkSigningKey(pem: string): void {
+  readSigner('any', pem)
+}
+
+/**
+ * The key in a data folder, which is made if there is none: Ed25519, PKCS#8, PEM.
+ * @throws the file system's error, or an Error saying what to do about a file that holds no such key
+ */
+export function ownSigningKey(folder: string): string {
+  const file = join(folder, SIGNING_KEY_FILE)
+  if (!existsSync(file)) writeWhole(file, newSigningKey())
+  const pem = readFileSync(file, 'utf8')
+  try {
+    checkSigningKey(pem)
+    return pem
+  } catch (error) {
+    const remedy = 'put it back from a backup, or remove the file to have a new key made'
+    throw new Error(`${file} holds no Ed25519 private key; ${remedy}`, { cause: error })
+  }
+}
+
+/** Ed25519, PKCS#8, PEM. */
+export function newSigningKey(): string {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
+}
+
+/** All of it or nothing, whatever is cut off in between: half a key would stop every later start. */
+function writeWhole(file: string, text: string): void {
+  const draft = `${file}.new`
+  const handle = openSync(draft, 'w', FILE_MODE)
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(draft, file)
+}
