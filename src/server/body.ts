@@ -42,6 +42,7 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer |
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
     let bytes = 0
+    let isSettled = false
     const onData = (piece: Buffer) => {
       bytes += piece.length
       if (bytes <= limitBytes) {
@@ -50,15 +51,20 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer |
       }
       request.off('data', onData)
       pieces.length = 0
+      isSettled = true
       resolve(discard(request))
     }
-    // What comes once the promise is settled changes nothing, so the listeners may stay; what they hold must not.
+    // Listeners stay, which is cheaper than taking them away; what they hold must not.
     request.on('data', onData)
     request.on('end', () => {
       resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
       pieces.length = 0
+      isSettled = true
     })
-    const onBreak = () => reject(brokenOff())
+    // Every request closes in the end, and an error is dear to make.
+    const onBreak = () => {
+      if (!isSettled) reject(brokenOff())
+    }
     request.on('close', onBreak)
     request.on('error', onBreak)
   })
