@@ -3,7 +3,6 @@
 // worked out once and remembered, as RE2's lazy DFA does. Linear in the text, whatever the expressions.
 
 import { Alphabet, type ClassTraits } from './alphabet.ts'
-import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
 import { ASSERT, assemble, type Code, MATCH, SPLIT, TAKE } from './code.ts'
 import {
   AT_LINE_END,
@@ -21,9 +20,6 @@ const MAX_STATES = 2000
 
 /** Threads in all remembered sets together, 12 bytes each with their sources. */
 const MAX_REMEMBERED_THREADS = 500_000
-
-/** Steps that a glance at one text works out before it leaves the text to a run. */
-const MAX_GLANCE_STEPS = 500
 
 /** The kind of character before the threads: what the assertions look back at. */
 const AFTER_NOTHING = 0
@@ -70,8 +66,6 @@ export type ReportMatch = (expression: number, tag: number, inclusive: boolean) 
 
 export class ExpressionAutomaton {
   readonly alphabet: Alphabet
-  /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
-  readonly #asciiSymbols: Int32Array
   readonly #code: Code
   readonly #starts: readonly number[]
   /** Instructions that this step has reached before its character, and after it, bear its mark. */
@@ -88,37 +82,12 @@ export class ExpressionAutomaton {
     this.#code = code
     this.#starts = starts
     this.alphabet = new Alphabet(sets)
-    this.#asciiSymbols = classesOfAscii((lower) => this.alphabet.classOf(lower, lower))
     this.#seenBefore = new Int32Array(code.kind.length)
     this.#seenAfter = new Int32Array(code.kind.length)
   }
 
   begin(): ThreadSet {
     return this.#remember(new ThreadList(), AFTER_NOTHING)
-  }
-
-  /**
-   * Whether an expression matches somewhere in a text, which must be plain ASCII. True also where that is not known:
-   * for other text, and for one that keeps meeting sets of threads not met before.
-   */
-  mayMatch(text: string): boolean {
-    const symbols = this.#asciiSymbols
-    let set = this.begin()
-    let workedOut = 0
-    for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index)
-      const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
-      if (symbol === NOT_PLAIN) return true
-      let step = set.steps[symbol]
-      if (step === undefined) {
-        if (++workedOut > MAX_GLANCE_STEPS) return true
-        step = this.workOut(set, symbol)
-      }
-      if (step.found.length > 0) return true
-      set = step.target
-    }
-    const end = this.alphabet.size
-    return (set.steps[end] ?? this.workOut(set, end)).found.length > 0
   }
 
   /** The expression a thread belongs to. */

@@ -3,6 +3,7 @@
 
 import { readAlternative, splitAlternatives } from './alternatives.ts'
 import { ExpressionAutomaton } from './automaton.ts'
+import { Glance } from './glance.ts'
 import { compileExpression, firstAscii, markBase, type Program } from './program.ts'
 import type { RuleReference } from './rule.ts'
 import { WordAutomaton } from './words.ts'
@@ -53,6 +54,7 @@ export class KeywordIndex {
   readonly wordRules: readonly number[]
   readonly programRules: readonly number[]
   readonly expressions: ExpressionAutomaton | null
+  readonly #glance: Glance | null
   /** Offsets a text has to remember, a power of two above the longest word. */
   readonly ringSize: number
   readonly #places: ReadonlyMap<RuleReference, number>
@@ -75,6 +77,7 @@ export class KeywordIndex {
     this.rules = rules.map(({ reference }) => reference)
     this.words = words.length === 0 ? null : new WordAutomaton(words)
     this.expressions = programs.length === 0 ? null : new ExpressionAutomaton(programs)
+    this.#glance = this.expressions === null ? null : new Glance(this.expressions)
     this.wordRules = wordRules
     this.programRules = programRules
     const longest = words.reduce((length, word) => Math.max(length, word.length), 0)
@@ -91,7 +94,7 @@ export class KeywordIndex {
 
   /** False when no pattern of any rule occurs in the text, told without normalising it; true when one may. */
   mayMatch(text: string): boolean {
-    return this.words?.mayOccur(text) === true || this.expressions?.mayMatch(text) === true
+    return this.words?.mayOccur(text) === true || this.#glance?.mayMatch(text) === true
   }
 
   /** The ASCII characters with which a match of some rule can begin, 128 flags. */

@@ -1,0 +1,91 @@
+// Whether expressions match somewhere in plain ASCII, told at one look into a table for each character. Every prompt
+// and every answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
+
+import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
+import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
+
+/** Steps that a glance at one text works out before it leaves the text to a run. */
+const MAX_STEPS = 500
+
+/** Cells of the table, 4 bytes each; when they are used up, it starts over. */
+const MAX_CELLS = 1 << 16
+const FIRST_ROWS = 16
+
+/** In place of the row that follows: not worked out yet, or an expression matches here. Rows count from 1. */
+const UNKNOWN = 0
+const FOUND = -1
+
+export class Glance {
+  readonly #automaton: ExpressionAutomaton
+  /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
+  readonly #symbols: Int32Array
+  /** Cells of one row: a class each, and the end of the text. */
+  readonly #width: number
+  readonly #maxRows: number
+  #cells: Int32Array
+  /** The set of threads that each row stands for. */
+  #sets: ThreadSet[] = []
+  #rows = new Map<ThreadSet, number>()
+
+  constructor(automaton: ExpressionAutomaton) {
+    const { alphabet } = automaton
+    this.#automaton = automaton
+    this.#symbols = classesOfAscii((lower) => alphabet.classOf(lower, lower))
+    this.#width = alphabet.size + 1
+    this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAX_CELLS / this.#width))
+    this.#cells = new Int32Array(FIRST_ROWS * this.#width)
+  }
+
+  /** False when no expression matches in the text; true when one does, and where that is not known. */
+  mayMatch(text: string): boolean {
+    const symbols = this.#symbols
+    const width = this.#width
+    let row = this.#rowOf(this.#automaton.begin())
+    let steps = 0
+    for (let index = 0; index < text.length; index++) {
+      const code = text.charCodeAt(index)
+      const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
+      if (symbol === NOT_PLAIN) return true
+      let next = this.#cells[(row - 1) * width + symbol]!
+      if (next === UNKNOWN) {
+        if (++steps > MAX_STEPS) return true
+        next = this.#workOut(row, symbol)
+      }
+      if (next === FOUND) return true
+      row = next
+    }
+    const last = this.#sets[row - 1]!
+    return this.#stepFrom(last, this.#automaton.alphabet.size).found.length > 0
+  }
+
+  /** What follows on a row by a class of characters; written down unless that made the table start over. */
+  #workOut(row: number, symbol: number): number {
+    const sets = this.#sets
+    const step = this.#stepFrom(sets[row - 1]!, symbol)
+    const next = step.found.length > 0 ? FOUND : this.#rowOf(step.target)
+    if (sets === this.#sets) this.#cells[(row - 1) * this.#width + symbol] = next
+    return next
+  }
+
+  #stepFrom(set: ThreadSet, symbol: number): Step {
+    return set.steps[symbol] ?? this.#automaton.workOut(set, symbol)
+  }
+
+  #rowOf(set: ThreadSet): number {
+    const known = this.#rows.get(set)
+    if (known !== undefined) return known
+    if (this.#sets.length === this.#maxRows) {
+      this.#sets = []
+      this.#rows = new Map()
+      this.#cells.fill(UNKNOWN)
+    }
+    const row = this.#sets.push(set)
+    this.#rows.set(set, row)
+    if (row * this.#width > this.#cells.length) {
+      const cells = new Int32Array(2 * this.#cells.length)
+      cells.set(this.#cells)
+      this.#cells = cells
+    }
+    return row
+  }
+}
