@@ -1,7 +1,7 @@
 // How one entry follows the other: what sealing adds to a draft, and what is hashed. Values in, values out;
 // the place where the head is kept, and the clock, belong to the caller.
 
-import { createHash, hash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Milliseconds } from '../core/clock.ts'
 import { canonicalize } from './canonical.ts'
 import type {
@@ -15,6 +15,7 @@ import type {
 
 /** Keeps the hash of an entry from ever being taken for one of another kind. */
 const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
+const ENTRY_DOMAIN_BYTES = Buffer.from(ENTRY_DOMAIN)
 
 /** Version of the entry format, sealed in every entry. */
 export const ENTRY_VERSION = 1
@@ -36,7 +37,7 @@ export interface Sealed<Entry extends SealedEntry = SealedEntry> {
 
 /** `sha256:` and the hex SHA-256 of the domain and an entry's canonical bytes. */
 export function hashEntry(bytes: Uint8Array): string {
-  return `sha256:${createHash('sha256').update(ENTRY_DOMAIN).update(bytes).digest('hex')}`
+  return `sha256:${hash('sha256', Buffer.concat([ENTRY_DOMAIN_BYTES, bytes]))}`
 }
 
 /**
@@ -76,7 +77,7 @@ function finish(draft: RequestDraft | ChangeDraft | GenesisDraft, envelope: obje
   // The envelope last: nothing in a draft can pass for it.
   const unsigned = { ...draft, ...envelope }
   const text = canonicalize(unsigned)
-  // The same as hashEntry of its bytes, in one call.
+  // The same as hashEntry of its bytes.
   const sealed = `sha256:${hash('sha256', ENTRY_DOMAIN + text)}`
   return {
     entry: { ...unsigned, hash: sealed } as SealedEntry,

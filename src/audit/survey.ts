@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import { type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
 import { Frontier } from './merkle.ts'
 import { type Verifier, verifierOf } from './note.ts'
-import { MAX_ENTRY_BYTES } from './verify.ts'
+import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 /** Checkpoints that one check looks at: at one a minute more than a month of them. Each costs a signature. */
 const MAX_CHECKPOINTS = 65_536
@@ -69,7 +69,7 @@ export class LogSurvey {
 
   /** Looks at an entry's bytes; only those of `prune` entries matter. */
   entry(bytes: Uint8Array): void {
-    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
+    const view = viewOf(bytes)
     if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
     const entry = parseObject(view)
     const anchor = entry?.['type'] === 'prune' ? readAnchor(entry) : null
@@ -112,9 +112,7 @@ function readAnchor(entry: JsonObject): Anchor | null {
 /** The object in these bytes, or null. */
 export function parseObject(bytes: Uint8Array): JsonObject | null {
   try {
-    const value: unknown = JSON.parse(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8'),
-    )
+    const value: unknown = JSON.parse(viewOf(bytes).toString('utf8'))
     return isObject(value) ? value : null
   } catch {
     return null

@@ -106,7 +106,7 @@ function checkRecord(
 function readCanonical(bytes: Uint8Array): JsonObject | string {
   if (!isUtf8(bytes)) return 'the entry is not UTF-8'
   try {
-    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
+    const text = viewOf(bytes).toString('utf8')
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return 'the entry is not an object'
     return isCanonical(value, text) ? value : 'the entry is not in canonical form'
@@ -114,3 +114,7 @@ function readCanonical(bytes: Uint8Array): JsonObject | string {
     return 'the entry is not canonical JSON'
   }
 }
+
+/** The same bytes as a Buffer. Most are one; a view of each would cost as much as its hash. */
+export const viewOf = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

@@ -178,11 +178,9 @@ function faultOf({ tables }: Environment): string | null {
   for (const name of WHOLE) {
     if (tables[name].rows().length !== tables[name].size) return `${name}: rows are missing`
   }
-  return (
-    faultOfNewest(tables, state.seq, oldest, state.hash) ??
-    faultOfList(tables, state.nextRequest) ??
-    faultOfCheckpoint(tables, state)
-  )
+  const newest = readNewest(tables, state, oldest)
+  if (typeof newest === 'string') return newest
+  return faultOfList(tables, state.nextRequest, newest) ?? faultOfCheckpoint(tables, state)
 }
 
 /** The edge of the tree goes with the head; whether it is that of the entries only reading all of them can tell. */
@@ -195,29 +193,29 @@ function faultOfTree({ seq, frontier }: LogState): string | null {
   }
 }
 
-/** The newest entries: each by itself, one following the other, up to the head. */
-function faultOfNewest(
-  tables: Environment['tables'],
-  seq: number,
-  oldest: number,
-  hash: string,
-): string | null {
+/** The newest entries: each by itself, one following the other, up to the head. @returns ids of the calls among them */
+function readNewest(tables: Environment['tables'], state: LogState, oldest: number): CallIds | string {
+  const { seq, hash } = state
   const first = Math.max(oldest, seq - INSPECTED_ENTRIES + 1)
+  const ids = new Map<number, string>()
   let verifier: ChainVerifier | null = first === 0 ? new ChainVerifier() : null
   for (let from = first; from <= seq; from += PAGE_ROWS) {
     for (const { key, value } of tables.entries.rows({ start: u64(from), limit: PAGE_ROWS })) {
       const record = unpackEntry(readU64(key), value)
       verifier ??= new ChainVerifier(headBefore(record.seq, record.bytes))
       if (!verifier.push(record)) break
+      if (verifier.entry?.['type'] === 'request') ids.set(record.seq, String(verifier.entry['id']))
     }
   }
   const verdict = verifier?.verdict
   if (verdict === undefined) return 'the newest entries are missing'
   if (!verdict.ok) return `${verdict.fault.seq}: ${verdict.fault.reason}`
-  return verdict.head?.hash === hash && verdict.head.seq === seq
-    ? null
-    : 'the newest entry is not the head of the log'
+  const isHead = verdict.head?.hash === hash && verdict.head.seq === seq
+  return isHead ? ids : 'the newest entry is not the head of the log'
 }
+
+/** By sequence number. */
+type CallIds = ReadonlyMap<number, string>
 
 /** What the first entry read says of the one before: there the check begins. */
 function headBefore(seq: number, bytes: Uint8Array): { log: string; seq: number; hash: string } {
@@ -225,20 +223,19 @@ function headBefore(seq: number, bytes: Uint8Array): { log: string; seq: number;
   return { log, seq: seq - 1, hash: prev }
 }
 
-/** The newest places of the usage list lead to calls, and the calls' ids back to them. */
-function faultOfList({ requests, ids, entries }: Environment['tables'], next: number): string | null {
-  const first = Math.max(0, next - INSPECTED_ENTRIES)
-  for (let from = first; from < next; from += PAGE_ROWS) {
-    for (const { key, value } of requests.rows({ start: u64(from), limit: PAGE_ROWS })) {
-      const place = u64(summarySeq(value))
-      const packed = entries.get(place)
-      const id =
-        packed === undefined ? '' : readJson<{ id?: string }>(Buffer.from(unpackEntry(0, packed).bytes)).id
-      if (!id || !ids.get(Buffer.from(id))?.equals(place))
-        return `call ${readU64(key)} of the usage list leads nowhere`
+/** The places of the newest calls in the usage list lead to them, and the calls' ids back to them. */
+function faultOfList(tables: Environment['tables'], next: number, ids: CallIds): string | null {
+  const start = u64(Math.max(0, next - ids.size))
+  let listed = 0
+  for (const { key, value } of tables.requests.rows({ start })) {
+    const seq = summarySeq(value)
+    const id = ids.get(seq)
+    if (id === undefined || id === '' || !tables.ids.get(Buffer.from(id))?.equals(u64(seq))) {
+      return `call ${readU64(key)} of the usage list leads nowhere`
     }
+    listed++
   }
-  return null
+  return listed === ids.size ? null : 'the usage list is not complete'
 }
 
 /** The newest checkpoint is over entries that are there, and over the tree as it is if nothing came after it. */
