@@ -5,10 +5,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
-import { LogSurvey } from '../audit/survey.ts'
+import { LogSurvey, parseObject } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import { DAMAGE_SIGNALS } from './inspection.ts'
 import { DirectorySource } from './source.ts'
 import { verifyLog } from './verification.ts'
@@ -81,9 +81,11 @@ export class LogCheck {
     let verdict: JsonObject | null = null
     const lines = createInterface({ input: child.stdout })
     lines.on('line', (text) => {
-      const line = JSON.parse(text) as { progress?: number; verdict?: JsonObject }
-      if (line.progress !== undefined) this.#status = { ...this.#status, progress: line.progress }
-      if (line.verdict !== undefined) verdict = line.verdict
+      const line = parseObject(Buffer.from(text))
+      // Cut off where the child was killed.
+      if (line === null) return
+      if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
+      if (isObject(line['verdict'])) verdict = line['verdict']
     })
     const ended = new Promise<void>((resolve) => {
       const finish = (failure: string) => {

@@ -1,0 +1,63 @@
+// The full check in a child process: what it says while it runs, how it ends, and that ending it early is harmless.
+
+import { randomBytes } from 'node:crypto'
+import { truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { JsonObject } from '../../src/core/json.ts'
+import { LogCheck } from '../../src/store/logcheck.ts'
+import { openStore } from '../../src/store/store.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { START_MS, testClock } from './fixture.ts'
+
+async function log(t: Test, calls: number): Promise<string> {
+  const path = t.testdir()
+  const store = openStore({ path, clock: testClock(), random: randomBytes, maxBytes: 1024 ** 3 })
+  await Promise.all(
+    Array.from({ length: calls }, (_, n) => store.log.append(requestDraft({ id: `call-${n}` }))),
+  )
+  await store.close()
+  return path
+}
+
+t.test('a check of a log that is as it was', async (t) => {
+  const verdicts: JsonObject[] = []
+  const check = new LogCheck(await log(t, 2000), testClock(), (verdict) => verdicts.push(verdict))
+  t.match(check.status, { running: false, progress: 0, verdict: null, startedAtMs: null })
+  const ended = check.start()
+  t.match(check.status, { running: true, progress: 0, startedAtMs: START_MS, finishedAtMs: null })
+  t.equal(check.start(), ended, 'one at a time')
+  await ended
+  t.match(check.status, {
+    running: false,
+    progress: 1,
+    finishedAtMs: START_MS,
+    failure: null,
+    verdict: { ok: true, entries: 2001 },
+  })
+  t.same(verdicts, [check.status.verdict])
+})
+
+t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {
+  const verdicts: JsonObject[] = []
+  const check = new LogCheck(await log(t, 100), testClock(), (verdict) => verdicts.push(verdict))
+  await check.close()
+  void check.start()
+  await check.close()
+  t.match(check.status, { running: false, verdict: null, failure: 'the check ended with SIGKILL' })
+  t.same(verdicts, [])
+  await check.start()
+  t.match(check.status, { verdict: { ok: true }, failure: null })
+})
+
+t.test('a log that cannot be read, and one whose file was cut off', async (t) => {
+  const nothing = new LogCheck(join(t.testdir(), 'none'), testClock(), () => t.fail('no verdict'))
+  await nothing.start()
+  t.match(nothing.status, { verdict: null, failure: 'the check ended with 1' })
+  const path = await log(t, 3000)
+  truncateSync(join(path, 'data.mdb'), 200_000)
+  const cut = new LogCheck(path, testClock(), () => {})
+  await cut.start()
+  const { verdict, failure } = cut.status
+  t.ok(verdict?.['ok'] === false || /damaged|ended with/.test(failure ?? ''), failure ?? 'found')
+})
