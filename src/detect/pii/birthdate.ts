@@ -1,6 +1,6 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { endOfDigits, isBehindWords, isLetter } from './characters.ts'
+import { endOfDigits, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
 import { isMonth } from './months.ts'
 import type { Segment } from './segment.ts'
@@ -29,7 +29,7 @@ export function scanBirthDate(segment: Segment, at: number): number {
   const { text } = segment
   const digits = endOfDigits(text, at) - at
   if (digits > 2 && digits !== 4 && digits !== 8) return 0
-  if (!isBehindWords(text, at) || !segment.mentions(ANY_WORD)) return 0
+  if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
   if (span === null || !BIRTH.test(segment.windowBefore(span.start, WINDOW_CHARACTERS))) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0

@@ -4,8 +4,8 @@ const NO_BREAK_SPACE = 0xa0
 
 export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
-const isAsciiLower = (code: number): boolean => code >= 0x61 && code <= 0x7a
-const isAsciiUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a
+export const isAsciiLower = (code: number): boolean => code >= 0x61 && code <= 0x7a
+export const isAsciiUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a
 
 /** Latin letters and digits of ASCII. */
 export const isAlphanumeric = (code: number): boolean =>
@@ -21,8 +21,11 @@ export const isSpace = (code: number): boolean =>
  * Scripts written without spaces: Thai to Khmer, kana, Han, Hangul, and their punctuation. No value contains two in a
  * row.
  */
-export const isUnspaced = (code: number): boolean =>
-  (code >= 0x0e00 && code <= 0x0eff) ||
+export const isUnspaced = (code: number): boolean => code >= FIRST_UNSPACED && isBeyondSpaces(code)
+
+const FIRST_UNSPACED = 0x0e00
+const isBeyondSpaces = (code: number): boolean =>
+  code <= 0x0eff ||
   (code >= 0x1000 && code <= 0x109f) ||
   (code >= 0x1780 && code <= 0x17ff) ||
   (code >= 0x3001 && code <= 0x30ff) ||
@@ -35,7 +38,9 @@ export const isUnspaced = (code: number): boolean =>
 
 /** Letters beyond ASCII of scripts that put spaces between words. */
 export const isSpacedLetter = (code: number): boolean =>
-  code >= 0xc0 && code < 0x2000 && code !== 0xd7 && code !== 0xf7 && !isUnspaced(code)
+  code >= FIRST_LETTER && code < 0x2000 && code !== 0xd7 && code !== 0xf7 && !isUnspaced(code)
+
+const FIRST_LETTER = 0xc0
 
 /** Letters of any script that puts spaces between words. */
 export const isLetter = (code: number): boolean =>
@@ -63,7 +68,7 @@ export function endOfDigits(text: string, at: number): number {
 const MAX_PUNCTUATION = 10
 
 /** Whether what stands before the place, but for white space and punctuation, is a letter: a number may be named. */
-export function isBehindWords(text: string, at: number): boolean {
+export function isLetterBefore(text: string, at: number): boolean {
   for (let i = at - 1; i >= 0 && at - i <= MAX_PUNCTUATION; i--) {
     const code = text.charCodeAt(i)
     if (isDigit(code)) return false

@@ -12,6 +12,19 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
+/** The same for the digits of a stretch of text, whatever stands between them. */
+export function passesLuhnAt(text: string, start: number, end: number): boolean {
+  let sum = 0
+  let doubled = false
+  for (let at = end - 1; at >= start; at--) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) continue
+    sum += doubled ? (digit > 4 ? 2 * digit - 9 : 2 * digit) : digit
+    doubled = !doubled
+  }
+  return sum % 10 === 0
+}
+
 /** Sum of the first digits times the weights. */
 export function weighted(digits: string, weights: readonly number[]): number {
   let sum = 0

@@ -1,6 +1,7 @@
-// Words before a number that say what it is. One walk back over a bounded window gives every class of word at once.
+// Words before a number that say what it is. The text is read forward, each word once; every number asks how far
+// before it the nearest word of each class ends.
 
-import { isLetter, isUnspaced } from './characters.ts'
+import { isAsciiLower, isAsciiUpper, isLetter, isUnspaced } from './characters.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 
 const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] as const
@@ -10,7 +11,7 @@ const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] 
  * invoice, serial, port); `label`: it is, when the word stands right before (`line 12`, but not `the office line is`).
  * `version`: it is a version or a place in a document.
  */
-export type WordClass = (typeof CLASSES)[number]
+type WordClass = (typeof CLASSES)[number]
 
 /** Whole words. */
 const WORDS: Readonly<Record<WordClass, string>> = {
@@ -56,135 +57,169 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
 }
 
 const STEM_LETTERS = 5
+/** A longer word is of no class but by its stem, which its first letters tell. */
+const MAX_KNOWN_WORD = 16
 
 /** The same for scripts without spaces, where words are not told apart by looking at them. */
-const UNSPACED_PHONE =
-  /电话|電話|手机|手機|联系|聯繫|致电|致電|拨打|撥打|携帯|番号|传真|傳真|微信|號碼|号码|โทร|มือถือ|เบอร์|전화|연락처|휴대폰|핸드폰|번호/g
-const UNSPACED_OTHER = /订单|訂單|单号|單號|编号|編號|注文|伝票|주문|송장|快递|运单|账号|帳號|학번/g
+const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
+  phone:
+    '电话 電話 手机 手機 联系 聯繫 致电 致電 拨打 撥打 携帯 番号 传真 傳真 微信 號碼 号码 โทร มือถือ เบอร์ 전화 연락처 휴대폰 핸드폰 번호',
+  other: '订单 訂單 单号 單號 编号 編號 注文 伝票 주문 송장 快递 运单 账号 帳號 학번',
+}
 
-const bit = (wordClass: WordClass): number => 1 << CLASSES.indexOf(wordClass)
-
-function classes(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {
+function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {
   const map = new Map<string, number>()
-  for (const wordClass of CLASSES) {
+  for (const [index, wordClass] of CLASSES.entries()) {
     for (const word of lists[wordClass]?.split(' ') ?? []) {
       const key = word.slice(0, letters)
-      map.set(key, (map.get(key) ?? 0) | bit(wordClass))
+      map.set(key, (map.get(key) ?? 0) | (1 << index))
     }
   }
   return map
 }
 
-const BY_WORD = classes(WORDS, CONTEXT_CHARACTERS)
-const BY_STEM = classes(STEMS, STEM_LETTERS)
+const BY_WORD = bits(WORDS, CONTEXT_CHARACTERS)
+const BY_STEM = bits(STEMS, STEM_LETTERS)
+/** By first character. */
+const UNSPACED_WORDS = Map.groupBy(bits(UNSPACED, CONTEXT_CHARACTERS), ([word]) => word.charCodeAt(0))
 
 const NEWLINE = 0x0a
 /** Further away than any word counts. */
 const NOWHERE = CONTEXT_CHARACTERS + 1
+/** An offset that is nowhere near any place. */
+const NEVER = -NOWHERE
 
-const isCapital = (code: number): boolean => code >= 0x41 && code <= 0x5a
-const isSmall = (code: number): boolean => code >= 0x61 && code <= 0x7a
+/**
+ * How far before a place in a text the nearest word of each class ends, in characters; more than 64 for none. Words
+ * count that begin less than 64 characters before, on the line of the last word before the place. Places come in
+ * order, but for steps back over punctuation.
+ */
+export class Words {
+  readonly #text: string
+  /** Up to here the text has been read. */
+  #read = 0
+  #at = 0
+  /** Begin and end of the last word of each class. */
+  readonly #starts = [NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER]
+  readonly #ends = [NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER]
+  /** Begin of the last word of any class. */
+  #lastStart = NEVER
+  /** A line feed stands behind the last word. */
+  #lineEnded = false
 
-/** How far before one place in a text the nearest word of each class ends. */
-export class Context {
-  readonly at: number
-  readonly #distances = new Uint8Array(CLASSES.length).fill(NOWHERE)
-  /** The window holds a line feed: nothing stands between it and the place. */
-  readonly #crossesLine: boolean
-
-  /** @param earlier of a place before in the same text, to go on from: in tables, numbers follow each other closely */
-  constructor(text: string, at: number, earlier: Context | null = null) {
-    this.at = at
-    const base = earlier?.reaches(text, at) === true ? earlier : null
-    const from = base?.at ?? lineStart(text, at)
-    let unspaced = false
-    for (let end = at; end > from; ) {
-      const code = text.charCodeAt(end - 1)
-      if (isUnspaced(code)) unspaced = true
-      if (!isLetter(code)) {
-        end--
-        continue
-      }
-      const start = wordStart(text, from, end)
-      this.#note(classesOf(text.slice(start, end)), at - end)
-      end = start
-    }
-    if (unspaced) this.#noteUnspaced(text.slice(from, at))
-    if (base !== null) this.#inherit(base, at - from)
-    this.#crossesLine = base === null ? text.slice(from, at).includes('\n') : base.#crossesLine
+  constructor(text: string) {
+    this.#text = text
   }
 
-  /** Whether the window of a later place is this one, moved on: near, on the same line, with nothing that cuts it off. */
-  reaches(text: string, at: number): boolean {
-    if (at <= this.at || at - this.at > CONTEXT_CHARACTERS) return false
-    for (let i = this.at; i < at; i++) {
-      const code = text.charCodeAt(i)
-      if (code === NEWLINE || (this.#crossesLine && (isLetter(code) || isUnspaced(code)))) return false
-    }
-    return true
+  /** These words, as seen from a place. */
+  before(at: number): this {
+    if (at > this.#read) this.#readTo(at)
+    this.#at = at
+    return this
   }
 
-  #inherit(earlier: Context, further: number): void {
-    for (let i = 0; i < this.#distances.length; i++) {
-      const distance = (earlier.#distances[i] ?? NOWHERE) + further
-      if (distance < (this.#distances[i] ?? 0)) this.#distances[i] = distance
-    }
+  get phone(): number {
+    return this.#distance(0)
   }
 
-  /** Characters between the end of the nearest such word and the place; more than 64 for none. */
-  distance(wordClass: WordClass): number {
-    return this.#distances[CLASSES.indexOf(wordClass)] ?? NOWHERE
+  get number(): number {
+    return this.#distance(1)
+  }
+
+  get other(): number {
+    return this.#distance(2)
+  }
+
+  get label(): number {
+    return this.#distance(3)
+  }
+
+  get card(): number {
+    return this.#distance(4)
+  }
+
+  get ssn(): number {
+    return this.#distance(5)
+  }
+
+  get version(): number {
+    return this.#distance(6)
   }
 
   /** No word of any class stands before. */
   get isSilent(): boolean {
-    return this.#distances.every((distance) => distance >= NOWHERE)
+    return this.#at - this.#lastStart >= CONTEXT_CHARACTERS
   }
 
-  /** Whether a word of the class stands within so many characters before. */
-  has(wordClass: WordClass, withinCharacters: number): boolean {
-    return this.distance(wordClass) <= withinCharacters
+  #distance(index: number): number {
+    const start = this.#starts[index] ?? NEVER
+    return this.#at - start < CONTEXT_CHARACTERS ? this.#at - (this.#ends[index] ?? NEVER) : NOWHERE
   }
 
-  #note(found: number, distance: number): void {
-    for (let i = 0; found >> i !== 0; i++) {
-      if (((found >> i) & 1) === 1 && distance < (this.#distances[i] ?? 0)) this.#distances[i] = distance
+  #readTo(end: number): void {
+    const text = this.#text
+    // A word that is entered in its middle begins too far away to count.
+    let at = Math.max(this.#read, end - CONTEXT_CHARACTERS)
+    while (at < end) {
+      const code = text.charCodeAt(at)
+      if (isLetter(code)) at = this.#readWord(at, end)
+      else {
+        if (code === NEWLINE) this.#lineEnded = true
+        else if (isUnspaced(code)) this.#readUnspaced(at, end)
+        at++
+      }
+    }
+    this.#read = end
+  }
+
+  /** A word ends before anything but a letter, and before the hump of camelCase. */
+  #readWord(start: number, limit: number): number {
+    const text = this.#text
+    let end = start + 1
+    let before = text.charCodeAt(start)
+    for (; end < limit; end++) {
+      const code = text.charCodeAt(end)
+      if (!isLetter(code) || (isAsciiUpper(code) && isAsciiLower(before))) break
+      before = code
+    }
+    this.#beginLine()
+    const found = classesOf(text, start, end)
+    if (found !== 0) this.#note(found, start, end)
+    return end
+  }
+
+  #readUnspaced(at: number, limit: number): void {
+    this.#beginLine()
+    for (const [word, found] of UNSPACED_WORDS.get(this.#text.charCodeAt(at)) ?? []) {
+      if (at + word.length <= limit && this.#text.startsWith(word, at))
+        this.#note(found, at, at + word.length)
     }
   }
 
-  #noteUnspaced(window: string): void {
-    for (const { index, 0: word } of window.matchAll(UNSPACED_PHONE))
-      this.#note(bit('phone'), window.length - index - word.length)
-    for (const { index, 0: word } of window.matchAll(UNSPACED_OTHER))
-      this.#note(bit('other'), window.length - index - word.length)
+  /** The words of the lines before do not count any more. */
+  #beginLine(): void {
+    if (!this.#lineEnded) return
+    this.#lineEnded = false
+    this.#starts.fill(NEVER)
+    this.#lastStart = NEVER
+  }
+
+  #note(found: number, start: number, end: number): void {
+    for (let i = 0; found >> i !== 0; i++) {
+      if (((found >> i) & 1) === 0) continue
+      this.#starts[i] = start
+      this.#ends[i] = end
+    }
+    this.#lastStart = start
   }
 }
 
-/** Begin of the window: of the line, or of the line before when nothing stands between. */
-function lineStart(text: string, at: number): number {
-  const limit = Math.max(0, at - CONTEXT_CHARACTERS)
-  let empty = true
-  for (let i = at; i > limit; i--) {
-    const code = text.charCodeAt(i - 1)
-    if (code === NEWLINE && !empty) return i
-    if (isLetter(code) || isUnspaced(code)) empty = false
+function classesOf(text: string, start: number, end: number): number {
+  const length = end - start
+  if (length <= MAX_KNOWN_WORD) {
+    const found = BY_WORD.get(text.slice(start, end).toLowerCase())
+    if (found !== undefined) return found
   }
-  return limit
-}
-
-/** A word begins behind anything but a letter, and at the hump of camelCase. */
-function wordStart(text: string, from: number, end: number): number {
-  let start = end - 1
-  while (start > from && isLetter(text.charCodeAt(start - 1))) {
-    if (isCapital(text.charCodeAt(start)) && isSmall(text.charCodeAt(start - 1))) break
-    start--
-  }
-  return start
-}
-
-function classesOf(word: string): number {
-  const lower = word.toLowerCase()
-  return (
-    BY_WORD.get(lower) ?? (lower.length > STEM_LETTERS ? (BY_STEM.get(lower.slice(0, STEM_LETTERS)) ?? 0) : 0)
-  )
+  if (length <= STEM_LETTERS) return 0
+  return BY_STEM.get(text.slice(start, start + STEM_LETTERS).toLowerCase()) ?? 0
 }

@@ -4,7 +4,7 @@ import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newTrigger, scanSegment } from './scan.ts'
+import { newSearch, newTrigger, scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
@@ -13,6 +13,7 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
   const trigger = newTrigger()
+  const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let done = 0
   for (let found = trigger.exec(text); found !== null; found = trigger.exec(text)) {
@@ -24,7 +25,7 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
       end = cutter.next(text, start, 0)
     }
     if (end < 0) end = text.length
-    scanSegment(text, start, end, 0, kinds, findings)
+    scanSegment(search, start, end, false)
     done = end
     trigger.lastIndex = end
   }

@@ -1,6 +1,6 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
-import { isAlphanumeric, isBehindWords } from './characters.ts'
+import { isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 /** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
@@ -26,6 +26,8 @@ const LICENCE_FORM = /^(?:[A-Z9]{5}\d{6}[A-Z9]{2}[A-Z0-9]{3}|\d{2}-\d{2}-\d{6}-\
 /** Letters and digits, in groups perhaps. */
 const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,8}){0,4}(?![A-Za-z0-9_])/y
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
+/** Characters of a group behind the first, see NUMBER. */
+const MAX_GROUP = 8
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_LICENCE = 20
@@ -42,8 +44,8 @@ const ANY_WORD =
  * @returns where the number ends; 0 if there is none
  */
 export function scanDocument(segment: Segment, word: number): number {
-  if (!isLongEnough(segment.text, word) || !isBehindWords(segment.text, word) || !segment.mentions(ANY_WORD))
-    return 0
+  if (!isLongEnough(segment.text, word) || !segment.isBehindWords(word)) return 0
+  if (!segment.mentions(ANY_WORD, word)) return 0
   const window = segment.windowBefore(word, WINDOW_CHARACTERS)
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)
   if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE)
@@ -60,7 +62,17 @@ function isLongEnough(text: string, word: number): boolean {
   while (end - word < MIN_CHARACTERS && isAlphanumeric(text.charCodeAt(end))) end++
   if (end - word === MIN_CHARACTERS) return true
   const separator = text[end]
-  return (separator === ' ' || separator === '-') && isAlphanumeric(text.charCodeAt(end + 1))
+  return (separator === ' ' || separator === '-') && isGroup(text, end + 1)
+}
+
+/** Capitals and digits, a digit among them. */
+function isGroup(text: string, start: number): boolean {
+  for (let at = start; at - start < MAX_GROUP; at++) {
+    const code = text.charCodeAt(at)
+    if (isDigit(code)) return true
+    if (!isAsciiUpper(code)) return false
+  }
+  return false
 }
 
 function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {

@@ -35,7 +35,7 @@ import {
   twoDigits,
 } from './nationalid-checks.ts'
 
-import { type Run, shapeOf } from './numberrun.ts'
+import { shapeOf } from './numberrun.ts'
 
 /** One personal number of one country. */
 export interface DigitIdentifier {
@@ -68,7 +68,7 @@ const SPACED_3 = /^(?:9 |3-3-3 (?: {2}|-{2}|\.{2}))$/
 const SPACED_10 = /^(?:10 |3-3-4 (?: {2}|--))$/
 const DATE_DASH_4 = /^(?:10 |12 |6-4 [- ]|8-4 [- ])$/
 
-/** Ordered by nothing; found by the number of digits. */
+/** Ordered by nothing; found by the lengths of groups. */
 const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(9, 'itin|taxpayer', (d) => ITIN.test(d), /^(?:9 |3-2-4 (?: {2}|--))$/, /^3-2-4 --$/), // United States
   row(
@@ -263,17 +263,32 @@ const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(11, '\\bnin\\b|national identification number', any, /^(?:11 |4-3-4 (?: {2}|--))$/, undefined, false), // Nigeria
 ]
 
-const BY_DIGITS = Map.groupBy(IDENTIFIERS, ({ digits }) => digits)
+/** The shapes that a form names: lengths of groups before a space. */
+const shapesOf = (form: RegExp, digits: number): number[] =>
+  form === PLAIN
+    ? [digits]
+    : [...form.source.matchAll(/(?:\^|\(\?:|\|)(\d[\d-]*) /g)].map(([, groups = '']) => shapeOf(groups))
 
-/** By the groups that `alone` begins with; a number in one piece has none but its length. */
-const ALONE_BY_SHAPE = Map.groupBy(
-  IDENTIFIERS.filter(({ alone }) => alone !== undefined),
-  ({ alone, digits }) => shapeOf(/^\^([\d-]+) /.exec(alone?.source ?? '')?.[1] ?? String(digits)),
-)
+function byShape(form: (identifier: DigitIdentifier) => RegExp | undefined): Map<number, DigitIdentifier[]> {
+  const map = new Map<number, DigitIdentifier[]>()
+  for (const identifier of IDENTIFIERS) {
+    const named = form(identifier)
+    for (const shape of named === undefined ? [] : shapesOf(named, identifier.digits)) {
+      const list = map.get(shape)
+      if (list === undefined) map.set(shape, [identifier])
+      else list.push(identifier)
+    }
+  }
+  return map
+}
 
-/** Shapes of numbers that need no word. */
+const BY_SHAPE = byShape(({ form }) => form)
+const ALONE_BY_SHAPE = byShape(({ alone }) => alone)
+
+/** Shapes of personal numbers, and of those that need no word. */
+export const SHAPES: Iterable<number> = BY_SHAPE.keys()
 export const ALONE_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
 
-/** The numbers that a run may be. @param named whether words stand before, which most of them need */
-export const identifiersOf = ({ digitCount, shape }: Run, named: boolean): readonly DigitIdentifier[] =>
-  (named ? BY_DIGITS.get(digitCount) : ALONE_BY_SHAPE.get(shape)) ?? []
+/** The numbers that a run of a shape may be. @param named whether words stand before, which most of them need */
+export const identifiersOf = (shape: number, named: boolean): readonly DigitIdentifier[] =>
+  (named ? BY_SHAPE : ALONE_BY_SHAPE).get(shape) ?? []

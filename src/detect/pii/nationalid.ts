@@ -1,10 +1,10 @@
 // Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
-import { endOfDigits, isAlphanumeric, isBehindWords, isLetter, isWordCharacter } from './characters.ts'
+import { endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
 import { identifiersOf } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
-import type { Run } from './numberrun.ts'
+import type { NumberRuns } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
 /** How far before a number the word for it may end, and how far back it is looked for. */
@@ -21,7 +21,7 @@ const compiled = new Map<string, RegExp>()
 
 /** Whether one of the words stands before a place, with no digit between. */
 function isNamed(segment: Segment, at: number, words: string): boolean {
-  if (!isBehindWords(segment.text, at)) return false
+  if (!segment.isBehindWords(at)) return false
   let pattern = compiled.get(words)
   if (pattern === undefined) {
     pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
@@ -48,16 +48,15 @@ const goesOn = (text: string, end: number): boolean =>
  * @param runs that begin at one digit
  * @returns where the number ends; 0 if there is none
  */
-export function scanDigitIdentifier(segment: Segment, runs: readonly Run[]): number {
-  const behindWords = isBehindWords(segment.text, runs[0]?.start ?? 0)
-  for (let i = runs.length - 1; i >= 0; i--) {
-    const run = runs[i]
-    if (run === undefined || run.open) continue
-    const identifiers = identifiersOf(run, behindWords)
-    if (identifiers.length === 0) continue
+export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number {
+  const behindWords = segment.isBehindWords(runs.start)
+  for (let i = runs.count - 1; i >= 0; i--) {
+    const identifiers = identifiersOf(runs.shape(i), behindWords)
+    if (identifiers.length === 0 || runs.isOpen(i)) continue
+    const run = runs.run(i)
     const form = `${run.groups} ${run.separators}`
     for (const identifier of identifiers) {
-      if (!identifier.form.test(form) || !identifier.valid(run.digits)) continue
+      if (!identifier.valid(run.digits) || !identifier.form.test(form)) continue
       const proven = identifier.alone?.test(form) === true && !isTail(segment.text, run.start)
       const named =
         proven ||
@@ -81,7 +80,7 @@ const HEXADECIMAL = /^[0-9a-f]*$/
 export function scanLetterIdentifier(segment: Segment, word: number, at: number): number {
   const { text } = segment
   const letters = text[at - 1] === ' ' || text[at - 1] === '-' ? Math.max(0, at - 1 - word) : at - word
-  if (letters === 0 && !maySuit(text, at)) return 0
+  if (!maySuit(text, letters, at)) return 0
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
     shape.lastIndex = word
     const found = shape.exec(text)?.[0]
@@ -96,13 +95,23 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number)
 }
 
 const DOT = 0x2e
+/** How many digits follow on so many letters. */
+const DIGITS_BEHIND: readonly (readonly number[])[] = [
+  [6, 7, 8, 17],
+  [6, 7, 9],
+  [2, 4, 6],
+  [7],
+  [6, 7, 8, 9],
+  [4],
+  [2],
+]
 
-/** How many digits the numbers begin with that have their letters at the end: a quick look. */
-function maySuit(text: string, at: number): boolean {
+/** A quick look: whether any number with so many letters goes on like this. */
+function maySuit(text: string, letters: number, at: number): boolean {
   const end = endOfDigits(text, at)
-  const digits = end - at
-  if (digits <= 2) return text.charCodeAt(end) === DOT && endOfDigits(text, end + 1) === end + 4
-  return (digits >= 6 && digits <= 8) || digits === 17
+  if (letters === 0 && end - at <= 2)
+    return text.charCodeAt(end) === DOT && endOfDigits(text, end + 1) === end + 4
+  return DIGITS_BEHIND[letters]?.includes(end - at) === true
 }
 
 /** Where two letters begin that stand by themselves before a digit: `AB 12 34 56 C`; the digit if none do. */

@@ -17,12 +17,14 @@ const BEHIND_VERSION_WORD =
   /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
+const DOT = 0x2e
 /** Octets of versions are smaller than this. */
 const LARGE_OCTET = 100
 
 /** @param at of a digit that begins a word; returns where the address ends, or the dotted run; 0 for neither */
 export function scanIpv4(segment: Segment, at: number): number {
   const { text } = segment
+  if (!isDotted(text, at)) return 0
   DOTTED.lastIndex = at
   const match = DOTTED.exec(text)
   if (match === null) return 0
@@ -31,13 +33,20 @@ export function scanIpv4(segment: Segment, at: number): number {
   if (isWordCharacter(next)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
   const zero = text[at] === '0' && text[at + 1] !== '.'
-  if (next === 0x2e && isDigit(text.charCodeAt(end + 1))) return zero ? 0 : endOfDottedRun(text, end)
+  if (next === DOT && isDigit(text.charCodeAt(end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
   if (!usable || isVersion(segment, at, end, octets)) return end
   PREFIX_LENGTH.lastIndex = end
   const whole = end + (PREFIX_LENGTH.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', at, whole) ? whole : end
+}
+
+/** Whether one to three digits, a dot and a digit stand there: a quick look. */
+function isDotted(text: string, at: number): boolean {
+  let end = at + 1
+  while (end - at < 3 && isDigit(text.charCodeAt(end))) end++
+  return text.charCodeAt(end) === DOT && isDigit(text.charCodeAt(end + 1))
 }
 
 const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')
@@ -56,7 +65,7 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     /^ [A-Z]/.test(text.slice(end, end + 2))
   )
     return true
-  const distance = segment.before(at).distance('version')
+  const distance = segment.before(at).version
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
 }
 
@@ -77,8 +86,18 @@ const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 const isHex = (code: number): boolean =>
   isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
 const COLON = 0x3a
+const HYPHEN = 0x2d
 const isMacCharacter = (code: number): boolean =>
-  isHex(code) || code === COLON || code === 0x2d || code === 0x2e
+  isHex(code) || code === COLON || code === HYPHEN || code === DOT
+
+/** Whether a word may be one of the first groups of one: a quick look. */
+export function isPartOfMac(text: string, word: number, end: number): boolean {
+  const length = end - word
+  const separator = text.charCodeAt(end)
+  if (length === 2 ? separator !== HYPHEN && separator !== COLON : length !== 4 || separator !== DOT)
+    return false
+  return isHex(text.charCodeAt(end + 1))
+}
 
 /** @param inside somewhere in its first two groups; returns where the address ends, 0 for none */
 export function scanMac(segment: Segment, inside: number): number {
@@ -135,7 +154,7 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
 }
 
 const isAddressCharacter = (code: number, dots = false): boolean =>
-  isHex(code) || code === COLON || (dots && code === 0x2e)
+  isHex(code) || code === COLON || (dots && code === DOT)
 
 /** Loopback and unspecified addresses are nobody's, and `1::2` is a slice in a program. */
 function isIpv6(text: string): boolean {

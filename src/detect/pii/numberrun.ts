@@ -20,26 +20,23 @@ export function shapeOf(groups: string): number {
   return groups.split('-').reduce((shape, length) => shape * SHAPE_BASE + Number(length), 0)
 }
 
-/** The first so many groups of what is written. Most runs are nothing; what takes time is made when it is asked for. */
+/** Groups from the first on that may be a number; made where the shape alone does not rule it out. */
 export class Run {
   readonly start: number
   readonly end: number
   readonly digitCount: number
   /** Lengths of the groups, see `shapeOf`. */
   readonly shape: number
-  /** What goes on behind without a space is a part of the same thing. */
-  readonly open: boolean
   readonly #text: string
   #digits: string | null = null
   #separators: string | null = null
 
-  constructor(text: string, start: number, end: number, digitCount: number, shape: number, open: boolean) {
+  constructor(text: string, start: number, end: number, digitCount: number, shape: number) {
     this.#text = text
     this.start = start
     this.end = end
     this.digitCount = digitCount
     this.shape = shape
-    this.open = open
   }
 
   get digits(): string {
@@ -51,7 +48,7 @@ export class Run {
 
   /** Digits in one piece. */
   get isPlain(): boolean {
-    return this.shape < SHAPE_BASE
+    return isPlainShape(this.shape)
   }
 
   /** Lengths of the groups, `3-3-4`. */
@@ -70,6 +67,8 @@ export class Run {
   }
 }
 
+const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
+
 function separatorsOf(text: string, from: number, to: number): string {
   let separators = ''
   for (let end = endOfDigits(text, from); end < to; ) {
@@ -81,36 +80,103 @@ function separatorsOf(text: string, from: number, to: number): string {
 }
 
 /**
- * The runs of 7 to 19 digits that begin at the digit `at`, shortest first.
- * @param at of a digit at the beginning of a word
- * @param alone where no word speaks of a number, the shapes that are one without; else null for all. Other runs are
- *   left out then, but for those in one piece and for one that a word follows: in tables nearly all of them
+ * The runs of 7 to 19 digits that begin at one digit: 0 is the shortest. One record is filled again for every digit
+ * that a number may begin with, as nearly all that is read is no number.
  */
-export function runsAt(text: string, at: number, alone: ReadonlySet<number> | null): Run[] {
-  const runs: Run[] = []
-  if (isCounting(text, at)) return runs
-  let digits = 0
-  let shape = 0
-  let start = at
-  for (let count = 1; count <= MAX_GROUPS; count++) {
-    const end = endOfDigits(text, start)
-    // A group that goes on as a word belongs to something else; an extension (`x123`) does not count.
-    if (isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)) break
-    digits += end - start
-    if (digits > MAX_DIGITS) break
-    shape = shape * SHAPE_BASE + end - start
-    // Counting: three groups of one digit.
-    if (count === 3 && digits === 3) break
-    const separator = separatorAt(text, end)
-    const matters = alone === null || alone.has(shape) || count === 1 || separator === 0
-    if (digits >= MIN_DIGITS && matters) {
-      const open = separator > 0 && !hasSpace(text, end, separator)
-      runs.push(new Run(text, at, end, digits, shape, open))
-    }
-    if (separator === 0) break
-    start = separator
+export class NumberRuns {
+  start = 0
+  count = 0
+  /** All that the shapes of the runs may be. */
+  marks = 0
+  #text = ''
+  #first = 0
+  readonly #marksOf: ReadonlyMap<number, number>
+  // By group: what the run has that ends with it, and where the next group begins, 0 if none follows.
+  readonly #ends = [0, 0, 0, 0, 0, 0, 0]
+  readonly #nexts = [0, 0, 0, 0, 0, 0, 0]
+  readonly #digitCounts = [0, 0, 0, 0, 0, 0, 0]
+  readonly #shapes = [0, 0, 0, 0, 0, 0, 0]
+  readonly #marks = [0, 0, 0, 0, 0, 0, 0]
+
+  /** @param marksOf what numbers of a shape may be, as bits; 0 for a shape that is not in it */
+  constructor(marksOf: ReadonlyMap<number, number>) {
+    this.#marksOf = marksOf
   }
-  return runs
+
+  /** @param at of a digit at the beginning of a word */
+  read(text: string, at: number): void {
+    this.#text = text
+    this.start = at
+    this.marks = 0
+    this.count = 0
+    if (isCounting(text, at)) return
+    let digits = 0
+    let shape = 0
+    let start = at
+    for (let group = 0; group < MAX_GROUPS; group++) {
+      const end = endOfDigits(text, start)
+      // A group that goes on as a word belongs to something else; an extension (`x123`) does not count.
+      if (isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)) return
+      digits += end - start
+      if (digits > MAX_DIGITS) return
+      shape = shape * SHAPE_BASE + end - start
+      // Counting: three groups of one digit.
+      if (group === 2 && digits === 3) return
+      const next = separatorAt(text, end)
+      if (digits >= MIN_DIGITS) {
+        if (this.count === 0) this.#first = group
+        this.#add(group, end, next, digits, shape)
+      }
+      if (next === 0) return
+      start = next
+    }
+  }
+
+  #add(group: number, end: number, next: number, digits: number, shape: number): void {
+    const marks = this.#marksOf.get(shape) ?? 0
+    this.#ends[group] = end
+    this.#nexts[group] = next
+    this.#digitCounts[group] = digits
+    this.#shapes[group] = shape
+    this.#marks[group] = marks
+    this.marks |= marks
+    this.count++
+  }
+
+  end(index: number): number {
+    return this.#ends[this.#first + index] ?? 0
+  }
+
+  digitCount(index: number): number {
+    return this.#digitCounts[this.#first + index] ?? 0
+  }
+
+  shape(index: number): number {
+    return this.#shapes[this.#first + index] ?? 0
+  }
+
+  marksAt(index: number): number {
+    return this.#marks[this.#first + index] ?? 0
+  }
+
+  isPlain(index: number): boolean {
+    return isPlainShape(this.shape(index))
+  }
+
+  /** No further group follows. */
+  isWhole(index: number): boolean {
+    return this.#nexts[this.#first + index] === 0
+  }
+
+  /** What goes on behind without a space is a part of the same thing. */
+  isOpen(index: number): boolean {
+    const next = this.#nexts[this.#first + index] ?? 0
+    return next > 0 && !hasSpace(this.#text, this.end(index), next)
+  }
+
+  run(index: number): Run {
+    return new Run(this.#text, this.start, this.end(index), this.digitCount(index), this.shape(index))
+  }
 }
 
 function hasSpace(text: string, start: number, end: number): boolean {

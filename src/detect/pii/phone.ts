@@ -2,9 +2,8 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import { endOfDigits, isBehindWords, isDigit, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
-import type { Run } from './numberrun.ts'
-import { isUniform, mayBegin, shapeOf } from './numberrun.ts'
+import { endOfDigits, isDigit, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
+import { isUniform, mayBegin, type NumberRuns, type Run, shapeOf } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
 /** How far before a number the word for it may end. */
@@ -13,12 +12,11 @@ const OTHER_WORD_DISTANCE = 30
 const LABEL_DISTANCE = 2
 const NUMBER_WORD_DISTANCE = 16
 
-const MIN_DIGITS = 7
 const MAX_DIGITS = 13
 const MAX_INTERNATIONAL_DIGITS = 16
 
 const LABEL_BEHIND =
-  /^[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/i
+  /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
 const EXTENSION =
   /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
 
@@ -59,7 +57,7 @@ const NATIONAL_FORMS = new Map(
 const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
 /** Right behind: a quantity. */
 const QUANTITY =
-  /^ ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/i
+  / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
 /** A dump of bytes goes on in pairs of hexadecimal digits. */
 const PAIR_BEHIND = /^[ .-][0-9a-f]{2}(?![0-9A-Za-z])/i
 const PAIR_BEFORE = /(?:^|[^0-9a-z])[0-9a-f]{2}[ .-]$/
@@ -98,26 +96,35 @@ const EPOCH = /^1\d{9}(?:\d{3})?$/
  * @param runs that begin there
  * @returns where the number ends; 0 if there is none
  */
-export function scanPhone(segment: Segment, at: number, runs: readonly Run[]): number {
+export function scanPhone(segment: Segment, at: number, runs: NumberRuns): number {
   const { text } = segment
   const plus = plusBefore(text, at)
   if (plus > 0) return scanInternational(segment, at, runs, plus)
   const bracket = text[at - 1] === '(' && isClosed(text, at)
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
-  if (isTail(text, start)) return 0
+  if (isTail(text, start) || isOfOther(segment, start)) return 0
   const silent = isSilent(segment, start)
-  for (let i = runs.length - 1; i >= 0; i--) {
-    const run = runs[i]
-    if (run === undefined || run.open || run.digitCount < MIN_DIGITS) continue
-    if (bracket && run.isPlain) continue
-    if (silent && !FORMS.has(run.shape) && !hasPrefix(text, at) && !isLetterNear(text, run.end)) continue
-    if (!isPhone(segment, start, run) || QUANTITY.test(text.slice(run.end, run.end + 10))) continue
+  const prefix = hasPrefix(text, at)
+  for (let i = runs.count - 1; i >= 0; i--) {
+    if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
+    if (silent && !prefix && !FORMS.has(runs.shape(i)) && !isLetterNear(text, runs.end(i))) continue
+    const run = runs.run(i)
+    if (!isPhone(segment, start, run) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
   return 0
 }
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
+/** Whether a letter follows the longest run: a word for a phone may stand there. A quick look. */
+export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
+  runs.isWhole(runs.count - 1) && isLetterNear(text, runs.end(runs.count - 1))
 
 /** Whether it may begin with 00, the way out of a country: a quick look. */
 export const hasPrefix = (text: string, at: number): boolean =>
@@ -127,10 +134,15 @@ export const hasPrefix = (text: string, at: number): boolean =>
 function isSilent(segment: Segment, start: number): boolean {
   const words = segment.before(start)
   return (
-    words.distance('phone') > PHONE_WORD_DISTANCE &&
-    !words.has('number', NUMBER_WORD_DISTANCE) &&
-    !isBehindWords(segment.text, start)
+    words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE && !segment.isBehindWords(start)
   )
+}
+
+/** Whether the words say that it is a number of something else. */
+function isOfOther(segment: Segment, start: number): boolean {
+  const words = segment.before(start)
+  const { other } = words
+  return words.label <= LABEL_DISTANCE || (other <= OTHER_WORD_DISTANCE && other < words.phone)
 }
 
 /** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
@@ -146,14 +158,13 @@ export function plusBefore(text: string, at: number): number {
   return before === '(' && text[at - 2] === '+' ? 2 : 0
 }
 
-function scanInternational(segment: Segment, at: number, runs: readonly Run[], plus: number): number {
+function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
   const { text } = segment
   let start = at - plus
   if (isWordCharacter(text.charCodeAt(start - 1))) return 0
-  for (let i = runs.length - 1; i >= 0; i--) {
-    const run = runs[i]
-    if (run === undefined || (run.open && i < runs.length - 1) || run.digitCount > MAX_INTERNATIONAL_DIGITS)
-      continue
+  for (let i = runs.count - 1; i >= 0; i--) {
+    if (runs.digitCount(i) > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
+    const run = runs.run(i)
     if (run.separators.split('/').length > 2 || !isInternational(run.digits)) continue
     // `(+44) 20 …`
     if (text[start - 1] === '(' && run.separators.startsWith(')')) start--
@@ -176,12 +187,7 @@ function isTail(text: string, start: number): boolean {
 
 function isPhone(segment: Segment, start: number, run: Run): boolean {
   const { text } = segment
-  if (run.digitCount > MAX_DIGITS + 2 || isOtherForm(run)) return false
-  const words = segment.before(start)
-  const phone = words.distance('phone')
-  const other = words.distance('other')
-  if (words.has('label', LABEL_DISTANCE)) return false
-  if (other < phone && other <= OTHER_WORD_DISTANCE) return false
+  if (isOtherForm(run)) return false
   if (run.digitCount >= MIN_VERSION_DIGITS && VERSION_FORM.test(run.groups)) return false
   if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
   if (hasPrefix(text, run.start) && run.digits.startsWith('00')) {
@@ -190,26 +196,29 @@ function isPhone(segment: Segment, start: number, run: Run): boolean {
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
-    if (near || words.has('number', NUMBER_WORD_DISTANCE)) return true
+    if (near || segment.before(start).number <= NUMBER_WORD_DISTANCE) return true
   }
-  if (run.digitCount >= 9 && isBehindWords(text, start) && OWN_NUMBER.test(segment.windowBefore(start)))
-    return true
-  return isLabelled(segment, start, run)
+  return (run.digitCount >= 9 && isOwnNumber(segment, start)) || isLabelled(segment, start, run)
 }
+
+const isOwnNumber = (segment: Segment, start: number): boolean =>
+  segment.before(start).number <= NUMBER_WORD_DISTANCE &&
+  segment.isBehindWords(start) &&
+  OWN_NUMBER.test(segment.windowBefore(start))
 
 /** Whether the words around say that it is one. */
 function isLabelled(segment: Segment, start: number, run: Run): boolean {
   const { text } = segment
   const words = segment.before(start)
-  const phone = words.distance('phone')
-  const weak = words.has('number', NUMBER_WORD_DISTANCE) && words.distance('other') > OTHER_WORD_DISTANCE
+  const { phone } = words
+  const weak = words.number <= NUMBER_WORD_DISTANCE && words.other > OTHER_WORD_DISTANCE
   const behind = isLetterNear(text, run.end)
   // Nothing is said: most runs in tables of numbers.
   if (phone > PHONE_WORD_DISTANCE && !weak && !behind) return false
   if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
     if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
-  if (behind && LABEL_BEHIND.test(text.slice(run.end, run.end + 16))) return true
+  if (behind && matchesAt(LABEL_BEHIND, text, run.end)) return true
   if (run.isPlain && EPOCH.test(run.digits)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'

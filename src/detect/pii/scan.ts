@@ -4,22 +4,22 @@
 import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
-import { cardForm, GROUPINGS } from './card.ts'
-import { endOfDigits, isAlphanumeric, isBehindWords, isDigit, isWordCharacter } from './characters.ts'
-import { CONTEXT_CHARACTERS } from './cuts.ts'
+import { cardForm, GROUPINGS, LENGTHS } from './card.ts'
+import { endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
+import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
 import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { hasKind, type KindSet } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
-import { ALONE_SHAPES } from './nationalid-digits.ts'
-import { scanColons, scanIpv4, scanMac } from './network.ts'
-import { isUniform, mayBegin, type Run, runsAt, shapeOf } from './numberrun.ts'
+import { ALONE_SHAPES, SHAPES } from './nationalid-digits.ts'
+import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
+import { isUniform, mayBegin, type NumberRuns, shapeOf } from './numberrun.ts'
 import { personNames } from './person.ts'
-import { FORMS, hasPrefix, plusBefore, scanPhone } from './phone.ts'
+import { FORMS, hasPrefix, isLetterBehind, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
-import { Segment } from './segment.ts'
+import { Search, Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** What every value has that is found. One for each caller: a search that throws must not leave its place behind. */
@@ -27,31 +27,25 @@ export const newTrigger = (): RegExp => /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
 const TRIGGER = newTrigger()
 const COLON = 0x3a
 
+/** @param base added to the offsets of findings */
+export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): Search =>
+  new Search(text, base, kinds, findings, MARKS)
+
 /**
  * Adds the findings of one segment, in order.
- * @param text holds the segment from `start` to `end`
- * @param base added to offsets in the text
+ * @param mayHoldKey false if the text has no private key
  */
-export function scanSegment(
-  text: string,
-  start: number,
-  end: number,
-  base: number,
-  kinds: KindSet,
-  findings: Finding[],
-): void {
-  const from = Math.max(0, start - CONTEXT_CHARACTERS)
-  const stretch = text.slice(from, end)
-  const segment = new Segment(stretch, start - from, base + from, kinds, findings)
-  if (stretch.includes(KEY_BEGIN)) {
+export function scanSegment(search: Search, start: number, end: number, mayHoldKey: boolean): void {
+  const segment = new Segment(search, start, end)
+  if (mayHoldKey && segment.text.includes(KEY_BEGIN)) {
     let done = segment.from
-    for (const key of keyBlocks(stretch, segment.from)) {
+    for (const key of keyBlocks(segment.text, segment.from)) {
       scanNames(segment, done, key.start)
       segment.add('secret', key.start, key.end)
       done = key.end
     }
-    scanNames(segment, done, stretch.length)
-  } else scanNames(segment, segment.from, stretch.length)
+    scanNames(segment, done, segment.text.length)
+  } else scanNames(segment, segment.from, segment.text.length)
 }
 
 /** Names of persons where they are looked for, and between them all else. */
@@ -106,7 +100,7 @@ function scanDigit(segment: Segment, at: number): number {
     const address = scanColons(segment, wordEnd)
     if (address > 0) return address
   }
-  const mac = wordEnd - word <= 4 && isMacSeparator(text[wordEnd]) ? scanMac(segment, word) : 0
+  const mac = isPartOfMac(text, word, wordEnd) ? scanMac(segment, word) : 0
   if (mac > 0) return mac
   if (word < at) {
     const iban = at - word === 2 ? scanIban(segment, word) : 0
@@ -114,10 +108,7 @@ function scanDigit(segment: Segment, at: number): number {
   }
   const other = text[at - 1] === '+' ? 0 : scanOtherThanNumber(segment, at)
   if (other > 0) return other
-  if (isDigit(text.charCodeAt(wordEnd - 1)) || /^\d+[xX]\d+$/.test(text.slice(word, wordEnd))) {
-    return scanNumber(segment, at)
-  }
-  return wordEnd
+  return isDigit(text.charCodeAt(wordEnd - 1)) ? scanNumber(segment, at) : wordEnd
 }
 
 /** What begins with a digit and holds letters, or is a date. */
@@ -131,9 +122,6 @@ function scanOtherThanNumber(segment: Segment, at: number): number {
   )
 }
 
-const isMacSeparator = (character: string | undefined): boolean =>
-  character === '-' || character === ':' || character === '.'
-
 /** A secret that begins where the word does, or the part of it before a `-` or `_`. */
 function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
@@ -144,49 +132,67 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
 }
 
 const DASHED_SSN = shapeOf('3-2-4')
-/** Shapes of numbers that are found without a word for them. */
-const ALONE: ReadonlySet<number> = new Set([...GROUPINGS, ...FORMS, ...ALONE_SHAPES, DASHED_SSN])
+const SSN_SHAPES = ['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf)
+/** What a number may be by its shape alone: bits. Most shapes are none of these. */
+const CARD = 1
+const SSN = 2
+const PHONE = 4
+const NATIONAL = 8
+/** Without a word before it. */
+const ALONE = 16
+const MARKS = new Map<number, number>()
+for (const [mark, shapes] of [
+  [CARD, [...GROUPINGS, ...LENGTHS]],
+  [SSN, SSN_SHAPES],
+  [PHONE, FORMS],
+  [NATIONAL, SHAPES],
+  [ALONE, [...GROUPINGS, ...LENGTHS, ...FORMS, ...ALONE_SHAPES, DASHED_SSN]],
+] as const)
+  for (const shape of shapes) MARKS.set(shape, (MARKS.get(shape) ?? 0) | mark)
 
 /** Whether anything before a number says what it is: a word, or the way out of a country. */
-function isSpokenOf(segment: Segment, at: number): boolean {
-  const { text } = segment
-  if (plusBefore(text, at) > 0 || hasPrefix(text, at)) return true
-  return isBehindWords(text, at) || !segment.before(at).isSilent
-}
+const isSpokenOf = (segment: Segment, at: number): boolean =>
+  segment.isBehindWords(at) ||
+  plusBefore(segment.text, at) > 0 ||
+  hasPrefix(segment.text, at) ||
+  !segment.before(at).isSilent
 
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
-  const { text } = segment
+  const { text, runs } = segment
   const firstEnd = endOfDigits(text, at)
   if (!mayBegin(text, at)) return firstEnd
   const dotted = scanIpv4(segment, at)
   if (dotted > 0) return dotted
-  const runs = runsAt(text, at, isSpokenOf(segment, at) ? null : ALONE)
-  if (runs.length === 0) return scanDocument(segment, at) || firstEnd
+  runs.read(text, at)
+  if (runs.count === 0) return scanDocument(segment, at) || firstEnd
+  const spoken = isSpokenOf(segment, at)
+  // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.
+  if (!spoken && (runs.marks & ALONE) === 0 && !isLetterBehind(text, runs)) return firstEnd
   return (
-    scanDigitIdentifier(segment, runs) ||
-    scanCard(segment, runs) ||
-    scanSsn(segment, runs) ||
+    ((runs.marks & NATIONAL) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
+    ((runs.marks & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
+    ((runs.marks & SSN) !== 0 ? scanSsn(segment, runs) : 0) ||
     scanDocument(segment, at) ||
     scanPhone(segment, at, runs) ||
     firstEnd
   )
 }
 
-const MIN_CARD_DIGITS = 12
 const CARD_WORD_DISTANCE = 40
 /** Other numbers that pass Luhn, or are as long. */
 const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
 
-function scanCard(segment: Segment, runs: readonly Run[]): number {
-  for (let i = runs.length - 1; i >= 0; i--) {
-    const run = runs[i]
-    if (run === undefined || run.open || run.digitCount < MIN_CARD_DIGITS) continue
+function scanCard(segment: Segment, runs: NumberRuns): number {
+  for (let i = runs.count - 1; i >= 0; i--) {
+    if ((runs.marksAt(i) & CARD) === 0 || runs.isOpen(i)) continue
+    if (!passesLuhnAt(segment.text, runs.start, runs.end(i))) continue
+    const run = runs.run(i)
     const form = cardForm(run)
     if (form === 'no' || !isUniform(run.separators)) continue
     const words = segment.before(run.start)
-    const named = words.has('card', CARD_WORD_DISTANCE) && words.distance('card') < words.distance('other')
+    const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }
@@ -194,19 +200,19 @@ function scanCard(segment: Segment, runs: readonly Run[]): number {
 }
 
 const SSN_WORD_DISTANCE = 40
-const SSN_DIGITS = 9
-const SSN_SHAPES = new Set(['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf))
 /** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
-const SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
+const GIVEN_OUT = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Printed on samples. */
 const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
-function scanSsn(segment: Segment, runs: readonly Run[]): number {
-  for (const run of runs) {
-    if (run.open || run.digitCount !== SSN_DIGITS || !SSN_SHAPES.has(run.shape)) continue
-    if (!SSN.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
-    const dashed = run.shape === DASHED_SSN && run.separators === '--'
-    if (!dashed && !segment.before(run.start).has('ssn', SSN_WORD_DISTANCE)) return 0
+function scanSsn(segment: Segment, runs: NumberRuns): number {
+  for (let i = 0; i < runs.count; i++) {
+    if ((runs.marksAt(i) & SSN) === 0 || runs.isOpen(i)) continue
+    const named = segment.before(runs.start).ssn <= SSN_WORD_DISTANCE
+    if (!named && runs.shape(i) !== DASHED_SSN) return 0
+    const run = runs.run(i)
+    if (!GIVEN_OUT.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
+    if (!named && run.separators !== '--') return 0
     return segment.add('us_ssn', run.start, run.end) ? run.end : 0
   }
   return 0

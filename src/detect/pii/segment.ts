@@ -1,14 +1,58 @@
 // One segment while it is searched: the text with a little before it, what was found, the words before a place.
 
 import type { Finding, PiiKind } from '../../core/finding.ts'
-import { isLetter, isUnspaced } from './characters.ts'
-import { Context } from './context.ts'
+import { isLetterBefore } from './characters.ts'
+import { Words } from './context.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { hasKind, type KindSet } from './kinds.ts'
+import { NumberRuns } from './numberrun.ts'
 
-/** Of a place that has numbers alone before it. */
-const NO_WORDS = new Context('', 0)
-const isOfWord = (code: number): boolean => isLetter(code) || isUnspaced(code)
+/** What the segments of one text share while they are searched, in order. */
+export class Search {
+  readonly text: string
+  /** Offset of `text` in what the findings are offsets of. */
+  readonly base: number
+  readonly kinds: KindSet
+  readonly findings: Finding[]
+  readonly words: Words
+  readonly runs: NumberRuns
+  readonly #stretches = new Map<RegExp, Stretch>()
+
+  /** @param shapes what numbers may be by their groups, see NumberRuns */
+  constructor(
+    text: string,
+    base: number,
+    kinds: KindSet,
+    findings: Finding[],
+    shapes: ReadonlyMap<number, number>,
+  ) {
+    this.text = text
+    this.base = base
+    this.kinds = kinds
+    this.findings = findings
+    this.words = new Words(text)
+    this.runs = new NumberRuns(shapes)
+  }
+
+  /** Whether the stretch around a place has a match of a pattern: asked once a stretch. */
+  mentions(pattern: RegExp, at: number): boolean {
+    const index = Math.floor(at / CONTEXT_CHARACTERS)
+    const known = this.#stretches.get(pattern)
+    if (known?.index === index) return known.isMet
+    const start = index * CONTEXT_CHARACTERS
+    const isMet = pattern.test(
+      this.text.slice(Math.max(0, start - CONTEXT_CHARACTERS), start + CONTEXT_CHARACTERS),
+    )
+    this.#stretches.set(pattern, { index, isMet })
+    return isMet
+  }
+}
+
+/** The last stretch that was asked about, counted in CONTEXT_CHARACTERS. */
+interface Stretch {
+  readonly index: number
+  readonly isMet: boolean
+}
 
 export class Segment {
   /** Context and segment; nothing behind the segment's end may be looked at. */
@@ -16,27 +60,31 @@ export class Segment {
   /** Where the segment begins in the text: no finding begins before. */
   readonly from: number
   readonly kinds: KindSet
+  /** To be filled for every digit that may begin a number. */
+  readonly runs: NumberRuns
   /** Up to here secrets have been looked for: one look a word. */
   tokenEnd = 0
   /** Up to here colons have been looked at: one look a run of hexadecimal digits and colons. */
   colonsEnd = 0
-  readonly #base: number
-  readonly #findings: Finding[]
+  readonly #search: Search
+  /** Of `text` in the whole. */
+  readonly #offset: number
   /** End of the last value, in the text. */
   #end: number
-  #context: Context | null = null
-  #letterEnd = 0
-  #lettersKnown = 0
-  readonly #mentioned = new Map<RegExp, boolean>()
+  /** Where was last asked for words right before, and the answer. */
+  #askedAt = -1
+  #isBehindWords = false
 
-  /** @param base offset of `text` in what the findings are offsets of */
-  constructor(text: string, from: number, base: number, kinds: KindSet, findings: Finding[]) {
-    this.text = text
-    this.from = from
-    this.kinds = kinds
-    this.#base = base
-    this.#findings = findings
-    this.#end = from
+  /** Offsets of the segment in the text of the search. */
+  constructor(search: Search, start: number, end: number) {
+    const offset = Math.max(0, start - CONTEXT_CHARACTERS)
+    this.text = search.text.slice(offset, end)
+    this.from = start - offset
+    this.kinds = search.kinds
+    this.runs = search.runs
+    this.#search = search
+    this.#offset = offset
+    this.#end = this.from
   }
 
   /** End of the last value that was recognised, the segment's beginning if none was. */
@@ -51,37 +99,33 @@ export class Segment {
   add(kind: PiiKind, start: number, end: number): boolean {
     if (start < this.#end) return false
     this.#end = end
-    if (hasKind(this.kinds, kind))
-      this.#findings.push({ kind, start: this.#base + start, end: this.#base + end })
+    if (hasKind(this.kinds, kind)) {
+      const base = this.#search.base + this.#offset
+      this.#search.findings.push({ kind, start: base + start, end: base + end })
+    }
     return true
   }
 
   /** The words before a place. */
-  before(at: number): Context {
-    if (this.#context?.at === at) return this.#context
-    if (at - this.#lastLetterBefore(at) >= CONTEXT_CHARACTERS) return NO_WORDS
-    this.#context = new Context(this.text, at, this.#context)
-    return this.#context
+  before(at: number): Words {
+    return this.#search.words.before(this.#offset + at)
   }
 
-  /** End of the last letter before a place; remembered, as in tables of numbers every number asks. */
-  #lastLetterBefore(at: number): number {
-    const known = at >= this.#lettersKnown ? this.#lettersKnown : 0
-    let end = at
-    while (end > known && !isOfWord(this.text.charCodeAt(end - 1))) end--
-    this.#letterEnd = end > known || known === 0 ? end : this.#letterEnd
-    this.#lettersKnown = at
-    return this.#letterEnd
-  }
-
-  /** Whether a pattern occurs anywhere in context and segment: asked once, remembered. */
-  mentions(pattern: RegExp): boolean {
-    let known = this.#mentioned.get(pattern)
-    if (known === undefined) {
-      known = pattern.test(this.text)
-      this.#mentioned.set(pattern, known)
+  /** Whether what stands before the place, but for white space and punctuation, is a letter: it may be named. */
+  isBehindWords(at: number): boolean {
+    if (at !== this.#askedAt) {
+      this.#askedAt = at
+      this.#isBehindWords = isLetterBefore(this.text, at)
     }
-    return known
+    return this.#isBehindWords
+  }
+
+  /**
+   * A quick look before a pattern is tried on `windowBefore`: whether what it is made of stands around.
+   * @returns false only if there is no match in the window
+   */
+  mentions(pattern: RegExp, at: number): boolean {
+    return this.#search.mentions(pattern, this.#offset + at)
   }
 
   /** The text before a place, for patterns that end there; small letters. */

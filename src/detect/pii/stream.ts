@@ -4,7 +4,8 @@ import type { Finding } from '../../core/finding.ts'
 import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newTrigger, scanSegment } from './scan.ts'
+import { newSearch, newTrigger, scanSegment } from './scan.ts'
+import type { Search } from './segment.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -33,25 +34,26 @@ export class StreamDetector {
   push(piece: string): Finding[] {
     const findings: Finding[] = []
     this.#text += piece
+    const search = newSearch(this.#text, this.#start, this.#kinds, findings)
     if (hasKind(this.#kinds, 'person') || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
-      this.#pushSegments(findings)
-    else this.#pushTriggers(findings)
+      this.#pushSegments(search)
+    else this.#pushTriggers(search)
     this.#known = this.#text.length
     this.#forget()
     return findings
   }
 
   /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
-  #pushSegments(findings: Finding[]): void {
+  #pushSegments(search: Search): void {
     for (;;) {
       const end = this.#cutter.next(this.#text, this.#safe - this.#start, this.#known)
       if (end < 0) return
-      this.#scan(end, findings)
+      this.#scan(end, search)
     }
   }
 
   /** The segments that hold something to look at; those between are let go unread. */
-  #pushTriggers(findings: Finding[]): void {
+  #pushTriggers(search: Search): void {
     const text = this.#text
     const trigger = newTrigger()
     let segment = this.#safe - this.#start
@@ -66,7 +68,7 @@ export class StreamDetector {
       }
       this.#safe = this.#start + segment
       if (end < 0) return
-      this.#scan(end, findings)
+      this.#scan(end, search)
       segment = end
     }
   }
@@ -74,13 +76,13 @@ export class StreamDetector {
   /** The text is over: searches what is left. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#scan(this.#text.length, findings)
+    this.#scan(this.#text.length, newSearch(this.#text, this.#start, this.#kinds, findings))
     return findings
   }
 
   /** @param end of the segment, in #text */
-  #scan(end: number, findings: Finding[]): void {
-    scanSegment(this.#text, this.#safe - this.#start, end, this.#start, this.#kinds, findings)
+  #scan(end: number, search: Search): void {
+    scanSegment(search, this.#safe - this.#start, end, true)
     this.#safe = this.#start + end
   }
 
