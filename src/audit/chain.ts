@@ -86,6 +86,10 @@ function finish(draft: RequestDraft | ChangeDraft | GenesisDraft, envelope: obje
   }
 }
 
+/** Entries are sealed many a millisecond, and writing out a date costs as much as a hash. */
+let written: { readonly tsMs: Milliseconds; readonly text: string } = { tsMs: Number.NaN, text: '' }
+
 function timestamp(tsMs: Milliseconds): string {
-  return new Date(tsMs).toISOString()
+  if (written.tsMs !== tsMs) written = { tsMs, text: new Date(tsMs).toISOString() }
+  return written.text
 }

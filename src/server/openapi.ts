@@ -237,6 +237,7 @@ const SCHEMAS: Record<string, JsonObject> = {
   LogCheck: object({
     running: flag('Whether a check is running.'),
     progress: { type: 'number', minimum: 0, maximum: 1, description: 'How far it is.' },
+    ok: orNull(flag('Whether the log is intact; null without a verdict.')),
     started_at: orNull(time('When it began.')),
     finished_at: orNull(time('When it ended.')),
     result: orNull({

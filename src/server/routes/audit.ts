@@ -100,6 +100,7 @@ function describeCheck(status: CheckStatus): JsonObject {
   return {
     running,
     progress,
+    ok: verdict === null ? null : verdict['ok'] === true,
     started_at: startedAtMs === null ? null : isoTime(startedAtMs),
     finished_at: finishedAtMs === null ? null : isoTime(finishedAtMs),
     result: verdict,
