@@ -112,26 +112,32 @@ function writeObject(value: object, name: string, depth: number): string {
 
 /** The names of an object's members in canonical order, and each as it is written, with what stands around it. */
 interface Shape {
+  /** In the order of the object. */
+  readonly names: readonly string[]
   readonly keys: readonly string[]
   readonly labels: readonly string[]
 }
 
 /** Entries have a handful of shapes; sorting their names is worth doing once. */
-const MAX_SHAPES = 256
-const shapes = new Map<string, Shape>()
+const MAX_SHAPES = 16
+const shapes: Shape[] = []
 
 function shapeOf(names: readonly string[], name: string): Shape {
-  // No name holds a line feed but where somebody hands in something else; then nothing is remembered.
-  const signature = names.join('\n')
-  const known = shapes.get(signature)
-  if (known !== undefined && known.keys.length === names.length) return known
+  for (const shape of shapes) if (isSame(shape.names, names)) return shape
   // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
   const keys = names.toSorted()
   const labels = keys.map((key, index) => {
     if (!key.isWellFormed()) throw new TypeError(`${name} has a member whose name holds a lone surrogate`)
     return `${index === 0 ? '' : ','}${JSON.stringify(key)}:`
   })
-  const shape = { keys, labels }
-  if (shapes.size < MAX_SHAPES && !names.some((each) => each.includes('\n'))) shapes.set(signature, shape)
+  const shape = { names, keys, labels }
+  if (shapes.length === MAX_SHAPES) shapes.shift()
+  shapes.push(shape)
   return shape
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  if (one.length !== other.length) return false
+  for (let index = 0; index < one.length; index++) if (one[index] !== other[index]) return false
+  return true
 }
