@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { decodings } from '../../src/detect/injection/encodings.ts'
+import { Decoder } from '../../src/detect/injection/encodings.ts'
 import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import {
   benignSentence,
@@ -81,7 +81,7 @@ export function prepare(row: Row): Material {
   const plain = countFeatures(row.text, false)
   const views = [plain]
   if (plain.mixedWords >= 2) views.push(countFeatures(row.text, true))
-  for (const { text } of decodings(row.text)) views.push(countFeatures(text, false))
+  for (const { text } of decoder.decodings(row.text)) views.push(countFeatures(text, false))
   return { ...row, views }
 }
 
@@ -94,6 +94,8 @@ const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, 
   ['own_everyday', 0, 8000, everydayRequest],
   ['own_foreign_benign', 0, 12000, foreignBenign],
 ]
+
+const decoder = new Decoder()
 
 /** Sentences of our own; a tenth of each kind in a disguise. */
 export function grammarRows(families: Families, random: Random): Row[] {

@@ -1,9 +1,16 @@
 // Learning of hashed weights: examples in, weights out. Deterministic from the seed; knows nothing of corpora.
 
 import { CharacterClasses } from '../../src/detect/injection/classes.ts'
-import { BUCKETS, FeatureReader, normalised } from '../../src/detect/injection/features.ts'
-import { createFolded, fold, pieceEnd } from '../../src/detect/injection/normalise.ts'
-import { createTokens } from '../../src/detect/injection/token-list.ts'
+import {
+  BUCKETS,
+  ContextReader,
+  normalised,
+  WORD_FEATURES_MAX,
+  wordBuckets,
+} from '../../src/detect/injection/features.ts'
+import { Lexicon } from '../../src/detect/injection/lexicon.ts'
+import { createFolded, fold, originOf, pieceEnd } from '../../src/detect/injection/normalise.ts'
+import { createTokens, TOKEN } from '../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../src/detect/injection/tokens.ts'
 
 /** A text as buckets, with the token borders windows are cut at. */
@@ -39,7 +46,10 @@ export function createRandom(seed: number): Random {
 const folded = createFolded()
 const tokens = createTokens(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
-const reader = new FeatureReader()
+const context = new ContextReader()
+const own = new Int32Array(WORD_FEATURES_MAX)
+/** What features weigh is of no interest yet. */
+const lexicon = new Lexicon(new Int8Array(BUCKETS))
 
 /** Counts a text exactly as the scanner does. */
 export function countFeatures(text: string, leetView: boolean): Counted {
@@ -47,17 +57,22 @@ export function countFeatures(text: string, leetView: boolean): Counted {
   const tokenEnds: number[] = []
   const starts: number[] = []
   let mixedWords = 0
-  reader.reset()
+  context.reset()
   for (let start = 0; start < text.length; ) {
     const end = pieceEnd(text, start)
     fold(text, start, end, folded)
-    tokeniser.tokenise(folded, leetView, tokens)
+    tokeniser.tokenise(folded, leetView, lexicon, tokens)
     mixedWords += tokens.mixedWords
-    for (let index = 0; index < tokens.length; index++) {
-      const count = reader.read(tokens, index)
-      for (let at = 0; at < count; at++) buckets.push(reader.buckets[at] as number)
+    const seen: number[][] = []
+    context.read(tokens, lexicon.weights, seen)
+    for (const [index, neighbours] of seen.entries()) {
+      const [hash, first, end] = [TOKEN.hash, TOKEN.first, TOKEN.lettersEnd].map(
+        (column) => tokens.rows[index * TOKEN.columns + column],
+      ) as [number, number, number]
+      const count = wordBuckets(folded.units, first, end, hash, own)
+      buckets.push(own[0] as number, ...neighbours, ...own.subarray(1, count))
       tokenEnds.push(buckets.length)
-      starts.push(tokens.starts[index] as number)
+      starts.push(originOf(folded, first))
     }
     start = end
   }

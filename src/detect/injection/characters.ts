@@ -4,8 +4,6 @@
 /** A fold is never longer, in UTF-16 code units; the rest of rare ligatures (U+FDFA has 18) is dropped. */
 export const MAX_FOLD_UNITS = 4
 
-/** Code points below are remembered, which bounds the memory at one entry each. */
-const REMEMBERED_BELOW = 0x20000
 /** Unicode tag characters repeat ASCII invisibly (U+E0020..U+E007E). */
 const TAG_BASE = 0xe0000
 const TAG_FIRST = 0xe0020
@@ -22,7 +20,33 @@ const ACCENTED = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script
 const MARKS = /[\u0300-\u036f\u0653-\u0655]/g
 const SMALL_CAPITALS = 'ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz'
 
-const remembered = new Map<number, string>()
+/** What a character that is not one unit after folding is remembered as. */
+export const FOLDED = {
+  /** Not met before. */
+  unknown: 0,
+  /** Several units; ask foldCodePoint. */
+  several: 0xfffe,
+  /** Nothing is left of it. */
+  invisible: 0xffff,
+} as const
+
+/** Code points of one page of remembered folds. */
+const PAGE_BITS = 8
+const PAGE_MASK = (1 << PAGE_BITS) - 1
+/** Pages made as they are needed: at most 4,352 of half a kilobyte if all of Unicode is met. */
+const pages: (Uint16Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined)
+/** Folds of several units, of which Unicode has some three thousand. */
+const several = new Map<number, string>()
+
+/**
+ * The unit that a code point above ASCII folds to, or one of FOLDED; as foldCodePoint, for the many characters that need no
+ * string.
+ */
+export function foldToUnit(codePoint: number): number {
+  const page = pages[codePoint >> PAGE_BITS]
+  const known = page === undefined ? FOLDED.unknown : (page[codePoint & PAGE_MASK] as number)
+  return known === FOLDED.unknown ? remember(codePoint) : known
+}
 
 /**
  * The folded form of a code point above ASCII: NFKC, lower case, without accents on Latin, Greek, Cyrillic and Arabic
@@ -30,11 +54,21 @@ const remembered = new Map<number, string>()
  * astral planes (emoji).
  */
 export function foldCodePoint(codePoint: number): string {
-  const known = remembered.get(codePoint)
-  if (known !== undefined) return known
+  const unit = foldToUnit(codePoint)
+  if (unit === FOLDED.invisible) return ''
+  return unit === FOLDED.several ? (several.get(codePoint) as string) : String.fromCharCode(unit)
+}
+
+function remember(codePoint: number): number {
   const folded = compute(codePoint)
-  if (codePoint < REMEMBERED_BELOW) remembered.set(codePoint, folded)
-  return folded
+  const unit = folded.charCodeAt(0)
+  const one = folded.length === 1 && unit !== FOLDED.unknown && unit < FOLDED.several
+  if (folded.length > 0 && !one) several.set(codePoint, folded)
+  const known = one ? unit : folded === '' ? FOLDED.invisible : FOLDED.several
+  pages[codePoint >> PAGE_BITS] ??= new Uint16Array(PAGE_MASK + 1)
+  const page = pages[codePoint >> PAGE_BITS] as Uint16Array
+  page[codePoint & PAGE_MASK] = known
+  return known
 }
 
 /** Whether this is a tag character that repeats a printable ASCII character. */

@@ -1,23 +1,38 @@
-// One cheap walk over a text that says which encodings could be in it at all, so that everyday text is spared the patterns
+// A cheap walk over a text that says which encodings could be in it, and where, so that everyday text is spared the patterns
 // that find them. May say yes too often, never no wrongly.
 
-/** Which of the decoders have anything to look for. */
+import { CodeUnits } from './code-units.ts'
+import { findHints, HINT_UNITS_MAX, isRare, nextTrigram } from './turned-hints.ts'
+
+/** What the decoders have to look for; UTF-16 offsets, ascending. */
 export interface EncodingHints {
-  /** Where runs of base64 characters begin that are long enough; UTF-16 offsets, ascending. */
-  base64: number[]
-  /** Hexadecimal or binary digits. */
-  digits: boolean
-  selectors: boolean
-  escapes: boolean
-  /** Words that occur in rotated or reversed text, or speak of it. */
-  turned: boolean
+  /** Where runs of base64 characters begin that are long enough. */
+  readonly base64: readonly number[]
+  /** Stretches of hexadecimal or binary digits, and what may stand between them, with enough digits. */
+  readonly digits: readonly Stretch[]
+  readonly selectors: boolean
+  readonly escapes: boolean
+  /** Blocks of TURNED_BLOCK_UNITS with words in or next to them that occur in rotated text; null without any. */
+  readonly rot13: Uint8Array | null
+  /** The same for reversed text. */
+  readonly reversed: Uint8Array | null
 }
 
-const BASE64_CHARACTER = 1
-const HEX_DIGIT = 2
-/** What may stand between hexadecimal digits: white space, `:`, `,`, `\x` and `0x`. */
-const HEX_FILLER = 4
-const ESCAPE_START = 8
+export interface Stretch {
+  readonly start: number
+  readonly end: number
+}
+
+/** Text is turned and rotated by blocks of so many units: one mention of it must not double the cost of a book. */
+export const TURNED_BLOCK_UNITS = 2048
+
+/** What an ASCII character can be part of. The upper two bits become masks, so that runs are counted without branches. */
+const BASE64_BIT = 1 << 31
+/** Hexadecimal digits and what may stand between them: white space, `:`, `,`, `\x` and `0x`. */
+const DIGITS_BIT = 1 << 30
+const SIGN_SHIFT = 31
+const HEX_DIGIT = 1
+const ESCAPE_START = 2
 
 /** Shortest runs that the patterns in encodings.ts match. */
 const BASE64_RUN_MIN = 16
@@ -25,70 +40,122 @@ const HEX_DIGITS_MIN = 24
 const SELECTORS_MIN = 8
 const ESCAPES_MIN = 3
 
-/** Longest hint with the characters around it. */
-export const HINT_UNITS_MAX = 16
-/** Everyday words and the attacker's, in rot13; or a mention of it. */
-export const ROT13_HINT =
-  /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
-/** The same, backwards. */
-export const REVERSED_HINT =
-  /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
+/** Number of digits of a stretch that has been noted: it never comes to HEX_DIGITS_MIN again. */
+const STRETCH_KNOWN = -(2 ** 30)
 
 const UNICODE_SPACE = /\s/
 const KINDS = kindsOfAscii()
-const TURNED = turnedTrigrams()
 
-/** Looks at every code unit once and allocates one object. */
-export function encodingHints(text: string): EncodingHints {
-  const base64: number[] = []
-  let base64Run = 0
-  let hexDigits = 0
-  let mostHexDigits = 0
-  let selectors = 0
-  let escapes = 0
-  let trigram = 0
-  let turned = false
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index)
-    trigram = ((trigram << 5) | (unit & 31)) & 0x7fff
-    if (TURNED[trigram] !== 0 && !turned) turned = isTurned(text, index)
-    if (unit >= 0x80) {
-      if (isSelector(unit)) selectors++
-      base64Run = 0
-      if (hexDigits > 0 && !UNICODE_SPACE.test(text.charAt(index))) hexDigits = 0
-      continue
+/** Reads hints out of texts; holds the buffer for it. Time is linear in the text. */
+export class HintReader {
+  readonly #source = new CodeUnits(TURNED_BLOCK_UNITS)
+  /** Length of the run of base64 characters that ends here, and how many digits the stretch of digits has. */
+  #base64Run = 0
+  #hexDigits = 0
+  #trigram = 0
+
+  read(text: string): EncodingHints {
+    const base64: number[] = []
+    const digits: Stretch[] = []
+    const turned: Turned = { rot13: null, reversed: null }
+    let selectors = 0
+    let escapes = 0
+    this.#base64Run = 0
+    this.#hexDigits = 0
+    this.#trigram = 0
+    const { units } = this.#source
+    for (let start = 0; start < text.length; start += TURNED_BLOCK_UNITS) {
+      const length = this.#source.write(text, start, start + TURNED_BLOCK_UNITS)
+      for (let at = this.#skip(units, 0, length); at < length; at = this.#skip(units, at + 1, length)) {
+        const unit = units[at] as number
+        const index = start + at
+        if (isRare(this.#trigram)) markTurned(turned, text, index, this.#trigram)
+        if (unit >= 0x80) {
+          if (isSelector(unit)) selectors++
+          this.#base64Run = 0
+          if (this.#hexDigits !== 0 && !isUnicodeSpace(unit)) this.#hexDigits = 0
+          continue
+        }
+        if (this.#base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
+        if (this.#hexDigits === HEX_DIGITS_MIN) {
+          digits.push(digitStretch(text, index))
+          this.#hexDigits = STRETCH_KNOWN
+        }
+        if (isEscape(unit, text.charCodeAt(index + 1))) escapes++
+      }
     }
-    const kind = KINDS[unit] as number
-    if ((kind & BASE64_CHARACTER) !== 0) {
-      if (++base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
-    } else {
-      base64Run = 0
-      if ((kind & ESCAPE_START) !== 0 && isEscape(unit, text.charCodeAt(index + 1))) escapes++
+    return {
+      base64,
+      digits,
+      selectors: selectors >= SELECTORS_MIN,
+      escapes: escapes >= ESCAPES_MIN,
+      ...turned,
     }
-    if ((kind & HEX_DIGIT) !== 0) {
-      if (++hexDigits > mostHexDigits) mostHexDigits = hexDigits
-    } else if ((kind & HEX_FILLER) === 0) hexDigits = 0
   }
-  return {
-    base64,
-    digits: mostHexDigits >= HEX_DIGITS_MIN,
-    selectors: selectors >= SELECTORS_MIN,
-    escapes: escapes >= ESCAPES_MIN,
-    turned,
+
+  /**
+   * Takes in units from `start` up to and with the next that calls for a closer look; returns its index, or `length`. A loop
+   * without calls or branches for what is common: it sees every character of every text.
+   */
+  #skip(units: Uint16Array, start: number, length: number): number {
+    let base64Run = this.#base64Run
+    let hexDigits = this.#hexDigits
+    let trigram = this.#trigram
+    let index = start
+    for (; index < length; index++) {
+      const unit = units[index] as number
+      trigram = nextTrigram(trigram, unit)
+      if (unit >= 0x80) break
+      const kind = KINDS[unit] as number
+      base64Run = (base64Run + 1) & (kind >> SIGN_SHIFT)
+      hexDigits = (hexDigits + (kind & HEX_DIGIT)) & ((kind << 1) >> SIGN_SHIFT)
+      if (base64Run === BASE64_RUN_MIN || hexDigits === HEX_DIGITS_MIN) break
+      if ((kind & ESCAPE_START) !== 0 || isRare(trigram)) break
+    }
+    this.#base64Run = base64Run
+    this.#hexDigits = hexDigits
+    this.#trigram = trigram
+    return index
   }
 }
 
-/** Whether a hint stands around a place where letters of one do. */
-function isTurned(text: string, index: number): boolean {
-  const around = text.slice(Math.max(0, index - HINT_UNITS_MAX), index + HINT_UNITS_MAX)
-  return ROT13_HINT.test(around) || REVERSED_HINT.test(around)
+interface Turned {
+  rot13: Uint8Array | null
+  reversed: Uint8Array | null
+}
+
+/** Marks the blocks in or next to which a hint stands around the letters that end at `index`. */
+function markTurned(turned: Turned, text: string, index: number, trigram: number): void {
+  findHints(text, index, trigram, (view, start, end) => {
+    turned[view] ??= new Uint8Array(Math.ceil(text.length / TURNED_BLOCK_UNITS))
+    const first = Math.max(0, Math.ceil((end - HINT_UNITS_MAX) / TURNED_BLOCK_UNITS) - 1)
+    const last = Math.floor((start + HINT_UNITS_MAX) / TURNED_BLOCK_UNITS)
+    turned[view].fill(1, first, last + 1)
+  })
+}
+
+/** The stretch of digits and fillers around `index`. */
+function digitStretch(text: string, index: number): Stretch {
+  let start = index
+  while (start > 0 && isHexOrFiller(text.charCodeAt(start - 1))) start--
+  let end = index + 1
+  while (end < text.length && isHexOrFiller(text.charCodeAt(end))) end++
+  return { start, end }
+}
+
+function isHexOrFiller(unit: number): boolean {
+  return unit < 0x80 ? ((KINDS[unit] as number) & DIGITS_BIT) !== 0 : isUnicodeSpace(unit)
+}
+
+function isUnicodeSpace(unit: number): boolean {
+  return UNICODE_SPACE.test(String.fromCharCode(unit))
 }
 
 /** `%4`, `&#`, `&l`, `\u`: what may begin an escape; `next` is not a number at the end of the text. */
 function isEscape(start: number, next: number): boolean {
   if (start === 0x25) return ((KINDS[next] ?? 0) & HEX_DIGIT) !== 0
   if (start === 0x5c) return next === 0x75
-  return next === 0x23 || (next >= 0x61 && next <= 0x71)
+  return start === 0x26 && (next === 0x23 || (next >= 0x61 && next <= 0x71))
 }
 
 /** Variation selectors, those of the astral planes by their first half. */
@@ -96,55 +163,14 @@ function isSelector(unit: number): boolean {
   return (unit >= 0xfe00 && unit <= 0xfe0f) || unit === 0xdb40
 }
 
-function kindsOfAscii(): Uint8Array {
-  const kinds = new Uint8Array(0x80)
+function kindsOfAscii(): Int32Array {
+  const kinds = new Int32Array(0x80)
   for (let unit = 0; unit < kinds.length; unit++) {
     const character = String.fromCharCode(unit)
-    if (/[A-Za-z0-9+/_-]/.test(character)) kinds[unit]! |= BASE64_CHARACTER
+    if (/[A-Za-z0-9+/_-]/.test(character)) kinds[unit]! |= BASE64_BIT
+    if (/[0-9A-Fa-f\s:,\\x]/.test(character)) kinds[unit]! |= DIGITS_BIT
     if (/[0-9A-Fa-f]/.test(character)) kinds[unit]! |= HEX_DIGIT
-    if (/[\s:,\\x]/.test(character)) kinds[unit]! |= HEX_FILLER
     if (/[%&\\]/.test(character)) kinds[unit]! |= ESCAPE_START
   }
   return kinds
-}
-
-/** A rare run of three letters from each hint; `13` behind anything. */
-function turnedTrigrams(): Uint8Array {
-  const trigrams = new Uint8Array(0x8000)
-  const code = (letters: string) =>
-    Array.from(letters).reduce((sum, letter) => (sum << 5) | (letter.charCodeAt(0) & 31), 0)
-  for (const letters of [
-    'aes',
-    'gur',
-    'lbh',
-    'naq',
-    'vta',
-    'bzc',
-    'nyy',
-    'vbh',
-    'flf',
-    'rev',
-    'ckw',
-    'ngi',
-    'tpm',
-    'uoi',
-    'tsn',
-    'tsy',
-    'vei',
-    'wss',
-    'teg',
-    'gun',
-    'guv',
-    'ebz',
-    'fub',
-    'eht',
-    'uoy',
-    'aht',
-    'iht',
-    'ahw',
-    'orf',
-  ])
-    trigrams[code(letters)] = 1
-  for (let before = 0; before < 32; before++) trigrams[(before << 10) | code('13')] = 1
-  return trigrams
 }

@@ -1,7 +1,9 @@
 // Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what
 // turns out to be text again and says where it stood; judges nothing.
 
-import { encodingHints, HINT_UNITS_MAX, REVERSED_HINT, ROT13_HINT } from './encoding-hints.ts'
+import { CodeUnits } from './code-units.ts'
+import { HintReader, type Stretch, TURNED_BLOCK_UNITS } from './encoding-hints.ts'
+import { Unescaper } from './escapes.ts'
 
 /** A text found by decoding, and how its offsets lead back. */
 export interface Decoded {
@@ -16,15 +18,11 @@ export interface Decoded {
 const BLOCK_CHARACTERS = 4096
 /** Text is unescaped, turned and rotated so many UTF-16 code units at a time, for the same reason. */
 const STRETCH_UNITS = 65_536
-/** One mention of reversing must not double the cost of a book: only so much around a hint is turned. */
-const TURNED_BLOCK_UNITS = 2048
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
 /** Share of letters, digits and white space in what counts as text; a stray byte at either end does no harm. */
 const TEXT_SHARE = 0.8
 const LETTERS = 26
-/** Fewer escapes are everyday text. */
-const ESCAPES_MIN = 3
 
 /** Lines of one block belong together; the last may be short if nothing follows it. */
 const BASE64 =
@@ -33,75 +31,90 @@ const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
 const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{8,}/gu
-const ESCAPE =
-  /%[0-9A-Fa-f]{2}|&#x?[0-9A-Fa-f]{1,6};|\\u\{?[0-9A-Fa-f]{4,5}\}?|&(?:lt|gt|amp|quot|nbsp|apos);/g
-const NAMED: Readonly<Record<string, string>> = {
-  lt: '<',
-  gt: '>',
-  amp: '&',
-  quot: '"',
-  nbsp: ' ',
-  apos: "'",
-}
-const NOT_TEXT = /[^\p{L}\p{M}\p{N}\t\n\r ]/gu
+/** Letters, digits and white space. */
+const TEXT = /[\p{L}\p{M}\p{N}\t\n\r ]/u
+const ASCII_TEXT = Uint8Array.from({ length: 0x80 }, (_, unit) =>
+  TEXT.test(String.fromCharCode(unit)) ? 1 : 0,
+)
 
-/** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
-export function* decodings(text: string): Generator<Decoded> {
-  const hints = encodingHints(text)
-  if (hints.digits) yield* blocks(text.matchAll(HEX), decodeHex)
-  if (hints.digits) yield* blocks(text.matchAll(BINARY), decodeBinary)
-  if (hints.base64.length > 0) yield* blocks(matchesAt(text, BASE64, hints.base64), decodeBase64)
-  if (hints.selectors) yield* blocks(text.matchAll(SELECTORS), decodeSelectors)
-  if (hints.escapes) yield* unescaped(text)
-  if (!hints.turned) return
-  for (const { stretch, start } of nearHints(text, ROT13_HINT)) {
-    yield {
-      text: mapUnits(stretch, rot13),
-      shrinks: false,
-      origin: (offset) => start + offset,
+/** Finds what is encoded in texts, one text at a time; holds the buffers for it. */
+export class Decoder {
+  readonly #hints = new HintReader()
+  readonly #unescaper = new Unescaper();
+
+  /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
+  *decodings(text: string): Generator<Decoded> {
+    const hints = this.#hints.read(text)
+    if (hints.digits.length > 0) {
+      yield* blocks(matchesIn(text, HEX, hints.digits), decodeHex)
+      yield* blocks(matchesIn(text, BINARY, hints.digits), decodeBinary)
+    }
+    if (hints.base64.length > 0) yield* blocks(matchesAt(text, BASE64, hints.base64), decodeBase64)
+    if (hints.selectors) yield* blocks(text.matchAll(SELECTORS), decodeSelectors)
+    if (hints.escapes) yield* this.#unescaped(text)
+    if (hints.rot13 !== null) {
+      for (const { start, end } of markedStretches(text, hints.rot13)) {
+        yield {
+          text: rotate(text, start, end),
+          shrinks: false,
+          origin: (offset) => start + offset,
+        }
+      }
+    }
+    if (hints.reversed !== null) {
+      for (const { start, end } of markedStretches(text, hints.reversed)) {
+        yield {
+          text: reverse(text, start, end),
+          shrinks: false,
+          origin: (offset) => end - 1 - offset,
+        }
+      }
     }
   }
-  for (const { stretch, start } of nearHints(text, REVERSED_HINT)) {
-    const last = start + stretch.length - 1
-    yield {
-      text: reverse(stretch),
-      shrinks: false,
-      origin: (offset) => last - offset,
+
+  *#unescaped(text: string): Generator<Decoded> {
+    for (let start = 0; start < text.length; start += STRETCH_UNITS) {
+      const stretch = text.slice(start, start + STRETCH_UNITS)
+      const view = this.#unescaper.unescape(stretch)
+      if (view === null) continue
+      const origin = (offset: number) => start + this.#unescaper.origin(stretch, offset)
+      yield { text: view, shrinks: false, origin }
     }
   }
 }
 
-function* unescaped(text: string): Generator<Decoded> {
-  for (let start = 0; start < text.length; start += STRETCH_UNITS) {
-    const view = unescapeAll(text.slice(start, start + STRETCH_UNITS), start)
-    if (view !== null) yield view
-  }
-}
-
-/** Stretches of blocks that hold a hint or stand next to one that does. */
-function* nearHints(text: string, hint: RegExp): Generator<{ stretch: string; start: number }> {
-  const hinted = (at: number) =>
-    at < text.length &&
-    hint.test(text.slice(Math.max(0, at - HINT_UNITS_MAX), at + TURNED_BLOCK_UNITS + HINT_UNITS_MAX))
+/** Stretches of blocks that are marked or stand next to one that is. */
+function* markedStretches(text: string, marks: Uint8Array): Generator<Stretch> {
   let from = -1
-  let before = false
-  let here = hinted(0)
-  for (let at = 0; at < text.length; at += TURNED_BLOCK_UNITS) {
-    const after = hinted(at + TURNED_BLOCK_UNITS)
-    const near = before || here || after
+  for (let block = 0; block < marks.length; block++) {
+    const at = block * TURNED_BLOCK_UNITS
+    const near = marks[block - 1] === 1 || marks[block] === 1 || marks[block + 1] === 1
     if (from >= 0 && (!near || at - from >= STRETCH_UNITS)) {
-      yield { stretch: text.slice(from, at), start: from }
+      yield { start: from, end: at }
       from = -1
     }
     if (near && from < 0) from = at
-    before = here
-    here = after
   }
-  if (from >= 0) yield { stretch: text.slice(from), start: from }
+  if (from >= 0) yield { start: from, end: text.length }
+}
+
+/** A run that was found, and where. */
+interface Match {
+  readonly 0: string
+  readonly index: number
+}
+
+/** Matches of a pattern within each of these stretches. */
+function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]): Generator<Match> {
+  for (const { start, end } of stretches) {
+    for (const { 0: run, index } of text.slice(start, end).matchAll(pattern)) {
+      yield { 0: run, index: start + index }
+    }
+  }
 }
 
 /** Matches of a sticky pattern at these places, leaving out those inside the match before. */
-function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): Generator<RegExpExecArray> {
+function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): Generator<Match> {
   const sticky = new RegExp(pattern)
   let after = 0
   for (const place of places) {
@@ -115,10 +128,7 @@ function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): G
 }
 
 /** Decodes each match block by block, and keeps the blocks that are text. */
-function* blocks(
-  runs: Iterable<RegExpExecArray>,
-  decode: (run: string) => string | null,
-): Generator<Decoded> {
+function* blocks(runs: Iterable<Match>, decode: (run: string) => string | null): Generator<Decoded> {
   for (const { 0: run, index } of runs) {
     for (let at = 0; at < run.length; at += BLOCK_CHARACTERS) {
       const block = run.slice(at, at + BLOCK_CHARACTERS)
@@ -154,82 +164,42 @@ function decodeSelectors(run: string): string {
   return Buffer.from(bytes).toString()
 }
 
+/** Whether enough characters are of text; pairs of surrogates count once. */
 function isText(decoded: string): boolean {
   if (decoded.length < DECODED_MIN) return false
-  const others = decoded.match(NOT_TEXT)?.length ?? 0
-  return others <= decoded.length * (1 - TEXT_SHARE)
-}
-
-/** The text with escapes replaced in place, or null when there are too few to matter. */
-function unescapeAll(text: string, start: number): Decoded | null {
-  const parts: string[] = []
-  const starts: number[] = [0]
-  const origins: number[] = [0]
-  let length = 0
-  let from = 0
-  for (const { 0: found, index } of text.matchAll(ESCAPE)) {
-    parts.push(text.slice(from, index), unescapeOne(found))
-    length += index - from
-    starts.push(length)
-    origins.push(index)
-    length += parts.at(-1)?.length ?? 0
-    from = index + found.length
-    starts.push(length)
-    origins.push(from)
+  const limit = decoded.length * (1 - TEXT_SHARE)
+  let others = 0
+  for (let index = 0; index < decoded.length && others <= limit; index++) {
+    const unit = decoded.charCodeAt(index)
+    if (unit < 0x80) {
+      if (ASCII_TEXT[unit] === 0) others++
+      continue
+    }
+    const codePoint = decoded.codePointAt(index) as number
+    if (!TEXT.test(String.fromCodePoint(codePoint))) others++
+    if (codePoint > 0xffff) index++
   }
-  if (parts.length < 2 * ESCAPES_MIN) return null
-  return {
-    text: parts.join('') + text.slice(from),
-    shrinks: false,
-    origin: (offset) => {
-      const segment = lastAtMost(starts, offset)
-      return (
-        start + Math.min(text.length - 1, (origins[segment] as number) + offset - (starts[segment] as number))
-      )
-    },
+  return others <= limit
+}
+
+/** `text[start, end)` with each ASCII letter replaced by the one thirteen places on. */
+function rotate(text: string, start: number, end: number): string {
+  const out = new CodeUnits(end - start)
+  const { units } = out
+  const length = out.write(text, start, end)
+  for (let index = 0; index < length; index++) {
+    const unit = units[index] as number
+    const base = unit < 0x61 ? 0x41 : 0x61
+    const letter = unit - base
+    if (letter >= 0 && letter < LETTERS) units[index] = base + ((letter + LETTERS / 2) % LETTERS)
   }
+  return out.toString(length)
 }
 
-function unescapeOne(sequence: string): string {
-  const named = NAMED[sequence.slice(1, -1)]
-  if (named !== undefined) return named
-  const decimal = sequence.startsWith('&#') && !/^&#x/i.test(sequence)
-  const digits = decimal
-    ? sequence.replace(/[^0-9]/g, '')
-    : sequence.replace(/^(?:%|&#x|\\u)/i, '').replace(/[^0-9A-Fa-f]/g, '')
-  const codePoint = Number.parseInt(digits, decimal ? 10 : 16)
-  const valid = codePoint <= 0x10ffff && (codePoint < 0xd800 || codePoint > 0xdfff)
-  return valid ? String.fromCodePoint(codePoint) : ' '
-}
-
-/** Index of the last of ascending values that is not above `limit`. */
-function lastAtMost(values: readonly number[], limit: number): number {
-  let low = 0
-  let high = values.length - 1
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((values[middle] as number) <= limit) low = middle
-    else high = middle - 1
-  }
-  return low
-}
-
-/** The letter thirteen places on, of ASCII letters; other units as they are. */
-function rot13(unit: number): number {
-  const base = unit < 0x61 ? 0x41 : 0x61
-  const letter = unit - base
-  return letter >= 0 && letter < LETTERS ? base + ((letter + LETTERS / 2) % LETTERS) : unit
-}
-
-function mapUnits(text: string, map: (unit: number) => number): string {
-  const units = Uint16Array.from({ length: text.length }, (_, index) => map(text.charCodeAt(index)))
-  return Buffer.from(units.buffer).toString('utf16le')
-}
-
-/** Backwards by UTF-16 unit: offsets stay arithmetic, and Latin text is all it is for. */
-function reverse(text: string): string {
-  const units = Uint16Array.from({ length: text.length }, (_, index) =>
-    text.charCodeAt(text.length - 1 - index),
-  )
-  return Buffer.from(units.buffer).toString('utf16le')
+/** `text[start, end)` backwards by UTF-16 unit: offsets stay arithmetic, and Latin text is all it is for. */
+function reverse(text: string, start: number, end: number): string {
+  const out = new CodeUnits(end - start)
+  const length = out.write(text, start, end)
+  out.units.subarray(0, length).reverse()
+  return out.toString(length)
 }

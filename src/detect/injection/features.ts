@@ -1,7 +1,8 @@
-// Hashed features of a run of tokens: words, pairs, triples, pairs with a gap, and four-letter parts of words.
-// The same code counts in training and in scoring; it knows nothing of weights.
+// Hashed features of a run of tokens: words, pairs, triples, pairs with a gap, four-letter parts of words, and ideas. The same
+// code counts in training and in scoring; it knows nothing of weights. A token has some by itself, the rest by what
+// stands before it.
 
-import type { Tokens } from './token-list.ts'
+import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
 
 /** log2 of the number of weights. */
 const BUCKET_BITS = 18
@@ -18,8 +19,10 @@ const FEATURE_CEILING = 1600
 
 /** Words shorter than this have no parts. */
 const PART_MIN_UNITS = 4
-/** Features of one token at most: one to nine of words and ideas and one per letter with both edges. */
-const FEATURES_PER_TOKEN = 56
+/** Features that a word has by itself, at most: the word, and one part per letter with both edges. */
+export const WORD_FEATURES_MAX = 48
+/** Features of an idea, at most. */
+const IDEA_FEATURES_MAX = 4
 
 const UNIGRAM = 0x1b873593
 const BIGRAM = 0x24a3f1d7
@@ -55,20 +58,57 @@ export function normalised(sum: number, count: number): number {
     : (sum / (count + FEATURE_FLOOR)) * ROOT_OF_CEILING
 }
 
-/** Turns tokens into buckets; remembers the last tokens, so that pieces of one text join without a seam. */
-export class FeatureReader {
-  /** Buckets of the token last read; valid up to what `read` returned. */
-  readonly buckets = new Int32Array(FEATURES_PER_TOKEN)
+/** Buckets of what a word is by itself: first the word, then its four-letter parts. Returns how many there are. */
+export function wordBuckets(
+  units: Uint16Array,
+  first: number,
+  end: number,
+  hash: number,
+  buckets: Int32Array,
+): number {
+  buckets[0] = wordBucket(hash)
+  return partBuckets(units, first, end, buckets, 1)
+}
+
+/** The bucket of a word, mark or other token by itself. */
+export function wordBucket(hash: number): number {
+  return bucket(hash ^ UNIGRAM)
+}
+
+/** Rolling hash over `^word$`, four units at a time; adds to the `found` buckets. */
+function partBuckets(
+  units: Uint16Array,
+  start: number,
+  end: number,
+  buckets: Int32Array,
+  found: number,
+): number {
+  if (end - start < PART_MIN_UNITS) return found
+  let count = found
+  let hash = EDGE
+  for (let at = start; at <= end; at++) {
+    hash = (Math.imul(hash, PART_RADIX) + (at < end ? (units[at] as number) : EDGE)) | 0
+    const oldest = at - 4
+    if (oldest >= start - 1) {
+      hash = (hash - Math.imul(oldest < start ? EDGE : (units[oldest] as number), PART_RADIX_4)) | 0
+    }
+    if (at >= start + 2) buckets[count++] = bucket(hash ^ PART)
+  }
+  return count
+}
+
+/** Adds what tokens mean by what stands before them; remembers that, so that pieces of one text join without a seam. */
+export class ContextReader {
   #previous = NO_TOKEN
   #beforePrevious = NO_TOKEN
   #previousWord = NO_TOKEN
   #wordBeforePrevious = NO_TOKEN
-
   #position = 0
   #afterMark = true
   #idea = 0
   #ideaBefore = 0
   #ideaPosition = 0
+  readonly #ideaBuckets = new Int32Array(IDEA_FEATURES_MAX)
 
   /** Begins a new text. */
   reset(): void {
@@ -82,44 +122,79 @@ export class FeatureReader {
     this.#wordBeforePrevious = NO_TOKEN
   }
 
-  /** Puts the buckets of the token at `index` into `buckets`; returns how many there are. */
-  read(tokens: Tokens, index: number): number {
-    const { buckets } = this
-    const hash = tokens.hashes[index] as number
-    let count = 0
-    buckets[count++] = bucket(hash ^ UNIGRAM)
-    const pair = Math.imul(this.#previous, MIX_A) ^ hash
-    buckets[count++] = bucket(pair ^ BIGRAM)
-    buckets[count++] = bucket(Math.imul(this.#beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
-    if (tokens.words[index] === 1) {
-      // Across a mark of punctuation words are neighbours all the same.
-      if (this.#previousWord !== this.#previous) {
-        buckets[count++] = bucket(Math.imul(this.#previousWord, MIX_A) ^ hash ^ BIGRAM)
-      }
-      buckets[count++] = bucket(Math.imul(this.#wordBeforePrevious, MIX_A) ^ hash ^ SKIP)
-      const idea = tokens.ideas[index] as number
-      if (idea !== 0) count = this.#ideas(idea, count)
-      count = this.#parts(tokens, index, count)
-      this.#wordBeforePrevious = this.#previousWord
-      this.#previousWord = hash
+  /**
+   * Adds to the sum and the count of every token those of its features that have to do with its neighbours
+   * or with ideas.
+   * @param seen takes their buckets, token by token, when a model learns
+   */
+  read(tokens: Tokens, weights: Int8Array, seen: number[][] | null): void {
+    const { rows } = tokens
+    const { columns, hash: hashColumn, sum: sumColumn, traits: traitsColumn } = TOKEN
+    const { word, ideaShift, ideaMask, countShift } = TRAIT
+    const end = tokens.length * columns
+    let previous = this.#previous
+    let beforePrevious = this.#beforePrevious
+    let previousWord = this.#previousWord
+    let wordBeforePrevious = this.#wordBeforePrevious
+    let afterMark = this.#afterMark
+    for (let row = 0; row < end; row += columns) {
+      const hash = rows[row + hashColumn] as number
+      const traits = rows[row + traitsColumn] as number
+      const pair = Math.imul(previous, MIX_A) ^ hash
+      const two = bucket(pair ^ BIGRAM)
+      const three = bucket(Math.imul(beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
+      let sum = (rows[row + sumColumn] as number) + (weights[two] as number) + (weights[three] as number)
+      let count = 2
+      if (seen !== null) seen.push([two, three])
+      if ((traits & word) !== 0) {
+        if (previousWord !== previous) {
+          // Across a mark of punctuation words are neighbours all the same.
+          const across = bucket(Math.imul(previousWord, MIX_A) ^ hash ^ BIGRAM)
+          sum += weights[across] as number
+          count++
+          if (seen !== null) seen.at(-1)?.push(across)
+        }
+        const skip = bucket(Math.imul(wordBeforePrevious, MIX_A) ^ hash ^ SKIP)
+        sum += weights[skip] as number
+        count++
+        if (seen !== null) seen.at(-1)?.push(skip)
+        const idea = (traits >> ideaShift) & ideaMask
+        if (idea !== 0) {
+          const position = this.#position + row / columns
+          const found = this.#readIdea(idea, position, afterMark)
+          for (let at = 0; at < found; at++) {
+            sum += weights[this.#ideaBuckets[at] as number] as number
+            if (seen !== null) seen.at(-1)?.push(this.#ideaBuckets[at] as number)
+          }
+          count += found
+        }
+        wordBeforePrevious = previousWord
+        previousWord = hash
+        afterMark = false
+      } else afterMark = true
+      beforePrevious = previous
+      previous = hash
+      rows[row + sumColumn] = sum
+      rows[row + traitsColumn] = traits + (count << countShift)
     }
-    this.#beforePrevious = this.#previous
-    this.#previous = hash
-    this.#position++
-    this.#afterMark = tokens.words[index] === 0
-    return count
+    this.#position += tokens.length
+    this.#previous = previous
+    this.#beforePrevious = beforePrevious
+    this.#previousWord = previousWord
+    this.#wordBeforePrevious = wordBeforePrevious
+    this.#afterMark = afterMark
   }
 
   /** An idea alone, where a sentence begins, and with the one or two before it: the same in every language. */
-  #ideas(idea: number, found: number): number {
-    const { buckets } = this
-    let count = found
+  #readIdea(idea: number, position: number, afterMark: boolean): number {
+    const buckets = this.#ideaBuckets
+    let count = 0
     buckets[count++] = bucket(Math.imul(idea, MIX_A) ^ IDEA)
-    if (this.#position - this.#ideaPosition > IDEA_REACH_TOKENS) {
+    if (position - this.#ideaPosition > IDEA_REACH_TOKENS) {
       this.#idea = 0
       this.#ideaBefore = 0
     }
-    if (this.#afterMark) buckets[count++] = bucket(Math.imul(idea, MIX_B) ^ IDEA)
+    if (afterMark) buckets[count++] = bucket(Math.imul(idea, MIX_B) ^ IDEA)
     if (this.#idea !== 0) {
       const pair = (this.#idea << 8) | idea
       buckets[count++] = bucket(Math.imul(pair, MIX_A) ^ IDEA_PAIR)
@@ -129,27 +204,7 @@ export class FeatureReader {
     }
     this.#ideaBefore = this.#idea
     this.#idea = idea
-    this.#ideaPosition = this.#position
-    return count
-  }
-
-  /** Rolling hash over `^word$`, four units at a time. */
-  #parts(tokens: Tokens, index: number, found: number): number {
-    const start = tokens.letterStarts[index] as number
-    const end = tokens.letterEnds[index] as number
-    if (end - start < PART_MIN_UNITS) return found
-    const { buckets } = this
-    const { letters } = tokens
-    let count = found
-    let hash = EDGE
-    for (let at = start; at <= end; at++) {
-      hash = (Math.imul(hash, PART_RADIX) + (at < end ? (letters[at] as number) : EDGE)) | 0
-      const oldest = at - 4
-      if (oldest >= start - 1) {
-        hash = (hash - Math.imul(oldest < start ? EDGE : (letters[oldest] as number), PART_RADIX_4)) | 0
-      }
-      if (at >= start + 2) buckets[count++] = bucket(hash ^ PART)
-    }
+    this.#ideaPosition = position
     return count
   }
 }

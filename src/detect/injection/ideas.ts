@@ -5,8 +5,8 @@ import { ideaWords } from './idea-table.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** Prefixes of so many letters are looked up as stems. */
-export const STEM_MIN_LETTERS = 4
-export const STEM_MAX_LETTERS = 6
+const STEM_MIN_LETTERS = 4
+const STEM_MAX_LETTERS = 6
 
 /** A power of two, several times the number of entries, so that most words meet an empty slot at once. */
 const SLOTS = 8192
@@ -32,14 +32,22 @@ export class Ideas {
     }
   }
 
-  /** The idea of a word, given the running hash of all its letters (or of a pair of syllables); 0 for none. */
-  ofWord(hash: number): number {
-    return this.#values[this.#slot(hash)] as number
+  /** The idea of the word `units[first, end)`, of which `hash` is the running hash; 0 for none. Stems come first. */
+  ofWord(units: Uint16Array, first: number, end: number, hash: number): number {
+    const last = Math.min(end, first + STEM_MAX_LETTERS)
+    let prefix = WORD_SEED
+    for (let index = first; index < last; index++) {
+      prefix = hashLetter(prefix, units[index] as number)
+      if (index + 1 - first < STEM_MIN_LETTERS) continue
+      const idea = this.ofHash(prefix ^ STEM_SALT)
+      if (idea !== 0) return idea
+    }
+    return this.ofHash(hash)
   }
 
-  /** The idea of all words that begin with these letters, of which there are four to six; 0 for none. */
-  ofStem(hash: number): number {
-    return this.#values[this.#slot(hash ^ STEM_SALT)] as number
+  /** The idea of a word or pair of syllables by its running hash; 0 for none. */
+  ofHash(hash: number): number {
+    return this.#values[this.#slot(hash)] as number
   }
 
   #put(hash: number, idea: number): void {

@@ -1,6 +1,7 @@
 // A piece of text as folded UTF-16 code units, each with the offset it came from. Nothing here knows about words.
 
-import { foldCodePoint, isTag, MAX_FOLD_UNITS } from './characters.ts'
+import { FOLDED, foldCodePoint, foldToUnit, isTag, MAX_FOLD_UNITS } from './characters.ts'
+import { CodeUnits } from './code-units.ts'
 
 /** Source code units that are folded at a time: bounds the memory of scoring whatever the length of the text. */
 export const PIECE_UNITS = 8192
@@ -19,15 +20,33 @@ const LOWER_CASE = Uint8Array.from({ length: 0x80 }, (_, unit) =>
 export interface Folded {
   /** Folded code units; valid up to `length`. */
   readonly units: Uint16Array
-  /** Offset in the source text of the character each unit came from. */
+  /** Offset in the source text of the character each unit came from; not filled where `plain`. */
   readonly origins: Int32Array
   length: number
+  /** Offset of the piece in the source text. */
+  base: number
+  /** All ASCII: unit `i` came from `base + i`. */
+  plain: boolean
+  /** The piece before folding. */
+  readonly source: CodeUnits
 }
 
 export function createFolded(): Folded {
   // One space may be added per source unit where visible text meets tag characters.
   const capacity = PIECE_UNITS * (MAX_FOLD_UNITS + 1) + 2
-  return { units: new Uint16Array(capacity), origins: new Int32Array(capacity), length: 0 }
+  return {
+    units: new Uint16Array(capacity),
+    origins: new Int32Array(capacity),
+    length: 0,
+    base: 0,
+    plain: true,
+    source: new CodeUnits(PIECE_UNITS),
+  }
+}
+
+/** Source offset of the character that a folded unit came from. */
+export function originOf(folded: Folded, unit: number): number {
+  return folded.plain ? folded.base + unit : (folded.origins[unit] as number)
 }
 
 /** Where the piece that begins at `start` ends: at most PIECE_UNITS on, after white space where possible, never inside a surrogate pair. */
@@ -41,44 +60,65 @@ export function pieceEnd(text: string, start: number): number {
   return isHighSurrogate(text.charCodeAt(limit - 1)) ? limit - 1 : limit
 }
 
-/** Folds `text[start, end)` into `out`. Linear; allocates nothing for ASCII. */
+/** Folds `text[start, end)`, at most PIECE_UNITS, into `out`. Linear; allocates nothing for characters met before. */
 export function fold(text: string, start: number, end: number, out: Folded): void {
-  const { units, origins } = out
-  let length = 0
+  const { units } = out
+  const source = out.source.units
+  const size = out.source.write(text, start, end)
+  let index = 0
+  for (; index < size; index++) {
+    const code = source[index] as number
+    if (code >= 0x80) break
+    units[index] = LOWER_CASE[code] as number
+  }
+  out.base = start
+  out.plain = index === size
+  out.length = out.plain ? size : foldRest(source, index, size, out)
+  units[out.length] = END_OF_PIECE
+}
+
+/** Goes on at the first character above ASCII; returns the folded length. */
+function foldRest(source: Uint16Array, first: number, size: number, out: Folded): number {
+  const { units, origins, base } = out
+  for (let index = 0; index < first; index++) origins[index] = base + index
+  let length = first
   let tagged = false
-  for (let index = start; index < end; ) {
-    let code = text.charCodeAt(index)
-    if (code < 0x80) {
-      if (tagged) {
-        // Hidden text does not glue to the visible text around it.
-        units[length] = 0x20
-        origins[length++] = index
-        tagged = false
+  for (let index = first; index < size; index++) {
+    const at = base + index
+    const code = source[index] as number
+    let codePoint = code
+    let unit = code
+    if (code < 0x80) unit = LOWER_CASE[code] as number
+    else if (!isPlainIdeograph(code)) {
+      if (isHighSurrogate(code) && index + 1 < size && isLowSurrogate(source[index + 1] as number)) {
+        codePoint = pair(code, source[++index] as number)
       }
-      for (; code < 0x80; code = index < end ? text.charCodeAt(index) : 0x80) {
-        units[length] = LOWER_CASE[code] as number
-        origins[length++] = index++
-      }
-    } else if (isPlainIdeograph(code)) {
-      units[length] = code
-      origins[length++] = index++
-    } else {
-      const codePoint = text.codePointAt(index) as number
-      const folded = foldCodePoint(codePoint)
-      if (folded !== '' && tagged !== isTag(codePoint)) {
-        tagged = !tagged
-        units[length] = 0x20
-        origins[length++] = index
-      }
-      for (let unit = 0; unit < folded.length; unit++) {
-        units[length] = folded.charCodeAt(unit)
-        origins[length++] = index
-      }
-      index += codePoint > 0xffff ? 2 : 1
+      unit = foldToUnit(codePoint)
+      if (unit === FOLDED.invisible) continue
+    }
+    if (tagged !== isTag(codePoint)) {
+      // Hidden text does not glue to the visible text around it.
+      tagged = !tagged
+      units[length] = 0x20
+      origins[length++] = at
+    }
+    if (unit === FOLDED.several) length = addSeveral(codePoint, at, length, out)
+    else {
+      units[length] = unit
+      origins[length++] = at
     }
   }
-  out.length = length
-  units[length] = END_OF_PIECE
+  return length
+}
+
+function addSeveral(codePoint: number, at: number, found: number, { units, origins }: Folded): number {
+  let length = found
+  const folded = foldCodePoint(codePoint)
+  for (let index = 0; index < folded.length; index++) {
+    units[length] = folded.charCodeAt(index)
+    origins[length++] = at
+  }
+  return length
 }
 
 /** Han, kana and Hangul syllables that fold to themselves: the bulk of East Asian text needs no look-up. */
@@ -97,4 +137,13 @@ export function afterCharacter(text: string, offset: number): number {
 
 function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00
+}
+
+function isLowSurrogate(code: number): boolean {
+  return code >= 0xdc00 && code < 0xe000
+}
+
+/** The code point of two surrogates. */
+function pair(high: number, low: number): number {
+  return ((high - 0xd800) << 10) + low - 0xdc00 + 0x10000
 }

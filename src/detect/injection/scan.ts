@@ -1,13 +1,16 @@
 // One pass over a text with a table of weights: the sum over the whole and the best windows, in bounded memory.
 
 import { CharacterClasses } from './classes.ts'
-import { FeatureReader, normalised } from './features.ts'
-import { afterCharacter, createFolded, fold, pieceEnd } from './normalise.ts'
-import { createTokens } from './token-list.ts'
+import { ContextReader, normalised } from './features.ts'
+import type { Lexicon } from './lexicon.ts'
+import { afterCharacter, createFolded, fold, originOf, pieceEnd } from './normalise.ts'
+import { createTokens, TOKEN, TRAIT } from './token-list.ts'
 import { Tokeniser } from './tokens.ts'
 
 /** Tokens in a window: a sentence, and a paragraph. */
-export const WINDOW_TOKENS = [16, 48] as const
+const SENTENCE_TOKENS = 16
+const PARAGRAPH_TOKENS = 48
+export const WINDOW_TOKENS = [SENTENCE_TOKENS, PARAGRAPH_TOKENS] as const
 /** Windows end at every so many tokens. */
 const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two above the longest window. */
@@ -35,14 +38,13 @@ export interface Scan {
 
 /** Holds the buffers; one text at a time, never re-entered. Time is linear in the text, memory constant. */
 export class Scanner {
-  #weights!: Int8Array
   readonly #folded = createFolded()
   readonly #tokens = createTokens(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser(new CharacterClasses())
-  readonly #features = new FeatureReader()
+  readonly #context = new ContextReader()
   readonly #sums = new Float64Array(RING)
-  readonly #counts = new Float64Array(RING)
-  readonly #starts = new Float64Array(RING)
+  readonly #counts = new Int32Array(RING)
+  readonly #starts = new Int32Array(RING)
   #sum = 0
   #count = 0
   #read = 0
@@ -50,9 +52,8 @@ export class Scanner {
   #bestStart = 0
   #bestLast = 0
 
-  /** Scans with a table of BUCKETS weights. In the leet view digits and signs inside words are read as letters. */
-  scan(text: string, weights: Int8Array, leetView: boolean): Scan {
-    this.#weights = weights
+  /** Scans with the weights of a lexicon. In the leet view digits and signs inside words are read as letters. */
+  scan(text: string, lexicon: Lexicon, leetView: boolean): Scan {
     this.#reset()
     let mixedWords = 0
     let first = -1
@@ -60,12 +61,14 @@ export class Scanner {
     for (let start = 0; start < text.length; ) {
       const end = pieceEnd(text, start)
       fold(text, start, end, this.#folded)
-      this.#tokeniser.tokenise(this.#folded, leetView, this.#tokens)
+      this.#tokeniser.tokenise(this.#folded, leetView, lexicon, this.#tokens)
       mixedWords += this.#tokens.mixedWords
-      this.#readTokens()
-      if (this.#tokens.length > 0) {
-        if (first < 0) first = this.#tokens.starts[0] as number
-        last = this.#tokens.lasts[this.#tokens.length - 1] as number
+      this.#context.read(this.#tokens, lexicon.weights, null)
+      this.#tryWindows()
+      const { length, rows } = this.#tokens
+      if (length > 0) {
+        if (first < 0) first = originOf(this.#folded, rows[TOKEN.first] as number)
+        last = originOf(this.#folded, rows[(length - 1) * TOKEN.columns + TOKEN.last] as number)
       }
       start = end
     }
@@ -81,7 +84,7 @@ export class Scanner {
   }
 
   #reset(): void {
-    this.#features.reset()
+    this.#context.reset()
     this.#sums[0] = 0
     this.#counts[0] = 0
     this.#sum = 0
@@ -90,44 +93,63 @@ export class Scanner {
     this.#best = -Infinity
   }
 
-  #readTokens(): void {
-    const tokens = this.#tokens
-    const features = this.#features
-    const weights = this.#weights
-    const { buckets } = features
-    for (let index = 0; index < tokens.length; index++) {
-      const count = features.read(tokens, index)
-      let sum = 0
-      for (let at = 0; at < count; at++) sum += weights[buckets[at] as number] as number
-      this.#starts[this.#read & RING_MASK] = tokens.starts[index] as number
-      this.#sum += sum
-      this.#count += count
-      const read = ++this.#read
-      this.#sums[read & RING_MASK] = this.#sum
-      this.#counts[read & RING_MASK] = this.#count
-      if (read % STRIDE_TOKENS === 0) this.#tryWindows(tokens.lasts[index] as number)
+  /** Adds up the tokens of a piece and tries the windows that end in it. */
+  #tryWindows(): void {
+    const { rows, length } = this.#tokens
+    const { columns, sum: sumColumn, traits: traitsColumn, first: firstColumn, last: lastColumn } = TOKEN
+    const { countShift } = TRAIT
+    const folded = this.#folded
+    const sums = this.#sums
+    const counts = this.#counts
+    const starts = this.#starts
+    let sum = this.#sum
+    let count = this.#count
+    let read = this.#read
+    let best = this.#best
+    for (let row = 0; row < length * columns; row += columns) {
+      starts[read & RING_MASK] = originOf(folded, rows[row + firstColumn] as number)
+      sum += rows[row + sumColumn] as number
+      count += (rows[row + traitsColumn] as number) >> countShift
+      read++
+      sums[read & RING_MASK] = sum
+      counts[read & RING_MASK] = count
+      if (read % STRIDE_TOKENS !== 0 || read < SENTENCE_TOKENS) continue
+      let from = (read - SENTENCE_TOKENS) & RING_MASK
+      let value = normalised(sum - (sums[from] as number), count - (counts[from] as number))
+      if (value > best) {
+        best = value
+        this.#keep(from, originOf(folded, rows[row + lastColumn] as number))
+      }
+      if (read < PARAGRAPH_TOKENS) continue
+      from = (read - PARAGRAPH_TOKENS) & RING_MASK
+      value = normalised(sum - (sums[from] as number), count - (counts[from] as number))
+      if (value > best) {
+        best = value
+        this.#keep(from, originOf(folded, rows[row + lastColumn] as number))
+      }
     }
+    this.#sum = sum
+    this.#count = count
+    this.#read = read
+    this.#best = best
   }
 
-  #tryWindows(last: number): void {
-    for (const size of WINDOW_TOKENS) if (this.#read >= size) this.#tryWindow(size, last)
-  }
-
-  #tryWindow(size: number, last: number): void {
-    const from = (this.#read - size) & RING_MASK
-    const value = normalised(
-      this.#sum - (this.#sums[from] as number),
-      this.#count - (this.#counts[from] as number),
-    )
-    if (value <= this.#best) return
-    this.#best = value
+  /** Notes where the best window is: from the token at this place of the rings to the one that begins at `last`. */
+  #keep(from: number, last: number): void {
     this.#bestStart = this.#starts[from] as number
     this.#bestLast = last
   }
 
   /** The last windows end with the text, wherever the stride left off; short texts are windows themselves. */
   #closeWindows(last: number): void {
-    for (const size of WINDOW_TOKENS) this.#tryWindow(Math.min(size, this.#read), last)
+    for (const size of WINDOW_TOKENS) {
+      const from = (this.#read - Math.min(size, this.#read)) & RING_MASK
+      const sum = this.#sum - (this.#sums[from] as number)
+      const value = normalised(sum, this.#count - (this.#counts[from] as number))
+      if (value <= this.#best) continue
+      this.#best = value
+      this.#keep(from, last)
+    }
   }
 }
 

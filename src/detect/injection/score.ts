@@ -1,7 +1,9 @@
 // How much a text looks like an attempt to take over a model: the one door to this folder. Scores are ranks, and what
 // is done about them is policy's business.
 
-import { type Decoded, decodings } from './encodings.ts'
+import { type Decoded, Decoder } from './encodings.ts'
+import { Ideas } from './ideas.ts'
+import { Lexicon } from './lexicon.ts'
 import { type DecodedModel, type DecodedTable, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
 import { type Scan, Scanner, type Stretch } from './scan.ts'
@@ -64,7 +66,8 @@ interface Evidence {
   readonly text: string
   readonly start: number
   readonly end: number
-  readonly span: { readonly start: number; readonly end: number }
+  /** Leads `start` and `end` back to the text that is scored. */
+  readonly back: Back
   readonly trick: string | null
 }
 
@@ -73,11 +76,17 @@ type Back = (start: number, end: number) => { start: number; end: number }
 
 class Scoring {
   readonly #model: DecodedModel
+  readonly #messages: Lexicon
+  readonly #documents: Lexicon
   readonly #scanner = new Scanner()
+  readonly #decoder = new Decoder()
   readonly #reasons = new ReasonReader()
 
   constructor(model: DecodedModel) {
     this.#model = model
+    const ideas = new Ideas()
+    this.#messages = new Lexicon(model.messages.weights, ideas)
+    this.#documents = new Lexicon(model.documents.weights, ideas)
   }
 
   score(text: string, mode: InjectionMode): InjectionScore {
@@ -86,7 +95,7 @@ class Scoring {
     const score = 1 / (1 + Math.exp(-best.margin))
     const reasons = score < REASONS_FROM ? [] : this.#reasons.read(best.text, best.start, best.end)
     if (best.trick !== null) reasons.push(best.trick)
-    return { score, span: best.span, reasons }
+    return { score, span: best.back(best.start, best.end), reasons }
   }
 
   /** The strongest of the plain view, the leet view and everything that can be decoded. */
@@ -97,17 +106,17 @@ class Scoring {
     trick: string | null,
     depth: number,
   ): Evidence | null {
-    const { weights } = this.#table(mode)
-    const plain = this.#scanner.scan(text, weights, false)
+    const lexicon = mode === 'whole' ? this.#messages : this.#documents
+    const plain = this.#scanner.scan(text, lexicon, false)
     let best = this.#evidence(text, plain, mode, back, trick)
     if (plain.mixedWords >= LEET_WORDS_MIN) {
       best = stronger(
         best,
-        this.#evidence(text, this.#scanner.scan(text, weights, true), mode, back, 'leet_spelling'),
+        this.#evidence(text, this.#scanner.scan(text, lexicon, true), mode, back, 'leet_spelling'),
       )
     }
     if (depth === 0) return best
-    for (const decoded of decodings(text)) {
+    for (const decoded of this.#decoder.decodings(text)) {
       const through = throughDecoding(decoded, back)
       const rest = decoded.shrinks ? depth - 1 : 0
       best = stronger(best, this.#strongest(decoded.text, mode, through, 'encoded_text', rest))
@@ -129,7 +138,7 @@ class Scoring {
     const margin = mode === 'windows' ? window : Math.max(whole, window - WINDOW_IN_WHOLE_HANDICAP)
     // A window that stands out is better evidence than the whole text, also for a score of the whole.
     const { start, end } = mode === 'windows' || window > 0 ? scan.window : scan.whole
-    return { margin, text, start, end, span: back(start, end), trick }
+    return { margin, text, start, end, back, trick }
   }
 
   #table(mode: InjectionMode): DecodedTable {

@@ -2,10 +2,12 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { type CharacterClasses, CLASS } from './classes.ts'
-import { Ideas, STEM_MAX_LETTERS, STEM_MIN_LETTERS } from './ideas.ts'
+import { wordBucket } from './features.ts'
+import { ENTRY, type Lexicon, PLAIN } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
+import { readPlainWords } from './plain-words.ts'
 import { Spelling } from './spelling.ts'
-import type { Tokens } from './token-list.ts'
+import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
 import { finishHash, hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
@@ -18,6 +20,9 @@ const SPACED_RUN_NEXT_MIN = 2
 const IDENTIFIER_UNITS = 12
 const IDENTIFIER_DIGITS = 3
 
+const LETTER_A = 0x61
+const LETTER_Z = 0x7a
+
 const NUMBER_HASH = 0x2545f491
 const IDENTIFIER_HASH = 0x6a09e667
 const LONG_HASH = 0x3c6ef372
@@ -28,16 +33,13 @@ const PUNCTUATION_HASH = 0x510e527f
 export class Tokeniser {
   readonly #classes: CharacterClasses
   readonly #spelling = new Spelling()
-  readonly #ideas = new Ideas()
-  /** Of the word or ideograph that is being added. */
-  #idea = 0
-  /** Running hash of the ideograph or syllable that ended just before, 0 if none did. */
+  /** Running hash of the ideograph or syllable that ended just before. */
   #singleBefore = 0
   #singleEnd = -1
   #folded!: Folded
+  #lexicon!: Lexicon
   #out!: Tokens
   #leetView = false
-  #letterCount = 0
   #latinBefore = false
   #spacedBefore = false
 
@@ -45,41 +47,70 @@ export class Tokeniser {
     this.#classes = classes
   }
 
-  /** Fills `out` with the tokens of `folded`; linear in its length. */
-  tokenise(folded: Folded, leetView: boolean, out: Tokens): void {
+  /**
+   * Fills `out` with the tokens of `folded`, valued by `lexicon`; linear in its length. The cleaned letters of words are
+   * written over the units they were read from.
+   */
+  tokenise(folded: Folded, leetView: boolean, lexicon: Lexicon, out: Tokens): void {
     this.#folded = folded
+    this.#lexicon = lexicon
     this.#out = out
     this.#leetView = leetView
-    this.#letterCount = 0
     this.#latinBefore = false
     this.#spacedBefore = false
     this.#singleEnd = -1
     out.length = 0
     out.mixedWords = 0
-    const { length } = folded
-    for (let index = 0; index < length; ) index = this.#next(index)
+    const { units, length } = folded
+    const { known } = this.#classes
+    for (let index = 0; index < length; index = this.#next(index)) {
+      if (leetView) continue
+      const before = out.length
+      index = readPlainWords(units, index, length, known, lexicon, out)
+      if (index === length) return
+      if (out.length === before) continue
+      this.#latinBefore = true
+      this.#spacedBefore = false
+    }
+  }
+
+  /** Whether a word of plain letters goes on, or could, at `unit`. */
+  #goesOn(unit: number): boolean {
+    const kind = this.#classes.of(unit)
+    return (
+      kind === CLASS.letter ||
+      kind === CLASS.digit ||
+      kind === CLASS.joiner ||
+      (this.#leetView && this.#spelling.isLeet(unit))
+    )
   }
 
   /** Reads what stands at `index`; returns where it ends. */
   #next(index: number): number {
-    const kind = this.#classAt(index)
-    if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
-    if (kind === CLASS.single) {
-      return this.#single(index)
-    }
+    const kind = this.#classes.of(this.#folded.units[index] as number)
+    if (kind === CLASS.letter || kind === CLASS.digit) return this.#plainWord(index) || this.#word(index)
+    if (kind === CLASS.single) return this.#singles(index)
     if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
     return index + 1
   }
 
-  #single(index: number): number {
-    const unit = this.#folded.units[index] as number
-    const pair = this.#singleEnd === index ? hashLetter(this.#singleBefore, unit) : 0
-    this.#idea = pair === 0 ? 0 : this.#ideas.ofWord(pair)
-    this.#singleBefore = hashLetter(WORD_SEED, unit)
-    this.#singleEnd = index + 1
-    this.#add(finishHash(this.#singleBefore), 1, index, index, this.#letterCount)
-    return index + 1
+  /** Ideographs and syllables one behind the other; returns where they end. */
+  #singles(start: number): number {
+    const { units, length } = this.#folded
+    const { ideas } = this.#lexicon
+    let before = this.#singleBefore
+    let index = start
+    do {
+      const unit = units[index] as number
+      const idea = this.#singleEnd === index ? ideas.ofHash(hashLetter(before, unit)) : 0
+      before = hashLetter(WORD_SEED, unit)
+      this.#singleEnd = index + 1
+      this.#addPlain(finishHash(before), 1, idea, index, index)
+      index++
+    } while (index < length && this.#classes.of(units[index] as number) === CLASS.single)
+    this.#singleBefore = before
+    return index
   }
 
   /** The class of a unit, of a separator's past the end. */
@@ -113,44 +144,38 @@ export class Tokeniser {
   #punctuation(kind: number, index: number): void {
     const out = this.#out
     const hash = Math.imul(PUNCTUATION_HASH, kind)
-    const previous = out.length - 1
-    if (previous >= 0 && out.words[previous] === 0 && out.hashes[previous] === hash) return
-    this.#add(hash, 0, index, index, this.#letterCount)
+    const previous = (out.length - 1) * TOKEN.columns
+    const { rows } = out
+    if (
+      previous >= 0 &&
+      rows[previous + TOKEN.hash] === hash &&
+      (rows[previous + TOKEN.traits]! & TRAIT.word) === 0
+    )
+      return
+    this.#addPlain(hash, 0, 0, index, index)
     this.#spacedBefore = false
   }
 
-  /** Words of plain Latin letters, which most are, in one go; 0 where there is none. */
+  /** Words of letters a to z alone need no cleaning. Returns where it ends, 0 where there is none. */
   #plainWord(start: number): number {
     const { units } = this.#folded
-    const { letters } = this.#out
-    const first = this.#letterCount
-    const limit = start + MAX_WORD_UNITS
-    let hash = WORD_SEED
-    let idea = 0
+    const limit = start + PLAIN.lettersMax
+    let high = 0
+    let low = 0
     let end = start
-    for (; end < limit; end++) {
-      const unit = units[end] as number
-      if (unit < 0x61 || unit > 0x7a) break
-      letters[first + end - start] = unit
-      hash = hashLetter(hash, unit)
-      const count = end + 1 - start
-      if (idea === 0 && count >= STEM_MIN_LETTERS && count <= STEM_MAX_LETTERS)
-        idea = this.#ideas.ofStem(hash)
+    let unit = units[end] as number
+    for (; unit >= LETTER_A && unit <= LETTER_Z && end < limit; unit = units[++end] as number) {
+      high = (high << 5) | (low >>> 25)
+      low = ((low << 5) & 0x3fffffff) | (unit - LETTER_A + 1)
     }
-    const after = this.#classes.of(units[end] as number)
-    if (end - start < 2 || after === CLASS.letter || after === CLASS.digit || after === CLASS.joiner) return 0
-    if (this.#leetView && this.#spelling.isLeet(units[end] as number)) return 0
-    this.#idea = idea === 0 ? this.#ideas.ofWord(hash) : idea
-    this.#letterCount += end - start
+    if (end < start + 2 || this.#goesOn(unit)) return 0
     this.#latinBefore = true
     this.#spacedBefore = false
-    this.#add(finishHash(hash), 1, start, end - 1, first)
+    this.#addWord(this.#lexicon.plain(units, start, end, high, low), start, end, end - 1)
     return end
   }
 
   #word(start: number): number {
-    const plainEnd = this.#plainWord(start)
-    if (plainEnd !== 0) return plainEnd
     if (this.#classAt(start) === CLASS.letter && !this.#isWordUnit(start + 1)) {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#collect(start, end, 2)
@@ -199,9 +224,7 @@ export class Tokeniser {
   /** Takes every `step`th unit of [start, end) as the letters of one word. */
   #collect(start: number, end: number, step: number): number {
     const { units } = this.#folded
-    const { letters } = this.#out
-    const first = this.#letterCount
-    let count = first
+    let count = start
     let digits = 0
     let latin = 0
     let foreign = 0
@@ -213,54 +236,51 @@ export class Tokeniser {
       else if (unit >= 0x30 && unit <= 0x39) digits++
       else if (unit >= 0x80) foreign++
       mixed ||= digits > 0 && (unit < 0x30 || unit > 0x39)
-      if (count - first <= MAX_WORD_UNITS) letters[count++] = unit
+      if (count - start <= MAX_WORD_UNITS) units[count++] = unit
     }
     if (mixed) this.#out.mixedWords++
     // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
-    if (foreign > 0) this.#spelling.foldLookAlikes(letters, first, count, latin > 0, this.#latinBefore)
-    if (this.#leetView && latin + foreign > 0) digits = this.#spelling.foldLeet(letters, first, count)
+    if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#latinBefore)
+    if (this.#leetView && latin + foreign > 0) digits = this.#spelling.foldLeet(units, start, count)
     this.#latinBefore = foreign === 0
-    this.#addWord(first, count, digits, start, end - 1)
+    this.#addCollected(start, count, digits, end - 1)
     return end
   }
 
   /** Words keep their letters, for their parts; numbers and what is no word are one hash each. */
-  #addWord(first: number, end: number, digits: number, start: number, last: number): void {
-    const length = end - first
-    let hash: number
-    this.#idea = 0
-    if (length === digits) hash = NUMBER_HASH
-    else if (length > MAX_WORD_UNITS) hash = LONG_HASH
-    else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS) hash = IDENTIFIER_HASH
-    else hash = this.#hashLetters(first, end)
-    this.#add(hash, 1, start, last, first)
+  #addCollected(start: number, end: number, digits: number, last: number): void {
+    const length = end - start
+    if (length === digits) this.#addPlain(NUMBER_HASH, 1, 0, start, last)
+    else if (length > MAX_WORD_UNITS) this.#addPlain(LONG_HASH, 1, 0, start, last)
+    else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
+      this.#addPlain(IDENTIFIER_HASH, 1, 0, start, last)
+    else this.#addWord(this.#lexicon.other(this.#folded.units, start, end), start, end, last)
   }
 
-  #hashLetters(first: number, end: number): number {
-    const { letters } = this.#out
-    let hash = WORD_SEED
-    let idea = 0
-    for (let index = first; index < end; index++) {
-      hash = hashLetter(hash, letters[index] as number)
-      const count = index + 1 - first
-      if (idea === 0 && count >= STEM_MIN_LETTERS && count <= STEM_MAX_LETTERS)
-        idea = this.#ideas.ofStem(hash)
-    }
-    this.#idea = idea === 0 ? this.#ideas.ofWord(hash) : idea
-    this.#letterCount = end
-    return finishHash(hash)
-  }
-
-  #add(hash: number, word: number, startUnit: number, lastUnit: number, letterStart: number): void {
+  #addWord(entry: number, start: number, end: number, last: number): void {
     const out = this.#out
-    const { origins } = this.#folded
-    const index = out.length++
-    out.hashes[index] = hash
-    out.words[index] = word
-    out.ideas[index] = word === 1 ? this.#idea : 0
-    out.starts[index] = origins[startUnit] as number
-    out.lasts[index] = origins[lastUnit] as number
-    out.letterStarts[index] = letterStart
-    out.letterEnds[index] = this.#letterCount
+    const { rows } = out
+    const { entries } = this.#lexicon
+    const row = out.length++ * TOKEN.columns
+    rows[row + TOKEN.hash] = entries[entry + ENTRY.hash] as number
+    rows[row + TOKEN.sum] = entries[entry + ENTRY.sum] as number
+    rows[row + TOKEN.traits] = entries[entry + ENTRY.traits] as number
+    rows[row + TOKEN.first] = start
+    rows[row + TOKEN.last] = last
+    rows[row + TOKEN.lettersEnd] = end
+  }
+
+  /** A token without letters. */
+  #addPlain(hash: number, word: number, idea: number, start: number, last: number): void {
+    const out = this.#out
+    const { rows } = out
+    const { weights } = this.#lexicon
+    const row = out.length++ * TOKEN.columns
+    rows[row + TOKEN.hash] = hash
+    rows[row + TOKEN.sum] = weights[wordBucket(hash)] as number
+    rows[row + TOKEN.traits] = word | (idea << TRAIT.ideaShift) | (1 << TRAIT.countShift)
+    rows[row + TOKEN.first] = start
+    rows[row + TOKEN.last] = last
+    rows[row + TOKEN.lettersEnd] = start
   }
 }

@@ -2,7 +2,10 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { encodingHints } from '../../../src/detect/injection/encoding-hints.ts'
+import { HintReader } from '../../../src/detect/injection/encoding-hints.ts'
+
+const reader = new HintReader()
+const encodingHints = (text: string) => reader.read(text)
 
 const bytes = fc.uint8Array({ minLength: 24, maxLength: 60 }).map((array) => Buffer.from(array))
 const around = fc.tuple(fc.string({ maxLength: 40 }), fc.string({ maxLength: 40 }))
@@ -12,10 +15,11 @@ t.test('everyday text has no hints', async (t) => {
   const text = 'It was the best of times, it was the worst of times; we had 100% of it & more.'
   t.same(encodingHints(text), {
     base64: [],
-    digits: false,
+    digits: [],
     selectors: false,
     escapes: false,
-    turned: false,
+    rot13: null,
+    reversed: null,
   })
 })
 
@@ -35,13 +39,18 @@ t.test('hexadecimal and binary digits are seen with whatever may stand between t
   fc.assert(
     fc.property(bytes, filler, around, (data, between, [before, after]) => {
       const hex = data.toString('hex').replace(/../g, `${between}$&`)
-      return encodingHints(`${before}|${hex}|${after}`).digits
+      const start = before.length + 1
+      return encodingHints(`${before}|${hex}|${after}`).digits.some(
+        (stretch) => stretch.start <= start && stretch.end >= start + hex.length,
+      )
     }),
   )
   fc.assert(
     fc.property(bytes, spaces, (data, space) => {
       const binary = Array.from(data, (byte) => byte.toString(2).padStart(8, '0')).join(space)
-      return encodingHints(`see ${binary}`).digits
+      return encodingHints(`see ${binary}`).digits.some(
+        ({ start, end }) => start <= 4 && end === 4 + binary.length,
+      )
     }),
   )
   t.pass()
@@ -57,14 +66,60 @@ t.test('eight selectors and three escapes are enough', async (t) => {
   }
 })
 
-const TURNED =
-  'rot13 rot-13 rot\u000013 rot\u00a013 caesar gur lbh lbhe naq vtaber cebzcg nyy cerivbhf flfgrz reverse backwards ' +
-  'erongi tpmorp suoiverp snoitcurtsni metsys eveilebsid drowssap tegrof ' +
-  'gung guvf sebz fubj eht uoy ruoy taht siht tahw morf'
-for (const word of TURNED.split(' ')) {
+/** What the hints stand for, as patterns; tried on every block with a little around it. */
+const ROT13 = /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
+const REVERSED =
+  /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
+const WORDS =
+  'rot13 rot-13 rot\u000013 rot\u00a013 rot-\u000013 caesar gur lbh lbhe naq gung guvf sebz fubj vtaber cebzcg nyy cerivbhf ' +
+  'flfgrz reverse backwards eht uoy ruoy taht siht tahw morf erongi tpmorp suoiverp snoitcurtsni metsys eveilebsid ' +
+  'drowssap tegrof'
+
+const isMarked = (blocks: Uint8Array | null) => blocks?.includes(1) ?? false
+
+for (const word of WORDS.split(' ')) {
   t.test(`a hint of turned text: ${word}`, async (t) => {
     for (const form of [word, word.toUpperCase(), `${word}. And more`, `so ${word}`]) {
-      t.ok(encodingHints(form.replaceAll('\u0000', ' ')).turned, form)
+      const text = form.replaceAll('\u0000', ' ')
+      const { rot13, reversed } = encodingHints(text)
+      t.equal(isMarked(rot13), ROT13.test(text), `rot13: ${text}`)
+      t.equal(isMarked(reversed), REVERSED.test(text), `reversed: ${text}`)
+      t.ok(isMarked(rot13) || isMarked(reversed), text)
     }
   })
 }
+
+t.test('hints of turned text are those of the patterns, whatever stands around them', async (t) => {
+  const parts = fc.constantFrom(
+    ...WORDS.replaceAll('\u0000', '_').split(' '),
+    'x',
+    '_',
+    '-',
+    ' ',
+    '13',
+    'ſ',
+    'é',
+    '\n',
+    'GUR',
+  )
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 12 }), (list) => {
+      const text = list.join('')
+      const { rot13, reversed } = encodingHints(text)
+      return isMarked(rot13) === ROT13.test(text) && isMarked(reversed) === REVERSED.test(text)
+    }),
+    { numRuns: 2000 },
+  )
+  t.pass()
+})
+
+t.test('a hint marks its block, and near a border the next one', async (t) => {
+  for (const at of [0, 100, 2000, 2030, 2040, 2048, 2060, 2070, 4090, 5000]) {
+    const { rot13 } = encodingHints(`${' '.repeat(at)}gur${' '.repeat(3000)}`)
+    const marked = Array.from(rot13 ?? [], (mark, block) => (mark === 1 ? block : -1)).filter(
+      (block) => block >= 0,
+    )
+    const around = [at + 3 - 16, at + 16].map((place) => Math.floor(Math.max(0, place) / 2048))
+    t.same(marked, [...new Set(around)], `at ${at}`)
+  }
+})

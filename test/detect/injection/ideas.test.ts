@@ -2,19 +2,25 @@
 
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
+import { BUCKETS } from '../../../src/detect/injection/features.ts'
 import { IDEA_COUNT, ideaWords } from '../../../src/detect/injection/idea-table.ts'
+import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import { createFolded, fold } from '../../../src/detect/injection/normalise.ts'
-import { createTokens } from '../../../src/detect/injection/token-list.ts'
+import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 const folded = createFolded()
 const tokens = createTokens(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
+const lexicon = new Lexicon(new Int8Array(BUCKETS))
 
 function ideasOf(text: string, leetView = false): number[] {
   fold(text, 0, text.length, folded)
-  tokeniser.tokenise(folded, leetView, tokens)
-  return Array.from(tokens.ideas.subarray(0, tokens.length)).filter((idea) => idea !== 0)
+  tokeniser.tokenise(folded, leetView, lexicon, tokens)
+  return Array.from({ length: tokens.length }, (_, index) => {
+    const traits = tokens.rows[index * TOKEN.columns + TOKEN.traits] as number
+    return (traits >> TRAIT.ideaShift) & TRAIT.ideaMask
+  }).filter((idea) => idea !== 0)
 }
 
 const [IGNORE, REVEAL, INSTRUCTIONS, SECRET, PREVIOUS, ALL] = [1, 2, 3, 4, 5, 6]

@@ -7,6 +7,7 @@ import {
   afterCharacter,
   createFolded,
   fold,
+  originOf,
   PIECE_UNITS,
   pieceEnd,
 } from '../../../src/detect/injection/normalise.ts'
@@ -52,7 +53,7 @@ t.test('an offset of every folded unit is inside the text and never goes back', 
       fold(text, 0, text.length, folded)
       let last = 0
       for (let index = 0; index < folded.length; index++) {
-        const origin = folded.origins[index] as number
+        const origin = originOf(folded, index)
         if (origin < last || origin >= text.length) return false
         last = origin
       }

@@ -2,21 +2,30 @@
 
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
-import { createFolded, fold } from '../../../src/detect/injection/normalise.ts'
-import { createTokens } from '../../../src/detect/injection/token-list.ts'
+import { BUCKETS } from '../../../src/detect/injection/features.ts'
+import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
+import { createFolded, fold, originOf } from '../../../src/detect/injection/normalise.ts'
+import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 const folded = createFolded()
 const tokens = createTokens(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
+const lexicon = new Lexicon(new Int8Array(BUCKETS))
 
 function tokenise(text: string, leetView = false) {
   fold(text, 0, text.length, folded)
-  tokeniser.tokenise(folded, leetView, tokens)
+  tokeniser.tokenise(folded, leetView, lexicon, tokens)
+  const column = (name: number) =>
+    Array.from({ length: tokens.length }, (_, index) => tokens.rows[index * TOKEN.columns + name] as number)
+  const lasts = column(TOKEN.last)
   return {
-    hashes: [...tokens.hashes.subarray(0, tokens.length)],
-    words: [...tokens.words.subarray(0, tokens.length)],
-    spans: Array.from({ length: tokens.length }, (_, index) => [tokens.starts[index], tokens.lasts[index]]),
+    hashes: column(TOKEN.hash),
+    words: column(TOKEN.traits).map((traits) => traits & TRAIT.word),
+    spans: column(TOKEN.first).map((first, index) => [
+      originOf(folded, first),
+      originOf(folded, lasts[index] as number),
+    ]),
     mixedWords: tokens.mixedWords,
   }
 }

@@ -1,0 +1,104 @@
+// What single words are worth under one table of weights, remembered: most words of a text were met before. A word met again
+// costs a comparison with what is remembered, letter by letter, so that no other word can pass for it. Forgetting is
+// harmless: what is remembered can be computed again, always the same.
+
+import { WORD_FEATURES_MAX, wordBuckets } from './features.ts'
+import { Ideas } from './ideas.ts'
+import { TRAIT } from './token-list.ts'
+import { finishHash, hashLetters } from './word-hash.ts'
+
+/** Plain words are of letters a to z, and so short that they fit into two numbers of six letters. */
+export const PLAIN = {
+  lettersMax: 12,
+  /** Where a word is remembered: both numbers mixed, the upper bits of that. */
+  mixer: 0x85ebca6b | 0,
+  spreader: 0x9e3779b1 | 0,
+  shift: 19,
+} as const
+/** Plain words remembered: of English prose they are nine of ten. */
+const PLAIN_SLOTS = 2 ** (32 - PLAIN.shift)
+/** Other words remembered, a power of two. */
+const OTHER_SLOTS = 4096
+/** Other words of more letters are rare and computed each time. */
+const OTHER_LETTERS_MAX = 16
+/** Where words are put that are not remembered. */
+const UNREMEMBERED = PLAIN_SLOTS + OTHER_SLOTS
+
+/** Columns of an entry. The first two tell which word it is, the others are as those of a token's row. */
+export const ENTRY = {
+  low: 0,
+  high: 1,
+  hash: 2,
+  sum: 3,
+  traits: 4,
+  /** From one entry to the next. */
+  columns: 8,
+} as const
+
+/** A fixed 512 KiB, of which what is not used is not touched. */
+export class Lexicon {
+  readonly weights: Int8Array
+  /** Where ideas are looked up. */
+  readonly ideas: Ideas
+  /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
+  readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
+  readonly #letters = new Uint16Array(OTHER_SLOTS * OTHER_LETTERS_MAX)
+  readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
+
+  /** Of a table of BUCKETS weights. */
+  constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
+    this.weights = weights
+    this.ideas = ideas
+  }
+
+  /**
+   * The entry of the word `units[first, end)` of 1 to PLAIN.lettersMax letters a to z, their places in the alphabet packed
+   * five bits each into `high` and `low`.
+   */
+  plain(units: Uint16Array, first: number, end: number, high: number, low: number): number {
+    const { entries } = this
+    const mixed = Math.imul(low ^ Math.imul(high, PLAIN.mixer), PLAIN.spreader)
+    const entry = (mixed >>> PLAIN.shift) * ENTRY.columns
+    if (entries[entry] !== low || entries[entry + ENTRY.high] !== high) {
+      this.#learn(units, first, end, entry)
+      entries[entry] = low
+      entries[entry + ENTRY.high] = high
+    }
+    return entry
+  }
+
+  /** The entry of any other word that is not empty. */
+  other(units: Uint16Array, first: number, end: number): number {
+    const { entries } = this
+    const length = end - first
+    if (length > OTHER_LETTERS_MAX) return this.#learn(units, first, end, UNREMEMBERED * ENTRY.columns)
+    const letters = this.#letters
+    const hash = hashLetters(units, first, end)
+    const slot = (hash ^ (hash >>> 15)) & (OTHER_SLOTS - 1)
+    const entry = (PLAIN_SLOTS + slot) * ENTRY.columns
+    const offset = slot * OTHER_LETTERS_MAX - first
+    if (entries[entry] === length) {
+      let index = first
+      while (index < end && letters[offset + index] === units[index]) index++
+      if (index === end) return entry
+    }
+    entries[entry] = length
+    for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
+    return this.#learn(units, first, end, entry)
+  }
+
+  #learn(units: Uint16Array, first: number, end: number, entry: number): number {
+    const { entries, weights } = this
+    const buckets = this.#buckets
+    const hash = hashLetters(units, first, end)
+    const idea = this.ideas.ofWord(units, first, end, hash)
+    const finished = finishHash(hash)
+    const count = wordBuckets(units, first, end, finished, buckets)
+    let sum = 0
+    for (let at = 0; at < count; at++) sum += weights[buckets[at] as number] as number
+    entries[entry + ENTRY.hash] = finished
+    entries[entry + ENTRY.sum] = sum
+    entries[entry + ENTRY.traits] = TRAIT.word | (idea << TRAIT.ideaShift) | (count << TRAIT.countShift)
+    return entry
+  }
+}
