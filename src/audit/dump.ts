@@ -1,8 +1,10 @@
-// The export format: JSON Lines, first the entries in order, then the checkpoints. A line of an entry is its
-// canonical form with the hash as its last member, so that the bytes that were hashed are there to be seen.
+// The export format: JSON Lines, first the entries in order, each with its exchange behind it if that was asked for,
+// then the checkpoints. A line of an entry is its canonical form with the hash as its last member, and a line of an
+// exchange ends in the captured bytes, so that what was hashed is there to be seen.
 
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../core/json.ts'
+import { SALT_BYTES } from './content.ts'
 import { MAX_NOTE_BYTES } from './note.ts'
 import { MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
@@ -12,14 +14,41 @@ const CHECKPOINT_BEGINNING = '{"checkpoint":'
 /** A note in a JSON string may take twice its length and a few bytes more. */
 const MAX_CHECKPOINT_LINE_BYTES = 2 * MAX_NOTE_BYTES + 64
 const CLOSING_BRACE = Buffer.from('}')
+const LINE_FEED = 0x0a
 
-/** Longest line that can mean anything, bytes. */
+const EXCHANGE_BEGINNING = '{"exchange":{"seq":'
+/** All of the line before the content. Sequence numbers are safe integers, at most 16 digits. */
+const EXCHANGE_HEAD = /^\{"exchange":\{"seq":(0|[1-9]\d{0,15}),"salt":"([A-Za-z0-9+/]{43}=)","content":/
+const EXCHANGE_TAIL = '}}'
+/** The longest head, and as much again for nothing. */
+const MAX_HEAD_BYTES = 256
+/**
+ * Longest captured exchange that is exported and read, bytes. The largest request that can be allowed
+ * (`limits.bodyBytes`) takes 256 MiB and the largest answer that is taken 64 MiB; the rest is room for placeholders
+ * that are longer than what they stand for.
+ */
+const MAX_CONTENT_BYTES = 384 * 1024 ** 2
+
+/** Longest line of an entry or a checkpoint, bytes. */
 export const MAX_LINE_BYTES = MAX_ENTRY_BYTES + HASH_MEMBER_BYTES
+const MAX_EXCHANGE_LINE_BYTES = MAX_HEAD_BYTES + MAX_CONTENT_BYTES + EXCHANGE_TAIL.length
 
 /** The hash and the bytes that were hashed. */
 export type DumpedEntry = Omit<StoredRecord, 'seq'>
 
-export type DumpLine = { readonly entry: DumpedEntry } | { readonly checkpoint: string }
+/** A captured exchange and what its entry's `content_hash` takes beside it. */
+export interface DumpedExchange {
+  /** Of the entry that commits to it. */
+  readonly seq: number
+  readonly salt: Uint8Array
+  /** The captured bytes, JSON on one line. */
+  readonly content: Uint8Array
+}
+
+export type DumpLine =
+  | { readonly entry: DumpedEntry }
+  | { readonly exchange: DumpedExchange }
+  | { readonly checkpoint: string }
 
 /** An entry's line, with its line feed. */
 export function entryLine({ bytes, hash }: DumpedEntry): string {
@@ -32,9 +61,31 @@ export function checkpointLine(note: string): string {
   return `${JSON.stringify({ checkpoint: note })}\n`
 }
 
+/**
+ * An exchange's line with its line feed, in pieces because the content can be large. Null for one that cannot be a
+ * line: longer than MAX_CONTENT_BYTES, or with a line feed in it, which no capture has.
+ */
+export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly Uint8Array[] | null {
+  if (content.length > MAX_CONTENT_BYTES || content.includes(LINE_FEED)) return null
+  const base64 = Buffer.from(salt).toString('base64')
+  return [
+    Buffer.from(`${EXCHANGE_BEGINNING}${seq},"salt":"${base64}","content":`),
+    content,
+    Buffer.from(`${EXCHANGE_TAIL}\n`),
+  ]
+}
+
+/** Longest line that can mean anything, bytes, by its first 32 or more. */
+export const maxLineBytes = (beginning: Buffer): number =>
+  isExchange(beginning) ? MAX_EXCHANGE_LINE_BYTES : MAX_LINE_BYTES
+
+const isExchange = (line: Buffer): boolean =>
+  line.toString('latin1', 0, EXCHANGE_BEGINNING.length) === EXCHANGE_BEGINNING
+
 /** Reads a line without its line feed, whatever it holds; a string says what is wrong with it. */
 export function readLine(line: Buffer): DumpLine | string {
-  if (line.length > MAX_LINE_BYTES) return 'the line is too long'
+  if (line.length > maxLineBytes(line)) return 'the line is too long'
+  if (isExchange(line)) return readExchangeLine(line)
   if (line.toString('latin1', 0, CHECKPOINT_BEGINNING.length) === CHECKPOINT_BEGINNING) {
     return readCheckpointLine(line)
   }
@@ -42,6 +93,21 @@ export function readLine(line: Buffer): DumpLine | string {
   const hash = at < 0 ? null : HASH_MEMBER.exec(line.toString('latin1', at))?.[1]
   if (hash == null) return 'the line is neither an entry that ends in its hash nor a checkpoint'
   return { entry: { hash, bytes: Buffer.concat([line.subarray(0, at), CLOSING_BRACE]) } }
+}
+
+/** Only the head is looked at: what the content is, its hash tells. */
+function readExchangeLine(line: Buffer): DumpLine | string {
+  const fault = 'the exchange cannot be read'
+  const [head, digits, base64] = EXCHANGE_HEAD.exec(line.toString('latin1', 0, MAX_HEAD_BYTES)) ?? []
+  if (head === undefined || base64 === undefined) return fault
+  const seq = Number(digits)
+  const salt = Buffer.from(base64, 'base64')
+  // The decoder passes over bits that stand for nothing, and with them over changes.
+  if (salt.toString('base64') !== base64 || salt.length !== SALT_BYTES) return fault
+  const end = line.length - EXCHANGE_TAIL.length
+  if (!Number.isSafeInteger(seq) || end < head.length || line.toString('latin1', end) !== EXCHANGE_TAIL)
+    return fault
+  return { exchange: { seq, salt, content: line.subarray(head.length, end) } }
 }
 
 function readCheckpointLine(line: Buffer): DumpLine | string {

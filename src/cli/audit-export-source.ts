@@ -1,11 +1,11 @@
 // An export as a place to read a log from, line by line: never more than a line is held.
 
 import { createReadStream, existsSync, statSync } from 'node:fs'
-import { MAX_LINE_BYTES, readLine } from '../audit/dump.ts'
+import { maxLineBytes, readLine } from '../audit/dump.ts'
+import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import { type LogReader, type LogSource, SourceError } from '../store/source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
-const LINE_FEED = 0x0a
 
 export class ExportSource implements LogSource {
   readonly #file: string
@@ -18,24 +18,25 @@ export class ExportSource implements LogSource {
 
   async read(reader: LogReader): Promise<string | null> {
     const bytes = Math.max(1, statSync(this.#file).size)
+    const lines = new LineSplitter(maxLineBytes)
     let done = 0
-    let line = 0
-    let rest: Buffer = Buffer.alloc(0)
+    let number = 0
     const stream = createReadStream(this.#file, { highWaterMark: CHUNK_BYTES })
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      const text = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      let start = 0
-      for (let end = text.indexOf(LINE_FEED); end >= 0; end = text.indexOf(LINE_FEED, start)) {
-        const fault = takeLine(reader, text.subarray(start, end), ++line)
-        if (fault !== null) return fault === '' ? null : fault
-        start = end + 1
+    try {
+      for await (const chunk of stream as AsyncIterable<Buffer>) {
+        for (const line of lines.push(chunk)) {
+          const fault = takeLine(reader, line, ++number)
+          if (fault !== null) return fault === '' ? null : fault
+        }
+        done += chunk.length
+        reader.progress(done / bytes)
       }
-      rest = Buffer.from(text.subarray(start))
-      if (rest.length > MAX_LINE_BYTES) return `line ${line + 1}: the line is too long`
-      done += chunk.length
-      reader.progress(done / bytes)
+    } catch (error) {
+      if (!(error instanceof LongLineError)) throw error
+      return `line ${number + 1}: ${error.message}`
     }
-    const fault = rest.length === 0 ? null : takeLine(reader, rest, line + 1)
+    const rest = lines.end()
+    const fault = rest === null ? null : takeLine(reader, rest, number + 1)
     return fault === '' ? null : fault
   }
 
@@ -59,6 +60,7 @@ function takeLine(reader: LogReader, line: Buffer, number: number): string | nul
   const read = readLine(line)
   if (typeof read === 'string') return `line ${number}: ${read}`
   if ('entry' in read) return reader.entry(read.entry, null) ? null : ''
-  reader.checkpoint(read.checkpoint)
+  if ('exchange' in read) reader.exchange(read.exchange)
+  else reader.checkpoint(read.checkpoint)
   return null
 }

@@ -1,65 +1,117 @@
-// `sidegate audit export`: the log as JSON Lines on standard output, a page at a time, as fast as the reader takes it.
+// `sidegate audit export`: the log as JSON Lines on standard output, a page of entries and one exchange at a time, as
+// fast as the reader takes it.
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
-import { checkpointLine, entryLine } from '../audit/dump.ts'
+import { SALT_BYTES } from '../audit/content.ts'
+import { checkpointLine, entryLine, exchangeLine } from '../audit/dump.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { keptCheckpoints } from '../store/checkpoints.ts'
+import { u64 } from '../store/layout.ts'
 import type { Environment } from '../store/lmdb.ts'
 import { eachEntry } from '../store/source.ts'
 
 /** Written in one piece: a write for every line would cost more than the lines. */
-const CHUNK_CHARACTERS = 65_536
+const CHUNK_BYTES = 65_536
 
-export interface ExportRange {
+export interface ExportOptions {
   /** Sealed at this time or later; the first such entry begins the export, whatever clocks did after it. */
   readonly sinceMs: Milliseconds | null
   /** The export ends before the first entry sealed later than this. */
   readonly untilMs: Milliseconds | null
+  /** With what people wrote to models, as far as it is still stored. */
+  readonly exchanges: boolean
 }
 
 /**
  * Writes the entries of the range, without gaps, and then the checkpoints that end within it. A reader that goes away
  * ends it quietly.
+ * @returns how many exchanges are stored that cannot be lines of an export
  */
 export async function exportLog(
   environment: Environment,
-  { sinceMs, untilMs }: ExportRange,
+  { sinceMs, untilMs, exchanges }: ExportOptions,
   output: Writable,
-): Promise<void> {
-  const gone = new AbortController()
-  output.on('error', () => gone.abort())
-  let next = 0
+): Promise<number> {
+  const lines = new LineWriter(output)
   let first: number | null = null
   let end = 0
-  let ended = false
-  while (!ended && !gone.signal.aborted) {
-    let text = ''
-    ended = true
-    await eachEntry(environment, next, (seq, entry) => {
-      next = seq + 1
-      const sealedMs = sinceMs === null && untilMs === null ? 0 : sealedAt(entry.bytes)
-      if (sinceMs !== null && first === null && sealedMs < sinceMs) return true
-      if (untilMs !== null && sealedMs > untilMs) return false
-      text += entryLine(entry)
-      first ??= seq
-      end = seq + 1
-      ended = text.length < CHUNK_CHARACTERS
-      return ended
-    })
-    if (text !== '' && !output.write(text)) await drained(output, gone.signal)
-  }
+  let leftOut = 0
+  await eachEntry(environment, 0, (seq, entry) => {
+    const sealedMs = sinceMs === null && untilMs === null ? 0 : sealedAt(entry.bytes)
+    if (sinceMs !== null && first === null && sealedMs < sinceMs) return true
+    if (untilMs !== null && sealedMs > untilMs) return false
+    lines.add(Buffer.from(entryLine(entry)))
+    first ??= seq
+    end = seq + 1
+    if (exchanges) {
+      const pieces = exchangeOf(environment, seq)
+      leftOut += Number(pieces === null)
+      for (const piece of pieces ?? []) lines.add(piece)
+    }
+    return lines.heldBytes < CHUNK_BYTES || lines.flush()
+  })
+  await lines.flush()
   environment.refresh()
   const within = keptCheckpoints(environment.tables).filter(({ size }) => size > (first ?? 0) && size <= end)
-  if (!gone.signal.aborted) output.write(within.map(({ note }) => checkpointLine(note)).join(''))
+  lines.add(Buffer.from(within.map(({ note }) => checkpointLine(note)).join('')))
+  await lines.flush()
+  return leftOut
 }
 
-async function drained(output: Writable, signal: AbortSignal): Promise<void> {
-  try {
-    await once(output, 'drain', { signal })
-  } catch {
-    // The reader is gone; the loop sees it.
+/** The line of the exchange stored for an entry, none when there is no exchange; null when it makes no line. */
+function exchangeOf({ tables }: Environment, seq: number): readonly Uint8Array[] | null {
+  const stored = tables.content.get(u64(seq))
+  if (stored === undefined) return []
+  if (stored.length < SALT_BYTES) return null
+  return exchangeLine({ seq, salt: stored.subarray(0, SALT_BYTES), content: stored.subarray(SALT_BYTES) })
+}
+
+/** Gathers what is small and writes it at once, no faster than it is read; what is large goes as it is. */
+class LineWriter {
+  heldBytes = 0
+  readonly #output: Writable
+  readonly #gone = new AbortController()
+  #held: Uint8Array[] = []
+
+  constructor(output: Writable) {
+    this.#output = output
+    output.on('error', () => this.#gone.abort())
+  }
+
+  add(bytes: Uint8Array): void {
+    this.#held.push(bytes)
+    this.heldBytes += bytes.length
+  }
+
+  /** Resolves once the reader takes more; false when it is gone. */
+  async flush(): Promise<boolean> {
+    const held = this.#held
+    this.#held = []
+    this.heldBytes = 0
+    let small: Uint8Array[] = []
+    for (const bytes of held) {
+      if (bytes.length < CHUNK_BYTES) {
+        small.push(bytes)
+        continue
+      }
+      await this.#write(Buffer.concat(small))
+      await this.#write(bytes)
+      small = []
+    }
+    await this.#write(Buffer.concat(small))
+    return !this.#gone.signal.aborted
+  }
+
+  async #write(bytes: Uint8Array): Promise<void> {
+    const { signal } = this.#gone
+    if (bytes.length === 0 || signal.aborted || this.#output.write(bytes)) return
+    try {
+      await once(this.#output, 'drain', { signal })
+    } catch {
+      // The reader is gone; whoever flushes is told.
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { LogSurvey } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { counted } from '../rulecheck/remarks.ts'
 import { DirectorySource, type LogSource, openDirectory, SourceError } from '../store/source.ts'
 import { verifyLog } from '../store/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
@@ -20,6 +21,7 @@ import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
                              [--public-key FILE] [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
+                             [--exchanges]
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
        sidegate audit compact [--config FILE] --to FOLDER
 
@@ -29,7 +31,8 @@ verify checks every entry, the chain and the Merkle tree, and holds both against
 checkpoints that came with the log and those that were kept elsewhere. It names the
 first sequence number that is not as it was sealed, and what nobody signed for.
 
-  --export FILE       check an export; - reads it from standard input
+  --export FILE       check an export, and the exchanges that are in it; - reads it
+                      from standard input
   --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also a
                       line each) with the note as "checkpoint"; may be repeated
   --public-key FILE   whose signatures count: PEM, or a signed-note verifier key
@@ -41,6 +44,11 @@ checkpoints over them.
   --since TIME        begin with the first entry sealed at or after it (RFC 3339, or
                       a day: 2026-03-01)
   --until TIME        end before the first entry sealed after it
+  --exchanges         after each call's entry what was asked and answered, as far as
+                      it is still stored: for sidegate diff --replay, and to check it
+                      elsewhere. Such a file holds what people wrote to models,
+                      redacted only as the rules of the time said: keep it as you
+                      keep the data directory, and erase it where you erase there
 
 erase removes captured exchanges and seals how many; the entries stay, and the log
 verifies as before. What is gone cannot be brought back.
@@ -58,7 +66,8 @@ of what was erased can be read until they are written over.
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              this text
 
-Exit: 0 intact or done, 1 findings or no such call, 2 could not run.
+Exit: 0 intact or done, 1 findings, no such call, or an exchange that cannot be
+exported, 2 could not run.
 `
 
 const OPTIONS = {
@@ -69,6 +78,7 @@ const OPTIONS = {
   format: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
+  exchanges: { type: 'boolean' },
   request: { type: 'string' },
   key: { type: 'string' },
   before: { type: 'string' },
@@ -77,6 +87,7 @@ const OPTIONS = {
 
 /** Options of one action that the others do not take. */
 const CHECKS = ['export', 'checkpoint', 'public-key', 'format'] as const
+const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'before'] as const
 
 const parse = (args: readonly string[]) =>
@@ -106,7 +117,7 @@ export const audit: Command = {
 }
 
 async function verify(values: Values): Promise<ExitCode> {
-  refuse(values, ['since', 'until', 'to', ...SELECTIONS], 'verify')
+  refuse(values, [...EXPORTS, 'to', ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('--config and --export exclude each other')
   }
@@ -152,14 +163,22 @@ function damaged(survey: LogSurvey, signal: string): LogVerdict {
 
 async function write(values: Values): Promise<ExitCode> {
   refuse(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
-  const range = { sinceMs: readTime('since', values.since), untilMs: readTime('until', values.until) }
+  const options = {
+    sinceMs: readTime('since', values.since),
+    untilMs: readTime('until', values.until),
+    exchanges: values.exchanges === true,
+  }
   const path = configOf(values)?.data.path
   if (path === undefined) return 2
   const environment = openDirectory(path)
   try {
-    await exportLog(environment, range, process.stdout)
+    const leftOut = await exportLog(environment, options, process.stdout)
     await flushed(process.stdout)
-    return 0
+    if (leftOut === 0) return 0
+    console.error(
+      `sidegate audit: ${counted(leftOut, 'stored exchange')} left out: too large or damaged; see sidegate audit verify`,
+    )
+    return 1
   } finally {
     await environment.close()
   }
@@ -172,14 +191,14 @@ function openSource(values: Values, spool: Spool | null): LogSource | null {
 }
 
 async function remove(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, 'since', 'until', 'to'], 'erase')
+  refuse(values, [...CHECKS, ...EXPORTS, 'to'], 'erase')
   const selection = readSelection(values.request, values.key, readTime('before', values.before))
   const config = configOf(values)
   return config === null ? 2 : erase(config, selection)
 }
 
 async function copy(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, ...SELECTIONS, 'since', 'until'], 'compact')
+  refuse(values, [...CHECKS, ...EXPORTS, ...SELECTIONS], 'compact')
   if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
   const config = configOf(values)
   return config === null ? 2 : compact(config.data.path, values.to)

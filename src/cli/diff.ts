@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { loadCases } from '../rulecheck/cases.ts'
 import { compareRules, type Exchange } from '../rulecheck/difference.ts'
 import { DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/difference-report.ts'
+import { counted } from '../rulecheck/remarks.ts'
 import { readRecording } from '../rulecheck/replay.ts'
 import { missingPaths, readSources } from '../rulecheck/source.ts'
 import { snapshotOf } from '../rules/load.ts'
@@ -20,7 +21,9 @@ recorded requests would come out differently. No text of a request is printed.
   --tests PATH     a *_test.yaml file or a folder of them; may be repeated
                    (its \`rules\` do not matter here)
   --replay FILE    JSON Lines: each a chat request body, or an object with
-                   \`request\`, and \`key_name\` and \`response\` if known
+                   \`request\`, and \`key_name\` and \`response\` if known; or
+                   what sidegate audit export --exchanges wrote, whose calls are
+                   named by line and id. May be repeated
   --config FILE    configuration that says which personal data is looked for
   --format FORMAT  pretty (default), markdown (a comment for reviewers) or json
   --help           this text
@@ -66,11 +69,17 @@ export const diff: Command = {
       file.cases.map((one) => ({ ...one, where: `${one.file}:${one.line} ${one.name}` })),
     )
     const exchanges = [...tests, ...recordings.flatMap((recording) => recording.exchanges)]
+    for (const [index, { withoutExchange }] of recordings.entries()) {
+      if (withoutExchange > 0) console.error(`${values.replay?.[index]}: ${passedOver(withoutExchange)}`)
+    }
     const difference = await compareRules(before.rules, after.rules, exchanges, bench)
     process.stdout.write(formatDifference(difference, format))
     return difference.rules.length + difference.exchanges.length === 0 ? 0 : 1
   },
 }
+
+const passedOver = (calls: number): string =>
+  `${counted(calls, 'call')} passed over: the export holds no exchange of ${calls === 1 ? 'it' : 'them'}`
 
 async function rulesIn(path: string) {
   const { files, problems } = await readSources([path])

@@ -1,61 +1,187 @@
 // Recorded chat requests to try rules on: JSON Lines, each a chat request body, or an object with `request`, and
-// `key_name` and `response` if it is known. Texts stay here; problems name lines only.
+// `key_name` and `response` if it is known; or an export of the usage log with its exchanges. Texts stay here;
+// problems name lines only.
 
-import { readFile } from 'node:fs/promises'
+import { isUtf8 } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+import { type DumpedExchange, readLine } from '../audit/dump.ts'
+import { LineSplitter, LongLineError } from '../audit/lines.ts'
+import { parseObject } from '../audit/survey.ts'
 import { parseJson } from '../chat/json.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Exchange } from './difference.ts'
 
-/** Largest file that is read into memory. */
+/** Requests of one file that are held in memory, as bytes of their lines. */
 const MAX_BYTES = 512 * 1024 * 1024
-const LINE_FEED = 10
+const SPACE = 0x20
+const CHUNK_BYTES = 1024 ** 2
+/** Containers in one another of a captured exchange: more than any has, few enough to walk through. */
+const MAX_DEPTH = 256
+/** Ids of calls are UUIDs; a log that somebody wrote may have anything there, and it is printed. */
+const CALL_ID = /^[\w-]{1,64}$/
 
 export interface Recording {
   readonly exchanges: readonly Exchange[]
   readonly problems: readonly Problem[]
+  /** Calls of an export without their exchange in it: passed over. */
+  readonly withoutExchange: number
+}
+
+/** What of an exchange is in a line. */
+type Recorded = Pick<Exchange, 'request' | 'keyName' | 'answer'>
+
+/** The call that an entry of an export is of. */
+interface SealedCall {
+  readonly seq: number
+  readonly id: string
+  readonly keyName: string
 }
 
 /** Reads a file of recorded requests. @throws the file system's error */
 export async function readRecording(path: string): Promise<Recording> {
-  const bytes = await readFile(path)
-  const problems: Problem[] = []
-  const exchanges: Exchange[] = []
-  const add = (line: number, message: string) =>
-    problems.push({ file: path, line, column: line === 0 ? 0 : 1, path: '', message })
-  if (bytes.length > MAX_BYTES) {
-    add(0, `is larger than ${MAX_BYTES} bytes; split it`)
-    return { exchanges, problems }
+  const recorder = new Recorder(path)
+  const lines = new LineSplitter(() => MAX_BYTES)
+  const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES })
+  try {
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      for (const line of lines.push(chunk)) recorder.take(line)
+      if (recorder.full) break
+    }
+    const rest = recorder.full ? null : lines.end()
+    if (rest !== null) recorder.take(rest)
+  } catch (error) {
+    if (!(error instanceof LongLineError)) throw error
+    recorder.overflow()
   }
-  let line = 0
-  for (let begin = 0; begin < bytes.length; ) {
-    line++
-    const found = bytes.indexOf(LINE_FEED, begin)
-    const end = found < 0 ? bytes.length : found
-    const piece = bytes.subarray(begin, end)
-    begin = end + 1
-    if (piece.toString('latin1').trim() === '') continue
-    const exchange = readLine(piece, `${path}:${line}`)
-    if (exchange === null) add(line, 'is neither a chat request body nor an object with `request`')
-    else exchanges.push(exchange)
-  }
-  return { exchanges, problems }
+  return recorder.finish()
 }
 
-function readLine(bytes: Buffer, where: string): Exchange | null {
-  let value: unknown
-  try {
-    value = parseJson(bytes)
-  } catch (error) {
-    if (error instanceof GatewayError) return null
-    throw error
+/** Makes a recording of the lines of one file. */
+class Recorder {
+  /** Nothing more is taken. */
+  full = false
+  readonly #path: string
+  readonly #exchanges: Exchange[] = []
+  readonly #problems: Problem[] = []
+  #line = 0
+  #heldBytes = 0
+  /** The newest entry's, until its exchange comes: right behind it or not at all. */
+  #call: SealedCall | null = null
+  #withoutExchange = 0
+
+  constructor(path: string) {
+    this.#path = path
   }
+
+  take(bytes: Buffer): void {
+    this.#line++
+    if (this.full || isBlank(bytes)) return
+    const line = readLine(bytes)
+    const entry = typeof line === 'string' || !('entry' in line) ? null : readEntry(line.entry.bytes)
+    if (entry !== null) this.#begin(callOf(entry))
+    else if (typeof line !== 'string' && 'exchange' in line) this.#takeExchange(line.exchange)
+    else if (typeof line === 'string' || !('checkpoint' in line)) {
+      const recorded = readRequest(bytes)
+      if (recorded === null) {
+        this.#refuse('is neither a chat request body nor an object with `request`, and no line of an export')
+      } else this.#add(recorded, '', bytes.length)
+    }
+  }
+
+  /** No more of the file can be held. */
+  overflow(): void {
+    this.full = true
+    this.#line = 0
+    this.#refuse(`holds more than ${MAX_BYTES} bytes of requests; split it`)
+  }
+
+  finish(): Recording {
+    this.#begin(null)
+    return {
+      exchanges: this.#exchanges,
+      problems: this.#problems,
+      withoutExchange: this.#withoutExchange,
+    }
+  }
+
+  #begin(call: SealedCall | null): void {
+    if (this.#call !== null) this.#withoutExchange++
+    this.#call = call
+  }
+
+  #takeExchange({ seq, content }: DumpedExchange): void {
+    const call = this.#call
+    if (call?.seq !== seq) {
+      this.#refuse('is an exchange that does not follow its entry; sidegate audit verify --export tells more')
+      return
+    }
+    this.#call = null
+    const recorded = readCaptured(content, call.keyName)
+    if (recorded === null) this.#refuse('is not an exchange as it is captured')
+    else this.#add(recorded, CALL_ID.test(call.id) ? ` ${call.id}` : '', content.length)
+  }
+
+  #add(recorded: Recorded, name: string, bytes: number): void {
+    this.#heldBytes += bytes
+    if (this.#heldBytes > MAX_BYTES) this.overflow()
+    else this.#exchanges.push({ ...recorded, where: `${this.#path}:${this.#line}${name}` })
+  }
+
+  #refuse(message: string): void {
+    const line = this.#line
+    this.#problems.push({ file: this.#path, line, column: line === 0 ? 0 : 1, path: '', message })
+  }
+}
+
+/** Up to a space, also a carriage return. */
+const isBlank = (line: Buffer): boolean => line.every((byte) => byte <= SPACE)
+
+/** The entry, unless the line only looks like one. */
+function readEntry(bytes: Uint8Array): JsonObject | null {
+  const entry = parseObject(bytes)
+  return Number.isSafeInteger(entry?.['seq']) && typeof entry?.['type'] === 'string' ? entry : null
+}
+
+/** Null for an entry of another type. */
+function callOf(entry: JsonObject): SealedCall | null {
+  if (entry['type'] !== 'request') return null
+  return { seq: entry['seq'] as number, id: String(entry['id']), keyName: String(entry['key_name']) }
+}
+
+/** The request as it was forwarded, and the answer if one in the form of a whole completion was captured. */
+function readCaptured(content: Uint8Array, keyName: string): Recorded | null {
+  if (!isUtf8(content)) return null
+  const captured = parseObject(content)
+  if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
+  // The gateway parsed it as strictly; of what an upstream answered it does not ask that much.
+  const request = readJson(Buffer.from(JSON.stringify(captured['request'] ?? null)))
+  return isObject(request) ? { request, keyName, answer: answerOf(captured['response']) } : null
+}
+
+const isShallow = (value: JsonValue, levels: number): boolean =>
+  typeof value !== 'object' ||
+  value === null ||
+  (levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1)))
+
+function readRequest(bytes: Buffer): Recorded | null {
+  const value = readJson(bytes)
   if (!isObject(value)) return null
   const request = value['request'] ?? value
   const keyName = value['key_name'] ?? 'replay'
   if (!isObject(request) || !Array.isArray(request['messages']) || typeof keyName !== 'string') return null
-  return { where, request: withoutKeyName(request), keyName, answer: answerOf(value['response']) }
+  return { request: withoutKeyName(request), keyName, answer: answerOf(value['response']) }
+}
+
+/** Null for what the gateway would not take as a body; no request is null. */
+function readJson(bytes: Buffer): JsonValue {
+  try {
+    return parseJson(bytes)
+  } catch (error) {
+    if (error instanceof GatewayError) return null
+    throw error
+  }
 }
 
 const withoutKeyName = ({ key_name: _keyName, ...request }: JsonObject): JsonObject => request

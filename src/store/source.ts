@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hashContent, SALT_BYTES } from '../audit/content.ts'
-import type { DumpedEntry } from '../audit/dump.ts'
+import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import { Frontier } from '../audit/merkle.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -18,10 +18,12 @@ import { agreesWithKept } from './tree.ts'
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 const PAGE_ROWS = 500
 
-/** Takes an entry in order, or a checkpoint; false ends the reading. */
+/** Takes an entry in order, an exchange or a checkpoint; false ends the reading. */
 export interface LogReader {
   /** @param seq where it was found; null in an export */
   entry(entry: DumpedEntry, seq: number | null): boolean
+  /** Only of an export; in a data directory `check` looks at them. */
+  exchange(exchange: DumpedExchange): void
   checkpoint(note: string): void
   /** How far it is, from 0 to 1. */
   progress(done: number): void
@@ -61,11 +63,15 @@ export function openDirectory(path: string): Environment {
   }
 }
 
-/** The entries from `fromSeq` on, page by page, until `take` says false. @throws Error on rows that are none */
+/**
+ * The entries from `fromSeq` on, page by page, until `take` says false. While it waits for `take` the log goes on: what
+ * is stored beside an entry of the page at hand may be gone by then.
+ * @throws Error on rows that are none
+ */
 export async function eachEntry(
   environment: Environment,
   fromSeq: number,
-  take: (seq: number, entry: DumpedEntry) => boolean,
+  take: (seq: number, entry: DumpedEntry) => boolean | Promise<boolean>,
 ): Promise<void> {
   let from = fromSeq
   for (;;) {
@@ -73,7 +79,8 @@ export async function eachEntry(
     const rows = environment.tables.entries.rows({ start: u64(from), limit: PAGE_ROWS })
     for (const { key, value } of rows) {
       const seq = readU64(key)
-      if (!take(seq, unpackEntry(seq, value))) return
+      const taken = take(seq, unpackEntry(seq, value))
+      if (!(typeof taken === 'boolean' ? taken : await taken)) return
       from = seq + 1
     }
     if (rows.length < PAGE_ROWS) return

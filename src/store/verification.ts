@@ -1,8 +1,10 @@
 // Checks a whole log from where it is kept: reads it twice, once for where it was pruned and signed, once to check it.
 
-import type { DumpedEntry } from '../audit/dump.ts'
+import { hashContent } from '../audit/content.ts'
+import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import { type LogFinding, type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import type { LogSurvey } from '../audit/survey.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { LogReader, LogSource } from './source.ts'
 
 /** Findings that the data directory adds; the log's own are bounded as well. */
@@ -30,6 +32,7 @@ export async function verifyLog(
         surveyed.entry(bytes)
         return true
       },
+      exchange: () => {},
       checkpoint: (note) => surveyed.checkpoint(note, null),
       progress: (done) => progress(done / 2),
     })
@@ -46,6 +49,8 @@ class Check implements LogReader {
   readonly #source: LogSource
   readonly #verifier: LogVerifier
   readonly #findings: LogFinding[] = []
+  /** The newest entry, until an exchange came that says it is of it. */
+  #alone: JsonObject | null = null
 
   constructor(source: LogSource, survey: LogSurvey, progress: (done: number) => void) {
     this.#source = source
@@ -57,15 +62,33 @@ class Check implements LogReader {
     this.firstEntry ??= entry.hash
     if (!this.#verifier.push(entry, seq)) return false
     const sealed = this.#verifier.entry
+    this.#alone = sealed
     const fault = sealed === null ? null : this.#source.check(sealed)
-    if (fault !== null && this.#findings.length < MAX_FINDINGS) {
-      this.#findings.push({ seq: sealed?.['seq'] as number, reason: fault })
-    }
+    if (fault !== null) this.#find(sealed?.['seq'] as number, fault)
     return true
+  }
+
+  exchange({ seq, salt, content }: DumpedExchange): void {
+    const { type, seq: place, content_hash: committed } = this.#alone ?? {}
+    if (type !== 'request' || place !== seq || typeof committed !== 'string') {
+      this.#find(
+        null,
+        `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
+      )
+      return
+    }
+    this.#alone = null
+    if (hashContent(salt, content) !== committed) {
+      this.#find(seq, 'the exchange is not the one the entry commits to')
+    }
   }
 
   checkpoint(): void {
     // The survey has seen them all.
+  }
+
+  #find(seq: number | null, reason: string): void {
+    if (this.#findings.length < MAX_FINDINGS) this.#findings.push({ seq, reason })
   }
 
   judge(fault: string | null): LogVerdict {

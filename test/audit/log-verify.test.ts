@@ -37,7 +37,7 @@ function verifyDump(dump: string | Buffer, { kept = [], key = null }: Options = 
   for (const line of read) {
     if (typeof line === 'string') break
     if ('entry' in line) survey.entry(line.entry.bytes)
-    else survey.checkpoint(line.checkpoint, null)
+    else if ('checkpoint' in line) survey.checkpoint(line.checkpoint, null)
   }
   const verifier = new LogVerifier(survey)
   for (const line of read) {
