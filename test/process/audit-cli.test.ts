@@ -1,9 +1,20 @@
 // `sidegate audit` as its own process: an honest log, the worked example of src/audit/README.md, exports that
 // somebody else's program verifies, and arguments that make no sense.
 
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  closeSync,
+  cpSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -16,12 +27,14 @@ import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { newSigner } from '../audit/logs.ts'
-import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { discard, MAIN, runCli, startGateway, writeDeployment } from './gateway.ts'
+import { completion, json, startUpstream, stream } from './upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
 const run = promisify(execFile)
+
+const CONTENT = '{"request":{"messages":[]},"response":null}'
 
 interface Deployment {
   readonly file: string
@@ -39,11 +52,11 @@ function deploy(t: Test): Deployment {
 }
 
 /** Seals calls with their exchanges, as the gateway does. */
-async function call({ data }: Deployment, calls: number, id = 'call'): Promise<void> {
+async function call({ data }: Deployment, calls: number, id = 'call', content = CONTENT): Promise<void> {
   const store = openStore({ path: data, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
   const appended = Array.from({ length: calls }, (_, index) =>
     store.log.append(requestDraft({ id: `${id}-${index}`, key_name: `Zoë ${index} \u2028"\\` }), {
-      content: Buffer.from('{"request":{"messages":[]},"response":null}'),
+      content: Buffer.from(content),
     }),
   )
   await Promise.all(appended)
@@ -54,6 +67,16 @@ async function edit({ data }: Deployment, change: (tables: Environment['tables']
   const environment = openEnvironment(data)
   await environment.transaction(() => change(environment.tables))
   await environment.close()
+}
+
+async function exportTo({ file }: Pick<Deployment, 'file'>, to: string): Promise<void> {
+  const output = openSync(to, 'w')
+  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file], {
+    stdio: ['ignore', output, 'inherit'],
+  })
+  const [code] = await once(child, 'exit')
+  closeSync(output)
+  if (code !== 0) throw new Error(`the export ended with ${code}`)
 }
 
 async function verify(args: readonly string[]): Promise<{ code: number | null; verdict: any }> {
@@ -210,6 +233,133 @@ t.test('an export is what was sealed, and another program verifies it', async (t
   await t.rejects(run('python3', [VERIFY_PY, file, path]), { message: /./ })
 })
 
+t.test('an export with exchanges holds the very bytes that were sealed', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 700)
+  const large = `{"request":{"messages":["${'ä'.repeat(3_000_000)}"]},"response":null}`
+  await call(deployment, 1, 'large', large)
+  await call(deployment, 1, 'last')
+  await edit(deployment, ({ content }) => content.remove(u64(2)))
+  const folder = deployment.folder
+  const { path, key } = await witness(deployment, 'note')
+  const plain = (await runCli(['audit', 'export', '--config', deployment.file])).stdout
+  const file = join(folder, 'exchanges.jsonl')
+  await exportTo(deployment, file)
+  const text = readFileSync(file, 'utf8')
+  const lines = text.split(/(?<=\n)/)
+  const isExchange = (line: string) => line.startsWith('{"exchange":')
+  t.equal(lines.filter((line) => !isExchange(line)).join(''), plain)
+  const exchanges = lines.filter(isExchange)
+  t.equal(exchanges.length, 701)
+  t.equal(lines[3], plain.split(/(?<=\n)/)[2], 'an exchange that is gone leaves no line')
+  t.ok(exchanges[699]?.endsWith(`,"content":${large}}}\n`))
+  for (const [index, line] of lines.entries()) {
+    if (isExchange(line)) t.equal(JSON.parse(line).exchange.seq, JSON.parse(lines[index - 1] as string).seq)
+  }
+  const { code, verdict } = await verify(['--export', file, '--checkpoint', path, '--public-key', key])
+  t.match({ code, verdict }, { code: 0, verdict: { ok: true, entries: 703, covered_seq: 702, findings: [] } })
+  const python = await run('python3', [VERIFY_PY, file])
+  t.match(python.stdout, `703 entries from 0 on, 0 checkpoints, root ${verdict.root}\n`)
+
+  const changed = join(folder, 'changed.jsonl')
+  const findings = async (edited: string) => {
+    writeFileSync(changed, edited)
+    const { code, verdict } = await verify(['--export', changed])
+    t.equal(code, 1)
+    await t.rejects(run('python3', [VERIFY_PY, changed]))
+    return verdict.findings
+  }
+  const unlike = (seq: number) => [{ seq, reason: 'the exchange is not the one the entry commits to' }]
+  t.strictSame(await findings(text.replace('ää', 'äb')), unlike(701))
+  t.strictSame(await findings(text.replace('"response":null', '"response": null')), unlike(1))
+  t.strictSame(await findings(text.replace(/"salt":"....../, '"salt":"AAAAAA')), unlike(1))
+  t.match(await findings(text.replace('{"exchange":{"seq":1,', '{"exchange":{"seq":2,')), [
+    { seq: null, reason: /said to be of entry 2 / },
+  ])
+})
+
+t.test('an exchange that cannot be a line is left out, and that is said', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 3)
+  await edit(deployment, ({ content }) => {
+    content.put(u64(1), Buffer.from(`${'s'.repeat(32)}{}}}\n{"checkpoint":"forged"}`))
+    content.put(u64(2), Buffer.from('short'))
+  })
+  const { code, stdout, stderr } = await runCli([
+    'audit',
+    'export',
+    '--exchanges',
+    '--config',
+    deployment.file,
+  ])
+  t.equal(code, 1)
+  t.match(stderr, '2 stored exchanges left out')
+  t.equal(stdout.split('\n').length, 6)
+  t.notMatch(stdout, 'forged')
+})
+
+t.test('calls of a gateway, exported and replayed, tell what new rules would do', async (t) => {
+  const answered = json(completion('ask carol@example.com about borealis'))
+  const streamed = stream(['the road', ' to zen', 'ith'])
+  const upstream = await startUpstream((response, received) =>
+    (JSON.parse(received.body).stream === true ? streamed : answered)(response, received),
+  )
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  t.teardown(async () => {
+    await discard(gateway)
+    await upstream.close()
+  })
+  const { key } = await gateway.createKey('web')
+  const { key: other } = await gateway.createKey('batch')
+  const ask = async (as: string, content: string, more: object = {}) => {
+    const body = { model: 'm', messages: [{ role: 'user', content }], ...more }
+    const response = await gateway.chat(as, body)
+    await response.text()
+    return response.headers.get('x-request-id') as string
+  }
+  await ask(key, 'nothing to see')
+  const asked = await ask(key, 'the route to project aurora, dan@example.com')
+  await ask(other, 'again project aurora')
+  const streamedId = await ask(key, 'where to?', { stream: true, stream_options: { include_usage: true } })
+  await ask(key, 'a body that is refused', { temperature: 9 })
+  const erased = await ask(key, 'project aurora once more')
+  const config = join(gateway.folder, 'sidegate.yaml')
+  t.equal((await runCli(['audit', 'erase', '--config', config, '--request', erased])).code, 0)
+  const file = join(gateway.folder, 'calls.jsonl')
+  await exportTo({ file: config }, file)
+  t.match(await verify(['--export', file]), { code: 0, verdict: { ok: true } })
+  const written = readFileSync(file, 'utf8').split('\n')
+  const where = (id: string) =>
+    `${file}:${written.findIndex((line) => line.includes(`"id":"${id}"`) && line.includes('"seq":')) + 2} ${id}`
+
+  const rules = (name: string, text: string) => {
+    mkdirSync(join(gateway.folder, name))
+    writeFileSync(join(gateway.folder, name, 'rules.yaml'), text)
+    return join(gateway.folder, name)
+  }
+  const old = rules('old', 'rules: []\n')
+  const next = rules(
+    'next',
+    `rules:
+  - { name: aurora, type: keyword_block, pattern: project aurora, action: block, match: { keys: [web] } }
+  - { name: zenith, type: keyword_block, pattern: road to zenith, action: block, match: { direction: response } }
+`,
+  )
+  const diff = (...args: string[]) => runCli(['diff', ...args, '--replay', file, '--format', 'json'])
+  const { code, stdout, stderr } = await diff(old, next)
+  t.equal(code, 1)
+  t.equal(stderr, `${file}: 2 calls passed over: the export holds no exchange of them\n`)
+  const { exchanges, tried } = JSON.parse(stdout)
+  t.equal(tried, 4)
+  t.match(exchanges, [
+    { where: where(asked), old: { decision: 'allow' }, new: { decision: 'block', rules: ['aurora'] } },
+    { where: where(streamedId), old: { decision: 'allow' }, new: { decision: 'block', rules: ['zenith'] } },
+  ])
+  t.equal(exchanges.length, 2)
+  t.notMatch(stdout, /route to|borealis|EMAIL/)
+  t.strictSame((await diff(old, old)).code, 0)
+})
+
 t.test('a part of a log, from standard input', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 3)
@@ -228,7 +378,6 @@ t.test('a part of a log, from standard input', async (t) => {
   const { path } = await witness(deployment, 'note')
   const file = join(deployment.folder, 'part.jsonl')
   writeFileSync(file, whole.stdout.split('\n').slice(2).join('\n'))
-  const { MAIN } = await import('./gateway.ts')
   const piped = await run('sh', [
     '-c',
     `"${process.execPath}" "${MAIN}" audit verify --export - --checkpoint "${path}" < "${file}"`,
@@ -308,6 +457,8 @@ t.test('what could not run says why and exits 2', async (t) => {
     [/pretty or json/, ['verify', ...there, '--format', 'xml']],
     [/verify takes no --since/, ['verify', ...there, '--since', '2026-03-01']],
     [/export takes no --format/, ['export', '--format', 'json']],
+    [/verify takes no --exchanges/, ['verify', ...there, '--exchanges']],
+    [/compact takes no --exchanges/, ['compact', '--to', junk, '--exchanges']],
     [/takes a time like/, ['export', '--since', 'yesterday']],
     [/Unknown option/, ['verify', '--checkpoints', junk]],
   ] as const) {
