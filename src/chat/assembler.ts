@@ -49,6 +49,21 @@ export class Assembler {
     for (const choice of Array.isArray(choices) ? choices : []) if (isObject(choice)) this.#addChoice(choice)
   }
 
+  /**
+   * As `add` of a chunk with nothing but more of a text that has begun.
+   * @returns false, having done nothing, for one that has not
+   * @throws GatewayError as `add` does
+   */
+  grow(choice: number, name: string, text: string): boolean {
+    const message = this.#choices.get(choice)?.message
+    if (message === undefined || !Object.hasOwn(message, name)) return false
+    const present = message[name]
+    if (typeof present !== 'string' || STATED.has(name)) return false
+    this.#count(text.length)
+    message[name] = present + text
+    return true
+  }
+
   /** Of the first choice. */
   get finishReason(): string | null {
     const [first] = this.#sorted()

@@ -27,6 +27,11 @@ interface Queue {
 export class LogprobGate {
   readonly #queues = new Map<string, Queue>()
 
+  /** Whether there have been any so far. */
+  get held(): boolean {
+    return this.#queues.size > 0
+  }
+
   /**
    * Leaves in a chunk what may leave with it.
    * @param progress of a choice's text; null when it has none

@@ -7,15 +7,17 @@ import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../ch
 import { responseTexts } from '../chat/texts.ts'
 import { estimateTokens } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { type Answer, noteResponse } from './answer.ts'
 import { callHeaders } from './call.ts'
 import { responseBlockedBy } from './denial.ts'
+import { isEmpty } from './empty.ts'
 import type { Delivery } from './handle.ts'
 import { LogprobGate } from './logprobs.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
+import { EventForm, type EventTemplate, writeEvent } from './template.ts'
 import { TextScan } from './textscan.ts'
 
 /** Largest single event; an upstream that sends more is cut off. */
@@ -96,6 +98,7 @@ class Relay {
   /** Scans by choice, then by channel. */
   readonly #texts = new Map<number, Map<string, TextScan>>()
   readonly #logprobs = new LogprobGate()
+  readonly #form = new EventForm()
   readonly #progress = (choice: number, channel: string) => this.#texts.get(choice)?.get(channel) ?? null
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
@@ -134,7 +137,12 @@ class Relay {
   #event(event: SseEvent): string {
     if (event.data === null) return event.raw
     if (event.data === DONE) return this.#end()
+    const { template } = this.#form
+    const text = template === null ? null : this.#form.read(event.data)
     const quoted = this.#credential !== null && event.data.includes(this.#credential)
+    if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
+      return this.#grow(template, text, event.raw)
+    }
     const data = quoted ? event.data.replaceAll(this.#credential ?? '', '[UPSTREAM_CREDENTIAL]') : event.data
     const chunk = readStreamChunk(data)
     if (chunk === null) {
@@ -145,6 +153,7 @@ class Relay {
     }
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
     if (chunk.usageOnly && !this.#includeUsage) return ''
+    if (!quoted) this.#form.learn(data, chunk)
     return this.#chunk(chunk, data, quoted ? encodeData(data) : event.raw)
   }
 
@@ -155,6 +164,23 @@ class Relay {
     }
     this.done = true
     return this.#flush(this.#texts.keys())
+  }
+
+  /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
+  #grow(template: EventTemplate, text: string, raw: string): string {
+    const { choice, channel, envelope } = template
+    const scan = this.#scanOf({ choice, channel, encoding: 'plain' })
+    const passage = scan.push(text)
+    this.#envelope = envelope
+    if (scan.blocked) {
+      this.#fail(null)
+      return this.#sendText(choice, channel, passage)
+    }
+    const { sent, kept } = passage
+    if (!this.assembler.grow(choice, channel, kept))
+      this.assembler.add(flushChunk(envelope, choice, channel, kept))
+    if (sent === text) return raw
+    return sent === '' && template.droppable ? '' : encodeData(writeEvent(template, sent))
   }
 
   /** @param raw the event as it leaves when nothing in it was changed */
@@ -244,7 +270,7 @@ class Relay {
     return encodeData(JSON.stringify(flushChunk(this.#envelope, choice, channel, sent)))
   }
 
-  #scanOf({ choice, channel, encoding }: Delta): TextScan {
+  #scanOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScan {
     let texts = this.#texts.get(choice)
     if (texts === undefined) {
       texts = new Map()
@@ -260,23 +286,6 @@ class Relay {
     return scan
   }
 }
-
-/** All of its text is held back, and there was nothing but text: no event is needed to say so. */
-const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean =>
-  chunk.finished.length === 0 &&
-  chunk.usage === null &&
-  deltas.every(({ sent }) => sent === '') &&
-  chunk.deltas.length > 0 &&
-  chunk.others.length === 0 &&
-  choicesOf(chunk.body).every(
-    ({ delta, logprobs }) => isObject(delta) && hasOnlyText(delta) && !isObject(logprobs),
-  )
-
-const choicesOf = (body: JsonObject): JsonObject[] =>
-  Array.isArray(body['choices']) ? body['choices'].filter(isObject) : []
-
-const hasOnlyText = (delta: JsonObject): boolean =>
-  Object.values(delta).every((value) => value === '' || value === null)
 
 const isTool = (channel: string): boolean => channel.startsWith('tool:')
 const textName = (choice: number, channel: string): string => `${choice} ${channel}`

@@ -1,0 +1,22 @@
+// Which chunks of a stream say nothing once their text is held back. Knows no scans.
+
+import type { StreamChunk } from '../chat/stream.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import type { Passage } from './passage.ts'
+
+/** All of its text is held back, and there was nothing but text: no event is needed to say so. */
+export const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean =>
+  chunk.finished.length === 0 &&
+  chunk.usage === null &&
+  deltas.every(({ sent }) => sent === '') &&
+  chunk.deltas.length > 0 &&
+  chunk.others.length === 0 &&
+  choicesOf(chunk.body).every(
+    ({ delta, logprobs }) => isObject(delta) && hasOnlyText(delta) && !isObject(logprobs),
+  )
+
+const choicesOf = (body: JsonObject): JsonObject[] =>
+  Array.isArray(body['choices']) ? body['choices'].filter(isObject) : []
+
+const hasOnlyText = (delta: JsonObject): boolean =>
+  Object.values(delta).every((value) => value === '' || value === null)
