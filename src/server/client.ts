@@ -5,17 +5,11 @@ import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
 import { readJsonBody } from './body.ts'
-import { respond, respondError } from './respond.ts'
+import { EventStream } from './eventstream.ts'
+import { errorEvent, respond, respondError } from './respond.ts'
 
 /** A client that takes nothing of its answer for this long is gone for all purposes. */
 const STALL_MS: Milliseconds = 60_000
-
-const STREAM_HEADERS = {
-  'content-type': 'text/event-stream; charset=utf-8',
-  // A cache would replay it, a buffering proxy would hold it up.
-  'cache-control': 'no-cache',
-  'x-accel-buffering': 'no',
-}
 
 export class SocketClient implements Client {
   readonly headers: IncomingHttpHeaders
@@ -26,6 +20,8 @@ export class SocketClient implements Client {
   readonly #response: ServerResponse
   readonly #stallMs: Milliseconds
   readonly #listeners: (() => void)[] = []
+  /** Once the answer has begun as one. */
+  #stream: EventStream | null = null
   /** Ends the waiting for room in the socket. */
   #release: (() => void) | null = null
 
@@ -81,12 +77,11 @@ export class SocketClient implements Client {
   }
 
   startStream(headers: Readonly<Record<string, string>>): void {
-    this.#response.writeHead(200, { ...headers, ...STREAM_HEADERS })
-    this.#response.flushHeaders()
+    this.#stream = new EventStream(this.#response, headers)
   }
 
   write(text: string): Promise<void> | undefined {
-    if (this.#response.destroyed || this.#response.write(text)) return undefined
+    if (this.#response.destroyed || this.#stream?.write(text) !== false) return undefined
     if (this.cancelled) return undefined
     return new Promise((resolve) => {
       const response = this.#response
@@ -103,12 +98,15 @@ export class SocketClient implements Client {
   }
 
   end(text: string): void {
-    this.#response.end(text)
+    this.#stream?.end(text)
     this.#watchDelivery()
   }
 
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
-    respondError(this.#response, error, headers)
+    const stream = this.#stream
+    if (stream === null) respondError(this.#response, error, headers)
+    else if (!this.#response.writableEnded && !this.#response.destroyed)
+      stream.end(errorEvent(error, headers['x-sidegate-audit']))
     this.#watchDelivery()
   }
 

@@ -38,19 +38,18 @@ export function respondJson(
   )
 }
 
-/** Answers with the error, or, when an event stream is under way, ends it with an error event and no `[DONE]`. */
+/** The end of an event stream that fails: the receipt, if the call was sealed, and the error, with no `[DONE]`. */
+export function errorEvent(error: GatewayError, receipt: string | undefined): string {
+  const comment = receipt === undefined ? '' : `: sidegate-audit ${receipt}\n\n`
+  return `${comment}data: ${errorBody(error)}\n\n`
+}
+
+/** Answers with the error, unless another answer has begun. */
 export function respondError(
   response: ServerResponse,
   error: GatewayError,
   headers: Readonly<Record<string, string>> = {},
 ): void {
-  const body = errorBody(error)
-  if (response.headersSent) {
-    const receipt = headers['x-sidegate-audit']
-    const comment = receipt === undefined ? '' : `: sidegate-audit ${receipt}\n\n`
-    if (!response.writableEnded && !response.destroyed) response.end(`${comment}data: ${body}\n\n`)
-    return
-  }
   // After these the connection's framing or its peer cannot be trusted to go on.
   const close =
     error.code === 'body_too_large' || error.code === 'request_timeout' || error.code === 'draining'
@@ -64,6 +63,6 @@ export function respondError(
       ...error.headers,
       ...(close ? { connection: 'close' } : {}),
     },
-    body,
+    errorBody(error),
   )
 }
