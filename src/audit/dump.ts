@@ -91,7 +91,8 @@ export function readLine(line: Buffer): DumpLine | string {
   }
   const at = line.length - HASH_MEMBER_BYTES
   const hash = at < 0 ? null : HASH_MEMBER.exec(line.toString('latin1', at))?.[1]
-  if (hash == null) return 'the line is neither an entry that ends in its hash nor a checkpoint'
+  if (hash == null)
+    return 'the line is neither an entry that ends in its hash, nor an exchange, nor a checkpoint'
   return { entry: { hash, bytes: Buffer.concat([line.subarray(0, at), CLOSING_BRACE]) } }
 }
 

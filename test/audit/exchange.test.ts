@@ -1,0 +1,208 @@
+// Exchanges in an export: what a line of one must be, and what they are held against.
+
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import t from 'tap'
+import { seal } from '../../src/audit/chain.ts'
+import { hashContent } from '../../src/audit/content.ts'
+import {
+  checkpointLine,
+  type DumpedExchange,
+  entryLine,
+  exchangeLine,
+  MAX_LINE_BYTES,
+  maxLineBytes,
+  readLine,
+} from '../../src/audit/dump.ts'
+import type { LogVerdict } from '../../src/audit/log-verify.ts'
+import { LogSurvey } from '../../src/audit/survey.ts'
+import { ExportSource } from '../../src/cli/audit-export-source.ts'
+import { verifyLog } from '../../src/store/verification.ts'
+import { requestDraft } from './drafts.ts'
+import { LOG, TestLog } from './logs.ts'
+
+const SALT = Buffer.alloc(32, 7)
+const lineOf = (exchange: DumpedExchange): Buffer => Buffer.concat(exchangeLine(exchange) ?? [])
+const lineWith = (seq: number, content: string | Buffer): string =>
+  String(lineOf({ seq, salt: SALT, content: Buffer.from(content) }))
+
+t.test('whatever bytes were captured, they are read as they were written', async () => {
+  fc.assert(
+    fc.property(
+      fc.maxSafeNat(),
+      fc.uint8Array({ minLength: 32, maxLength: 32 }),
+      fc.uint8Array(),
+      (seq, salt, content) => {
+        const line = exchangeLine({ seq, salt, content })
+        if (content.includes(0x0a)) return line === null
+        const read = readLine(lineOf({ seq, salt, content }).subarray(0, -1))
+        if (typeof read === 'string' || !('exchange' in read)) return false
+        const { exchange } = read
+        return (
+          exchange.seq === seq &&
+          Buffer.compare(exchange.salt, salt) === 0 &&
+          Buffer.compare(exchange.content, content) === 0
+        )
+      },
+    ),
+  )
+})
+
+t.test('a line is written in one way only', async (t) => {
+  const good = lineWith(12, '{}').trimEnd()
+  t.equal(good, `{"exchange":{"seq":12,"salt":"${SALT.toString('base64')}","content":{}}}`)
+  t.type(readLine(Buffer.from(good)), 'object')
+  for (const [name, bad] of Object.entries({
+    'a leading zero': good.replace('12', '012'),
+    'a sign': good.replace('12', '-12'),
+    'a fraction': good.replace('12', '12.0'),
+    'a number that is not exact': good.replace('12', '9007199254740993'),
+    'a longer number': good.replace('12', '1'.repeat(17)),
+    'a space': good.replace('"seq":', '"seq": '),
+    'a member more': good.replace('"salt"', '"a":1,"salt"'),
+    'a short salt': good.replace('BwcH', ''),
+    'a salt with bits that stand for nothing': good.replace('Bwc="', 'Bwd="'),
+    'a salt of another alphabet': good.replace('BwcH', 'Bw_H'),
+    'a salt that goes on': good.replace('"BwcH', `"${'BwcH'.repeat(100_000)}`),
+    'half a tail': `${good.slice(0, -4)}}`,
+    'another tail': `${good.slice(0, -1)} }`,
+    'a cut head': good.slice(0, 40),
+    'no more than a beginning': '{"exchange":{"seq":',
+  })) {
+    t.equal(readLine(Buffer.from(bad)), 'the exchange cannot be read', name)
+  }
+  const reordered = '{"exchange":{"salt":"","seq":12,"content":{}}}'
+  t.match(readLine(Buffer.from(reordered)), /neither an entry that ends in its hash, nor an exchange, nor/)
+})
+
+t.test('only the line of an exchange may be long', async (t) => {
+  const long = lineWith(1, 'x'.repeat(MAX_LINE_BYTES)).trimEnd()
+  t.type(readLine(Buffer.from(long)), 'object')
+  t.equal(readLine(Buffer.from(long.replace('exchange', 'exchangf'))), 'the line is too long')
+  t.equal(maxLineBytes(Buffer.from('{"exchange":{"log":')), MAX_LINE_BYTES)
+  // The largest body and the largest answer that the gateway takes, 256 and 64 MiB, are one exchange.
+  t.ok(maxLineBytes(Buffer.from(long.slice(0, 32))) > 320 * 1024 ** 2)
+})
+
+/** A log of calls with exchanges, as lines; the exchange of entry 4 is gone. */
+function exported(): { readonly lines: readonly string[]; readonly log: TestLog } {
+  const log = new TestLog()
+  const lines = log.records.map(entryLine)
+  for (let seq = 1; seq <= 6; seq++) {
+    const content = Buffer.from(`{"request":{"n":${seq}},"response":null}`)
+    const last = log.records.at(-1)
+    const head = { log: LOG, seq: seq - 1, hash: last?.hash as string }
+    const committed = seq === 6 ? null : hashContent(SALT, content)
+    const draft = seq === 5 ? ({ type: 'stop', version: '1' } as const) : requestDraft()
+    const sealed = seal(head, draft, Date.UTC(2026, 2, 1), draft.type === 'stop' ? null : committed)
+    log.records.push({ seq, hash: sealed.hash, bytes: sealed.bytes })
+    lines.push(entryLine(sealed))
+    if (seq < 4) lines.push(lineWith(seq, content))
+  }
+  return { lines, log }
+}
+
+async function verify(file: string, dump: string | Buffer): Promise<LogVerdict> {
+  writeFileSync(file, dump)
+  return verifyLog(
+    new ExportSource(file),
+    () => new LogSurvey(null),
+    () => {},
+  )
+}
+
+t.test('an exchange is held against the entry right before it', async (t) => {
+  const file = join(t.testdir(), 'export.jsonl')
+  const { lines } = exported()
+  const [genesis, one, firstExchange, two, secondExchange, ...rest] = lines as [
+    string,
+    string,
+    string,
+    string,
+    string,
+  ]
+  t.match(await verify(file, lines.join('')), { ok: true, entries: 7, findings: [] })
+  const findings = async (...changed: string[]) => {
+    const { ok, entries, findings } = await verify(file, changed.join(''))
+    t.equal(ok, false)
+    t.equal(entries, 7, 'the chain is checked to its end')
+    return findings
+  }
+  const stray = (seq: number) => ({
+    seq: null,
+    reason: `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
+  })
+  const unlike = (seq: number) => ({ seq, reason: 'the exchange is not the one the entry commits to' })
+  const other = lineWith(1, '{"request":{"n":2},"response":null}')
+  t.strictSame(await findings(genesis, one, other, two, secondExchange, ...rest), [unlike(1)])
+  t.strictSame(await findings(genesis, one, secondExchange, two, ...rest), [stray(2)])
+  t.strictSame(await findings(firstExchange, ...lines), [stray(1)])
+  t.strictSame(await findings(genesis, lineWith(0, '{}'), ...lines.slice(1)), [stray(0)])
+  t.strictSame(await findings(genesis, one, firstExchange, firstExchange, ...lines.slice(3)), [stray(1)])
+  t.strictSame(await findings(genesis, one, other, firstExchange, ...lines.slice(3)), [unlike(1), stray(1)])
+  t.strictSame(await findings(genesis, one, two, firstExchange, secondExchange, ...rest), [stray(1)])
+  t.strictSame(await findings(...lines, lineWith(6, '{}')), [stray(6)])
+  t.strictSame(await findings(...lines.slice(0, -1), lineWith(5, '{}'), ...lines.slice(-1)), [stray(5)])
+})
+
+t.test('what does not belong is listed as far as a verdict goes', async (t) => {
+  const file = join(t.testdir(), 'export.jsonl')
+  const { lines } = exported()
+  const verdict = await verify(file, lines.join('') + lineWith(9, '{}').repeat(5000))
+  t.equal(verdict.ok, false)
+  t.equal(verdict.findings.length, 100)
+})
+
+t.test('whatever is done to such an export, there is a verdict', async (t) => {
+  const file = join(t.testdir(), 'export.jsonl')
+  const { lines, log } = exported()
+  const dump = Buffer.from(lines.join('') + checkpointLine(log.checkpoint()))
+  const anyPiece = fc.oneof(
+    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+    fc
+      .constantFrom(
+        '\n',
+        '"',
+        '}}',
+        '{"exchange":{"seq":',
+        '{"exchange":{',
+        ',"content":',
+        '1e9',
+        '[[[[',
+        ...lines,
+      )
+      .map((text) => Buffer.from(text)),
+  )
+  const anyEdit = fc.record({ at: fc.nat(dump.length), drop: fc.nat(200), insert: anyPiece })
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyEdit, { minLength: 1, maxLength: 4 }), async (edits) => {
+      let changed = dump
+      for (const { at, drop, insert } of edits) {
+        changed = Buffer.concat([changed.subarray(0, at), insert, changed.subarray(at + drop)])
+      }
+      return typeof (await verify(file, changed)).ok === 'boolean'
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a changed byte of an exchange never goes unseen', async (t) => {
+  const file = join(t.testdir(), 'export.jsonl')
+  const { lines } = exported()
+  const text = lines.join('')
+  const start = text.indexOf('{"exchange"')
+  const end = text.indexOf('\n', start)
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: start, max: end - 1 }),
+      fc.integer({ min: 0, max: 7 }),
+      async (at, bit) => {
+        const changed = Buffer.from(text)
+        changed[at] = (changed[at] as number) ^ (1 << bit)
+        return !(await verify(file, changed)).ok
+      },
+    ),
+    { numRuns: 200 },
+  )
+})
