@@ -4,7 +4,7 @@ import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, newTrigger, scanSegment } from './scan.ts'
+import { newSearch, nextTrigger, scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
@@ -12,12 +12,10 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   // Names of persons have nothing that search could go from.
   if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
-  const trigger = newTrigger()
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let done = 0
-  for (let found = trigger.exec(text); found !== null; found = trigger.exec(text)) {
-    const at = found.index
+  for (let at = nextTrigger(text, 0); at >= 0; at = nextTrigger(text, done)) {
     let start = cutBefore(text, done, at)
     let end = cutter.next(text, start, 0)
     while (end >= 0 && end <= at) {
@@ -27,7 +25,6 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
     if (end < 0) end = text.length
     scanSegment(search, start, end, false)
     done = end
-    trigger.lastIndex = end
   }
   return findings
 }

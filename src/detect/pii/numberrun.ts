@@ -20,30 +20,27 @@ export function shapeOf(groups: string): number {
   return groups.split('-').reduce((shape, length) => shape * SHAPE_BASE + Number(length), 0)
 }
 
-/** Groups from the first on that may be a number; made where the shape alone does not rule it out. */
+const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
+
+/** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
 export class Run {
   readonly start: number
   readonly end: number
   readonly digitCount: number
   /** Lengths of the groups, see `shapeOf`. */
   readonly shape: number
-  readonly #text: string
-  #digits: string | null = null
-  #separators: string | null = null
+  readonly #runs: NumberRuns
 
-  constructor(text: string, start: number, end: number, digitCount: number, shape: number) {
-    this.#text = text
-    this.start = start
-    this.end = end
-    this.digitCount = digitCount
-    this.shape = shape
+  constructor(runs: NumberRuns, index: number) {
+    this.start = runs.start
+    this.end = runs.end(index)
+    this.digitCount = runs.digitCount(index)
+    this.shape = runs.shape(index)
+    this.#runs = runs
   }
 
   get digits(): string {
-    this.#digits ??= this.isPlain
-      ? this.#text.slice(this.start, this.end)
-      : this.#text.slice(this.start, this.end).replace(/\D/g, '')
-    return this.#digits
+    return this.#runs.digits.slice(0, this.digitCount)
   }
 
   /** Digits in one piece. */
@@ -62,26 +59,18 @@ export class Run {
 
   /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
   get separators(): string {
-    this.#separators ??= separatorsOf(this.#text, this.start, this.end)
-    return this.#separators
+    return this.isPlain ? '' : this.#runs.separatorsTo(this.end)
   }
 }
 
-const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
-
-function separatorsOf(text: string, from: number, to: number): string {
-  let separators = ''
-  for (let end = endOfDigits(text, from); end < to; ) {
-    const next = separatorAt(text, end)
-    separators += separatorClass(text, end, next)
-    end = endOfDigits(text, next)
-  }
-  return separators
-}
+/** A power of two, for the places of more groups than are looked at. */
+const PLACES = 8
+/** A group that goes on as a word belongs to something else. */
+const BROKEN = -1
 
 /**
  * The runs of 7 to 19 digits that begin at one digit: 0 is the shortest. One record is filled again for every digit
- * that a number may begin with, as nearly all that is read is no number.
+ * that a number may begin with, as nearly all that is read is no number; a group is read once for all that it is in.
  */
 export class NumberRuns {
   start = 0
@@ -90,61 +79,91 @@ export class NumberRuns {
   marks = 0
   #text = ''
   #first = 0
+  #digits: string | null = null
+  #separators: string | null = null
   readonly #marksOf: ReadonlyMap<number, number>
-  // By group: what the run has that ends with it, and where the next group begins, 0 if none follows.
-  readonly #ends = [0, 0, 0, 0, 0, 0, 0]
-  readonly #nexts = [0, 0, 0, 0, 0, 0, 0]
+  // The groups from the one at #head on: a ring.
+  #head = 0
+  #known = 0
+  readonly #starts = [0, 0, 0, 0, 0, 0, 0, 0]
+  readonly #ends = [0, 0, 0, 0, 0, 0, 0, 0]
+  /** Where the next one begins; 0 if none follows, or BROKEN. */
+  readonly #nexts = [0, 0, 0, 0, 0, 0, 0, 0]
+  // What the run has that ends with a group.
   readonly #digitCounts = [0, 0, 0, 0, 0, 0, 0]
   readonly #shapes = [0, 0, 0, 0, 0, 0, 0]
-  readonly #marks = [0, 0, 0, 0, 0, 0, 0]
 
   /** @param marksOf what numbers of a shape may be, as bits; 0 for a shape that is not in it */
   constructor(marksOf: ReadonlyMap<number, number>) {
     this.#marksOf = marksOf
   }
 
-  /** @param at of a digit at the beginning of a word */
-  read(text: string, at: number): void {
+  /** Goes on with another text. */
+  begin(text: string): void {
     this.#text = text
+    this.#known = 0
+  }
+
+  /** @param at of a digit at the beginning of a word */
+  read(at: number): void {
     this.start = at
     this.marks = 0
     this.count = 0
-    if (isCounting(text, at)) return
+    this.#digits = null
+    this.#separators = null
+    this.#moveTo(at)
     let digits = 0
     let shape = 0
-    let start = at
     for (let group = 0; group < MAX_GROUPS; group++) {
-      const end = endOfDigits(text, start)
-      // A group that goes on as a word belongs to something else; an extension (`x123`) does not count.
-      if (isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)) return
-      digits += end - start
+      const place = (this.#head + group) % PLACES
+      if (group >= this.#known) this.#readGroup(place, group === 0 ? at : this.#nextOf(group - 1))
+      const next = this.#nexts[place] ?? 0
+      if (next === BROKEN) return
+      const length = (this.#ends[place] ?? 0) - (this.#starts[place] ?? 0)
+      digits += length
       if (digits > MAX_DIGITS) return
-      shape = shape * SHAPE_BASE + end - start
+      shape = shape * SHAPE_BASE + length
       // Counting: three groups of one digit.
       if (group === 2 && digits === 3) return
-      const next = separatorAt(text, end)
-      if (digits >= MIN_DIGITS) {
-        if (this.count === 0) this.#first = group
-        this.#add(group, end, next, digits, shape)
-      }
+      if (digits >= MIN_DIGITS) this.#add(group, digits, shape)
       if (next === 0) return
-      start = next
     }
   }
 
-  #add(group: number, end: number, next: number, digits: number, shape: number): void {
-    const marks = this.#marksOf.get(shape) ?? 0
-    this.#ends[group] = end
-    this.#nexts[group] = next
+  /** Numbers begin with group after group: most groups have been read for the one before. */
+  #moveTo(at: number): void {
+    while (this.#known > 0 && (this.#starts[this.#head] ?? 0) < at) {
+      this.#head = (this.#head + 1) % PLACES
+      this.#known--
+    }
+    if (this.#starts[this.#head] !== at) this.#known = 0
+  }
+
+  #readGroup(place: number, start: number): void {
+    const text = this.#text
+    const end = endOfDigits(text, start)
+    this.#starts[place] = start
+    this.#ends[place] = end
+    // An extension (`x123`) does not count.
+    const broken = isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)
+    this.#nexts[place] = broken ? BROKEN : separatorAt(text, end)
+    this.#known++
+  }
+
+  #add(group: number, digits: number, shape: number): void {
+    if (this.count === 0) this.#first = group
     this.#digitCounts[group] = digits
     this.#shapes[group] = shape
-    this.#marks[group] = marks
-    this.marks |= marks
+    this.marks |= this.#marksOf.get(shape) ?? 0
     this.count++
   }
 
+  #nextOf(group: number): number {
+    return this.#nexts[(this.#head + group) % PLACES] ?? 0
+  }
+
   end(index: number): number {
-    return this.#ends[this.#first + index] ?? 0
+    return this.#ends[(this.#head + this.#first + index) % PLACES] ?? 0
   }
 
   digitCount(index: number): number {
@@ -156,7 +175,7 @@ export class NumberRuns {
   }
 
   marksAt(index: number): number {
-    return this.#marks[this.#first + index] ?? 0
+    return this.#marksOf.get(this.shape(index)) ?? 0
   }
 
   isPlain(index: number): boolean {
@@ -165,17 +184,37 @@ export class NumberRuns {
 
   /** No further group follows. */
   isWhole(index: number): boolean {
-    return this.#nexts[this.#first + index] === 0
+    return this.#nextOf(this.#first + index) === 0
   }
 
   /** What goes on behind without a space is a part of the same thing. */
   isOpen(index: number): boolean {
-    const next = this.#nexts[this.#first + index] ?? 0
+    const next = this.#nextOf(this.#first + index)
     return next > 0 && !hasSpace(this.#text, this.end(index), next)
   }
 
   run(index: number): Run {
-    return new Run(this.#text, this.start, this.end(index), this.digitCount(index), this.shape(index))
+    return new Run(this, index)
+  }
+
+  /** Of the longest run. */
+  get digits(): string {
+    this.#digits ??= this.#text.slice(this.start, this.end(this.count - 1)).replace(/\D+/g, '')
+    return this.#digits
+  }
+
+  /** One character a separator before a place. */
+  separatorsTo(end: number): string {
+    if (this.#separators === null) {
+      this.#separators = ''
+      for (let group = 0; group < this.#first + this.count - 1; group++) {
+        const from = this.#ends[(this.#head + group) % PLACES] ?? 0
+        this.#separators += separatorClass(this.#text, from, this.#nextOf(group))
+      }
+    }
+    let count = 0
+    while (this.#nextOf(count) > 0 && this.#nextOf(count) < end) count++
+    return this.#separators.slice(0, count)
   }
 }
 
@@ -183,12 +222,6 @@ function hasSpace(text: string, start: number, end: number): boolean {
   if (text.charCodeAt(start) === NO_BREAK_SPACE) return true
   for (let at = start; at < end; at++) if (text.charCodeAt(at) === SPACE) return true
   return false
-}
-
-/** `1 2 3`, `1-2-3`: three groups of one digit are no number. A quick look. */
-function isCounting(text: string, at: number): boolean {
-  for (let i = 1; i <= 5; i++) if (isDigit(text.charCodeAt(at + i)) !== (i === 2 || i === 4)) return false
-  return true
 }
 
 const isExtension = (text: string, end: number): boolean =>
@@ -230,14 +263,17 @@ export function isUniform(separators: string): boolean {
   return true
 }
 
+const DOT = 0x2e
+const COMMA = 0x2c
 /** Currencies, a percentage, an exponent. */
-const NOT_BEFORE = '$€£¥₹%^'
+const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.charCodeAt(0)))
 
 /** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
 export function mayBegin(text: string, at: number): boolean {
-  const before = text[at - 1]
-  if (before === undefined) return true
-  if (isWordCharacter(text.charCodeAt(at - 1))) return false
-  if ((before === '.' || before === ',') && isDigit(text.charCodeAt(at - 2))) return false
-  return !NOT_BEFORE.includes(before)
+  if (at === 0) return true
+  const before = text.charCodeAt(at - 1)
+  if (before === SPACE) return true
+  if (isWordCharacter(before)) return false
+  if ((before === DOT || before === COMMA) && isDigit(text.charCodeAt(at - 2))) return false
+  return !NOT_BEFORE.has(before)
 }

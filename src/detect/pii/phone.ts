@@ -17,6 +17,9 @@ const MAX_INTERNATIONAL_DIGITS = 16
 
 const LABEL_BEHIND =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
+/** What the labels begin with, small letters. */
+const LABEL_LETTERS = new Set(Array.from('ofmchwdtpb', (letter) => letter.charCodeAt(0)))
+const CASE_BIT = 0x20
 const EXTENSION =
   /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
 
@@ -62,9 +65,10 @@ const QUANTITY =
 const PAIR_BEHIND = /^[ .-][0-9a-f]{2}(?![0-9A-Za-z])/i
 const PAIR_BEFORE = /(?:^|[^0-9a-z])[0-9a-f]{2}[ .-]$/
 const PAIRS = shapeOf('2-2-2-2-2')
-/** A version before the date it came out. */
+/** A version of three numbers before the date it came out: `1.2.3 2024-05`. */
 const VERSION_FORM = /^\d-\d{1,2}-\d{1,2}-4-2/
-const MIN_VERSION_DIGITS = 9
+/** No shorter shape has five groups. */
+const MIN_VERSION_SHAPE = shapeOf('1-1-1-4-2')
 /** Dates and years, which pass for groups of digits. */
 const DATE_FORMS = new Set(
   ['4-1-1', '4-1-2', '4-2-1', '4-2-2', '1-1-2', '1-2-2', '2-1-2', '2-2-2', '1-1-4', '1-2-4', '2-1-4', '2-2-4']
@@ -108,7 +112,7 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const prefix = hasPrefix(text, at)
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
-    if (silent && !prefix && !FORMS.has(runs.shape(i)) && !isLetterNear(text, runs.end(i))) continue
+    if (silent && !FORMS.has(runs.shape(i)) && !prefix && !isLetterNear(text, runs.end(i))) continue
     const run = runs.run(i)
     if (!isPhone(segment, start, run) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
@@ -130,12 +134,10 @@ export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
 export const hasPrefix = (text: string, at: number): boolean =>
   text.charCodeAt(at) === ZERO && (text.charCodeAt(at + 1) === ZERO || !isDigit(text.charCodeAt(at + 1)))
 
-/** A quick look: no word before makes a number a phone number. Then it must be of a form, or a word follow. */
+/** No word before makes a number a phone number: then it must be of a form, or a word follow. */
 function isSilent(segment: Segment, start: number): boolean {
   const words = segment.before(start)
-  return (
-    words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE && !segment.isBehindWords(start)
-  )
+  return words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE
 }
 
 /** Whether the words say that it is a number of something else. */
@@ -188,7 +190,7 @@ function isTail(text: string, start: number): boolean {
 function isPhone(segment: Segment, start: number, run: Run): boolean {
   const { text } = segment
   if (isOtherForm(run)) return false
-  if (run.digitCount >= MIN_VERSION_DIGITS && VERSION_FORM.test(run.groups)) return false
+  if (run.shape >= MIN_VERSION_SHAPE && VERSION_FORM.test(run.groups)) return false
   if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
   if (hasPrefix(text, run.start) && run.digits.startsWith('00')) {
     return isInternational(run.digits.slice(2)) || isLabelled(segment, start, run)
@@ -218,7 +220,7 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
     if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
-  if (behind && matchesAt(LABEL_BEHIND, text, run.end)) return true
+  if (behind && isLabelBehind(text, run.end)) return true
   if (run.isPlain && EPOCH.test(run.digits)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
@@ -228,6 +230,12 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
 function isLetterNear(text: string, end: number): boolean {
   for (let at = end; at <= end + 4; at++) if (isLetter(text.charCodeAt(at))) return true
   return false
+}
+
+function isLabelBehind(text: string, end: number): boolean {
+  let at = end
+  while (at < end + 4 && !isLetter(text.charCodeAt(at))) at++
+  return LABEL_LETTERS.has(text.charCodeAt(at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
 const isByteDump = (text: string, start: number, end: number): boolean =>

@@ -22,10 +22,24 @@ import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
-/** What every value has that is found. One for each caller: a search that throws must not leave its place behind. */
-export const newTrigger = (): RegExp => /[0-9@]|:[0-9A-Fa-f:]|-[A-Fa-f]{2}-/g
-const TRIGGER = newTrigger()
+/** What every value has that is found: one character, a colon or a hyphen only before hexadecimal digits. */
+const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)/g
+const AT_SIGN = 0x40
 const COLON = 0x3a
+const HYPHEN = 0x2d
+/** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
+const NEAR = 6
+
+/** The first trigger from a place on; -1 for none. */
+export function nextTrigger(text: string, from: number): number {
+  for (let at = from; at < from + NEAR; at++) {
+    const code = text.charCodeAt(at)
+    if (isDigit(code) || code === AT_SIGN) return at
+    if (code === COLON || code === HYPHEN) break
+  }
+  TRIGGER.lastIndex = from
+  return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
+}
 
 /** @param base added to the offsets of findings */
 export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): Search =>
@@ -63,24 +77,16 @@ function scanNames(segment: Segment, from: number, to: number): void {
 
 function scanTriggers(segment: Segment, from: number, to: number): void {
   const { text } = segment
-  let at = from
-  for (;;) {
-    TRIGGER.lastIndex = at
-    const trigger = TRIGGER.exec(text)
-    if (trigger === null || trigger.index >= to) return
-    const { index } = trigger
-    const next = scanAt(segment, index)
-    at = Math.max(next, index + 1)
-  }
+  let at = nextTrigger(text, from)
+  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1))
 }
 
 /** Looks around a trigger; returns where to go on. */
 function scanAt(segment: Segment, at: number): number {
-  const character = segment.text[at]
-  if (character === '@') return scanEmail(segment, at)
-  if (character === ':') return scanColons(segment, at) || at + 1
-  if (character === '-') return scanMac(segment, at) || at + 1
-  return scanDigit(segment, at)
+  const code = segment.text.charCodeAt(at)
+  if (isDigit(code)) return scanDigit(segment, at)
+  if (code === AT_SIGN) return scanEmail(segment, at)
+  return (code === COLON ? scanColons(segment, at) : scanMac(segment, at)) || at + 1
 }
 
 /** The first digit of a word: what begins with the word, or with the digit. */
@@ -164,7 +170,7 @@ function scanNumber(segment: Segment, at: number): number {
   if (!mayBegin(text, at)) return firstEnd
   const dotted = scanIpv4(segment, at)
   if (dotted > 0) return dotted
-  runs.read(text, at)
+  runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
   const spoken = isSpokenOf(segment, at)
   // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.

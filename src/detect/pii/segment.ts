@@ -82,6 +82,7 @@ export class Segment {
     this.from = start - offset
     this.kinds = search.kinds
     this.runs = search.runs
+    this.runs.begin(this.text)
     this.#search = search
     this.#offset = offset
     this.#end = this.from

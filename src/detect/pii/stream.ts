@@ -4,7 +4,7 @@ import type { Finding } from '../../core/finding.ts'
 import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, newTrigger, scanSegment } from './scan.ts'
+import { newSearch, nextTrigger, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
 
 /**
@@ -55,11 +55,10 @@ export class StreamDetector {
   /** The segments that hold something to look at; those between are let go unread. */
   #pushTriggers(search: Search): void {
     const text = this.#text
-    const trigger = newTrigger()
     let segment = this.#safe - this.#start
     for (;;) {
-      trigger.lastIndex = segment
-      const at = trigger.exec(text)?.index ?? text.length
+      const trigger = nextTrigger(text, segment)
+      const at = trigger < 0 ? text.length : trigger
       segment = cutBefore(text, segment, at)
       let end = this.#cutter.next(text, segment, this.#known)
       while (end >= 0 && end <= at) {
