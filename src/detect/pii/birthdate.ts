@@ -27,12 +27,23 @@ const MONTH_CHARACTERS = 14
 /** @param at of a digit at the beginning of a word; returns where the date ends, 0 if there is no date of birth */
 export function scanBirthDate(segment: Segment, at: number): number {
   const { text } = segment
-  const digits = endOfDigits(text, at) - at
-  if (digits > 2 && digits !== 4 && digits !== 8) return 0
+  if (!mayBeDate(text, at)) return 0
   if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
   if (span === null || !BIRTH.test(segment.windowBefore(span.start, WINDOW_CHARACTERS))) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
+}
+
+/** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
+const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd', (character) => character.charCodeAt(0)))
+const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.charCodeAt(0)))
+
+/** A quick look. */
+function mayBeDate(text: string, at: number): boolean {
+  const end = endOfDigits(text, at)
+  const digits = end - at
+  if (digits <= 2) return BEHIND_TWO.has(text.charCodeAt(end))
+  return digits === 8 || (digits === 4 && BEHIND_FOUR.has(text.charCodeAt(end)))
 }
 
 function dateAt(text: string, at: number, from: number): { start: number; end: number } | null {

@@ -29,25 +29,31 @@ const PLANS: Readonly<Record<string, string>> = {
   '10-12': '30 54 234',
 }
 
-const NATIONAL_DIGITS = new Map<string, readonly [number, number]>()
+const NATIONAL_DIGITS = new Map<number, readonly [number, number]>()
 for (const [lengths, codes] of Object.entries(PLANS)) {
   const [least = 0, most = least] = lengths.split('-').map(Number)
-  for (const code of codes.split(' ')) NATIONAL_DIGITS.set(code, [least, most])
+  for (const code of codes.split(' ')) NATIONAL_DIGITS.set(Number(code), [least, most])
 }
 
 const MAX_CODE = 3
+const ZERO = 0x30
 
-/** Whether the digits are a calling code and a national number of a length it has; a trunk 0 between does not count. */
-export function isInternational(digits: string): boolean {
-  for (let length = 1; length <= MAX_CODE; length++) {
-    const range = NATIONAL_DIGITS.get(digits.slice(0, length))
+/**
+ * Whether the digits from an index on are a calling code and a national number of a length it has; a trunk 0 between
+ * does not count.
+ */
+export function isInternational(digits: string, from = 0): boolean {
+  let code = 0
+  for (let end = from + 1; end <= from + MAX_CODE; end++) {
+    code = code * 10 + digits.charCodeAt(end - 1) - ZERO
+    // No code begins with 0.
+    if (code === 0) return false
+    const range = NATIONAL_DIGITS.get(code)
     if (range === undefined) continue
-    const national = digits.slice(length)
-    if (digits[0] === '1') return isNorthAmerican(national)
-    const count = national.startsWith('0') ? national.length - 1 : national.length
-    return (
-      (count >= range[0] && count <= range[1]) || (national.length >= range[0] && national.length <= range[1])
-    )
+    if (code === 1) return isNorthAmerican(digits.slice(end))
+    const length = digits.length - end
+    const count = digits.charCodeAt(end) === ZERO ? length - 1 : length
+    return (count >= range[0] && count <= range[1]) || (length >= range[0] && length <= range[1])
   }
   return false
 }

@@ -7,6 +7,10 @@ import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
 import type { NumberRuns } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
+const SPACE = 0x20
+const HYPHEN = 0x2d
+const DOT = 0x2e
+
 /** How far before a number the word for it may end, and how far back it is looked for. */
 const MAX_BETWEEN = 24
 const WINDOW_CHARACTERS = 60
@@ -79,7 +83,8 @@ const HEXADECIMAL = /^[0-9a-f]*$/
  */
 export function scanLetterIdentifier(segment: Segment, word: number, at: number): number {
   const { text } = segment
-  const letters = text[at - 1] === ' ' || text[at - 1] === '-' ? Math.max(0, at - 1 - word) : at - word
+  const before = text.charCodeAt(at - 1)
+  const letters = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
   if (!maySuit(text, letters, at)) return 0
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
     shape.lastIndex = word
@@ -94,29 +99,25 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number)
   return 0
 }
 
-const DOT = 0x2e
-/** How many digits follow on so many letters. */
-const DIGITS_BEHIND: readonly (readonly number[])[] = [
-  [6, 7, 8, 17],
-  [6, 7, 9],
-  [2, 4, 6],
-  [7],
-  [6, 7, 8, 9],
-  [4],
-  [2],
-]
+/** By the number of letters at the beginning, how many digits follow on them: one bit a number. */
+const DIGITS_BEHIND = [[6, 7, 8, 17], [6, 7, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2]].map((counts) =>
+  counts.reduce((mask, count) => mask | (1 << count), 0),
+)
+const MAX_DIGITS_BEHIND = 17
 
 /** A quick look: whether any number with so many letters goes on like this. */
 function maySuit(text: string, letters: number, at: number): boolean {
   const end = endOfDigits(text, at)
-  if (letters === 0 && end - at <= 2)
+  const digits = end - at
+  if (letters === 0 && digits <= 2)
     return text.charCodeAt(end) === DOT && endOfDigits(text, end + 1) === end + 4
-  return DIGITS_BEHIND[letters]?.includes(end - at) === true
+  return digits <= MAX_DIGITS_BEHIND && (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
 
 /** Where two letters begin that stand by themselves before a digit: `AB 12 34 56 C`; the digit if none do. */
 export function lettersBefore(text: string, at: number, from: number): number {
-  if (text[at - 1] !== ' ' && text[at - 1] !== '-') return at
+  const separator = text.charCodeAt(at - 1)
+  if (separator !== SPACE && separator !== HYPHEN) return at
   const start = at - 3
   if (start < from || !isLetter(text.charCodeAt(start)) || !isLetter(text.charCodeAt(start + 1))) return at
   return isWordCharacter(text.charCodeAt(start - 1)) ? at : start

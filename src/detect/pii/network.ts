@@ -145,12 +145,24 @@ export function scanColons(segment: Segment, at: number): number {
 function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   const { text } = segment
   if (isWordCharacter(text.charCodeAt(runEnd))) return 0
+  if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
   if (end - start > MAX_IPV6 || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', start, whole) ? whole : 0
+}
+
+/** A quick look: two colons in a row, or six between the parts of a whole address, the last of which may be IPv4. */
+function hasColons(text: string, start: number, end: number): boolean {
+  let colons = 0
+  for (let at = start; at < end; at++) {
+    if (text.charCodeAt(at) !== COLON) continue
+    if (text.charCodeAt(at + 1) === COLON) return true
+    colons++
+  }
+  return colons >= 6
 }
 
 const isAddressCharacter = (code: number, dots = false): boolean =>

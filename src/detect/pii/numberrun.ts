@@ -197,6 +197,12 @@ export class NumberRuns {
     return new Run(this, index)
   }
 
+  /** Character code of the digit behind the first, whatever stands between. */
+  get secondDigit(): number {
+    const first = this.#ends[this.#head] ?? 0
+    return this.#text.charCodeAt(first - this.start > 1 ? this.start + 1 : this.#nextOf(0))
+  }
+
   /** Of the longest run. */
   get digits(): string {
     this.#digits ??= this.#text.slice(this.start, this.end(this.count - 1)).replace(/\D+/g, '')

@@ -109,12 +109,12 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   if (bracket && !mayBegin(text, start)) return 0
   if (isTail(text, start) || isOfOther(segment, start)) return 0
   const silent = isSilent(segment, start)
-  const prefix = hasPrefix(text, at)
+  const prefix = text.charCodeAt(at) === ZERO && runs.secondDigit === ZERO
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
-    if (silent && !FORMS.has(runs.shape(i)) && !prefix && !isLetterNear(text, runs.end(i))) continue
+    if (silent && !prefix && !FORMS.has(runs.shape(i)) && !isLabelBehind(text, runs.end(i))) continue
     const run = runs.run(i)
-    if (!isPhone(segment, start, run) || matchesAt(QUANTITY, text, run.end)) continue
+    if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
@@ -187,14 +187,13 @@ function isTail(text: string, start: number): boolean {
   return (before === '-' || before === '/') && isWordCharacter(text.charCodeAt(start - 2))
 }
 
-function isPhone(segment: Segment, start: number, run: Run): boolean {
+/** @param prefix whether it begins with 00 */
+function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): boolean {
   const { text } = segment
   if (isOtherForm(run)) return false
   if (run.shape >= MIN_VERSION_SHAPE && VERSION_FORM.test(run.groups)) return false
   if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
-  if (hasPrefix(text, run.start) && run.digits.startsWith('00')) {
-    return isInternational(run.digits.slice(2)) || isLabelled(segment, start, run)
-  }
+  if (prefix) return isInternational(run.digits, 2) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
@@ -214,13 +213,13 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   const words = segment.before(start)
   const { phone } = words
   const weak = words.number <= NUMBER_WORD_DISTANCE && words.other > OTHER_WORD_DISTANCE
-  const behind = isLetterNear(text, run.end)
+  const behind = isLabelBehind(text, run.end)
   // Nothing is said: most runs in tables of numbers.
   if (phone > PHONE_WORD_DISTANCE && !weak && !behind) return false
   if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
     if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
-  if (behind && isLabelBehind(text, run.end)) return true
+  if (behind) return true
   if (run.isPlain && EPOCH.test(run.digits)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
