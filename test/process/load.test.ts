@@ -1,0 +1,200 @@
+// Many calls at once: what each may hold, and that none stands in another's way.
+
+import { existsSync, readFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import t from 'tap'
+import { discard, startGateway } from './gateway.ts'
+import {
+  type Answer,
+  completion,
+  delta,
+  event,
+  finish,
+  json,
+  type Received,
+  startUpstream,
+  stream,
+} from './upstream.ts'
+
+// The runner's own limit would do on a machine with nothing else to do.
+t.setTimeout(300_000)
+
+const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+const upstream = await startUpstream()
+const LIMIT = 100
+const gateway = await startGateway({
+  upstreamUrl: upstream.baseUrl,
+  config: { limits: { concurrentRequests: LIMIT } },
+})
+t.teardown(async () => {
+  await discard(gateway)
+  await upstream.close()
+})
+const { key } = await gateway.createKey()
+const sealed = async (): Promise<number> => (await gateway.api('GET', '/usage/logs?limit=1')).body.total
+
+/** Answers that wait until they are let go. */
+function withheld() {
+  const waiting: (() => void)[] = []
+  const answer: Answer = (response, received) => {
+    waiting.push(() => void json(completion('late'))(response, received))
+  }
+  return {
+    answer,
+    release: () => {
+      for (const go of waiting.splice(0)) go()
+    },
+  }
+}
+
+/** Calls that have reached the upstream and wait there. */
+async function hold(count: number) {
+  const held = withheld()
+  upstream.answer = held.answer
+  const before = upstream.received.length
+  const calls = Array.from({ length: count }, () => gateway.chat(key, body))
+  while (upstream.received.length < before + count) await upstream.next()
+  return { calls, release: held.release }
+}
+
+t.test('a slow upstream does not slow other calls', async (t) => {
+  const { calls, release } = await hold(50)
+  let early = 0
+  for (const call of calls) void call.then(() => early++)
+  upstream.answer = json(completion('at once'))
+  for (let turn = 0; turn < 20; turn++) {
+    const response = await gateway.chat(key, body)
+    t.match([response.status, await response.json()], [200, completion('at once')])
+  }
+  t.equal(early, 0, 'and the slow ones are still waited for')
+  release()
+  for (const call of calls) t.equal((await call).status, 200)
+})
+
+t.test('more calls than are taken on are told so at once, and it goes on', async (t) => {
+  const before = await sealed()
+  const { calls, release } = await hold(LIMIT)
+  const refused = await Promise.all(Array.from({ length: LIMIT }, () => gateway.chat(key, body)))
+  for (const response of refused) {
+    t.match(
+      [response.status, response.headers.get('retry-after'), await response.json()],
+      [503, '1', { error: { code: 'overloaded' } }],
+    )
+  }
+  release()
+  for (const call of calls) {
+    const response = await call
+    t.equal(response.status, 200)
+    await response.text()
+  }
+  upstream.answer = json(completion('again'))
+  t.equal((await gateway.chat(key, body)).status, 200)
+  t.equal(await sealed(), before + LIMIT + 1, 'what was refused was not taken on')
+})
+
+t.test('as many streams as are taken on, all of them whole', async (t) => {
+  const before = await sealed()
+  const words = Array.from({ length: 30 }, (_, index) => `word${index} `)
+  upstream.answer = stream(words)
+  const texts = await Promise.all(
+    Array.from({ length: LIMIT }, async () => {
+      const response = await gateway.chat(key, { ...body, stream: true })
+      return response.text()
+    }),
+  )
+  for (const text of texts) {
+    const events = text.split('\n\n').filter((one) => one.startsWith('data: {'))
+    const said = events.map((one) => JSON.parse(one.slice('data: '.length)).choices[0]?.delta.content ?? '')
+    t.equal(said.join(''), words.join(''))
+    t.match(text, /data: \[DONE\]\n\n$/)
+  }
+  t.equal(await sealed(), before + LIMIT)
+})
+
+const STREAMS = 40
+const COMMENTS = 1200
+/** Passes through and is not captured: what is captured of an answer stays in memory until it is sealed. */
+const COMMENT = `: ${'x'.repeat(10_000)}\n\n`
+/**
+ * What a stream may take while nobody reads it: a queue on each side, what is being looked at, and what was looked at
+ * and is not collected yet. A gateway that took all it could get would hold three times as much.
+ */
+const BYTES_A_STREAM = 3 * 1024 * 1024
+
+/** Resolves when the response takes more, or when nobody is there to take it. */
+const drained = (response: ServerResponse) =>
+  new Promise<void>((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    response.on('drain', settle).on('close', settle)
+  })
+
+/** Resident memory that is the process's own, bytes. */
+const anonymousBytes = (): number =>
+  Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1024
+
+/** A call whose answer is not read yet. */
+function call(): Socket {
+  const payload = JSON.stringify({ ...body, stream: true })
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`,
+  )
+  return socket.pause()
+}
+
+/** Reads all of an answer; returns its end. */
+async function readOut(socket: Socket): Promise<string> {
+  let end = ''
+  for await (const piece of socket) {
+    end = (end + (piece as Buffer).toString('latin1')).slice(-40)
+    if (end.endsWith('0\r\n\r\n')) break
+  }
+  socket.destroy()
+  return end
+}
+
+t.test(
+  'streams that nobody reads hold little, and end well once they are read',
+  { skip: existsSync('/proc/self/status') ? false : 'told by Linux' },
+  async (t) => {
+    const written = new Map<Received, number>()
+    upstream.answer = async (response, received) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      for (let i = 0; i < COMMENTS && !response.destroyed; i++) {
+        written.set(received, (written.get(received) ?? 0) + COMMENT.length)
+        if (!response.write(COMMENT)) await drained(response)
+      }
+      response.end(event(delta('so much for that')) + event(finish()) + event('[DONE]'))
+    }
+    const before = anonymousBytes()
+    const sockets = Array.from({ length: STREAMS }, call)
+    const total = () => [...written.values()].reduce((sum, bytes) => sum + bytes, 0)
+    // Until a second has passed in which nothing was taken from the upstream.
+    for (let last = -1; written.size < STREAMS || total() !== last; ) {
+      last = total()
+      await new Promise((resolve) => setTimeout(resolve, 1000))
+    }
+    const grown = anonymousBytes() - before
+    t.ok(grown < STREAMS * BYTES_A_STREAM, `${grown} bytes for ${STREAMS} streams`)
+    for (const end of await Promise.all(sockets.map(readOut))) t.match(end, 'data: [DONE]\n\n\r\n0\r\n\r\n')
+  },
+)
+
+t.test('every call has its line once the gateway has stopped', async (t) => {
+  const other = await startGateway({ upstreamUrl: upstream.baseUrl })
+  t.teardown(() => discard(other))
+  const { key: otherKey } = await other.createKey()
+  upstream.answer = json(completion('noted'))
+  const ids = await Promise.all(
+    Array.from({ length: 50 }, async () => (await other.chat(otherKey, body)).headers.get('x-request-id')),
+  )
+  t.equal(await other.stop(), 0)
+  const logged = other.logs.filter(({ msg }) => msg === 'call sealed').map(({ id }) => id)
+  t.strictSame(logged.toSorted(), ids.toSorted())
+  t.match(other.logs.at(-1), { msg: 'stopped' })
+})
