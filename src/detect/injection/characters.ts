@@ -30,10 +30,11 @@ export const FOLDED = {
   invisible: 0xffff,
 } as const
 
-/** Code points of one page of remembered folds. */
+/** What characters of the basic plane fold to, by code unit: a unit, or one of FOLDED. Filled as they are met. */
+export const FOLDED_UNITS = new Uint16Array(0x10000)
+/** The same for the other planes, in pages made as they are needed: at most 4,096 of half a kilobyte. */
 const PAGE_BITS = 8
 const PAGE_MASK = (1 << PAGE_BITS) - 1
-/** Pages made as they are needed: at most 4,352 of half a kilobyte if all of Unicode is met. */
 const pages: (Uint16Array | undefined)[] = new Array(0x110000 >> PAGE_BITS).fill(undefined)
 /** Folds of several units, of which Unicode has some three thousand. */
 const several = new Map<number, string>()
@@ -43,8 +44,9 @@ const several = new Map<number, string>()
  * string.
  */
 export function foldToUnit(codePoint: number): number {
-  const page = pages[codePoint >> PAGE_BITS]
-  const known = page === undefined ? FOLDED.unknown : (page[codePoint & PAGE_MASK] as number)
+  const page = codePoint <= 0xffff ? FOLDED_UNITS : pages[codePoint >> PAGE_BITS]
+  const at = codePoint <= 0xffff ? codePoint : codePoint & PAGE_MASK
+  const known = page === undefined ? FOLDED.unknown : (page[at] as number)
   return known === FOLDED.unknown ? remember(codePoint) : known
 }
 
@@ -65,9 +67,12 @@ function remember(codePoint: number): number {
   const one = folded.length === 1 && unit !== FOLDED.unknown && unit < FOLDED.several
   if (folded.length > 0 && !one) several.set(codePoint, folded)
   const known = one ? unit : folded === '' ? FOLDED.invisible : FOLDED.several
-  pages[codePoint >> PAGE_BITS] ??= new Uint16Array(PAGE_MASK + 1)
-  const page = pages[codePoint >> PAGE_BITS] as Uint16Array
-  page[codePoint & PAGE_MASK] = known
+  if (codePoint <= 0xffff) FOLDED_UNITS[codePoint] = known
+  else {
+    const page = pages[codePoint >> PAGE_BITS] ?? new Uint16Array(PAGE_MASK + 1)
+    pages[codePoint >> PAGE_BITS] = page
+    page[codePoint & PAGE_MASK] = known
+  }
   return known
 }
 

@@ -2,7 +2,7 @@
 // that find them. May say yes too often, never no wrongly.
 
 import { CodeUnits } from './code-units.ts'
-import { findHints, HINT_UNITS_MAX, isRare, nextTrigram } from './turned-hints.ts'
+import { findHints, HINT_UNITS_MAX, isRare, RARE_TRIGRAMS, type TRIGRAM_MASK } from './turned-hints.ts'
 
 /** What the decoders have to look for; UTF-16 offsets, ascending. */
 export interface EncodingHints {
@@ -33,6 +33,9 @@ const DIGITS_BIT = 1 << 30
 const SIGN_SHIFT = 31
 const HEX_DIGIT = 1
 const ESCAPE_START = 2
+
+/** A copy, kept the same by its type: constants of this module are part of the machine code. */
+const TRIGRAM: typeof TRIGRAM_MASK = 0x7fff
 
 /** Shortest runs that the patterns in encodings.ts match. */
 const BASE64_RUN_MIN = 16
@@ -69,13 +72,18 @@ export class HintReader {
       for (let at = this.#skip(units, 0, length); at < length; at = this.#skip(units, at + 1, length)) {
         const unit = units[at] as number
         const index = start + at
-        if (isRare(this.#trigram)) markTurned(turned, text, index, this.#trigram)
         if (unit >= 0x80) {
-          if (isSelector(unit)) selectors++
-          this.#base64Run = 0
+          // Such characters come in numbers: they are gone through here.
           if (this.#hexDigits !== 0 && !isUnicodeSpace(unit)) this.#hexDigits = 0
+          if (isSelector(unit)) selectors++
+          while (this.#hexDigits === 0 && at + 1 < length && (units[at + 1] as number) >= 0x80) {
+            if (isSelector(units[++at] as number)) selectors++
+          }
+          this.#base64Run = 0
+          this.#trigram = 0
           continue
         }
+        if (isRare(this.#trigram)) markTurned(turned, text, index, this.#trigram)
         if (this.#base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
         if (this.#hexDigits === HEX_DIGITS_MIN) {
           digits.push(digitStretch(text, index))
@@ -101,16 +109,18 @@ export class HintReader {
     let base64Run = this.#base64Run
     let hexDigits = this.#hexDigits
     let trigram = this.#trigram
+    const rare = RARE_TRIGRAMS
     let index = start
     for (; index < length; index++) {
       const unit = units[index] as number
-      trigram = nextTrigram(trigram, unit)
+      trigram = ((trigram << 5) | (unit & 31)) & TRIGRAM
       if (unit >= 0x80) break
       const kind = KINDS[unit] as number
       base64Run = (base64Run + 1) & (kind >> SIGN_SHIFT)
       hexDigits = (hexDigits + (kind & HEX_DIGIT)) & ((kind << 1) >> SIGN_SHIFT)
       if (base64Run === BASE64_RUN_MIN || hexDigits === HEX_DIGITS_MIN) break
-      if ((kind & ESCAPE_START) !== 0 || isRare(trigram)) break
+      if ((kind & ESCAPE_START) !== 0) break
+      if (((rare[trigram >> 5] as number) & (1 << (trigram & 31))) !== 0) break
     }
     this.#base64Run = base64Run
     this.#hexDigits = hexDigits

@@ -115,14 +115,13 @@ function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]
 
 /** Matches of a sticky pattern at these places, leaving out those inside the match before. */
 function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): Generator<Match> {
-  const sticky = new RegExp(pattern)
   let after = 0
   for (const place of places) {
     if (place < after) continue
-    sticky.lastIndex = place
-    const match = sticky.exec(text)
+    pattern.lastIndex = place
+    const match = pattern.exec(text)
     if (match === null) continue
-    after = sticky.lastIndex
+    after = pattern.lastIndex
     yield match
   }
 }

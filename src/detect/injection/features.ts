@@ -2,7 +2,17 @@
 // code counts in training and in scoring; it knows nothing of weights. A token has some by itself, the rest by what
 // stands before it.
 
-import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
+import type { TOKEN, Tokens, TRAIT } from './token-list.ts'
+
+// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
+const HASH: typeof TOKEN.hash = 0
+const SUM: typeof TOKEN.sum = 1
+const TRAITS: typeof TOKEN.traits = 2
+const COLUMNS: typeof TOKEN.columns = 8
+const WORD: typeof TRAIT.word = 1
+const IDEA_SHIFT: typeof TRAIT.ideaShift = 1
+const IDEA_MASK: typeof TRAIT.ideaMask = 0x1f
+const COUNT_SHIFT: typeof TRAIT.countShift = 8
 
 /** log2 of the number of weights. */
 const BUCKET_BITS = 18
@@ -129,24 +139,22 @@ export class ContextReader {
    */
   read(tokens: Tokens, weights: Int8Array, seen: number[][] | null): void {
     const { rows } = tokens
-    const { columns, hash: hashColumn, sum: sumColumn, traits: traitsColumn } = TOKEN
-    const { word, ideaShift, ideaMask, countShift } = TRAIT
-    const end = tokens.length * columns
+    const end = tokens.length * COLUMNS
     let previous = this.#previous
     let beforePrevious = this.#beforePrevious
     let previousWord = this.#previousWord
     let wordBeforePrevious = this.#wordBeforePrevious
     let afterMark = this.#afterMark
-    for (let row = 0; row < end; row += columns) {
-      const hash = rows[row + hashColumn] as number
-      const traits = rows[row + traitsColumn] as number
+    for (let row = 0; row < end; row += COLUMNS) {
+      const hash = rows[row + HASH] as number
+      const traits = rows[row + TRAITS] as number
       const pair = Math.imul(previous, MIX_A) ^ hash
       const two = bucket(pair ^ BIGRAM)
       const three = bucket(Math.imul(beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
-      let sum = (rows[row + sumColumn] as number) + (weights[two] as number) + (weights[three] as number)
+      let sum = (rows[row + SUM] as number) + (weights[two] as number) + (weights[three] as number)
       let count = 2
       if (seen !== null) seen.push([two, three])
-      if ((traits & word) !== 0) {
+      if ((traits & WORD) !== 0) {
         if (previousWord !== previous) {
           // Across a mark of punctuation words are neighbours all the same.
           const across = bucket(Math.imul(previousWord, MIX_A) ^ hash ^ BIGRAM)
@@ -158,9 +166,9 @@ export class ContextReader {
         sum += weights[skip] as number
         count++
         if (seen !== null) seen.at(-1)?.push(skip)
-        const idea = (traits >> ideaShift) & ideaMask
+        const idea = (traits >> IDEA_SHIFT) & IDEA_MASK
         if (idea !== 0) {
-          const position = this.#position + row / columns
+          const position = this.#position + row / COLUMNS
           const found = this.#readIdea(idea, position, afterMark)
           for (let at = 0; at < found; at++) {
             sum += weights[this.#ideaBuckets[at] as number] as number
@@ -174,8 +182,8 @@ export class ContextReader {
       } else afterMark = true
       beforePrevious = previous
       previous = hash
-      rows[row + sumColumn] = sum
-      rows[row + traitsColumn] = traits + (count << countShift)
+      rows[row + SUM] = sum
+      rows[row + TRAITS] = traits + (count << COUNT_SHIFT)
     }
     this.#position += tokens.length
     this.#previous = previous

@@ -2,7 +2,7 @@
 // costs a comparison with what is remembered, letter by letter, so that no other word can pass for it. Forgetting is
 // harmless: what is remembered can be computed again, always the same.
 
-import { WORD_FEATURES_MAX, wordBuckets } from './features.ts'
+import { WORD_FEATURES_MAX, wordBucket, wordBuckets } from './features.ts'
 import { Ideas } from './ideas.ts'
 import { TRAIT } from './token-list.ts'
 import { finishHash, hashLetters } from './word-hash.ts'
@@ -21,6 +21,10 @@ const PLAIN_SLOTS = 2 ** (32 - PLAIN.shift)
 const OTHER_SLOTS = 4096
 /** Other words of more letters are rare and computed each time. */
 const OTHER_LETTERS_MAX = 16
+/** Times its class, the hash of a mark; apart from those of words by being far from any of one or two letters. */
+const PUNCTUATION_HASH = 0x510e527f
+/** Classes of characters are below. */
+const MARK_CLASSES = 10
 /** Where words are put that are not remembered. */
 const UNREMEMBERED = PLAIN_SLOTS + OTHER_SLOTS
 
@@ -42,6 +46,8 @@ export class Lexicon {
   readonly ideas: Ideas
   /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
   readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
+  /** Hash and weight of the mark of each class that is one. */
+  readonly marks: Int32Array
   readonly #letters = new Uint16Array(OTHER_SLOTS * OTHER_LETTERS_MAX)
   readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
 
@@ -49,6 +55,10 @@ export class Lexicon {
   constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
     this.weights = weights
     this.ideas = ideas
+    this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
+      const hash = Math.imul(PUNCTUATION_HASH, at >> 1)
+      return at % 2 === 0 ? hash : (weights[wordBucket(hash)] as number)
+    })
   }
 
   /**
@@ -60,20 +70,19 @@ export class Lexicon {
     const mixed = Math.imul(low ^ Math.imul(high, PLAIN.mixer), PLAIN.spreader)
     const entry = (mixed >>> PLAIN.shift) * ENTRY.columns
     if (entries[entry] !== low || entries[entry + ENTRY.high] !== high) {
-      this.#learn(units, first, end, entry)
+      this.#learn(units, first, end, hashLetters(units, first, end), entry)
       entries[entry] = low
       entries[entry + ENTRY.high] = high
     }
     return entry
   }
 
-  /** The entry of any other word that is not empty. */
-  other(units: Uint16Array, first: number, end: number): number {
+  /** The entry of any other word that is not empty, of which `hash` is the running hash. */
+  other(units: Uint16Array, first: number, end: number, hash: number): number {
     const { entries } = this
     const length = end - first
-    if (length > OTHER_LETTERS_MAX) return this.#learn(units, first, end, UNREMEMBERED * ENTRY.columns)
+    if (length > OTHER_LETTERS_MAX) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY.columns)
     const letters = this.#letters
-    const hash = hashLetters(units, first, end)
     const slot = (hash ^ (hash >>> 15)) & (OTHER_SLOTS - 1)
     const entry = (PLAIN_SLOTS + slot) * ENTRY.columns
     const offset = slot * OTHER_LETTERS_MAX - first
@@ -84,13 +93,12 @@ export class Lexicon {
     }
     entries[entry] = length
     for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
-    return this.#learn(units, first, end, entry)
+    return this.#learn(units, first, end, hash, entry)
   }
 
-  #learn(units: Uint16Array, first: number, end: number, entry: number): number {
+  #learn(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {
     const { entries, weights } = this
     const buckets = this.#buckets
-    const hash = hashLetters(units, first, end)
     const idea = this.ideas.ofWord(units, first, end, hash)
     const finished = finishHash(hash)
     const count = wordBuckets(units, first, end, finished, buckets)

@@ -1,12 +1,17 @@
 // A piece of text as folded UTF-16 code units, each with the offset it came from. Nothing here knows about words.
 
-import { FOLDED, foldCodePoint, foldToUnit, isTag, MAX_FOLD_UNITS } from './characters.ts'
+import { type FOLDED, FOLDED_UNITS, foldCodePoint, foldToUnit, isTag, MAX_FOLD_UNITS } from './characters.ts'
 import { CodeUnits } from './code-units.ts'
 
 /** Source code units that are folded at a time: bounds the memory of scoring whatever the length of the text. */
 export const PIECE_UNITS = 8192
 /** A piece ends at white space if there is any in its last so many units, so that words stay whole. */
 const CUT_SEARCH_UNITS = 256
+
+// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
+const UNKNOWN: typeof FOLDED.unknown = 0
+const SEVERAL: typeof FOLDED.several = 0xfffe
+const INVISIBLE: typeof FOLDED.invisible = 0xffff
 
 /** Stands behind the last unit, so that readers may look one ahead: a separator. */
 const END_OF_PIECE = 0x20
@@ -84,25 +89,36 @@ function foldRest(source: Uint16Array, first: number, size: number, out: Folded)
   let length = first
   let tagged = false
   for (let index = first; index < size; index++) {
-    const at = base + index
     const code = source[index] as number
-    let codePoint = code
-    let unit = code
-    if (code < 0x80) unit = LOWER_CASE[code] as number
-    else if (!isPlainIdeograph(code)) {
-      if (isHighSurrogate(code) && index + 1 < size && isLowSurrogate(source[index + 1] as number)) {
-        codePoint = pair(code, source[++index] as number)
+    if (!tagged) {
+      // Nearly all characters of the basic plane are one unit after folding.
+      const one =
+        code < 0x80
+          ? (LOWER_CASE[code] as number)
+          : isPlainIdeograph(code)
+            ? code
+            : (FOLDED_UNITS[code] as number)
+      if (one !== UNKNOWN && one < SEVERAL && (code & 0xf800) !== 0xd800) {
+        units[length] = one
+        origins[length++] = base + index
+        continue
       }
-      unit = foldToUnit(codePoint)
-      if (unit === FOLDED.invisible) continue
+      if (one === INVISIBLE) continue
     }
+    const at = base + index
+    let codePoint = code
+    if (isHighSurrogate(code) && index + 1 < size && isLowSurrogate(source[index + 1] as number)) {
+      codePoint = pair(code, source[++index] as number)
+    }
+    const unit = code < 0x80 ? (LOWER_CASE[code] as number) : foldToUnit(codePoint)
+    if (unit === INVISIBLE) continue
     if (tagged !== isTag(codePoint)) {
       // Hidden text does not glue to the visible text around it.
       tagged = !tagged
       units[length] = 0x20
       origins[length++] = at
     }
-    if (unit === FOLDED.several) length = addSeveral(codePoint, at, length, out)
+    if (unit === SEVERAL) length = addSeveral(codePoint, at, length, out)
     else {
       units[length] = unit
       origins[length++] = at

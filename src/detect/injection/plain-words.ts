@@ -1,16 +1,40 @@
-// The loop that most text goes through: words of the letters a to z that the lexicon knows, and what merely parts them.
+// The loop that most text goes through: words of the letters a to z that the lexicon knows, marks, and what merely parts them.
 // Everything else is left to tokens.ts. Nothing is called here, so that the compiler keeps all of it in registers.
 
-import { CLASS } from './classes.ts'
-import { ENTRY, type Lexicon, PLAIN } from './lexicon.ts'
-import { TOKEN, type Tokens } from './token-list.ts'
+import type { CLASS } from './classes.ts'
+import { type ENTRY, type Lexicon, PLAIN } from './lexicon.ts'
+import type { TOKEN, Tokens } from './token-list.ts'
 
+const DOT = 0x2e
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
 
+/** One feature, the mark itself, and no word. */
+const MARK_TRAITS = 1 << 8
+
+// Constants of this module are part of the machine code, those of others are fetched: copies, kept the same by their types.
+const SEPARATOR: typeof CLASS.separator = 1
+const STOP: typeof CLASS.stop = 6
+const LETTERS_MAX: typeof PLAIN.lettersMax = 12
+const SLOT_SHIFT: typeof PLAIN.shift = 19
+const HASH: typeof TOKEN.hash = 0
+const SUM: typeof TOKEN.sum = 1
+const TRAITS: typeof TOKEN.traits = 2
+const FIRST: typeof TOKEN.first = 3
+const LAST: typeof TOKEN.last = 4
+const LETTERS_END: typeof TOKEN.lettersEnd = 5
+const COLUMNS: typeof TOKEN.columns = 8
+const ENTRY_LOW: typeof ENTRY.low = 0
+const ENTRY_HIGH: typeof ENTRY.high = 1
+const ENTRY_HASH: typeof ENTRY.hash = 2
+const ENTRY_SUM: typeof ENTRY.sum = 3
+const ENTRY_TRAITS: typeof ENTRY.traits = 4
+const ENTRY_COLUMNS: typeof ENTRY.columns = 8
+
 /**
- * Adds the words from `start` on that are plain and known; returns where another kind of thing begins, or `length`.
- * @param known classes of code units, zero for those not met before
+ * Adds the words from `start` on that are plain and known, and the marks between them; returns where another kind of thing
+ * begins, or `length`.
+ * @param known classes of code units, zero for those to be left alone
  */
 export function readPlainWords(
   units: Uint16Array,
@@ -21,23 +45,31 @@ export function readPlainWords(
   out: Tokens,
 ): number {
   const { rows } = out
-  const { entries } = lexicon
-  const { separator, stop } = CLASS
-  const { columns, hash, sum, traits, first, last, lettersEnd } = TOKEN
-  const {
-    columns: entryColumns,
-    high: entryHigh,
-    hash: entryHash,
-    sum: entrySum,
-    traits: entryTraits,
-  } = ENTRY
-  const { lettersMax, mixer, spreader, shift } = PLAIN
-  let row = out.length * columns
+  const { entries, marks } = lexicon
+  const { mixer, spreader } = PLAIN
+  let tokens = out.length
+  let words = 0
   let index = start
   while (index < length) {
     let unit = units[index] as number
     if (unit < LETTER_A || unit > LETTER_Z) {
-      if (known[unit] !== separator) break
+      const kind = known[unit] as number
+      if (kind >= STOP) {
+        // A dot may stand inside a name or number.
+        if (unit === DOT && known[units[index + 1] as number] !== SEPARATOR) break
+        const hash = marks[kind * 2] as number
+        const previous = (tokens - 1) * COLUMNS
+        // Of a run of the same mark the first counts.
+        if (tokens === 0 || rows[previous + HASH] !== hash || rows[previous + TRAITS] !== MARK_TRAITS) {
+          const row = tokens++ * COLUMNS
+          rows[row + HASH] = hash
+          rows[row + SUM] = marks[kind * 2 + 1] as number
+          rows[row + TRAITS] = MARK_TRAITS
+          rows[row + FIRST] = index
+          rows[row + LAST] = index
+          rows[row + LETTERS_END] = index
+        }
+      } else if (kind !== SEPARATOR) break
       index++
       continue
     }
@@ -53,18 +85,20 @@ export function readPlainWords(
     const after = known[unit] as number
     const letters = end - index
     // Single letters may be part of a spaced-out word.
-    if (letters === 1 || letters > lettersMax || (after !== separator && after < stop)) break
-    const entry = (Math.imul(low ^ Math.imul(high, mixer), spreader) >>> shift) * entryColumns
-    if (entries[entry] !== low || entries[entry + entryHigh] !== high) break
-    rows[row + hash] = entries[entry + entryHash] as number
-    rows[row + sum] = entries[entry + entrySum] as number
-    rows[row + traits] = entries[entry + entryTraits] as number
-    rows[row + first] = index
-    rows[row + last] = end - 1
-    rows[row + lettersEnd] = end
-    row += columns
+    if (letters === 1 || letters > LETTERS_MAX || (after !== SEPARATOR && after < STOP)) break
+    const entry = (Math.imul(low ^ Math.imul(high, mixer), spreader) >>> SLOT_SHIFT) * ENTRY_COLUMNS
+    if (entries[entry + ENTRY_LOW] !== low || entries[entry + ENTRY_HIGH] !== high) break
+    const row = tokens++ * COLUMNS
+    rows[row + HASH] = entries[entry + ENTRY_HASH] as number
+    rows[row + SUM] = entries[entry + ENTRY_SUM] as number
+    rows[row + TRAITS] = entries[entry + ENTRY_TRAITS] as number
+    rows[row + FIRST] = index
+    rows[row + LAST] = end - 1
+    rows[row + LETTERS_END] = end
+    words++
     index = end
   }
-  out.length = row / columns
+  out.plainWords += words
+  out.length = tokens
   return index
 }

@@ -4,7 +4,7 @@ import { CharacterClasses } from './classes.ts'
 import { ContextReader, normalised } from './features.ts'
 import type { Lexicon } from './lexicon.ts'
 import { afterCharacter, createFolded, fold, originOf, pieceEnd } from './normalise.ts'
-import { createTokens, TOKEN, TRAIT } from './token-list.ts'
+import { createTokens, type TOKEN, type TRAIT } from './token-list.ts'
 import { Tokeniser } from './tokens.ts'
 
 /** Tokens in a window: a sentence, and a paragraph. */
@@ -16,6 +16,14 @@ const STRIDE_TOKENS = 2
 /** Cumulative sums that are kept: a power of two above the longest window. */
 const RING = 64
 const RING_MASK = RING - 1
+
+// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
+const SUM: typeof TOKEN.sum = 1
+const TRAITS: typeof TOKEN.traits = 2
+const FIRST: typeof TOKEN.first = 3
+const LAST: typeof TOKEN.last = 4
+const COLUMNS: typeof TOKEN.columns = 8
+const COUNT_SHIFT: typeof TRAIT.countShift = 8
 
 /** The normalised sum over a stretch of text, and where it is. */
 export interface Stretch {
@@ -67,8 +75,8 @@ export class Scanner {
       this.#tryWindows()
       const { length, rows } = this.#tokens
       if (length > 0) {
-        if (first < 0) first = originOf(this.#folded, rows[TOKEN.first] as number)
-        last = originOf(this.#folded, rows[(length - 1) * TOKEN.columns + TOKEN.last] as number)
+        if (first < 0) first = originOf(this.#folded, rows[FIRST] as number)
+        last = originOf(this.#folded, rows[(length - 1) * COLUMNS + LAST] as number)
       }
       start = end
     }
@@ -96,9 +104,7 @@ export class Scanner {
   /** Adds up the tokens of a piece and tries the windows that end in it. */
   #tryWindows(): void {
     const { rows, length } = this.#tokens
-    const { columns, sum: sumColumn, traits: traitsColumn, first: firstColumn, last: lastColumn } = TOKEN
-    const { countShift } = TRAIT
-    const folded = this.#folded
+    const { plain, base, origins } = this.#folded
     const sums = this.#sums
     const counts = this.#counts
     const starts = this.#starts
@@ -106,10 +112,11 @@ export class Scanner {
     let count = this.#count
     let read = this.#read
     let best = this.#best
-    for (let row = 0; row < length * columns; row += columns) {
-      starts[read & RING_MASK] = originOf(folded, rows[row + firstColumn] as number)
-      sum += rows[row + sumColumn] as number
-      count += (rows[row + traitsColumn] as number) >> countShift
+    for (let row = 0; row < length * COLUMNS; row += COLUMNS) {
+      const first = rows[row + FIRST] as number
+      starts[read & RING_MASK] = plain ? base + first : (origins[first] as number)
+      sum += rows[row + SUM] as number
+      count += (rows[row + TRAITS] as number) >> COUNT_SHIFT
       read++
       sums[read & RING_MASK] = sum
       counts[read & RING_MASK] = count
@@ -118,14 +125,14 @@ export class Scanner {
       let value = normalised(sum - (sums[from] as number), count - (counts[from] as number))
       if (value > best) {
         best = value
-        this.#keep(from, originOf(folded, rows[row + lastColumn] as number))
+        this.#keep(from, originOf(this.#folded, rows[row + LAST] as number))
       }
       if (read < PARAGRAPH_TOKENS) continue
       from = (read - PARAGRAPH_TOKENS) & RING_MASK
       value = normalised(sum - (sums[from] as number), count - (counts[from] as number))
       if (value > best) {
         best = value
-        this.#keep(from, originOf(folded, rows[row + lastColumn] as number))
+        this.#keep(from, originOf(this.#folded, rows[row + LAST] as number))
       }
     }
     this.#sum = sum

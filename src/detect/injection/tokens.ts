@@ -8,7 +8,7 @@ import type { Folded } from './normalise.ts'
 import { readPlainWords } from './plain-words.ts'
 import { Spelling } from './spelling.ts'
 import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
-import { finishHash, hashLetter, WORD_SEED } from './word-hash.ts'
+import { finishHash, hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
 const MAX_WORD_UNITS = 40
@@ -26,8 +26,6 @@ const LETTER_Z = 0x7a
 const NUMBER_HASH = 0x2545f491
 const IDENTIFIER_HASH = 0x6a09e667
 const LONG_HASH = 0x3c6ef372
-/** Hashes of punctuation; apart from those of words by being far from any of one or two letters. */
-const PUNCTUATION_HASH = 0x510e527f
 
 /** Cuts folded text into tokens. Keeps nothing between pieces. */
 export class Tokeniser {
@@ -43,8 +41,14 @@ export class Tokeniser {
   #latinBefore = false
   #spacedBefore = false
 
+  /** Classes for plain words in the leet view: signs that can be letters break them up as apostrophes do. */
+  readonly #leetClasses = new Uint8Array(0x10000)
+
   constructor(classes: CharacterClasses) {
     this.#classes = classes
+    for (let unit = 0; unit < 0x80; unit++) {
+      this.#leetClasses[unit] = this.#spelling.isLeet(unit) ? CLASS.joiner : classes.of(unit)
+    }
   }
 
   /**
@@ -62,15 +66,13 @@ export class Tokeniser {
     out.length = 0
     out.mixedWords = 0
     const { units, length } = folded
-    const { known } = this.#classes
+    const known = leetView ? this.#leetClasses : this.#classes.known
     for (let index = 0; index < length; index = this.#next(index)) {
-      if (leetView) continue
-      const before = out.length
+      const { length: before, plainWords } = out
       index = readPlainWords(units, index, length, known, lexicon, out)
       if (index === length) return
-      if (out.length === before) continue
-      this.#latinBefore = true
-      this.#spacedBefore = false
+      if (out.length > before) this.#spacedBefore = false
+      if (out.plainWords > plainWords) this.#latinBefore = true
     }
   }
 
@@ -88,7 +90,8 @@ export class Tokeniser {
   /** Reads what stands at `index`; returns where it ends. */
   #next(index: number): number {
     const kind = this.#classes.of(this.#folded.units[index] as number)
-    if (kind === CLASS.letter || kind === CLASS.digit) return this.#plainWord(index) || this.#word(index)
+    if (kind === CLASS.letter || kind === CLASS.digit)
+      return this.#plainWord(index) || this.#foreignWord(index) || this.#word(index)
     if (kind === CLASS.single) return this.#singles(index)
     if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
@@ -143,7 +146,7 @@ export class Tokeniser {
 
   #punctuation(kind: number, index: number): void {
     const out = this.#out
-    const hash = Math.imul(PUNCTUATION_HASH, kind)
+    const hash = this.#lexicon.marks[kind * 2] as number
     const previous = (out.length - 1) * TOKEN.columns
     const { rows } = out
     if (
@@ -172,6 +175,24 @@ export class Tokeniser {
     this.#latinBefore = true
     this.#spacedBefore = false
     this.#addWord(this.#lexicon.plain(units, start, end, high, low), start, end, end - 1)
+    return end
+  }
+
+  /** Words without Latin letters behind others need no cleaning either. Returns where it ends, 0 where there is none. */
+  #foreignWord(start: number): number {
+    if (this.#latinBefore) return 0
+    const { units } = this.#folded
+    const { known } = this.#classes
+    const limit = start + MAX_WORD_UNITS
+    let hash = WORD_SEED
+    let end = start
+    let unit = units[end] as number
+    for (; unit >= 0x80 && known[unit] === CLASS.letter && end < limit; unit = units[++end] as number) {
+      hash = hashLetter(hash, unit)
+    }
+    if (end < start + 2 || this.#goesOn(unit)) return 0
+    this.#spacedBefore = false
+    this.#addWord(this.#lexicon.other(units, start, end, hash), start, end, end - 1)
     return end
   }
 
@@ -254,7 +275,11 @@ export class Tokeniser {
     else if (length > MAX_WORD_UNITS) this.#addPlain(LONG_HASH, 1, 0, start, last)
     else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
       this.#addPlain(IDENTIFIER_HASH, 1, 0, start, last)
-    else this.#addWord(this.#lexicon.other(this.#folded.units, start, end), start, end, last)
+    else {
+      const { units } = this.#folded
+      const hash = hashLetters(units, start, end)
+      this.#addWord(this.#lexicon.other(units, start, end, hash), start, end, last)
+    }
   }
 
   #addWord(entry: number, start: number, end: number, last: number): void {

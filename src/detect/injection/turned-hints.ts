@@ -29,16 +29,17 @@ const SPACE = /\s/
 
 /** Longest hint with the characters around it. */
 export const HINT_UNITS_MAX = 16
-const TRIGRAM_MASK = 0x7fff
+/** A trigram is the lower five bits of three characters. */
+export const TRIGRAM_MASK = 0x7fff
 
 /** The running code of the last three letters, whatever their case, after one more; of other characters, anything. */
-export function nextTrigram(trigram: number, unit: number): number {
+function nextTrigram(trigram: number, unit: number): number {
   return ((trigram << 5) | (unit & 31)) & TRIGRAM_MASK
 }
 
 const byTrigram = new Map<number, Hint[]>()
-/** A bit for each trigram that is rare, and for the number in `rot13` behind anything. */
-const rare = new Int32Array((TRIGRAM_MASK + 1) / 32)
+/** A bit for each trigram that is rare, and for the number in `rot13` behind anything; 32 a word. */
+export const RARE_TRIGRAMS = new Int32Array((TRIGRAM_MASK + 1) / 32)
 fill()
 
 function fill(): void {
@@ -66,12 +67,12 @@ function codeOf(letters: string): number {
 }
 
 function setRare(trigram: number): void {
-  rare[trigram >> 5]! |= 1 << (trigram & 31)
+  RARE_TRIGRAMS[trigram >> 5]! |= 1 << (trigram & 31)
 }
 
 /** Whether a hint may stand around the last of these letters; often no. */
 export function isRare(trigram: number): boolean {
-  return ((rare[trigram >> 5] as number) & (1 << (trigram & 31))) !== 0
+  return ((RARE_TRIGRAMS[trigram >> 5] as number) & (1 << (trigram & 31))) !== 0
 }
 
 /** Calls `found` for every hint whose rare letters end with the unit at `index`, with its place. */

@@ -29,7 +29,7 @@ function look(lexicon: Lexicon, word: string) {
   const plain = /^[a-z]{1,12}$/.test(word)
   const entry = plain
     ? lexicon.plain(units, 0, units.length, high, low)
-    : lexicon.other(units, 0, units.length)
+    : lexicon.other(units, 0, units.length, hashLetters(units, 0, units.length))
   const [hash, sum, traits] = [ENTRY.hash, ENTRY.sum, ENTRY.traits].map(
     (column) => lexicon.entries[entry + column] as number,
   )
