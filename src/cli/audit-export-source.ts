@@ -3,6 +3,7 @@
 import { createReadStream, existsSync, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
+import type { LogSurvey } from '../audit/survey.ts'
 import { type LogReader, type LogSource, SourceError } from '../store/source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
@@ -14,6 +15,22 @@ export class ExportSource implements LogSource {
   constructor(file: string) {
     if (!existsSync(file)) throw new SourceError(`${file} does not exist`)
     this.#file = file
+  }
+
+  /** Prune entries and checkpoints come after what they speak of, so that all of it is read for them. */
+  async survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null> {
+    let firstEntry: string | null = null
+    await this.read({
+      entry: ({ bytes, hash }) => {
+        firstEntry ??= hash
+        survey.entry(bytes)
+        return true
+      },
+      exchange: () => {},
+      checkpoint: (note) => survey.checkpoint(note, null),
+      progress,
+    })
+    return firstEntry
   }
 
   async read(reader: LogReader): Promise<string | null> {

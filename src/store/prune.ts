@@ -26,19 +26,19 @@ const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
 type Tables = Environment['tables']
 
-/** A cut further on, with the hash of the entry before it. */
-export interface Boundary extends Cut {
+/** A cut further on that nothing is said of yet, with the hash of the entry before it. */
+export interface Boundary extends Omit<Cut, 'saidBy'> {
   readonly head: string
 }
 
 export function readCut({ meta }: Tables): Cut {
   const bytes = meta.get(CUT_KEY)
-  return bytes === undefined ? { firstSeq: 0, frontier: [] } : readJson<Cut>(bytes)
+  return bytes === undefined ? { firstSeq: 0, frontier: [], saidBy: null } : readJson<Cut>(bytes)
 }
 
 /** To be called in the transaction of the `prune` entry. */
-export function writeCut({ meta }: Tables, { firstSeq, frontier }: Cut): void {
-  meta.put(CUT_KEY, writeJson({ firstSeq, frontier }))
+export function writeCut({ meta }: Tables, { firstSeq, frontier, saidBy }: Cut): void {
+  meta.put(CUT_KEY, writeJson({ firstSeq, frontier, saidBy }))
 }
 
 /** The oldest entry that is still there; null in a log without any. */

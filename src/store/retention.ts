@@ -169,7 +169,7 @@ export class Retention {
       const first = readCut(tables).firstSeq < firstSeq
       return {
         draft: first ? { type: 'prune', first_seq: firstSeq, head, frontier, reason } : null,
-        write: () => writeCut(tables, boundary),
+        write: (saidBy) => writeCut(tables, { firstSeq, frontier, saidBy }),
         result: first,
       }
     })

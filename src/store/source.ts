@@ -8,11 +8,13 @@ import { hashContent, SALT_BYTES } from '../audit/content.ts'
 import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import { Frontier } from '../audit/merkle.ts'
+import type { LogSurvey } from '../audit/survey.ts'
 import type { JsonObject } from '../core/json.ts'
 import { MAX_ID_BYTES, readLogState } from './batch.ts'
 import { keptCheckpoints } from './checkpoints.ts'
 import { type LogState, readU64, u64, unpackEntry } from './layout.ts'
 import { DATA_FILE, type Environment, openEnvironment } from './lmdb.ts'
+import { readCut } from './prune.ts'
 import { agreesWithKept } from './tree.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
@@ -32,7 +34,13 @@ export interface LogReader {
 type Read = Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq' | 'root'>
 
 export interface LogSource {
-  /** Reads all of it, from the beginning each time. @returns why it could not be read to the end, or null */
+  /**
+   * Tells what must be known before the log is read: where it was pruned, and what was signed of it.
+   * @param progress called with a fraction of 1 where that takes a while
+   * @returns the hash of the first entry, which shows if another is the first by the time it is read
+   */
+  survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null>
+  /** Reads all of it, from the beginning. @returns why it could not be read to the end, or null */
   read(reader: LogReader): Promise<string | null>
   /** What else is wrong with an entry that is in order; only the data directory can tell. */
   check(entry: JsonObject): string | null
@@ -101,12 +109,23 @@ export class DirectorySource implements LogSource {
     this.#environment = openDirectory(path)
   }
 
+  /** Looks nothing but these up: what the newest `prune` entry says is the one beginning that the log has. */
+  async survey(survey: LogSurvey): Promise<string | null> {
+    const { tables } = this.#environment
+    this.#environment.refresh()
+    for (const { note } of keptCheckpoints(tables)) survey.checkpoint(note, null)
+    const { saidBy } = readCut(tables)
+    const prune = saidBy === null ? undefined : tables.entries.get(u64(saidBy))
+    if (prune !== undefined) survey.entry(unpackEntry(saidBy ?? 0, prune).bytes)
+    const [first] = tables.entries.rows({ limit: 1 })
+    return first === undefined ? null : unpackEntry(0, first.value).hash
+  }
+
   async read(reader: LogReader): Promise<string | null> {
     this.#requests = this.#missing = this.#erased = this.#wrongNodes = 0
     const newest = this.#state()?.seq ?? 0
     let first: number | null = null
     try {
-      for (const { note } of keptCheckpoints(this.#environment.tables)) reader.checkpoint(note)
       await eachEntry(this.#environment, 0, (seq, entry) => {
         first ??= seq
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))

@@ -18,6 +18,8 @@ export interface Cut {
   readonly firstSeq: number
   /** The Merkle frontier over the entries before `firstSeq`, base64. */
   readonly frontier: readonly string[]
+  /** Where that entry is; null in a log that was never pruned. */
+  readonly saidBy: number | null
 }
 
 const nodeKey = (level: number, index: number): Buffer => joinKey(Buffer.of(level), u64(index))

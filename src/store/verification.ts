@@ -1,4 +1,4 @@
-// Checks a whole log from where it is kept: reads it twice, once for where it was pruned and signed, once to check it.
+// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry.
 
 import { hashContent } from '../audit/content.ts'
 import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
@@ -10,7 +10,7 @@ import type { LogReader, LogSource } from './source.ts'
 /** Findings that the data directory adds; the log's own are bounded as well. */
 const MAX_FINDINGS = 100
 
-/** A running gateway may prune between the two readings; then both are done again. */
+/** A running gateway may prune between survey and check; then both are done again. */
 const MAX_ATTEMPTS = 5
 
 /**
@@ -25,24 +25,17 @@ export async function verifyLog(
 ): Promise<LogVerdict> {
   for (let attempt = 1; ; attempt++) {
     const surveyed = survey()
-    let firstEntry: string | null = null
-    await source.read({
-      entry: ({ bytes, hash }) => {
-        firstEntry ??= hash
-        surveyed.entry(bytes)
-        return true
-      },
-      exchange: () => {},
-      checkpoint: (note) => surveyed.checkpoint(note, null),
-      progress: (done) => progress(done / 2),
+    let before = 0
+    const firstEntry = await source.survey(surveyed, (done) => {
+      before = 0.5
+      progress(before * done)
     })
-    const check = new Check(source, surveyed, (done) => progress((1 + done) / 2))
+    const check = new Check(source, surveyed, (done) => progress(before + (1 - before) * done))
     const verdict = check.judge(await source.read(check))
     if (check.firstEntry === firstEntry || attempt === MAX_ATTEMPTS) return verdict
   }
 }
 
-/** The second reading. */
 class Check implements LogReader {
   firstEntry: string | null = null
   readonly progress: (done: number) => void
