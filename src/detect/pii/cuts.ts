@@ -8,7 +8,7 @@ import { isMonth } from './months.ts'
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64
 /** Longest segment of ordinary text; a longer one is cut in any case. Longer than any value but keys and tokens. */
-const MAX_SEGMENT = 1024
+export const MAX_SEGMENT = 1024
 /** How far back from there a better place for a cut is looked for. */
 const FORCED_CUT_CHOICE = 256
 /** Longest segment that holds one private key or token: PKCS#8 of RSA-16384 takes 12.6 KB. */

@@ -1,7 +1,7 @@
 // Detection on a whole text: the same segments as on a stream, but only those that hold something to look at.
 
 import type { Finding } from '../../core/finding.ts'
-import { Cutter, cutBefore } from './cuts.ts'
+import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
 import { newSearch, nextTrigger, scanSegment } from './scan.ts'
@@ -17,7 +17,8 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   let done = 0
   for (let at = nextTrigger(text, 0); at >= 0; at = nextTrigger(text, done)) {
     let start = cutBefore(text, done, at)
-    let end = cutter.next(text, start, 0)
+    // No cut stands between, but for one that is forced by length.
+    let end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {
       start = end
       end = cutter.next(text, start, 0)

@@ -20,9 +20,20 @@ const MONTHS = new Set(
 
 const MAX_MONTH = 12
 
+/** By two letters, one bit: most words are no month by their beginning. A few others share a bit. */
+const BEGINNINGS = new Uint8Array(1024)
+const beginning = (first: number, second: number): number => ((first | 0x20) * 31 + (second | 0x20)) & 1023
+for (const [first = '', second = ''] of MONTHS) {
+  for (const one of [first, first.toUpperCase()]) {
+    for (const two of [second, second.toUpperCase()])
+      BEGINNINGS[beginning(one.charCodeAt(0), two.charCodeAt(0))] = 1
+  }
+}
+
 /** Whether the word in the text is the name of a month; a `.` or `,` behind it does not count. */
 export function isMonth(text: string, start: number, end: number): boolean {
   if (end - start < 3 || end - start > MAX_MONTH) return false
+  if (BEGINNINGS[beginning(text.charCodeAt(start), text.charCodeAt(start + 1))] === 0) return false
   const word = text.slice(start, end).toLowerCase()
   return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
 }

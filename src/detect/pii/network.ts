@@ -168,34 +168,43 @@ function hasColons(text: string, start: number, end: number): boolean {
 const isAddressCharacter = (code: number, dots = false): boolean =>
   isHex(code) || code === COLON || (dots && code === DOT)
 
-/** Loopback and unspecified addresses are nobody's, and `1::2` is a slice in a program. */
+/** What may stand at the end of an address instead of its last two groups. */
+const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
+const MAX_GROUP = 4
+const GROUPS = 8
+/** Loopback and unspecified addresses are nobody's. */
+const NOBODY = /^[0:]*1?$/
+
+/** Groups of hexadecimal digits with colons between, two of them at one place; `1::2` is a slice in a program. */
 function isIpv6(text: string): boolean {
-  if (!/\d/.test(text) || /^[0:]*1?$/.test(text)) return false
-  const halves = text.split('::')
-  if (halves.length > 2) return false
   let groups = 0
   let longest = 0
-  for (const half of halves) {
-    if (half === '') continue
-    const parts = half.split(':')
-    for (const [index, part] of parts.entries()) {
-      if (part.includes('.')) {
-        const octets = part.split('.')
-        const last = index === parts.length - 1 && half === halves.at(-1)
-        if (
-          !last ||
-          octets.length !== 4 ||
-          !octets.every((octet) => /^\d{1,3}$/.test(octet) && isOctet(octet))
-        )
-          return false
-        groups += 2
-      } else {
-        if (!/^[0-9a-f]{1,4}$/i.test(part)) return false
-        groups++
-        longest = Math.max(longest, part.length)
-      }
+  let isShortened = text.startsWith('::')
+  let at = isShortened ? 2 : 0
+  while (at < text.length) {
+    const start = at
+    while (isHex(text.charCodeAt(at))) at++
+    if (text.charCodeAt(at) === DOT) {
+      if (!isMapped(text, start)) return false
+      groups += 2
+      break
     }
+    const length = at - start
+    if (length === 0 || length > MAX_GROUP || groups === GROUPS) return false
+    groups++
+    longest = Math.max(longest, length)
+    if (at === text.length) break
+    if (text.charCodeAt(at) !== COLON || ++at === text.length) return false
+    if (text.charCodeAt(at) !== COLON) continue
+    if (isShortened) return false
+    isShortened = true
+    at++
   }
-  if (halves.length === 1) return groups === 8
-  return groups <= 7 && (groups >= 3 || longest >= 3)
+  const isWhole = isShortened ? groups < GROUPS && (groups >= 3 || longest >= 3) : groups === GROUPS
+  return isWhole && !NOBODY.test(text) && /\d/.test(text)
+}
+
+function isMapped(text: string, at: number): boolean {
+  MAPPED.lastIndex = at
+  return MAPPED.exec(text)?.slice(1).every(isOctet) === true
 }

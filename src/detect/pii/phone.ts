@@ -114,7 +114,7 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
     if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
     if (silent && !prefix && !FORMS.has(runs.shape(i)) && !isLabelBehind(text, runs.end(i))) continue
     const run = runs.run(i)
-    if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
+    if (!isPhone(segment, start, run, prefix) || isOtherByItsEnd(text, start, run)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
@@ -167,7 +167,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     const run = runs.run(i)
-    if (run.separators.split('/').length > 2 || !isInternational(run.digits)) continue
+    if (!isInternational(run.digits) || run.separators.split('/').length > 2) continue
     // `(+44) 20 …`
     if (text[start - 1] === '(' && run.separators.startsWith(')')) start--
     const end = withExtension(text, run.end)
@@ -192,7 +192,6 @@ function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): bo
   const { text } = segment
   if (isOtherForm(run)) return false
   if (run.shape >= MIN_VERSION_SHAPE && VERSION_FORM.test(run.groups)) return false
-  if (run.shape === PAIRS && isByteDump(text, start, run.end)) return false
   if (prefix) return isInternational(run.digits, 2) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
@@ -237,6 +236,10 @@ function isLabelBehind(text: string, end: number): boolean {
   return LABEL_LETTERS.has(text.charCodeAt(at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
+/** A quantity, or bytes that go on. */
+const isOtherByItsEnd = (text: string, start: number, run: Run): boolean =>
+  matchesAt(QUANTITY, text, run.end) || (run.shape === PAIRS && isByteDump(text, start, run.end))
+
 const isByteDump = (text: string, start: number, end: number): boolean =>
   PAIR_BEHIND.test(text.slice(end, end + 4)) ||
   PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start).toLowerCase())
@@ -257,5 +260,5 @@ function isNorthAmericanForm(run: Run): boolean {
 
 function hasNationalForm(run: Run): boolean {
   const forms = NATIONAL_FORMS.get(run.shape)
-  return forms?.some(([form, beginning]) => form.test(run.separators) && beginning.test(run.digits)) === true
+  return forms?.some(([form, beginning]) => beginning.test(run.digits) && form.test(run.separators)) === true
 }

@@ -16,7 +16,7 @@ export class Search {
   readonly findings: Finding[]
   readonly words: Words
   readonly runs: NumberRuns
-  readonly #stretches = new Map<RegExp, Stretch>()
+  #stretches: Map<RegExp, Stretch> | null = null
 
   /** @param shapes what numbers may be by their groups, see NumberRuns */
   constructor(
@@ -37,6 +37,7 @@ export class Search {
   /** Whether the stretch around a place has a match of a pattern: asked once a stretch. */
   mentions(pattern: RegExp, at: number): boolean {
     const index = Math.floor(at / CONTEXT_CHARACTERS)
+    this.#stretches ??= new Map()
     const known = this.#stretches.get(pattern)
     if (known?.index === index) return known.isMet
     const start = index * CONTEXT_CHARACTERS
