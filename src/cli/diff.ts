@@ -54,7 +54,7 @@ export const diff: Command = {
     const { bench } = benchOf(values.config ?? null)
     const [before, after] = [await rulesIn(old), await rulesIn(next)]
     const cases = await loadCases(await caseFiles(values.tests ?? []), false)
-    const recordings = await Promise.all((values.replay ?? []).map(readRecording))
+    const recordings = await Promise.all((values.replay ?? []).map((file) => readRecording(file)))
     const problems = [
       ...before.problems,
       ...after.problems,

@@ -13,8 +13,6 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Exchange } from './difference.ts'
 
-/** Requests of one file that are held in memory, as bytes of their lines. */
-const MAX_BYTES = 512 * 1024 * 1024
 const SPACE = 0x20
 const CHUNK_BYTES = 1024 ** 2
 /** Containers in one another of a captured exchange: more than any has, few enough to walk through. */
@@ -29,6 +27,16 @@ export interface Recording {
   readonly withoutExchange: number
 }
 
+interface RecordingLimits {
+  /** Longest line that is read. */
+  readonly lineBytes: number
+  /** Requests of one file that are held in memory, as bytes of their lines. */
+  readonly heldBytes: number
+}
+
+/** A line may be longer than any of an export, and is short enough to be one string. */
+const LIMITS: RecordingLimits = { lineBytes: 400 * 1024 ** 2, heldBytes: 512 * 1024 ** 2 }
+
 /** What of an exchange is in a line. */
 type Recorded = Pick<Exchange, 'request' | 'keyName' | 'answer'>
 
@@ -40,9 +48,9 @@ interface SealedCall {
 }
 
 /** Reads a file of recorded requests. @throws the file system's error */
-export async function readRecording(path: string): Promise<Recording> {
-  const recorder = new Recorder(path)
-  const lines = new LineSplitter(() => MAX_BYTES)
+export async function readRecording(path: string, limits = LIMITS): Promise<Recording> {
+  const recorder = new Recorder(path, limits)
+  const lines = new LineSplitter(() => limits.lineBytes)
   const stream = createReadStream(path, { highWaterMark: CHUNK_BYTES })
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
@@ -53,7 +61,7 @@ export async function readRecording(path: string): Promise<Recording> {
     if (rest !== null) recorder.take(rest)
   } catch (error) {
     if (!(error instanceof LongLineError)) throw error
-    recorder.overflow()
+    recorder.overlong()
   }
   return recorder.finish()
 }
@@ -63,6 +71,7 @@ class Recorder {
   /** Nothing more is taken. */
   full = false
   readonly #path: string
+  readonly #limits: RecordingLimits
   readonly #exchanges: Exchange[] = []
   readonly #problems: Problem[] = []
   #line = 0
@@ -71,8 +80,9 @@ class Recorder {
   #call: SealedCall | null = null
   #withoutExchange = 0
 
-  constructor(path: string) {
+  constructor(path: string, limits: RecordingLimits) {
     this.#path = path
+    this.#limits = limits
   }
 
   take(bytes: Buffer): void {
@@ -90,11 +100,10 @@ class Recorder {
     }
   }
 
-  /** No more of the file can be held. */
-  overflow(): void {
-    this.full = true
-    this.#line = 0
-    this.#refuse(`holds more than ${MAX_BYTES} bytes of requests; split it`)
+  /** The next line is too long to be read. */
+  overlong(): void {
+    this.#line++
+    this.#refuse(`is longer than ${this.#limits.lineBytes} bytes`)
   }
 
   finish(): Recording {
@@ -125,13 +134,16 @@ class Recorder {
 
   #add(recorded: Recorded, name: string, bytes: number): void {
     this.#heldBytes += bytes
-    if (this.#heldBytes > MAX_BYTES) this.overflow()
+    this.full = this.#heldBytes > this.#limits.heldBytes
+    if (this.full)
+      this.#refuse(
+        `and those before it hold more than ${this.#limits.heldBytes} bytes of requests; split the file`,
+      )
     else this.#exchanges.push({ ...recorded, where: `${this.#path}:${this.#line}${name}` })
   }
 
   #refuse(message: string): void {
-    const line = this.#line
-    this.#problems.push({ file: this.#path, line, column: line === 0 ? 0 : 1, path: '', message })
+    this.#problems.push({ file: this.#path, line: this.#line, column: 1, path: '', message })
   }
 }
 
@@ -156,7 +168,8 @@ function readCaptured(content: Uint8Array, keyName: string): Recorded | null {
   const captured = parseObject(content)
   if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
   // The gateway parsed it as strictly; of what an upstream answered it does not ask that much.
-  const request = readJson(Buffer.from(JSON.stringify(captured['request'] ?? null)))
+  const written = writeJson(captured['request'] ?? null)
+  const request = written === null ? null : readJson(written)
   return isObject(request) ? { request, keyName, answer: answerOf(captured['response']) } : null
 }
 
@@ -172,6 +185,16 @@ function readRequest(bytes: Buffer): Recorded | null {
   const keyName = value['key_name'] ?? 'replay'
   if (!isObject(request) || !Array.isArray(request['messages']) || typeof keyName !== 'string') return null
   return { request: withoutKeyName(request), keyName, answer: answerOf(value['response']) }
+}
+
+/** Null for what would be longer than a string can be: numbers grow. */
+function writeJson(value: JsonValue): Buffer | null {
+  try {
+    return Buffer.from(JSON.stringify(value))
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
 }
 
 /** Null for what the gateway would not take as a body; no request is null. */

@@ -261,6 +261,15 @@ t.test('an export with exchanges holds the very bytes that were sealed', async (
   const python = await run('python3', [VERIFY_PY, file])
   t.match(python.stdout, `703 entries from 0 on, 0 checkpoints, root ${verdict.root}\n`)
 
+  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', deployment.file])
+  let complaint = ''
+  child.stderr.on('data', (bytes) => {
+    complaint += bytes
+  })
+  child.stdout.once('data', () => child.stdout.destroy())
+  const [ended] = await once(child, 'close')
+  t.strictSame([ended, complaint], [0, ''], 'a reader that goes away ends it quietly')
+
   const changed = join(folder, 'changed.jsonl')
   const findings = async (edited: string) => {
     writeFileSync(changed, edited)

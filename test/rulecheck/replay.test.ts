@@ -153,6 +153,21 @@ t.test('what is no recorded call is named by its line, without its text', async 
   t.match((await record(t, [entry, bytes])).problems, [{ line: 2, message: notCaptured }])
 })
 
+t.test('a file is held as far as there is room for it', async (t) => {
+  const line = `${JSON.stringify(REQUEST)}\n`
+  const file = join(t.testdir(), 'calls.jsonl')
+  writeFileSync(file, line.repeat(5))
+  const heldBytes = 3 * (line.length - 1)
+  const held = await readRecording(file, { lineBytes: 1000, heldBytes })
+  t.equal(held.exchanges.length, 3)
+  const message = `and those before it hold more than ${heldBytes} bytes of requests; split the file`
+  t.match(held.problems, [{ file, line: 4, message }])
+  t.equal(held.problems.length, 1)
+  writeFileSync(file, `${line}{"a":"${' '.repeat(2000)}`)
+  const long = await readRecording(file, { lineBytes: 1000, heldBytes })
+  t.match(long.problems, [{ file, line: 2, message: 'is longer than 1000 bytes' }])
+})
+
 t.test('whatever the file is, it is read to its end', async (t) => {
   const file = join(t.testdir(), 'calls.jsonl')
   const lines = exported([
