@@ -14,6 +14,8 @@ once, before anything listens.
   --config FILE   configuration (default ${DEFAULT_CONFIG})
   --help          this text
 
+Environment: SIDEGATE_INSTANCE is what the log calls this run (a Pod's UID); beyond it
+only the variables that the configuration names.
 Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop; a
 second one ends them at once, sealed. SIGHUP loads the rules again.
 Exit: 0 stopped as asked, 1 failed, 2 could not start. A write to the log that
