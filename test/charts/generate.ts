@@ -22,7 +22,7 @@ const BIOME = fileURLToPath(new URL('../../node_modules/@biomejs/biome/bin/biome
 const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
 
 /** What the chart decides itself: `sidegate.config` in _config.tpl. */
-const OWNED = ['listen', 'data', 'rules.path', 'upstream.apiKey', 'admin.token']
+const OWNED = ['listen', 'data', 'rules.path', 'upstream.apiKey', 'audit.signingKey', 'admin.token']
 
 function configSchema(): Schema {
   const schema = structuredClone(CONFIG_SCHEMA) as Schema

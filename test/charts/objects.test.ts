@@ -107,7 +107,11 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     const root = t.testdir({
       config: {},
       rules: {},
-      secrets: { 'upstream-api-key': 'k', 'admin-token': 't'.repeat(40) },
+      secrets: {
+        'upstream-api-key': 'k',
+        'admin-token': 't'.repeat(40),
+        'signing-key.pem': 'read at the start',
+      },
     })
     for (const { metadata, data } of all.filter(({ kind }) => kind === 'ConfigMap')) {
       const text = data['sidegate.yaml']

@@ -115,7 +115,7 @@ volumeMounts:
 - name: sidegate-secrets
   projected:
     defaultMode: 0444
-    {{- if not (or $values.upstreamSecret.name $values.adminSecret.name) }}
+    {{- if not (or $values.upstreamSecret.name $values.adminSecret.name $values.signingSecret.name) }}
     sources: []
     {{- else }}
     sources:
@@ -137,6 +137,16 @@ volumeMounts:
           items:
             - key: {{ .key }}
               path: admin-token
+          optional: true
+      {{- end }}
+      {{- end }}
+      {{- with $values.signingSecret }}
+      {{- if .name }}
+      - secret:
+          name: {{ .name }}
+          items:
+            - key: {{ .key }}
+              path: signing-key.pem
           optional: true
       {{- end }}
       {{- end }}

@@ -11,6 +11,9 @@
 {{- if $container.upstreamSecret.name -}}
 {{- $_ := set $owned "upstream" (dict "apiKey" (dict "file" "../secrets/upstream-api-key")) -}}
 {{- end -}}
+{{- if $container.signingSecret.name -}}
+{{- $_ := set $owned "audit" (dict "signingKey" (dict "file" "../secrets/signing-key.pem")) -}}
+{{- end -}}
 {{- $admin := dict -}}
 {{- if $container.adminSecret.name -}}
 {{- $_ := set $admin "token" (dict "file" "../secrets/admin-token") -}}
