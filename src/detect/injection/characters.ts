@@ -30,8 +30,9 @@ export const FOLDED = {
   invisible: 0xffff,
 } as const
 
-/** What characters of the basic plane fold to, by code unit: a unit, or one of FOLDED. Filled as they are met. */
+/** What characters of the basic plane fold to, by code unit: a unit, or one of FOLDED. Beyond ASCII filled as they are met. */
 export const FOLDED_UNITS = new Uint16Array(0x10000)
+for (let unit = 0; unit < 0x80; unit++) FOLDED_UNITS[unit] = unit >= 0x41 && unit <= 0x5a ? unit | 0x20 : unit
 /** The same for the other planes, in pages made as they are needed: at most 4,096 of half a kilobyte. */
 const PAGE_BITS = 8
 const PAGE_MASK = (1 << PAGE_BITS) - 1
@@ -62,7 +63,7 @@ export function foldCodePoint(codePoint: number): string {
 }
 
 function remember(codePoint: number): number {
-  const folded = compute(codePoint)
+  const folded = isPlainSyllable(codePoint) ? String.fromCharCode(codePoint) : compute(codePoint)
   const unit = folded.charCodeAt(0)
   const one = folded.length === 1 && unit !== FOLDED.unknown && unit < FOLDED.several
   if (folded.length > 0 && !one) several.set(codePoint, folded)
@@ -74,6 +75,15 @@ function remember(codePoint: number): number {
     page[codePoint & PAGE_MASK] = known
   }
   return known
+}
+
+/** Han, kana and Hangul syllables, which fold to themselves. */
+function isPlainSyllable(codePoint: number): boolean {
+  return (
+    (codePoint >= 0x4e00 && codePoint <= 0x9fff) ||
+    (codePoint >= 0xac00 && codePoint <= 0xd7a3) ||
+    (codePoint >= 0x3041 && codePoint <= 0x30fa)
+  )
 }
 
 /** Whether this is a tag character that repeats a printable ASCII character. */

@@ -4,7 +4,7 @@
 
 import { WORD_FEATURES_MAX, wordBucket, wordBuckets } from './features.ts'
 import { Ideas } from './ideas.ts'
-import { TRAIT } from './token-list.ts'
+import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
 import { finishHash, hashLetters } from './word-hash.ts'
 
 /** Plain words are of letters a to z, and so short that they fit into two numbers of six letters. */
@@ -94,6 +94,31 @@ export class Lexicon {
     entries[entry] = length
     for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
     return this.#learn(units, first, end, hash, entry)
+  }
+
+  /** Adds the word of an entry: units `start` to `last`, its letters `[start, end)`. */
+  addWord(out: Tokens, entry: number, start: number, end: number, last: number): void {
+    const { rows } = out
+    const { entries } = this
+    const row = out.length++ * TOKEN.columns
+    rows[row + TOKEN.hash] = entries[entry + ENTRY.hash] as number
+    rows[row + TOKEN.sum] = entries[entry + ENTRY.sum] as number
+    rows[row + TOKEN.traits] = entries[entry + ENTRY.traits] as number
+    rows[row + TOKEN.first] = start
+    rows[row + TOKEN.last] = last
+    rows[row + TOKEN.lettersEnd] = end
+  }
+
+  /** Adds a token without letters; `word` is 0 for a mark and 1 for what counts as a word. */
+  addPlain(out: Tokens, hash: number, word: number, idea: number, start: number, last: number): void {
+    const { rows } = out
+    const row = out.length++ * TOKEN.columns
+    rows[row + TOKEN.hash] = hash
+    rows[row + TOKEN.sum] = this.weights[wordBucket(hash)] as number
+    rows[row + TOKEN.traits] = word | (idea << TRAIT.ideaShift) | (1 << TRAIT.countShift)
+    rows[row + TOKEN.first] = start
+    rows[row + TOKEN.last] = last
+    rows[row + TOKEN.lettersEnd] = start
   }
 
   #learn(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {

@@ -92,12 +92,7 @@ function foldRest(source: Uint16Array, first: number, size: number, out: Folded)
     const code = source[index] as number
     if (!tagged) {
       // Nearly all characters of the basic plane are one unit after folding.
-      const one =
-        code < 0x80
-          ? (LOWER_CASE[code] as number)
-          : isPlainIdeograph(code)
-            ? code
-            : (FOLDED_UNITS[code] as number)
+      const one = FOLDED_UNITS[code] as number
       if (one !== UNKNOWN && one < SEVERAL && (code & 0xf800) !== 0xd800) {
         units[length] = one
         origins[length++] = base + index
@@ -135,15 +130,6 @@ function addSeveral(codePoint: number, at: number, found: number, { units, origi
     origins[length++] = at
   }
   return length
-}
-
-/** Han, kana and Hangul syllables that fold to themselves: the bulk of East Asian text needs no look-up. */
-function isPlainIdeograph(code: number): boolean {
-  return (
-    (code >= 0x4e00 && code <= 0x9fff) ||
-    (code >= 0xac00 && code <= 0xd7a3) ||
-    (code >= 0x3041 && code <= 0x30fa)
-  )
 }
 
 /** Offset after the source character at `offset`. */

@@ -2,8 +2,7 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { type CharacterClasses, CLASS } from './classes.ts'
-import { wordBucket } from './features.ts'
-import { ENTRY, type Lexicon, PLAIN } from './lexicon.ts'
+import { type Lexicon, PLAIN } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
 import { readPlainWords } from './plain-words.ts'
 import { Spelling } from './spelling.ts'
@@ -20,8 +19,12 @@ const SPACED_RUN_NEXT_MIN = 2
 const IDENTIFIER_UNITS = 12
 const IDENTIFIER_DIGITS = 3
 
+const SPACE = 0x20
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
+const { letter: LETTER, digit: DIGIT, joiner: JOINER } = CLASS
 
 const NUMBER_HASH = 0x2545f491
 const IDENTIFIER_HASH = 0x6a09e667
@@ -79,12 +82,8 @@ export class Tokeniser {
   /** Whether a word of plain letters goes on, or could, at `unit`. */
   #goesOn(unit: number): boolean {
     const kind = this.#classes.of(unit)
-    return (
-      kind === CLASS.letter ||
-      kind === CLASS.digit ||
-      kind === CLASS.joiner ||
-      (this.#leetView && this.#spelling.isLeet(unit))
-    )
+    if (kind === LETTER || kind === DIGIT || kind === JOINER) return true
+    return this.#leetView && this.#spelling.isLeet(unit)
   }
 
   /** Reads what stands at `index`; returns where it ends. */
@@ -109,7 +108,7 @@ export class Tokeniser {
       const idea = this.#singleEnd === index ? ideas.ofHash(hashLetter(before, unit)) : 0
       before = hashLetter(WORD_SEED, unit)
       this.#singleEnd = index + 1
-      this.#addPlain(finishHash(before), 1, idea, index, index)
+      this.#lexicon.addPlain(this.#out, finishHash(before), 1, idea, index, index)
       index++
     } while (index < length && this.#classes.of(units[index] as number) === CLASS.single)
     this.#singleBefore = before
@@ -155,7 +154,7 @@ export class Tokeniser {
       (rows[previous + TOKEN.traits]! & TRAIT.word) === 0
     )
       return
-    this.#addPlain(hash, 0, 0, index, index)
+    this.#lexicon.addPlain(this.#out, hash, 0, 0, index, index)
     this.#spacedBefore = false
   }
 
@@ -174,7 +173,8 @@ export class Tokeniser {
     if (end < start + 2 || this.#goesOn(unit)) return 0
     this.#latinBefore = true
     this.#spacedBefore = false
-    this.#addWord(this.#lexicon.plain(units, start, end, high, low), start, end, end - 1)
+    const entry = this.#lexicon.plain(units, start, end, high, low)
+    this.#lexicon.addWord(this.#out, entry, start, end, end - 1)
     return end
   }
 
@@ -192,17 +192,18 @@ export class Tokeniser {
     }
     if (end < start + 2 || this.#goesOn(unit)) return 0
     this.#spacedBefore = false
-    this.#addWord(this.#lexicon.other(units, start, end, hash), start, end, end - 1)
+    const entry = this.#lexicon.other(units, start, end, hash)
+    this.#lexicon.addWord(this.#out, entry, start, end, end - 1)
     return end
   }
 
   #word(start: number): number {
     if (this.#classAt(start) === CLASS.letter && !this.#isWordUnit(start + 1)) {
       const end = this.#spacedRunEnd(start)
-      if (end > start) return this.#collect(start, end, 2)
+      if (end > start) return this.#spaced(start, end)
     }
     this.#spacedBefore = false
-    return this.#collect(start, this.#wordEnd(start), 1)
+    return this.#cleaned(start)
   }
 
   /** Where `i g n o r e` ends, or `start` if it is none. */
@@ -226,86 +227,73 @@ export class Tokeniser {
     return end
   }
 
-  #wordEnd(start: number): number {
-    let end = start + 1
-    for (; ; end++) {
-      const kind = this.#classAt(end)
-      if (kind === CLASS.letter || kind === CLASS.digit) continue
-      if (kind === CLASS.joiner && this.#classAt(end + 1) === CLASS.letter) continue
-      if (this.#leetView && end < this.#folded.length && this.#isLeetSign(end)) continue
-      return end
-    }
-  }
-
   /** A sign stands for a letter only before another letter: `now!` keeps its mark. */
-  #isLeetSign(index: number): boolean {
-    return this.#spelling.isLeet(this.#folded.units[index] as number) && this.#isWordUnit(index + 1)
+  #isLeetSign(unit: number, index: number): boolean {
+    return this.#spelling.isLeet(unit) && this.#isWordUnit(index + 1)
   }
 
-  /** Takes every `step`th unit of [start, end) as the letters of one word. */
-  #collect(start: number, end: number, step: number): number {
+  /** Takes the letters of the word at `start` as far as it goes; returns where. In the text it ends with `last` if given. */
+  #cleaned(start: number, last = -1): number {
     const { units } = this.#folded
+    const { known } = this.#classes
+    const leetView = this.#leetView
     let count = start
     let digits = 0
     let latin = 0
     let foreign = 0
     let mixed = false
-    for (let index = start; index < end; index += step) {
+    let hash = WORD_SEED
+    let index = start
+    for (; ; index++) {
       const unit = units[index] as number
-      if (unit === 0x27 || unit === 0x2019) continue
-      if (unit >= 0x61 && unit <= 0x7a) latin++
-      else if (unit >= 0x30 && unit <= 0x39) digits++
+      const kind = known[unit] || this.#classes.of(unit)
+      if (kind !== LETTER && kind !== DIGIT && index > start) {
+        if (kind === JOINER && this.#classes.of(units[index + 1] as number) === LETTER) continue
+        if (!leetView || !this.#isLeetSign(unit, index)) break
+      }
+      if (unit >= LETTER_A && unit <= LETTER_Z) latin++
+      else if (unit >= DIGIT_0 && unit <= DIGIT_9) digits++
       else if (unit >= 0x80) foreign++
-      mixed ||= digits > 0 && (unit < 0x30 || unit > 0x39)
-      if (count - start <= MAX_WORD_UNITS) units[count++] = unit
+      mixed ||= digits > 0 && (unit < DIGIT_0 || unit > DIGIT_9)
+      if (count - start > MAX_WORD_UNITS) continue
+      units[count++] = unit
+      hash = hashLetter(hash, unit)
     }
     if (mixed) this.#out.mixedWords++
-    // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
-    if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#latinBefore)
-    if (this.#leetView && latin + foreign > 0) digits = this.#spelling.foldLeet(units, start, count)
+    if (foreign > 0 || (leetView && latin > 0)) {
+      // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
+      if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#latinBefore)
+      if (leetView) digits = this.#spelling.foldLeet(units, start, count)
+      hash = hashLetters(units, start, count)
+    }
     this.#latinBefore = foreign === 0
-    this.#addCollected(start, count, digits, end - 1)
+    this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last)
+    return index
+  }
+
+  /** Takes every other unit of [start, end), letters and digits, as one word; moves them together for it. */
+  #spaced(start: number, end: number): number {
+    const { units } = this.#folded
+    let count = start
+    for (let index = start; index < end; index += 2) units[count++] = units[index] as number
+    const kept = units[count] as number
+    units[count] = SPACE
+    this.#cleaned(start, end - 1)
+    units[count] = kept
     return end
   }
 
   /** Words keep their letters, for their parts; numbers and what is no word are one hash each. */
-  #addCollected(start: number, end: number, digits: number, last: number): void {
+  #addCleaned(start: number, end: number, digits: number, hash: number, last: number): void {
     const length = end - start
-    if (length === digits) this.#addPlain(NUMBER_HASH, 1, 0, start, last)
-    else if (length > MAX_WORD_UNITS) this.#addPlain(LONG_HASH, 1, 0, start, last)
+    const lexicon = this.#lexicon
+    if (length === digits) lexicon.addPlain(this.#out, NUMBER_HASH, 1, 0, start, last)
+    else if (length > MAX_WORD_UNITS) lexicon.addPlain(this.#out, LONG_HASH, 1, 0, start, last)
     else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
-      this.#addPlain(IDENTIFIER_HASH, 1, 0, start, last)
+      lexicon.addPlain(this.#out, IDENTIFIER_HASH, 1, 0, start, last)
     else {
-      const { units } = this.#folded
-      const hash = hashLetters(units, start, end)
-      this.#addWord(this.#lexicon.other(units, start, end, hash), start, end, last)
+      const entry = lexicon.other(this.#folded.units, start, end, hash)
+      lexicon.addWord(this.#out, entry, start, end, last)
     }
-  }
-
-  #addWord(entry: number, start: number, end: number, last: number): void {
-    const out = this.#out
-    const { rows } = out
-    const { entries } = this.#lexicon
-    const row = out.length++ * TOKEN.columns
-    rows[row + TOKEN.hash] = entries[entry + ENTRY.hash] as number
-    rows[row + TOKEN.sum] = entries[entry + ENTRY.sum] as number
-    rows[row + TOKEN.traits] = entries[entry + ENTRY.traits] as number
-    rows[row + TOKEN.first] = start
-    rows[row + TOKEN.last] = last
-    rows[row + TOKEN.lettersEnd] = end
-  }
-
-  /** A token without letters. */
-  #addPlain(hash: number, word: number, idea: number, start: number, last: number): void {
-    const out = this.#out
-    const { rows } = out
-    const { weights } = this.#lexicon
-    const row = out.length++ * TOKEN.columns
-    rows[row + TOKEN.hash] = hash
-    rows[row + TOKEN.sum] = weights[wordBucket(hash)] as number
-    rows[row + TOKEN.traits] = word | (idea << TRAIT.ideaShift) | (1 << TRAIT.countShift)
-    rows[row + TOKEN.first] = start
-    rows[row + TOKEN.last] = last
-    rows[row + TOKEN.lettersEnd] = start
   }
 }
