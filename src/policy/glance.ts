@@ -11,9 +11,9 @@ const MAX_STEPS = 500
 const MAX_CELLS = 1 << 16
 const FIRST_ROWS = 16
 
-/** In place of the row that follows: not worked out yet, or an expression matches here. Rows count from 1. */
-const UNKNOWN = 0
+/** In place of where the next row begins: an expression matches here, or it has not been worked out yet. */
 const FOUND = -1
+const UNKNOWN = -2
 
 export class Glance {
   readonly #automaton: ExpressionAutomaton
@@ -23,7 +23,7 @@ export class Glance {
   readonly #width: number
   readonly #maxRows: number
   #cells: Int32Array
-  /** The set of threads that each row stands for. */
+  /** The set of threads that each row stands for, and where the row of each begins. */
   #sets: ThreadSet[] = []
   #rows = new Map<ThreadSet, number>()
 
@@ -33,37 +33,38 @@ export class Glance {
     this.#symbols = classesOfAscii((lower) => alphabet.classOf(lower, lower))
     this.#width = alphabet.size + 1
     this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAX_CELLS / this.#width))
-    this.#cells = new Int32Array(FIRST_ROWS * this.#width)
+    this.#cells = new Int32Array(FIRST_ROWS * this.#width).fill(UNKNOWN)
   }
 
   /** False when no expression matches in the text; true when one does, and where that is not known. */
   mayMatch(text: string): boolean {
     const symbols = this.#symbols
-    const width = this.#width
     let row = this.#rowOf(this.#automaton.begin())
+    let cells = this.#cells
     let steps = 0
     for (let index = 0; index < text.length; index++) {
       const code = text.charCodeAt(index)
       const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
       if (symbol === NOT_PLAIN) return true
-      let next = this.#cells[(row - 1) * width + symbol]!
-      if (next === UNKNOWN) {
-        if (++steps > MAX_STEPS) return true
+      let next = cells[row + symbol]!
+      if (next < 0) {
+        if (next === FOUND || ++steps > MAX_STEPS) return true
         next = this.#workOut(row, symbol)
+        if (next === FOUND) return true
+        cells = this.#cells
       }
-      if (next === FOUND) return true
       row = next
     }
-    const last = this.#sets[row - 1]!
+    const last = this.#sets[row / this.#width]!
     return this.#stepFrom(last, this.#automaton.alphabet.size).found.length > 0
   }
 
   /** What follows on a row by a class of characters; written down unless that made the table start over. */
   #workOut(row: number, symbol: number): number {
     const sets = this.#sets
-    const step = this.#stepFrom(sets[row - 1]!, symbol)
+    const step = this.#stepFrom(sets[row / this.#width]!, symbol)
     const next = step.found.length > 0 ? FOUND : this.#rowOf(step.target)
-    if (sets === this.#sets) this.#cells[(row - 1) * this.#width + symbol] = next
+    if (sets === this.#sets) this.#cells[row + symbol] = next
     return next
   }
 
@@ -79,10 +80,10 @@ export class Glance {
       this.#rows = new Map()
       this.#cells.fill(UNKNOWN)
     }
-    const row = this.#sets.push(set)
+    const row = (this.#sets.push(set) - 1) * this.#width
     this.#rows.set(set, row)
-    if (row * this.#width > this.#cells.length) {
-      const cells = new Int32Array(2 * this.#cells.length)
+    if (row + this.#width > this.#cells.length) {
+      const cells = new Int32Array(2 * this.#cells.length).fill(UNKNOWN)
       cells.set(this.#cells)
       this.#cells = cells
     }
