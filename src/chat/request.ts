@@ -68,11 +68,17 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   }
 }
 
-/** What is sent upstream. To be called when the texts have been rewritten. */
-export function prepareUpstreamBody(request: ChatRequest): Buffer {
+/**
+ * What is sent upstream. To be called when the texts have been rewritten.
+ * @param json the body as it is now, for whoever needs that text as well
+ */
+export function prepareUpstreamBody(request: ChatRequest, json = JSON.stringify(request.body)): Buffer {
   const { body, stream, includeUsage } = request
-  if (!stream || includeUsage) return Buffer.from(JSON.stringify(body))
+  if (!stream || includeUsage) return Buffer.from(json)
   // Tokens are counted for every call; the extra event is taken out of the answer again.
+  if (!Object.hasOwn(body, 'stream_options')) {
+    return Buffer.from(`${json.slice(0, -1)},"stream_options":{"include_usage":true}}`)
+  }
   const options = isObject(body['stream_options']) ? body['stream_options'] : {}
   return Buffer.from(JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } }))
 }

@@ -34,6 +34,8 @@ export class Call {
   readonly id: string
   readonly key: KeyIdentity
   readonly createdAtMs: Milliseconds
+  /** The same for people, RFC 3339 with milliseconds. */
+  readonly createdAt: string
   readonly arrivedMs: Milliseconds
   model = ''
   /** All models it may end up at. */
@@ -42,6 +44,8 @@ export class Call {
   policyRevision: string
   /** The request body as rewritten; null until it was scanned, so nothing unscanned can be captured. */
   request: JsonObject | null = null
+  /** `request` as text, where that is at hand. */
+  requestJson: string | null = null
   response: JsonObject | null = null
   hits: RuleHit[] = []
   /** Counted by kind and direction, with what the policy did about the kind. */
@@ -74,6 +78,7 @@ export class Call {
     this.id = id
     this.key = key
     this.createdAtMs = clock.now() - (clock.monotonic() - arrivedMs)
+    this.createdAt = new Date(this.createdAtMs).toISOString()
     this.arrivedMs = arrivedMs
     this.policyRevision = policyRevision
   }

@@ -25,6 +25,9 @@ import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, rec
 import { relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
+/** Longest request whose text is kept for the log. Longer ones are written anew, and take no room in between. */
+const KEPT_JSON_CHARACTERS = 64 * 1024
+
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts {
   readonly clock: Clock
@@ -129,7 +132,9 @@ class Exchange {
     // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
     // 4 Forward what was parsed and scanned, not what was received.
-    const body = prepareUpstreamBody(request)
+    const json = JSON.stringify(request.body)
+    if (json.length <= KEPT_JSON_CHARACTERS) call.requestJson = json
+    const body = prepareUpstreamBody(request, json)
     // Written down first: a process that is killed from here on still leaves a trace of the call.
     intend(this.#pipeline.intents, call)
     call.forwarded = true

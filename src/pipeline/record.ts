@@ -114,7 +114,7 @@ export function intend(intents: CallIntents, call: Call): void {
     key_id: call.key.id,
     key_name: call.key.name,
     model: call.model,
-    created_at: new Date(call.createdAtMs).toISOString(),
+    created_at: call.createdAt,
     stream: call.stream,
     policy_revision: call.policyRevision,
     prompt_tokens: call.estimatedPromptTokens,
@@ -143,7 +143,7 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
   return {
     type: 'request',
     id: call.id,
-    created_at: new Date(call.createdAtMs).toISOString(),
+    created_at: call.createdAt,
     model: call.model,
     prompt_tokens: tokens.prompt,
     completion_tokens: tokens.completion,
@@ -197,8 +197,8 @@ const sealedInjection = ({
 })
 
 /** The exchange after redaction, as it is kept beside the entry. */
-const capture = (call: Call): Buffer =>
-  Buffer.from(JSON.stringify({ request: call.request, response: call.response }))
+const capture = ({ request, requestJson, response }: Call): Buffer =>
+  Buffer.from(`{"request":${requestJson ?? JSON.stringify(request)},"response":${JSON.stringify(response)}}`)
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)

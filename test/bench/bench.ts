@@ -49,7 +49,7 @@ const { values: options } = parseArgs({
 
 function scenarios(): Scenario[] {
   const quick = [saturation(64), fixedRate(500), firstEvent, streams(32)]
-  const full = [...quick, saturation(256), streams(256), ...[1, 10, 100, 1000].map(promptSize)]
+  const full = [...quick, saturation(256), streams(256), streams(1000), ...[1, 10, 100, 1000].map(promptSize)]
   const { only = '' } = options
   return (options.quick ? quick : full).filter(({ title }) => title.includes(only))
 }

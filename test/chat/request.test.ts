@@ -87,6 +87,10 @@ t.test('what leaves is what was parsed, with usage asked for on streams', async 
     other: 1,
     include_usage: true,
   })
+  t.equal(
+    String(prepareUpstreamBody(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))),
+    JSON.stringify({ model: 'm', messages, stream: true, z: '}', stream_options: { include_usage: true } }),
+  )
   const body = { model: 'm', messages, stream: true }
   prepareUpstreamBody(readChatRequest(body))
   t.notOk('stream_options' in body, 'what is logged is what the client asked for')
