@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
   phone:
     'tel tels cell call calls called ring dial text sms fax handy gsm cep whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
-    'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre ruf ruft anrufen тел моб ' +
+    'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
     'телефон звоните позвоните телефону هاتف جوال موبايل اتصل फोन मोबाइल טלפון נייד ph phone phones',
   number:
     'number numbers nummer numero número numéro numer номер رقم नंबर numarası numara numaram numaranız nr no',

@@ -12,10 +12,12 @@ export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] 
   // Names of persons have nothing that search could go from.
   if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
+  const first = nextTrigger(text, 0)
+  if (first < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let done = 0
-  for (let at = nextTrigger(text, 0); at >= 0; at = nextTrigger(text, done)) {
+  for (let at = first; at >= 0; at = nextTrigger(text, done)) {
     let start = cutBefore(text, done, at)
     // No cut stands between, but for one that is forced by length.
     let end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)

@@ -87,6 +87,6 @@ export const isMyNumber = (digits: string): boolean => {
 }
 export const isThai = (digits: string): boolean =>
   /^[1-8]/.test(digits) &&
-  elevenMinus(weighted(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2])) % 10 === digitAt(digits, 12)
+  (11 - (weighted(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10 === digitAt(digits, 12)
 export const isEuropeanArticle = (digits: string): boolean =>
   (10 - (weighted(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10)) % 10 === digitAt(digits, 12)

@@ -109,6 +109,14 @@ const IDENTIFIERS: readonly DigitIdentifier[] = [
     /^(?:15 |13-2 [ -]|1-2-2-2-3-3-2 [ .-]{6}|1-2-2-2-3-3-2 {7})$/,
     /^1-2-2-2-3-3-2 {7}$/,
   ), // France
+  row(
+    12,
+    "carte (?:nationale )?d['’]identit|\\bcni\\b",
+    (d) => isDay(twoDigits(d, 2), 1),
+    PLAIN,
+    undefined,
+    false,
+  ), // France, cards until 2021
   row(11, 'pesel', (d) => isDated(d, 0, 20) && weighted(d, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 === 0), // Poland
   row(
     11,

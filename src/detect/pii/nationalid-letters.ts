@@ -46,6 +46,13 @@ function isGermanInsurance(number: string): boolean {
   return sum % 10 === digitAt(digits, 12)
 }
 
+/** Identity cards of Germany: weights of ICAO 9303, letters count from 10. */
+function isGermanCard(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < 9; i++) sum += Number.parseInt(number.charAt(i), 36) * ([7, 3, 1][i % 3] ?? 0)
+  return sum % 10 === digitAt(number, 9)
+}
+
 const ODD_VALUES = [
   1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
 ]
@@ -149,6 +156,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[XYZ]-?\\d{7}-?[A-HJ-NP-TV-Z]', 'nie', isForeignerInSpain),
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
+    row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
     row('[A-Z][12]\\d{8}', '身分證|身份證|taiwan', isTaiwanese, false),
   ],
   [

@@ -22,11 +22,12 @@ import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
-/** What every value has that is found: one character, a colon or a hyphen only before hexadecimal digits. */
-const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)/g
+/** What every value has that is found: one character, those between hexadecimal digits only before such. */
+const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)|\.(?=[A-Fa-f]{4}\.[A-Fa-f])/g
 const AT_SIGN = 0x40
 const COLON = 0x3a
 const HYPHEN = 0x2d
+const DOT = 0x2e
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
 const NEAR = 6
 
@@ -35,7 +36,7 @@ export function nextTrigger(text: string, from: number): number {
   for (let at = from; at < from + NEAR; at++) {
     const code = text.charCodeAt(at)
     if (isDigit(code) || code === AT_SIGN) return at
-    if (code === COLON || code === HYPHEN) break
+    if (code === COLON || code === HYPHEN || code === DOT) break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
@@ -186,6 +187,7 @@ function scanNumber(segment: Segment, at: number): number {
 }
 
 const CARD_WORD_DISTANCE = 40
+const SHORT_CARD_DIGITS = 12
 /** Other numbers that pass Luhn, or are as long. */
 const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
@@ -199,6 +201,9 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     if (form === 'no' || !isUniform(run.separators)) continue
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
+    // The last three of four groups, which together are no card.
+    if (!named && run.digitCount === SHORT_CARD_DIGITS && isDigit(segment.text.charCodeAt(run.start - 2)))
+      continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }

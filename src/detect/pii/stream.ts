@@ -34,17 +34,17 @@ export class StreamDetector {
   push(piece: string): Finding[] {
     const findings: Finding[] = []
     this.#text += piece
-    const search = newSearch(this.#text, this.#start, this.#kinds, findings)
     if (hasKind(this.#kinds, 'person') || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
-      this.#pushSegments(search)
-    else this.#pushTriggers(search)
+      this.#pushSegments(findings)
+    else this.#pushTriggers(findings)
     this.#known = this.#text.length
     this.#forget()
     return findings
   }
 
   /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
-  #pushSegments(search: Search): void {
+  #pushSegments(findings: Finding[]): void {
+    const search = this.#newSearch(findings)
     for (;;) {
       const end = this.#cutter.next(this.#text, this.#safe - this.#start, this.#known)
       if (end < 0) return
@@ -53,8 +53,9 @@ export class StreamDetector {
   }
 
   /** The segments that hold something to look at; those between are let go unread. */
-  #pushTriggers(search: Search): void {
+  #pushTriggers(findings: Finding[]): void {
     const text = this.#text
+    let search: Search | null = null
     let segment = this.#safe - this.#start
     for (;;) {
       const trigger = nextTrigger(text, segment)
@@ -67,6 +68,7 @@ export class StreamDetector {
       }
       this.#safe = this.#start + segment
       if (end < 0) return
+      search ??= this.#newSearch(findings)
       this.#scan(end, search)
       segment = end
     }
@@ -75,8 +77,12 @@ export class StreamDetector {
   /** The text is over: searches what is left. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#scan(this.#text.length, newSearch(this.#text, this.#start, this.#kinds, findings))
+    this.#scan(this.#text.length, this.#newSearch(findings))
     return findings
+  }
+
+  #newSearch(findings: Finding[]): Search {
+    return newSearch(this.#text, this.#start, this.#kinds, findings)
   }
 
   /** @param end of the segment, in #text */
