@@ -42,7 +42,8 @@ const REASONS_FROM = 0.1
 const DECODE_DEPTH = 2
 
 /**
- * Decodes the weights that ship with this code: about two milliseconds and 512 KiB, to be done once.
+ * Decodes the weights that ship with this code: about two milliseconds, to be done once. With its
+ * buffers a model holds about 3.5 MiB.
  * @throws Error when the weights do not belong to this code
  */
 export function loadInjectionModel(): InjectionModel {
