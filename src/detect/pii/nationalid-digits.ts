@@ -35,8 +35,6 @@ import {
   twoDigits,
 } from './nationalid-checks.ts'
 
-import { shapeOf } from './numberrun.ts'
-
 /** One personal number of one country. */
 export interface DigitIdentifier {
   readonly digits: number
@@ -54,7 +52,8 @@ export interface DigitIdentifier {
 /** ITIN: the groups that the Internal Revenue Service has given out. */
 const ITIN = /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9[0-24-9])\d{4}$/
 
-const PLAIN = /^\d+ $/
+/** The form of one in one piece. */
+export const PLAIN = /^\d+ $/
 const row = (
   digits: number,
   words: string,
@@ -68,8 +67,8 @@ const SPACED_3 = /^(?:9 |3-3-3 (?: {2}|-{2}|\.{2}))$/
 const SPACED_10 = /^(?:10 |3-3-4 (?: {2}|--))$/
 const DATE_DASH_4 = /^(?:10 |12 |6-4 [- ]|8-4 [- ])$/
 
-/** Ordered by nothing; found by the lengths of groups. */
-const IDENTIFIERS: readonly DigitIdentifier[] = [
+/** All countries, in no order. */
+export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(9, 'itin|taxpayer', (d) => ITIN.test(d), /^(?:9 |3-2-4 (?: {2}|--))$/, /^3-2-4 --$/), // United States
   row(
     9,
@@ -270,33 +269,3 @@ const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(12, 'cccd|c[aă]n c[uư][oớ]c|cmnd', (d) => d[0] === '0', PLAIN, undefined, false), // Vietnam
   row(11, '\\bnin\\b|national identification number', any, /^(?:11 |4-3-4 (?: {2}|--))$/, undefined, false), // Nigeria
 ]
-
-/** The shapes that a form names: lengths of groups before a space. */
-const shapesOf = (form: RegExp, digits: number): number[] =>
-  form === PLAIN
-    ? [digits]
-    : [...form.source.matchAll(/(?:\^|\(\?:|\|)(\d[\d-]*) /g)].map(([, groups = '']) => shapeOf(groups))
-
-function byShape(form: (identifier: DigitIdentifier) => RegExp | undefined): Map<number, DigitIdentifier[]> {
-  const map = new Map<number, DigitIdentifier[]>()
-  for (const identifier of IDENTIFIERS) {
-    const named = form(identifier)
-    for (const shape of named === undefined ? [] : shapesOf(named, identifier.digits)) {
-      const list = map.get(shape)
-      if (list === undefined) map.set(shape, [identifier])
-      else list.push(identifier)
-    }
-  }
-  return map
-}
-
-const BY_SHAPE = byShape(({ form }) => form)
-const ALONE_BY_SHAPE = byShape(({ alone }) => alone)
-
-/** Shapes of personal numbers, and of those that need no word. */
-export const SHAPES: Iterable<number> = BY_SHAPE.keys()
-export const ALONE_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
-
-/** The numbers that a run of a shape may be. @param named whether words stand before, which most of them need */
-export const identifiersOf = (shape: number, named: boolean): readonly DigitIdentifier[] =>
-  (named ? BY_SHAPE : ALONE_BY_SHAPE).get(shape) ?? []

@@ -2,8 +2,8 @@
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
 import { endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
-import { identifiersOf } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
+import { identifiersOf } from './nationalid-shapes.ts'
 import type { NumberRuns } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 

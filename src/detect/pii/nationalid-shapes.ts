@@ -1,0 +1,34 @@
+// Personal numbers of digits alone by the lengths of their groups, so that a number is tried as few of them.
+
+import { type DigitIdentifier, IDENTIFIERS, PLAIN } from './nationalid-digits.ts'
+import { shapeOf } from './numberrun.ts'
+
+/** The shapes that a form names: lengths of groups before a space. */
+const shapesOf = (form: RegExp, digits: number): number[] =>
+  form === PLAIN
+    ? [digits]
+    : [...form.source.matchAll(/(?:\^|\(\?:|\|)(\d[\d-]*) /g)].map(([, groups = '']) => shapeOf(groups))
+
+function byShape(form: (identifier: DigitIdentifier) => RegExp | undefined): Map<number, DigitIdentifier[]> {
+  const map = new Map<number, DigitIdentifier[]>()
+  for (const identifier of IDENTIFIERS) {
+    const named = form(identifier)
+    for (const shape of named === undefined ? [] : shapesOf(named, identifier.digits)) {
+      const list = map.get(shape)
+      if (list === undefined) map.set(shape, [identifier])
+      else list.push(identifier)
+    }
+  }
+  return map
+}
+
+const BY_SHAPE = byShape(({ form }) => form)
+const ALONE_BY_SHAPE = byShape(({ alone }) => alone)
+
+/** Shapes of personal numbers, and of those that need no word. */
+export const SHAPES: Iterable<number> = BY_SHAPE.keys()
+export const ALONE_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
+
+/** The numbers that a run of a shape may be. @param named whether words stand before, which most of them need */
+export const identifiersOf = (shape: number, named: boolean): readonly DigitIdentifier[] =>
+  (named ? BY_SHAPE : ALONE_BY_SHAPE).get(shape) ?? []
