@@ -48,6 +48,9 @@ export class Lexicon {
   readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
   /** Hash and weight of the mark of each class that is one. */
   readonly marks: Int32Array
+  /** What numbers of any value are. */
+  readonly numberHash = 0x2545f491
+  readonly numberSum: number
   readonly #letters = new Uint16Array(OTHER_SLOTS * OTHER_LETTERS_MAX)
   readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
 
@@ -55,6 +58,7 @@ export class Lexicon {
   constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
     this.weights = weights
     this.ideas = ideas
+    this.numberSum = weights[wordBucket(this.numberHash)] as number
     this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
       const hash = Math.imul(PUNCTUATION_HASH, at >> 1)
       return at % 2 === 0 ? hash : (weights[wordBucket(hash)] as number)

@@ -1,19 +1,25 @@
-// The loop that most text goes through: words of the letters a to z that the lexicon knows, marks, and what merely parts them.
-// Everything else is left to tokens.ts. Nothing is called here, so that the compiler keeps all of it in registers.
+// The loop that most text goes through: words of the letters a to z that the lexicon knows, numbers, marks, and
+// what merely parts them. Everything else is left to tokens.ts. Nothing is called here, so that the compiler keeps all of it in registers.
 
 import type { CLASS } from './classes.ts'
 import { type ENTRY, type Lexicon, PLAIN } from './lexicon.ts'
 import type { TOKEN, Tokens } from './token-list.ts'
 
 const DOT = 0x2e
+const DIGIT_0 = 0x30
+const DIGIT_9 = 0x39
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
 
 /** One feature, the mark itself, and no word. */
 const MARK_TRAITS = 1 << 8
+/** One feature, and counts as a word. */
+const NUMBER_TRAITS = MARK_TRAITS | 1
 
 // Constants of this module are part of the machine code, those of others are fetched: copies, kept the same by their types.
 const SEPARATOR: typeof CLASS.separator = 1
+const LETTER: typeof CLASS.letter = 2
+const DIGIT: typeof CLASS.digit = 3
 const STOP: typeof CLASS.stop = 6
 const LETTERS_MAX: typeof PLAIN.lettersMax = 12
 const SLOT_SHIFT: typeof PLAIN.shift = 19
@@ -32,7 +38,7 @@ const ENTRY_TRAITS: typeof ENTRY.traits = 4
 const ENTRY_COLUMNS: typeof ENTRY.columns = 8
 
 /**
- * Adds the words from `start` on that are plain and known, and the marks between them; returns where another kind of thing
+ * Adds the words from `start` on that are plain and known, and the numbers and marks between them; returns where another kind of thing
  * begins, or `length`.
  * @param known classes of code units, zero for those to be left alone
  */
@@ -45,7 +51,7 @@ export function readPlainWords(
   out: Tokens,
 ): number {
   const { rows } = out
-  const { entries, marks } = lexicon
+  const { entries, marks, numberHash, numberSum } = lexicon
   const { mixer, spreader } = PLAIN
   let tokens = out.length
   let words = 0
@@ -69,6 +75,21 @@ export function readPlainWords(
           rows[row + LAST] = index
           rows[row + LETTERS_END] = index
         }
+      } else if (kind === DIGIT) {
+        let end = index + 1
+        while ((units[end] as number) >= DIGIT_0 && (units[end] as number) <= DIGIT_9) end++
+        const after = known[units[end] as number] as number
+        if (unit > DIGIT_9 || end - index > LETTERS_MAX || (after !== SEPARATOR && after < STOP)) break
+        const row = tokens++ * COLUMNS
+        rows[row + HASH] = numberHash
+        rows[row + SUM] = numberSum
+        rows[row + TRAITS] = NUMBER_TRAITS
+        rows[row + FIRST] = index
+        rows[row + LAST] = end - 1
+        rows[row + LETTERS_END] = index
+        words++
+        index = end
+        continue
       } else if (kind !== SEPARATOR) break
       index++
       continue
@@ -84,8 +105,14 @@ export function readPlainWords(
     } while (unit >= LETTER_A && unit <= LETTER_Z)
     const after = known[unit] as number
     const letters = end - index
-    // Single letters may be part of a spaced-out word.
-    if (letters === 1 || letters > LETTERS_MAX || (after !== SEPARATOR && after < STOP)) break
+    if (letters > LETTERS_MAX || (after !== SEPARATOR && after < STOP)) break
+    if (letters === 1) {
+      // A single letter may be part of a spaced-out word, where another follows.
+      const next = known[units[end + 1] as number] as number
+      const second = known[units[end + 2] as number] as number
+      const alone = next === SEPARATOR || next >= STOP || second === LETTER || second === DIGIT
+      if (!alone) break
+    }
     const entry = (Math.imul(low ^ Math.imul(high, mixer), spreader) >>> SLOT_SHIFT) * ENTRY_COLUMNS
     if (entries[entry + ENTRY_LOW] !== low || entries[entry + ENTRY_HIGH] !== high) break
     const row = tokens++ * COLUMNS

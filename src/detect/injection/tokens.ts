@@ -26,7 +26,6 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const { letter: LETTER, digit: DIGIT, joiner: JOINER } = CLASS
 
-const NUMBER_HASH = 0x2545f491
 const IDENTIFIER_HASH = 0x6a09e667
 const LONG_HASH = 0x3c6ef372
 
@@ -287,7 +286,7 @@ export class Tokeniser {
   #addCleaned(start: number, end: number, digits: number, hash: number, last: number): void {
     const length = end - start
     const lexicon = this.#lexicon
-    if (length === digits) lexicon.addPlain(this.#out, NUMBER_HASH, 1, 0, start, last)
+    if (length === digits) lexicon.addPlain(this.#out, lexicon.numberHash, 1, 0, start, last)
     else if (length > MAX_WORD_UNITS) lexicon.addPlain(this.#out, LONG_HASH, 1, 0, start, last)
     else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
       lexicon.addPlain(this.#out, IDENTIFIER_HASH, 1, 0, start, last)
