@@ -15,7 +15,7 @@ export const isAlphanumeric = (code: number): boolean =>
 export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === 0x5f
 
 export const isSpace = (code: number): boolean =>
-  code === 0x20 || (code >= 0x09 && code <= 0x0d) || code === NO_BREAK_SPACE || code === 0x3000
+  code === 0x20 || (code <= 0x0d ? code >= 0x09 : code === NO_BREAK_SPACE || code === 0x3000)
 
 /**
  * Scripts written without spaces: Thai to Khmer, kana, Han, Hangul, and their punctuation. No value contains two in a

@@ -1,7 +1,7 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
 // how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-import { isDigit, isLetter, isSpace, isUncapitalised, isUnspaced } from './characters.ts'
+import { isAsciiLower, isDigit, isLetter, isSpace, isUncapitalised, isUnspaced } from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
 import { isMonth } from './months.ts'
 
@@ -48,8 +48,10 @@ function isBehindPlainWord(text: string, end: number): boolean {
   for (; start > 0; start--) {
     const code = text.charCodeAt(start - 1)
     if (isSpace(code)) break
-    if (isDigit(code) || end - start >= MAX_WORD) return false
-    if (isLetter(code)) first = code
+    if (end - start >= MAX_WORD) return false
+    if (isAsciiLower(code)) first = code
+    else if (isDigit(code)) return false
+    else if (isLetter(code)) first = code
   }
   if (first === 0 || !isUncapitalised(first) || isMonth(text, start, end)) return false
   return !isSticky(text, start)
@@ -96,18 +98,21 @@ export class Cutter {
    * @param known characters that are known to hold no end
    */
   next(text: string, start: number, known: number): number {
-    for (let at = Math.max(start, known); at < text.length; at++) {
+    const from = Math.max(start, known)
+    // Where the length may end it.
+    let limit = from - ((from - start) % MAX_SEGMENT) + MAX_SEGMENT
+    for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at)
-      // Most of a text: nothing but the length can end it here.
-      if (code > SPACE && code < BEYOND_ASCII) {
-        if ((at + 1 - start) % MAX_SEGMENT !== 0) continue
-      } else if (isSpace(code)) {
+      // Most of a text.
+      const isPlain = code > SPACE && code < BEYOND_ASCII
+      if (isPlain && at + 1 !== limit) continue
+      if (isSpace(code)) {
         const ends = code === NEWLINE ? !this.#insideKey(text, start, at) : isBehindPlainWord(text, at)
         if (ends) return at + 1
-      } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
-      const length = at + 1 - start
-      if (length % MAX_SEGMENT === 0 && !this.#isLongValue(text, start, at + 1))
-        return forcedCut(text, at + 1)
+      } else if (!isPlain && at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
+      if (at + 1 !== limit) continue
+      if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
+      limit += MAX_SEGMENT
     }
     return -1
   }
