@@ -1,5 +1,6 @@
 // Words out of folded text: equal hashes for equal words, whatever trick they are written with.
 
+import fc from 'fast-check'
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
@@ -11,7 +12,8 @@ import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 const folded = createFolded()
 const tokens = createTokens(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
-const lexicon = new Lexicon(new Int8Array(BUCKETS))
+const weights = Int8Array.from({ length: BUCKETS }, (_, bucket) => (bucket % 251) - 125)
+const lexicon = new Lexicon(weights)
 
 function tokenise(text: string, leetView = false) {
   fold(text, 0, text.length, folded)
@@ -82,4 +84,40 @@ t.test('a very long word is one token without letters', async (t) => {
   const { hashes } = tokenise(`${'a'.repeat(5000)} ${'b'.repeat(900)}`)
   t.equal(hashes.length, 2)
   t.equal(hashes[0], hashes[1])
+})
+
+t.test('words that are known read as they did when they were new', async (t) => {
+  const parts = fc.constantFrom(
+    ...[
+      'a',
+      'I',
+      'ignore',
+      'rules',
+      "don't",
+      'x1',
+      '12',
+      '3',
+      'internationalise',
+      'сору',
+      'слово',
+      '漢',
+      'é',
+    ],
+    ...[' ', '  ', '.', '!', '-', '\n', '"', '@', '$', '_', '\u200b', ', '],
+  )
+  fc.assert(
+    fc.property(fc.array(parts, { maxLength: 30 }), fc.boolean(), (list, leetView) => {
+      const text = list.join('')
+      const read = (known: Lexicon) => {
+        fold(text, 0, text.length, folded)
+        tokeniser.tokenise(folded, leetView, known, tokens)
+        const columns = [...tokens.rows.subarray(0, tokens.length * TOKEN.columns)]
+        return [tokens.mixedWords, ...columns.filter((_, at) => at % TOKEN.columns <= TOKEN.last)]
+      }
+      const fresh = new Lexicon(weights, lexicon.ideas)
+      t.same(read(fresh), read(fresh), text)
+      t.same(read(fresh), read(lexicon), text)
+    }),
+    { numRuns: 300 },
+  )
 })
