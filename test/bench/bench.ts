@@ -33,7 +33,7 @@ const HELP = `npm run bench -- [options]
 Peers are measured when they are installed: npm run bench:peers
 `
 const FULL = { rounds: 5, roundMs: 3000, warmUpMs: 2000 }
-const QUICK = { rounds: 3, roundMs: 800, warmUpMs: 500 }
+const QUICK = { rounds: 3, roundMs: 700, warmUpMs: 400 }
 /** A file system in memory, where a write to the log waits for nothing. */
 const MEMORY = '/dev/shm'
 

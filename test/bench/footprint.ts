@@ -14,11 +14,11 @@ const BODY = JSON.stringify({
 })
 const CONNECTIONS = 64
 const LOAD_MS = 60_000
-const QUICK_LOAD_MS = 2000
+const QUICK_LOAD_MS = 1500
 const REST_MS = 5000
 const QUICK_REST_MS = 1000
 const STARTS = 5
-const QUICK_STARTS = 3
+const QUICK_STARTS = 2
 
 const mebibytes = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0)
 
