@@ -11,6 +11,10 @@ export const isAsciiUpper = (code: number): boolean => code >= 0x41 && code <= 0
 export const isAlphanumeric = (code: number): boolean =>
   isDigit(code) || isAsciiLower(code) || isAsciiUpper(code)
 
+/** Hexadecimal digits. */
+export const isHex = (code: number): boolean =>
+  isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
+
 /** What may stand inside an identifier: a value never begins or ends next to one. */
 export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === 0x5f
 

@@ -1,6 +1,6 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { isDigit, isLetter, isWordCharacter } from './characters.ts'
+import { isDigit, isHex, isLetter, isWordCharacter } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -83,8 +83,6 @@ const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_
 const MAX_MAC = 17
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
-const isHex = (code: number): boolean =>
-  isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
 const COLON = 0x3a
 const HYPHEN = 0x2d
 const isMacCharacter = (code: number): boolean =>

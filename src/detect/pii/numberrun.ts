@@ -197,10 +197,16 @@ export class NumberRuns {
     return new Run(this, index)
   }
 
-  /** Character code of the digit behind the first, whatever stands between. */
-  get secondDigit(): number {
-    const first = this.#ends[this.#head] ?? 0
-    return this.#text.charCodeAt(first - this.start > 1 ? this.start + 1 : this.#nextOf(0))
+  /** Character code of a digit of the longest run. */
+  codeOfDigit(index: number): number {
+    let left = index
+    for (let group = 0; ; group++) {
+      const place = (this.#head + group) % PLACES
+      const start = this.#starts[place] ?? 0
+      const length = (this.#ends[place] ?? 0) - start
+      if (left < length || group === MAX_GROUPS) return this.#text.charCodeAt(start + left)
+      left -= length
+    }
   }
 
   /** Of the longest run. */

@@ -2,7 +2,15 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import { endOfDigits, isDigit, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
+import {
+  endOfDigits,
+  isAlphanumeric,
+  isDigit,
+  isHex,
+  isLetter,
+  isUnspaced,
+  isWordCharacter,
+} from './characters.ts'
 import { isUniform, mayBegin, type NumberRuns, type Run, shapeOf } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
@@ -64,9 +72,6 @@ const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'
 /** Right behind: a quantity. */
 const QUANTITY =
   / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
-/** A dump of bytes goes on in pairs of hexadecimal digits. */
-const PAIR_BEHIND = /^[ .-][0-9a-f]{2}(?![0-9A-Za-z])/i
-const PAIR_BEFORE = /(?:^|[^0-9a-z])[0-9a-f]{2}[ .-]$/
 const PAIRS = shapeOf('2-2-2-2-2')
 /** A version of three numbers before the date it came out: `1.2.3 2024-05`. */
 const VERSION_FORM = /^\d-\d{1,2}-\d{1,2}-4-2/
@@ -85,6 +90,9 @@ const NORTH_AMERICAN = shapeOf('3-3-4')
 const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const ZERO = 0x30
+const SPACE = 0x20
+const DOT = 0x2e
+const HYPHEN = 0x2d
 /** Every form that needs no word. */
 export const FORMS: ReadonlySet<number> = new Set([
   ...NATIONAL_FORMS.keys(),
@@ -112,12 +120,17 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   if (bracket && !mayBegin(text, start)) return 0
   if (isTail(text, start) || isOfOther(segment, start)) return 0
   const silent = isSilent(segment, start)
-  const prefix = text.charCodeAt(at) === ZERO && runs.secondDigit === ZERO
+  const prefix = text.charCodeAt(at) === ZERO && runs.codeOfDigit(1) === ZERO
+  // No calling code begins with 0.
+  const abroad = prefix && runs.codeOfDigit(2) !== ZERO
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
-    if (silent && !prefix && !FORMS.has(runs.shape(i)) && !isLabelBehind(text, runs.end(i))) continue
+    const shape = runs.shape(i)
+    if (shape === PAIRS && isByteDump(text, start, runs.end(i))) continue
+    const labelled = runs.isWhole(i) && isLabelBehind(text, runs.end(i))
+    if (silent && !abroad && !labelled && !FORMS.has(shape)) continue
     const run = runs.run(i)
-    if (!isPhone(segment, start, run, prefix) || isOtherByItsEnd(text, start, run)) continue
+    if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
@@ -239,13 +252,16 @@ function isLabelBehind(text: string, end: number): boolean {
   return LABEL_LETTERS.has(text.charCodeAt(at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
-/** A quantity, or bytes that go on. */
-const isOtherByItsEnd = (text: string, start: number, run: Run): boolean =>
-  matchesAt(QUANTITY, text, run.end) || (run.shape === PAIRS && isByteDump(text, start, run.end))
-
+/** A dump of bytes goes on in pairs of hexadecimal digits, before or behind. */
 const isByteDump = (text: string, start: number, end: number): boolean =>
-  PAIR_BEHIND.test(text.slice(end, end + 4)) ||
-  PAIR_BEFORE.test(text.slice(Math.max(0, start - 4), start).toLowerCase())
+  (isGap(text.charCodeAt(end)) && isPair(text, end + 1) && !isAlphanumeric(text.charCodeAt(end + 3))) ||
+  (isGap(text.charCodeAt(start - 1)) &&
+    isPair(text, start - 3) &&
+    !isAlphanumeric(text.charCodeAt(start - 4)))
+
+const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
+const isPair = (text: string, at: number): boolean =>
+  isHex(text.charCodeAt(at)) && isHex(text.charCodeAt(at + 1))
 
 /** `030/1234567` */
 const isSlashedArea = ({ separators, digits }: Run): boolean => separators === '/' && digits.startsWith('0')
