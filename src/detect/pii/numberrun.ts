@@ -14,6 +14,7 @@ const NO_BREAK_SPACE = 0xa0
 
 /** Lengths of groups as one number, so that runs can be told apart without making text of them. */
 const SHAPE_BASE = MAX_DIGITS + 1
+const POWERS = Array.from({ length: MAX_GROUPS + 1 }, (_, exponent) => SHAPE_BASE ** exponent)
 
 /** The shape of a form as it is written down: `3-3-4`. */
 export function shapeOf(groups: string): number {
@@ -21,6 +22,14 @@ export function shapeOf(groups: string): number {
 }
 
 const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
+
+/** The shape of some of the groups; 0 if there are not as many. */
+export function groupsOf(shape: number, from: number, count: number): number {
+  const power = (exponent: number): number => POWERS[exponent] ?? 1
+  let first = shape
+  while (first >= power(from + count)) first = Math.floor(first / SHAPE_BASE)
+  return first < power(from + count - 1) ? 0 : first % power(count)
+}
 
 /** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
 export class Run {

@@ -11,7 +11,7 @@ import {
   isUnspaced,
   isWordCharacter,
 } from './characters.ts'
-import { isUniform, mayBegin, type NumberRuns, type Run, shapeOf } from './numberrun.ts'
+import { groupsOf, isUniform, mayBegin, type NumberRuns, type Run, shapeOf } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 
 /** How far before a number the word for it may end. */
@@ -73,10 +73,8 @@ const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'
 const QUANTITY =
   / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
 const PAIRS = shapeOf('2-2-2-2-2')
-/** A version of three numbers before the date it came out: `1.2.3 2024-05`. */
-const VERSION_FORM = /^\d-\d{1,2}-\d{1,2}-4-2/
-/** No shorter shape has five groups. */
-const MIN_VERSION_SHAPE = shapeOf('1-1-1-4-2')
+/** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
+const VERSION_DATE = shapeOf('4-2')
 /** Dates and years, which pass for groups of digits. */
 const DATE_FORMS = new Set(
   ['4-1-1', '4-1-2', '4-2-1', '4-2-2', '1-1-2', '1-2-2', '2-1-2', '2-2-2', '1-1-4', '1-2-4', '2-1-4', '2-2-4']
@@ -207,7 +205,7 @@ function isTail(text: string, start: number): boolean {
 function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): boolean {
   const { text } = segment
   if (isOtherForm(run)) return false
-  if (run.shape >= MIN_VERSION_SHAPE && VERSION_FORM.test(run.groups)) return false
+  if (groupsOf(run.shape, 3, 2) === VERSION_DATE) return false
   if (prefix) return isInternational(run.digits, 2) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
@@ -264,7 +262,7 @@ const isPair = (text: string, at: number): boolean =>
   isHex(text.charCodeAt(at)) && isHex(text.charCodeAt(at + 1))
 
 /** `030/1234567` */
-const isSlashedArea = ({ separators, digits }: Run): boolean => separators === '/' && digits.startsWith('0')
+const isSlashedArea = (run: Run): boolean => run.separators === '/' && run.digits.startsWith('0')
 
 /** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
 function isNorthAmericanForm(run: Run): boolean {
