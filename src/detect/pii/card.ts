@@ -1,7 +1,8 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
 import { isOneDigit } from './checksums.ts'
-import { type Run, shapeOf } from './numberrun.ts'
+import type { Run } from './numberrun.ts'
+import { shapeOf } from './shape.ts'
 
 interface Issuer {
   readonly from: number

@@ -1,35 +1,14 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
 import { endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
-/** More groups and digits than any number has that is looked for. */
-const MAX_GROUPS = 7
-const MAX_DIGITS = 19
 /** Shorter ones say nothing. */
 const MIN_DIGITS = 7
 /** `1) (2`, ` - `: characters between two groups. */
 const MAX_SEPARATOR = 3
 const SPACE = 0x20
 const NO_BREAK_SPACE = 0xa0
-
-/** Lengths of groups as one number, so that runs can be told apart without making text of them. */
-const SHAPE_BASE = MAX_DIGITS + 1
-const POWERS = Array.from({ length: MAX_GROUPS + 1 }, (_, exponent) => SHAPE_BASE ** exponent)
-
-/** The shape of a form as it is written down: `3-3-4`. */
-export function shapeOf(groups: string): number {
-  return groups.split('-').reduce((shape, length) => shape * SHAPE_BASE + Number(length), 0)
-}
-
-const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
-
-/** The shape of some of the groups; 0 if there are not as many. */
-export function groupsOf(shape: number, from: number, count: number): number {
-  const power = (exponent: number): number => POWERS[exponent] ?? 1
-  let first = shape
-  while (first >= power(from + count)) first = Math.floor(first / SHAPE_BASE)
-  return first < power(from + count - 1) ? 0 : first % power(count)
-}
 
 /** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
 export class Run {
@@ -59,11 +38,7 @@ export class Run {
 
   /** Lengths of the groups, `3-3-4`. */
   get groups(): string {
-    let text = ''
-    for (let rest = this.shape; rest > 0; rest = Math.floor(rest / SHAPE_BASE)) {
-      text = text === '' ? `${rest % SHAPE_BASE}` : `${rest % SHAPE_BASE}-${text}`
-    }
-    return text
+    return lengthsOf(this.shape)
   }
 
   /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
@@ -131,7 +106,7 @@ export class NumberRuns {
       const length = (this.#ends[place] ?? 0) - (this.#starts[place] ?? 0)
       digits += length
       if (digits > MAX_DIGITS) return
-      shape = shape * SHAPE_BASE + length
+      shape = withGroup(shape, length)
       // Counting: three groups of one digit.
       if (group === 2 && digits === 3) return
       if (digits >= MIN_DIGITS) this.#add(group, digits, shape)

@@ -11,8 +11,9 @@ import {
   isUnspaced,
   isWordCharacter,
 } from './characters.ts'
-import { groupsOf, isUniform, mayBegin, type NumberRuns, type Run, shapeOf } from './numberrun.ts'
+import { isUniform, mayBegin, type NumberRuns, type Run } from './numberrun.ts'
 import type { Segment } from './segment.ts'
+import { groupsOf, shapeOf } from './shape.ts'
 
 /** How far before a number the word for it may end. */
 const PHONE_WORD_DISTANCE = 46

@@ -15,11 +15,12 @@ import { hasKind, type KindSet } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
-import { isUniform, mayBegin, type NumberRuns, shapeOf } from './numberrun.ts'
+import { isUniform, mayBegin, type NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { FORMS, hasPrefix, isLetterBehind, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
+import { shapeOf } from './shape.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits only before such. */
