@@ -127,7 +127,9 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
     const shape = runs.shape(i)
     if (shape === PAIRS && isByteDump(text, start, runs.end(i))) continue
     const labelled = runs.isWhole(i) && isLabelBehind(text, runs.end(i))
-    if (silent && !abroad && !labelled && !FORMS.has(shape)) continue
+    // Pairs are a form only of numbers that begin with 0: in tables of pairs the rest need not be looked at.
+    const formed = FORMS.has(shape) && (shape !== PAIRS || text.charCodeAt(at) === ZERO)
+    if (silent && !abroad && !labelled && !formed) continue
     const run = runs.run(i)
     if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
