@@ -2,10 +2,9 @@
 // Labels never carry client text: model names are bounded, all other values come from fixed lists or from operators.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import { collectDefaultMetrics, Gauge, Counter as PlainCounter, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Outcome } from '../audit/entry.ts'
 import { ERRORS } from '../core/errors.ts'
-import { Counter, Histogram } from './series.ts'
 
 /** Distinct model names that get a label of their own; more are counted as `other`. */
 const MAX_MODELS = 100
@@ -72,15 +71,9 @@ export function createMetrics(version: string, state: () => GatewayState) {
   const registry = new Registry()
   const registers = [registry]
   const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
-    new Counter<T>(`sidegate_${name}`, help, registry, labelNames)
-  const total = (name: string, help: string) =>
-    new PlainCounter({ name: `sidegate_${name}`, help, registers })
-  const histogram = (
-    name: string,
-    help: string,
-    bounds: readonly number[],
-    labelName: string | null = null,
-  ) => new Histogram(`sidegate_${name}`, help, registry, bounds, labelName)
+    new Counter<T>({ name: `sidegate_${name}`, help, labelNames, registers })
+  const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
+    new Histogram<T>({ name: `sidegate_${name}`, help, buckets, labelNames, registers })
   const gauge = (name: string, help: string, read: () => number) =>
     new Gauge({
       name: `sidegate_${name}`,
@@ -272,8 +265,8 @@ export function createMetrics(version: string, state: () => GatewayState) {
       registers,
     }),
     auditEntries: counter('audit_entries_total', 'Entries sealed, by type.', 'type'),
-    auditPruned: total('audit_pruned_entries_total', 'Entries that went by age or for want of room.'),
-    auditContentDropped: total(
+    auditPruned: counter('audit_pruned_entries_total', 'Entries that went by age or for want of room.'),
+    auditContentDropped: counter(
       'audit_content_dropped_total',
       'Calls sealed without their exchange for want of room (audit.whenFull: drop-content).',
     ),

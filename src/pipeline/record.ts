@@ -203,13 +203,13 @@ const capture = ({ request, requestJson, response }: Call): Buffer =>
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)
   metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
-  metrics.duration.observe(call.elapsedMs() / 1000, draft.outcome)
+  metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditEntries.inc({ type: 'request' })
   metrics.auditCommit.observe(commitMs / 1000)
   if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
   if (draft.completion_tokens > 0)
     metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)
-  for (const [phase, spentMs] of call.phases) metrics.overhead.observe(spentMs / 1000, phase)
+  for (const [phase, spentMs] of call.phases) metrics.overhead.observe({ phase }, spentMs / 1000)
   for (const { kind, direction, count: found } of call.findings)
     metrics.piiFindings.inc({ kind, direction }, found)
   for (const { rule, direction } of call.hits) {
@@ -219,6 +219,6 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   if (call.firstTokenMs !== null) metrics.timeToFirstToken.observe(call.firstTokenMs / 1000)
   if (call.forwarded) {
     const status = call.upstreamStatus === 0 ? 'none' : `${Math.floor(call.upstreamStatus / 100)}xx`
-    metrics.upstreamDuration.observe(call.upstreamMs / 1000, status)
+    metrics.upstreamDuration.observe({ status }, call.upstreamMs / 1000)
   }
 }
