@@ -37,26 +37,41 @@ for (const [lengths, codes] of Object.entries(PLANS)) {
 
 const MAX_CODE = 3
 const ZERO = 0x30
+const ONE = 0x31
+
+/** Digits one by one, by their character codes: most numbers are told by the first few. */
+interface Digits {
+  codeOfDigit(index: number): number
+}
 
 /**
- * Whether the digits from an index on are a calling code and a national number of a length it has; a trunk 0 between
- * does not count.
+ * Whether the digits from one index to before another are a calling code and a national number of a length it has; a
+ * trunk 0 between does not count.
  */
-export function isInternational(digits: string, from = 0): boolean {
+export function isInternational(digits: Digits, from: number, to: number): boolean {
   let code = 0
   for (let end = from + 1; end <= from + MAX_CODE; end++) {
-    code = code * 10 + digits.charCodeAt(end - 1) - ZERO
+    code = code * 10 + digits.codeOfDigit(end - 1) - ZERO
     // No code begins with 0.
     if (code === 0) return false
     const range = NATIONAL_DIGITS.get(code)
     if (range === undefined) continue
-    if (code === 1) return isNorthAmerican(digits.slice(end))
-    const length = digits.length - end
-    const count = digits.charCodeAt(end) === ZERO ? length - 1 : length
-    return (count >= range[0] && count <= range[1]) || (length >= range[0] && length <= range[1])
+    if (code === 1) return isNorthAmerican(digits, end, to)
+    const length = to - end
+    if (length < range[0]) return false
+    if (length <= range[1]) return true
+    return length === range[1] + 1 && digits.codeOfDigit(end) === ZERO
   }
   return false
 }
 
+const NORTH_AMERICAN_DIGITS = 10
+/** Digits of an area or an exchange. */
+const PART_DIGITS = 3
+
 /** Ten digits of the North American plan: area and exchange begin with 2–9, neither is a service code. */
-export const isNorthAmerican = (digits: string): boolean => /^[2-9](?!11)\d{2}[2-9](?!11)\d{6}$/.test(digits)
+export const isNorthAmerican = (digits: Digits, from: number, to: number): boolean =>
+  to - from === NORTH_AMERICAN_DIGITS && isPart(digits, from) && isPart(digits, from + PART_DIGITS)
+
+const isPart = (digits: Digits, at: number): boolean =>
+  digits.codeOfDigit(at) > ONE && (digits.codeOfDigit(at + 1) !== ONE || digits.codeOfDigit(at + 2) !== ONE)

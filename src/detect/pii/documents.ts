@@ -28,6 +28,10 @@ const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,8}){0,4}(?![A-
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
 /** Characters of a group behind the first, see NUMBER. */
 const MAX_GROUP = 8
+/** The longest that NUMBER matches: the first group, and four with what stands before them. */
+const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
+const SPACE = 0x20
+const HYPHEN = 0x2d
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_LICENCE = 20
@@ -55,14 +59,20 @@ export function scanDocument(segment: Segment, word: number): number {
   return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE) : 0
 }
 
-/** A quick look: so many characters before white space or a mark, or a group that goes on with a digit. */
+/** A quick look: whether so many characters and digits are there before what no number goes on behind. */
 function isLongEnough(text: string, word: number): boolean {
   if (text[word - 1] === '+') return false
-  let end = word
-  while (end - word < MIN_CHARACTERS && isAlphanumeric(text.charCodeAt(end))) end++
-  if (end - word === MIN_CHARACTERS) return true
-  const separator = text[end]
-  return (separator === ' ' || separator === '-') && isGroup(text, end + 1)
+  let characters = 0
+  let digits = 0
+  for (let at = word; at - word < MAX_LOOK_AHEAD; at++) {
+    const code = text.charCodeAt(at)
+    if (isAlphanumeric(code)) {
+      characters++
+      if (isDigit(code)) digits++
+      if (characters >= MIN_CHARACTERS && digits >= MIN_DIGITS) return true
+    } else if ((code !== SPACE && code !== HYPHEN) || !isGroup(text, at + 1)) return false
+  }
+  return false
 }
 
 /** Capitals and digits, a digit among them. */

@@ -31,6 +31,11 @@ export class Run {
     return this.#runs.digits.slice(0, this.digitCount)
   }
 
+  /** Character code of a digit. */
+  codeOfDigit(index: number): number {
+    return this.#runs.codeOfDigit(index)
+  }
+
   /** Digits in one piece. */
   get isPlain(): boolean {
     return isPlainShape(this.shape)

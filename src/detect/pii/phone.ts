@@ -2,15 +2,7 @@
 // around them.
 
 import { isInternational, isNorthAmerican } from './callingcodes.ts'
-import {
-  endOfDigits,
-  isAlphanumeric,
-  isDigit,
-  isHex,
-  isLetter,
-  isUnspaced,
-  isWordCharacter,
-} from './characters.ts'
+import { endOfDigits, isAlphanumeric, isHex, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
 import { isUniform, mayBegin, type NumberRuns, type Run } from './numberrun.ts'
 import type { Segment } from './segment.ts'
 import { groupsOf, shapeOf } from './shape.ts'
@@ -88,7 +80,10 @@ const SSN = shapeOf('3-2-4')
 const NORTH_AMERICAN = shapeOf('3-3-4')
 const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
+/** Of `00`. */
+const PREFIX_DIGITS = 2
 const ZERO = 0x30
+const ONE = 0x31
 const SPACE = 0x20
 const DOT = 0x2e
 const HYPHEN = 0x2d
@@ -119,17 +114,13 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   if (bracket && !mayBegin(text, start)) return 0
   if (isTail(text, start) || isOfOther(segment, start)) return 0
   const silent = isSilent(segment, start)
-  const prefix = text.charCodeAt(at) === ZERO && runs.codeOfDigit(1) === ZERO
-  // No calling code begins with 0.
-  const abroad = prefix && runs.codeOfDigit(2) !== ZERO
+  const prefix = hasPrefix(runs)
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
     const shape = runs.shape(i)
     if (shape === PAIRS && isByteDump(text, start, runs.end(i))) continue
     const labelled = runs.isWhole(i) && isLabelBehind(text, runs.end(i))
-    // Pairs are a form only of numbers that begin with 0: in tables of pairs the rest need not be looked at.
-    const formed = FORMS.has(shape) && (shape !== PAIRS || text.charCodeAt(at) === ZERO)
-    if (silent && !abroad && !labelled && !formed) continue
+    if (silent && !labelled && !(prefix ? isAbroad(runs, i) : mayBeFormed(runs, shape))) continue
     const run = runs.run(i)
     if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
@@ -137,6 +128,14 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   }
   return 0
 }
+
+/** Behind 00, the way out of a country. */
+const isAbroad = (runs: NumberRuns, index: number): boolean =>
+  isInternational(runs, PREFIX_DIGITS, runs.digitCount(index))
+
+/** Pairs are a form only of numbers that begin with 0: in tables of pairs the rest need not be looked at. */
+const mayBeFormed = (runs: NumberRuns, shape: number): boolean =>
+  FORMS.has(shape) && (shape !== PAIRS || runs.codeOfDigit(0) === ZERO)
 
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at
@@ -147,9 +146,14 @@ function matchesAt(pattern: RegExp, text: string, at: number): boolean {
 export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
   runs.isWhole(runs.count - 1) && isLetterNear(text, runs.end(runs.count - 1))
 
-/** Whether it may begin with 00, the way out of a country: a quick look. */
-export const hasPrefix = (text: string, at: number): boolean =>
-  text.charCodeAt(at) === ZERO && (text.charCodeAt(at + 1) === ZERO || !isDigit(text.charCodeAt(at + 1)))
+/** Whether it begins with 00, the way out of a country, and goes on as such numbers do. */
+export function leadsAbroad(runs: NumberRuns): boolean {
+  if (!hasPrefix(runs)) return false
+  for (let i = 0; i < runs.count; i++) if (isAbroad(runs, i)) return true
+  return false
+}
+
+const hasPrefix = (runs: NumberRuns): boolean => runs.codeOfDigit(0) === ZERO && runs.codeOfDigit(1) === ZERO
 
 /** No word before makes a number a phone number: then it must be of a form, or a word follow. */
 function isSilent(segment: Segment, start: number): boolean {
@@ -184,7 +188,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     const run = runs.run(i)
-    if (!isInternational(run.digits) || run.separators.split('/').length > 2) continue
+    if (!isInternational(run, 0, run.digitCount) || run.separators.split('/').length > 2) continue
     // `(+44) 20 …`
     if (text[start - 1] === '(' && run.separators.startsWith(')')) start--
     const end = withExtension(text, run.end)
@@ -209,7 +213,7 @@ function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): bo
   const { text } = segment
   if (isOtherForm(run)) return false
   if (groupsOf(run.shape, 3, 2) === VERSION_DATE) return false
-  if (prefix) return isInternational(run.digits, 2) || isLabelled(segment, start, run)
+  if (prefix) return isInternational(run, PREFIX_DIGITS, run.digitCount) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
@@ -269,13 +273,15 @@ const isSlashedArea = (run: Run): boolean => run.separators === '/' && run.digit
 
 /** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
 function isNorthAmericanForm(run: Run): boolean {
-  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.digits[0] === '1'
+  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === ONE
   if (run.shape !== NORTH_AMERICAN && !withCode) return false
-  const national = withCode ? run.digits.slice(1) : run.digits
+  const from = withCode ? 1 : 0
   const { separators } = run
   if (separators.includes('/')) return false
   const bracketed = separators.includes(')')
-  return bracketed ? /^[2-9]/.test(national) && separators.length >= 2 : isNorthAmerican(national)
+  return bracketed
+    ? run.codeOfDigit(from) > ONE && separators.length >= 2
+    : isNorthAmerican(run, from, run.digitCount)
 }
 
 function hasNationalForm(run: Run): boolean {

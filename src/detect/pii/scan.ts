@@ -17,7 +17,7 @@ import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
 import { isUniform, mayBegin, type NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
-import { FORMS, hasPrefix, isLetterBehind, plusBefore, scanPhone } from './phone.ts'
+import { FORMS, isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
@@ -158,12 +158,12 @@ for (const [mark, shapes] of [
 ] as const)
   for (const shape of shapes) MARKS.set(shape, (MARKS.get(shape) ?? 0) | mark)
 
-/** Whether anything before a number says what it is: a word, or the way out of a country. */
+/** Whether anything says what a number is: a word before it, or a calling code. */
 const isSpokenOf = (segment: Segment, at: number): boolean =>
   segment.isBehindWords(at) ||
   plusBefore(segment.text, at) > 0 ||
-  hasPrefix(segment.text, at) ||
-  !segment.before(at).isSilent
+  !segment.before(at).isSilent ||
+  leadsAbroad(segment.runs)
 
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
