@@ -11,14 +11,19 @@ const HASH_BYTES = 32
 const U64_BYTES = 8
 const MS_PER_DAY: Milliseconds = 86_400_000
 
+/** The lower half of 64 bits; a big integer for each key would cost more than the key. */
+const U32_BYTES = 4
+const U32_VALUES = 2 ** 32
+
 export function u64(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(U64_BYTES)
-  bytes.writeBigUInt64BE(BigInt(value))
+  bytes.writeUInt32BE(Math.floor(value / U32_VALUES))
+  bytes.writeUInt32BE(value % U32_VALUES, U32_BYTES)
   return bytes
 }
 
 export function readU64(bytes: Buffer, offset = 0): number {
-  return Number(bytes.readBigUInt64BE(offset))
+  return bytes.readUInt32BE(offset) * U32_VALUES + bytes.readUInt32BE(offset + U32_BYTES)
 }
 
 /** A key of several parts. */

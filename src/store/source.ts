@@ -104,6 +104,8 @@ export class DirectorySource implements LogSource {
   #firstMissing = 0
   #erased = 0
   #wrongNodes = 0
+  /** Exchanges that an entry commits to. */
+  #stored = 0
 
   constructor(path: string) {
     this.#environment = openDirectory(path)
@@ -122,7 +124,7 @@ export class DirectorySource implements LogSource {
   }
 
   async read(reader: LogReader): Promise<string | null> {
-    this.#requests = this.#missing = this.#erased = this.#wrongNodes = 0
+    this.#requests = this.#missing = this.#erased = this.#wrongNodes = this.#stored = 0
     const newest = this.#state()?.seq ?? 0
     let first: number | null = null
     try {
@@ -149,14 +151,13 @@ export class DirectorySource implements LogSource {
     if (!isId || !this.#environment.tables.ids.get(id)?.equals(place)) {
       return 'its id leads elsewhere in the index'
     }
+    if (entry['content_hash'] === null) return null
     const stored = this.#environment.tables.content.get(place)
-    if (entry['content_hash'] === null) {
-      return stored === undefined ? null : 'an exchange is stored that the entry does not commit to'
-    }
     if (stored === undefined) {
       if (this.#missing++ === 0) this.#firstMissing = entry['seq'] as number
       return null
     }
+    this.#stored++
     const fits =
       stored.length >= SALT_BYTES &&
       hashContent(stored.subarray(0, SALT_BYTES), stored.subarray(SALT_BYTES)) === entry['content_hash']
@@ -186,6 +187,8 @@ export class DirectorySource implements LogSource {
       const listed = state.nextRequest - state.firstRequest
       return `the usage list has ${listed} entries, and the log ${this.#requests} calls`
     }
+    const more = this.#environment.tables.content.size - this.#stored
+    if (state.seq === head.seq && more > 0) return `${more} exchanges are stored that no entry commits to`
     if (this.#missing > this.#erased) {
       return `${this.#missing} stored exchanges are gone, the first of entry ${this.#firstMissing}; erase entries speak of ${this.#erased}`
     }
