@@ -48,7 +48,7 @@ const ANY_WORD =
  * @returns where the number ends; 0 if there is none
  */
 export function scanDocument(segment: Segment, word: number): number {
-  if (!isLongEnough(segment.text, word) || !segment.isBehindWords(word)) return 0
+  if (!segment.isBehindWords(word) || !isLongEnough(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
   const window = segment.windowBefore(word, WINDOW_CHARACTERS)
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)

@@ -1,9 +1,10 @@
 // Phone numbers: international by their plan, national by the forms countries write them in, the rest by the words
 // around them.
 
-import { isInternational, isNorthAmerican } from './callingcodes.ts'
+import { isInternational } from './callingcodes.ts'
 import { endOfDigits, isAlphanumeric, isHex, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
 import { isUniform, mayBegin, type NumberRuns, type Run } from './numberrun.ts'
+import { hasNationalForm, isChineseMobile, isNorthAmericanForm, mayBeFormed } from './phone-forms.ts'
 import type { Segment } from './segment.ts'
 import { groupsOf, shapeOf } from './shape.ts'
 
@@ -24,42 +25,6 @@ const CASE_BIT = 0x20
 const EXTENSION =
   /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
 
-/**
- * National forms that stand for themselves, by their groups: separators and first digits. Others are also numbers of
- * other things.
- */
-const NATIONAL_FORMS_BY_GROUPS: Readonly<
-  Record<string, readonly (readonly [separators: RegExp, beginning: RegExp])[]>
-> = {
-  '2-2-2-2-2': [[/^(?: {4}|\.{4}|-{4})$/, /^0[1-9]/]], // France
-  '5-6': [[/(?:)/, /^0[1-9]/]], // United Kingdom
-  '5-3-3': [[/^(?: +|-+|\) )$/, /^0[1-9]/]], // United Kingdom
-  '3-4-4': [
-    [/^(?: +|-+|\) )$/, /^0[1-9]/], // United Kingdom, Japan, Korea, Australia, Turkey
-    [/^(?: +|-+)$/, /^1[3-9]/], // China
-  ],
-  '4-3-4': [[/^(?: +|-+|\) )$/, /^0[1-9]/]],
-  '4-3-3': [[/^(?: +|-+)$/, /^0[1-9]/]],
-  '2-4-4': [
-    [/^(?:--|\) | {2}|\)-)$/, /^0[1-9]/], // Japan, Australia
-    [/^\)[- ]$/, /^[1-9]{2}/], // Brazil, Mexico
-  ],
-  '2-5-4': [[/^\)[- ]$/, /^[1-9]{2}/]],
-  '4-7': [
-    [/^[ -]$/, /^0(?:1[567]|[3-9])/], // Germany, Pakistan
-    [/^\/$/, /^01[567]/], // Germany
-  ],
-  '3-3-2-2': [[/^(?: +|-+)$/, /^0[1-9]/]], // Switzerland
-  '1-3-3-2-2': [[/(?:)/, /^8[3489]/]], // Russia
-  '4-3-2-2': [[/^(?: +|-+)$/, /^0/]], // Turkey, Belgium
-  '11': [[/^$/, /^0[579]/]], // mobile numbers in the United Kingdom, Turkey, the Philippines
-  '3-3-4': [[/^\)[- ]?$/, /^0[1-9]/]],
-  '3-7': [[/^\)[- ]?$/, /^0[1-9]/]],
-  '2-8': [[/^\)[- ]?$/, /^0[1-9]/]],
-}
-const NATIONAL_FORMS = new Map(
-  Object.entries(NATIONAL_FORMS_BY_GROUPS).map(([groups, forms]) => [shapeOf(groups), forms]),
-)
 /** Right before: somebody's number is one to call. */
 const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
 /** Right behind: a quantity. */
@@ -77,26 +42,14 @@ const DATE_FORMS = new Set(
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
 const CPF = shapeOf('3-3-3-2')
 const SSN = shapeOf('3-2-4')
-const NORTH_AMERICAN = shapeOf('3-3-4')
-const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
-const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 /** Of `00`. */
 const PREFIX_DIGITS = 2
 const ZERO = 0x30
-const ONE = 0x31
 const SPACE = 0x20
 const DOT = 0x2e
 const HYPHEN = 0x2d
-/** Every form that needs no word. */
-export const FORMS: ReadonlySet<number> = new Set([
-  ...NATIONAL_FORMS.keys(),
-  NORTH_AMERICAN,
-  NORTH_AMERICAN_WITH_CODE,
-  ...CHINESE_FORMS,
-])
 /** Brazil's CPF, social security numbers. */
 const isOtherForm = (run: Run): boolean => run.shape === CPF || (run.shape === SSN && run.separators === '--')
-const CHINESE_MOBILE = /^1[3-9]\d{9}$/
 /** Seconds and milliseconds of this time. */
 const EPOCH = /^1\d{9}(?:\d{3})?$/
 
@@ -116,11 +69,11 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const silent = isSilent(segment, start)
   const prefix = hasPrefix(runs)
   for (let i = runs.count - 1; i >= 0; i--) {
-    if (runs.digitCount(i) > MAX_DIGITS + 2 || runs.isOpen(i) || (bracket && runs.isPlain(i))) continue
+    if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
     const shape = runs.shape(i)
-    if (shape === PAIRS && isByteDump(text, start, runs.end(i))) continue
-    const labelled = runs.isWhole(i) && isLabelBehind(text, runs.end(i))
-    if (silent && !labelled && !(prefix ? isAbroad(runs, i) : mayBeFormed(runs, shape))) continue
+    const maySpeak = !silent || (prefix ? isAbroad(runs, i) : mayBeFormed(runs, shape))
+    if (!maySpeak && !(runs.isWhole(i) && isLabelBehind(text, runs.end(i)))) continue
+    if (runs.isOpen(i) || (shape === PAIRS && isByteDump(text, start, runs.end(i)))) continue
     const run = runs.run(i)
     if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
@@ -132,10 +85,6 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
 /** Behind 00, the way out of a country. */
 const isAbroad = (runs: NumberRuns, index: number): boolean =>
   isInternational(runs, PREFIX_DIGITS, runs.digitCount(index))
-
-/** Pairs are a form only of numbers that begin with 0: in tables of pairs the rest need not be looked at. */
-const mayBeFormed = (runs: NumberRuns, shape: number): boolean =>
-  FORMS.has(shape) && (shape !== PAIRS || runs.codeOfDigit(0) === ZERO)
 
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   pattern.lastIndex = at
@@ -215,7 +164,7 @@ function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): bo
   if (groupsOf(run.shape, 3, 2) === VERSION_DATE) return false
   if (prefix) return isInternational(run, PREFIX_DIGITS, run.digitCount) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
-  if (CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)) {
+  if (isChineseMobile(run)) {
     const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
     if (near || segment.before(start).number <= NUMBER_WORD_DISTANCE) return true
   }
@@ -270,21 +219,3 @@ const isPair = (text: string, at: number): boolean =>
 
 /** `030/1234567` */
 const isSlashedArea = (run: Run): boolean => run.separators === '/' && run.digits.startsWith('0')
-
-/** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
-function isNorthAmericanForm(run: Run): boolean {
-  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === ONE
-  if (run.shape !== NORTH_AMERICAN && !withCode) return false
-  const from = withCode ? 1 : 0
-  const { separators } = run
-  if (separators.includes('/')) return false
-  const bracketed = separators.includes(')')
-  return bracketed
-    ? run.codeOfDigit(from) > ONE && separators.length >= 2
-    : isNorthAmerican(run, from, run.digitCount)
-}
-
-function hasNationalForm(run: Run): boolean {
-  const forms = NATIONAL_FORMS.get(run.shape)
-  return forms?.some(([form, beginning]) => beginning.test(run.digits) && form.test(run.separators)) === true
-}

@@ -17,7 +17,8 @@ import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
 import { isUniform, mayBegin, type NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
-import { FORMS, isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
+import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
+import { FORMS, hasTrunkZero, TRUNK_FORMS } from './phone-forms.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
@@ -144,17 +145,18 @@ const SSN_SHAPES = ['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf)
 /** What a number may be by its shape alone: bits. Most shapes are none of these. */
 const CARD = 1
 const SSN = 2
-const PHONE = 4
-const NATIONAL = 8
+const NATIONAL = 4
 /** Without a word before it. */
-const ALONE = 16
+const ALONE = 8
+/** The same, if it begins with one 0. */
+const ALONE_BEHIND_ZERO = 16
 const MARKS = new Map<number, number>()
 for (const [mark, shapes] of [
   [CARD, [...GROUPINGS, ...LENGTHS]],
   [SSN, SSN_SHAPES],
-  [PHONE, FORMS],
   [NATIONAL, SHAPES],
   [ALONE, [...GROUPINGS, ...LENGTHS, ...FORMS, ...ALONE_SHAPES, DASHED_SSN]],
+  [ALONE_BEHIND_ZERO, TRUNK_FORMS],
 ] as const)
   for (const shape of shapes) MARKS.set(shape, (MARKS.get(shape) ?? 0) | mark)
 
@@ -164,6 +166,10 @@ const isSpokenOf = (segment: Segment, at: number): boolean =>
   plusBefore(segment.text, at) > 0 ||
   !segment.before(at).isSilent ||
   leadsAbroad(segment.runs)
+
+/** Whether it may be something without a word before it. */
+const maySpeakForItself = (runs: NumberRuns): boolean =>
+  (runs.marks & ALONE) !== 0 || ((runs.marks & ALONE_BEHIND_ZERO) !== 0 && hasTrunkZero(runs))
 
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
@@ -176,7 +182,7 @@ function scanNumber(segment: Segment, at: number): number {
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
   const spoken = isSpokenOf(segment, at)
   // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.
-  if (!spoken && (runs.marks & ALONE) === 0 && !isLetterBehind(text, runs)) return firstEnd
+  if (!spoken && !maySpeakForItself(runs) && !isLetterBehind(text, runs)) return firstEnd
   return (
     ((runs.marks & NATIONAL) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
     ((runs.marks & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
