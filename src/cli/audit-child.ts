@@ -2,7 +2,7 @@
 // a child, and how that ended is part of the answer.
 
 import { spawn } from 'node:child_process'
-import { DAMAGE_SIGNALS } from '../store/inspection.ts'
+import { isDamage } from '../store/reader.ts'
 import type { ExitCode } from './command.ts'
 
 /** Marks the child; a child of its own it must not have. */
@@ -20,7 +20,7 @@ export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      if (signal !== null && DAMAGE_SIGNALS.has(signal)) resolve({ damage: signal })
+      if (isDamage(signal)) resolve({ damage: signal })
       else resolve(code === 0 || code === 1 ? code : 2)
     })
   })

@@ -7,6 +7,7 @@ import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { counted } from '../rulecheck/remarks.ts'
+import { describeDamage } from '../store/reader.ts'
 import { DirectorySource, type LogSource, openDirectory, SourceError } from '../store/source.ts'
 import { verifyLog } from '../store/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
@@ -157,7 +158,7 @@ async function verify(values: Values): Promise<ExitCode> {
 
 /** Nothing could be read, so there is nothing more to say. */
 function damaged(survey: LogSurvey, signal: string): LogVerdict {
-  const reason = `the database file is damaged: reading it ended the process (${signal})`
+  const reason = describeDamage(signal)
   return { ...new LogVerifier(survey).finish(), findings: [{ seq: null, reason }] }
 }
 

@@ -70,6 +70,12 @@ export type Metrics = ReturnType<typeof createMetrics>
 export function createMetrics(version: string, state: () => GatewayState) {
   const registry = new Registry()
   const registers = [registry]
+  /** Of the page that is being made: looked up once for all that show a part of it. */
+  let shown: GatewayState | null = null
+  const current = (): GatewayState => {
+    shown ??= state()
+    return shown
+  }
   const counter = <T extends string>(name: string, help: string, ...labelNames: T[]) =>
     new Counter<T>({ name: `sidegate_${name}`, help, labelNames, registers })
   const histogram = <T extends string>(name: string, help: string, buckets: number[], ...labelNames: T[]) =>
@@ -100,7 +106,7 @@ export function createMetrics(version: string, state: () => GatewayState) {
     registers,
     collect() {
       this.reset()
-      this.labels(state().policyRevision).set(1)
+      this.labels(current().policyRevision).set(1)
     },
   })
   new Gauge({
@@ -110,76 +116,76 @@ export function createMetrics(version: string, state: () => GatewayState) {
     registers,
     collect() {
       this.reset()
-      for (const rule of state().rules) this.labels(rule.source, String(rule.enabled)).inc()
+      for (const rule of current().rules) this.labels(rule.source, String(rule.enabled)).inc()
     },
   })
   gauge(
     'rule_files_in_force',
     '1 while the rule files are in force as they are; 0 while older ones stay.',
-    () => Number(state().ruleFilesInForce),
+    () => Number(current().ruleFilesInForce),
   )
   gauge(
     'rule_overrides',
     'File rules whose enabled state is overridden through the API.',
-    () => state().overrides,
+    () => current().overrides,
   )
   gauge(
     'rule_override_oldest_seconds',
     'Age of the oldest override, 0 without one.',
-    () => state().oldestOverrideSeconds,
+    () => current().oldestOverrideSeconds,
   )
   gauge(
     'keys_active',
     'API keys that are accepted, from the API and from the configuration.',
-    () => state().activeKeys,
+    () => current().activeKeys,
   )
   gauge(
     'token_limit_windows',
     'Token windows being counted, one a key and rate_limit rule.',
-    () => state().tokenLimits,
+    () => current().tokenLimits,
   )
-  gauge('audit_chain_sequence', 'Sequence number of the newest sealed entry.', () => state().auditSequence)
+  gauge('audit_chain_sequence', 'Sequence number of the newest sealed entry.', () => current().auditSequence)
   gauge('audit_available', '1 while entries can be sealed; at 0 calls are refused.', () =>
-    Number(state().auditAvailable),
+    Number(current().auditAvailable),
   )
   gauge(
     'audit_quarantines',
     'Damaged logs that lie set aside in the data folder (quarantine-*), until somebody takes them away.',
-    () => state().auditQuarantines,
+    () => current().auditQuarantines,
   )
   gauge(
     'audit_checkpoint_sequence',
     'Newest entry that a checkpoint is signed over; -1 before the first.',
-    () => state().checkpoint?.sequence ?? -1,
+    () => current().checkpoint?.sequence ?? -1,
   )
   gauge(
     'audit_checkpoint_fingerprint',
     'The first 52 bits of the Merkle root in it: kept elsewhere, a sample is a witness of the log.',
-    () => state().checkpoint?.fingerprint ?? 0,
+    () => current().checkpoint?.fingerprint ?? 0,
   )
   gauge(
     'audit_checkpoint_timestamp_seconds',
     'When it was signed; 0 before the first.',
-    () => state().checkpoint?.timeSeconds ?? 0,
+    () => current().checkpoint?.timeSeconds ?? 0,
   )
   gauge(
     'audit_verified',
     '1 when the last full check since the start (POST /api/v1/audit/verify) found the log intact, 0 when not, -1 before the first.',
-    () => (state().verified === null ? -1 : Number(state().verified?.ok)),
+    () => (current().verified === null ? -1 : Number(current().verified?.ok)),
   )
   gauge(
     'audit_verified_sequence',
     'Newest entry of the last full check; -1 before the first.',
-    () => state().verified?.sequence ?? -1,
+    () => current().verified?.sequence ?? -1,
   )
   gauge(
     'audit_verified_timestamp_seconds',
     'When the last full check ended; 0 before the first.',
-    () => state().verified?.timeSeconds ?? 0,
+    () => current().verified?.timeSeconds ?? 0,
   )
-  gauge('store_bytes', 'Bytes of the store in use.', () => state().storeBytes)
-  gauge('store_limit_bytes', 'Bytes that the store stays below.', () => state().storeLimitBytes)
-  gauge('calls_in_flight', 'Chat calls being handled.', () => state().callsInFlight)
+  gauge('store_bytes', 'Bytes of the store in use.', () => current().storeBytes)
+  gauge('store_limit_bytes', 'Bytes that the store stays below.', () => current().storeLimitBytes)
+  gauge('calls_in_flight', 'Chat calls being handled.', () => current().callsInFlight)
 
   const loopDelay = monitorEventLoopDelay({ resolution: LOOP_DELAY_RESOLUTION_MS })
   loopDelay.enable()
@@ -198,7 +204,10 @@ export function createMetrics(version: string, state: () => GatewayState) {
   const models = new Set<string>()
   const metrics = {
     /** The text format of Prometheus, with its content type. */
-    page: () => registry.metrics(),
+    page: () => {
+      shown = null
+      return registry.metrics()
+    },
     contentType: registry.contentType,
     /** The label for a model that an upstream has answered for. */
     modelLabel(model: string): string {

@@ -2,6 +2,7 @@
 
 import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
+import { encodeComment, encodeData } from '../chat/sse.ts'
 import { errorBody, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
@@ -40,8 +41,8 @@ export function respondJson(
 
 /** The end of an event stream that fails: the receipt, if the call was sealed, and the error, with no `[DONE]`. */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
-  const comment = receipt === undefined ? '' : `: sidegate-audit ${receipt}\n\n`
-  return `${comment}data: ${errorBody(error)}\n\n`
+  const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
+  return comment + encodeData(errorBody(error))
 }
 
 /** Answers with the error, unless another answer has begun. */

@@ -45,13 +45,6 @@ export class Checkpoints {
     })
   }
 
-  /** The one over the most entries; null in a log that was never signed. */
-  newest(): KeptCheckpoint | null {
-    this.#environment.refresh()
-    const [row] = this.#environment.tables.checkpoints.rows({ reverse: true, limit: 1 })
-    return row === undefined ? null : { size: readU64(row.key), note: row.value.toString() }
-  }
-
   /** Entries in the log. */
   get size(): number {
     this.#environment.refresh()

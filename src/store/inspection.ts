@@ -2,30 +2,22 @@
 // that reads: so it is read in a child, which is this file run by itself, and how that ended is part of the answer.
 
 import { spawn } from 'node:child_process'
-import { existsSync, writeSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { openCheckpoint } from '../audit/checkpoint.ts'
-import { Frontier } from '../audit/merkle.ts'
 import { ChainVerifier } from '../audit/verify.ts'
 import { readLogState } from './batch.ts'
 import { faultOfFile } from './header.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
 import { DATA_FILE, type Environment, openEnvironment, type SubDatabase } from './lmdb.ts'
 import { oldestSeq, readCut } from './prune.ts'
+import { isDamage, say } from './reader.ts'
+import { rootOf } from './tree.ts'
 
 const INSPECTOR = import.meta.filename
 /** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
 const INSPECTED_ENTRIES = 10_000
 const PAGE_ROWS = 500
-/** What the system sends a process that reads behind the end of a file, and what LMDB ends itself with. */
-export const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
-  'SIGBUS',
-  'SIGSEGV',
-  'SIGABRT',
-  'SIGILL',
-  'SIGFPE',
-  'SIGTRAP',
-])
 /** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
 const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
 /** Read in whole when the store is opened, or carried over. */
@@ -68,7 +60,7 @@ export async function inspectStore(path: string): Promise<Inspection> {
   const whereabouts = { log: said.log ?? null, seq: said.seq ?? null }
   if (code === 0 && said.fault === undefined) return { state: 'sound' }
   if (said.fault !== undefined) return { state: 'damaged', reason: said.fault, ...whereabouts }
-  if (signal !== null && DAMAGE_SIGNALS.has(signal)) {
+  if (isDamage(signal)) {
     const reason = `reading the database file ended the process (${signal})`
     return { state: 'damaged', reason, ...whereabouts }
   }
@@ -123,12 +115,6 @@ function runInspector(task: 'inspect' | 'carry', path: string): Promise<Run> {
   })
 }
 
-/** At once, because the process may end with the next read. */
-function say(line: object): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
-}
-
 /** In the child. @returns its exit code */
 function inspect(path: string): number {
   const fault = faultOfFile(join(path, DATA_FILE))
@@ -167,8 +153,8 @@ function faultOf({ tables }: Environment): string | null {
   const { firstSeq } = readCut(tables)
   if (oldest === null) return 'the log has no entries'
   if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry speaks of the entries before`
-  const tree = faultOfTree(state)
-  if (tree !== null) return tree
+  // Whether the tree is that of the entries only reading all of them can tell.
+  if (rootOf(state) === null) return 'the tree does not fit the number of entries'
   const entries = state.seq - oldest + 1
   const calls = state.nextRequest - state.firstRequest
   if (tables.entries.size !== entries) {
@@ -181,16 +167,6 @@ function faultOf({ tables }: Environment): string | null {
   const newest = readNewest(tables, state, oldest)
   if (typeof newest === 'string') return newest
   return faultOfList(tables, state.nextRequest, newest) ?? faultOfCheckpoint(tables, state)
-}
-
-/** The edge of the tree goes with the head; whether it is that of the entries only reading all of them can tell. */
-function faultOfTree({ seq, frontier }: LogState): string | null {
-  try {
-    Frontier.read(seq + 1, frontier)
-    return null
-  } catch {
-    return 'the tree does not fit the number of entries'
-  }
 }
 
 /** The newest entries: each by itself, one following the other, up to the head. @returns ids of the calls among them */
@@ -252,8 +228,7 @@ function faultOfCheckpoint(tables: Environment['tables'], state: LogState): stri
     return `${name} was not signed over the entries that are there`
   }
   const isWhole = size === state.seq + 1
-  if (isWhole && !Frontier.read(size, state.frontier).root().equals(root))
-    return `${name} is over another tree`
+  if (isWhole && rootOf(state)?.equals(root) !== true) return `${name} is over another tree`
   return null
 }
 

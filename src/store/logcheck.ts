@@ -2,14 +2,13 @@
 // neither its work nor damage that ends a reader touches the calls. One at a time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { writeSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
 import { LogSurvey, parseObject } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
-import { DAMAGE_SIGNALS } from './inspection.ts'
+import { describeDamage, isDamage, say } from './reader.ts'
 import { DirectorySource } from './source.ts'
 import { verifyLog } from './verification.ts'
 
@@ -102,23 +101,12 @@ export class LogCheck {
         resolve()
       }
       child.once('error', ({ message }) => finish(message))
-      child.once('close', (code, signal) => finish(whyNone(code, signal)))
+      child.once('close', (code, signal) =>
+        finish(isDamage(signal) ? describeDamage(signal) : `the check ended with ${signal ?? code}`),
+      )
     })
     return { child, ended }
   }
-}
-
-function whyNone(code: number | null, signal: string | null): string {
-  if (signal !== null && DAMAGE_SIGNALS.has(signal)) {
-    return `the database file is damaged: reading it ended the process (${signal})`
-  }
-  return `the check ended with ${signal ?? code}`
-}
-
-/** At once: the process may end with the next read. */
-function say(line: object): void {
-  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
-  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
 }
 
 async function check(path: string): Promise<void> {

@@ -7,7 +7,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { hashContent, SALT_BYTES } from '../audit/content.ts'
 import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
-import { Frontier } from '../audit/merkle.ts'
 import type { LogSurvey } from '../audit/survey.ts'
 import type { JsonObject } from '../core/json.ts'
 import { MAX_ID_BYTES, readLogState } from './batch.ts'
@@ -15,7 +14,7 @@ import { keptCheckpoints } from './checkpoints.ts'
 import { type LogState, readU64, u64, unpackEntry } from './layout.ts'
 import { DATA_FILE, type Environment, openEnvironment } from './lmdb.ts'
 import { readCut } from './prune.ts'
-import { agreesWithKept } from './tree.ts'
+import { agreesWithKept, rootOf } from './tree.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 const PAGE_ROWS = 500
@@ -181,7 +180,8 @@ export class DirectorySource implements LogSource {
       return `the head of the log is at ${state.seq}, and its entries end at ${head.seq}`
     }
     if (state.seq === head.seq && state.hash !== head.hash) return 'the head of the log has another hash'
-    if (state.seq === head.seq && edgeOf(state) !== root) return 'the head of the log has another tree'
+    if (state.seq === head.seq && rootOf(state)?.toString('base64') !== root)
+      return 'the head of the log has another tree'
     if (this.#wrongNodes > 0) return `${this.#wrongNodes} nodes kept of the tree are not those of the entries`
     if (state.seq === head.seq && state.nextRequest - state.firstRequest !== this.#requests) {
       const listed = state.nextRequest - state.firstRequest
@@ -202,16 +202,5 @@ export class DirectorySource implements LogSource {
   #state(): LogState | null {
     this.#environment.refresh()
     return readLogState(this.#environment.tables)
-  }
-}
-
-/** The root that the state's frontier makes, base64; null where it makes none. */
-function edgeOf({ seq, frontier }: LogState): string | null {
-  try {
-    return Frontier.read(seq + 1, frontier)
-      .root()
-      .toString('base64')
-  } catch {
-    return null
   }
 }

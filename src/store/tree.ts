@@ -4,7 +4,7 @@
 
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../audit/proof.ts'
-import { joinKey, u64, unpackEntry } from './layout.ts'
+import { joinKey, type LogState, u64, unpackEntry } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 
 /** Nodes of each so many levels are kept: 1/256 of the entries in rows of some 40 bytes. */
@@ -40,6 +40,15 @@ export function agreesWithKept({ nodes }: Tables, level: number, index: number, 
  */
 export function dropNode({ nodes }: Tables, seq: number): void {
   if ((seq + 1) % KEPT_WIDTH === 0) nodes.remove(nodeKey(KEPT_LEVELS, (seq + 1) / KEPT_WIDTH - 1))
+}
+
+/** The root over all entries by the frontier kept with the head; null where that does not fit their number. */
+export function rootOf({ seq, frontier }: LogState): Buffer | null {
+  try {
+    return Frontier.read(seq + 1, frontier).root()
+  } catch {
+    return null
+  }
 }
 
 /** The nodes of the tree, as far as pruning has left what they are made of. */

@@ -20,6 +20,7 @@ import { LogSurvey } from '../../src/audit/survey.ts'
 import { ExportSource } from '../../src/cli/audit-export-source.ts'
 import { verifyLog } from '../../src/store/verification.ts'
 import { requestDraft } from './drafts.ts'
+import { anyEdits, edited } from './edits.ts'
 import { LOG, TestLog } from './logs.ts'
 
 const SALT = Buffer.alloc(32, 7)
@@ -158,30 +159,20 @@ t.test('whatever is done to such an export, there is a verdict', async (t) => {
   const file = join(t.testdir(), 'export.jsonl')
   const { lines, log } = exported()
   const dump = Buffer.from(lines.join('') + checkpointLine(log.checkpoint()))
-  const anyPiece = fc.oneof(
-    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
-    fc
-      .constantFrom(
-        '\n',
-        '"',
-        '}}',
-        '{"exchange":{"seq":',
-        '{"exchange":{',
-        ',"content":',
-        '1e9',
-        '[[[[',
-        ...lines,
-      )
-      .map((text) => Buffer.from(text)),
-  )
-  const anyEdit = fc.record({ at: fc.nat(dump.length), drop: fc.nat(200), insert: anyPiece })
+  const pieces = [
+    '\n',
+    '"',
+    '}}',
+    '{"exchange":{"seq":',
+    '{"exchange":{',
+    ',"content":',
+    '1e9',
+    '[[[[',
+    ...lines,
+  ]
   await fc.assert(
-    fc.asyncProperty(fc.array(anyEdit, { minLength: 1, maxLength: 4 }), async (edits) => {
-      let changed = dump
-      for (const { at, drop, insert } of edits) {
-        changed = Buffer.concat([changed.subarray(0, at), insert, changed.subarray(at + drop)])
-      }
-      return typeof (await verify(file, changed)).ok === 'boolean'
+    fc.asyncProperty(anyEdits(dump.length, pieces), async (edits) => {
+      return typeof (await verify(file, edited(dump, edits))).ok === 'boolean'
     }),
     { numRuns: 300 },
   )

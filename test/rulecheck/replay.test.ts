@@ -9,6 +9,7 @@ import { entryLine, exchangeLine } from '../../src/audit/dump.ts'
 import type { EntryDraft } from '../../src/audit/entry.ts'
 import { type Recording, readRecording } from '../../src/rulecheck/replay.ts'
 import { requestDraft } from '../audit/drafts.ts'
+import { anyEdits, edited } from '../audit/edits.ts'
 
 const LOG = '01980000-0000-7000-8000-0000000000ff'
 const REQUEST = { model: 'm', messages: [{ role: 'user', content: 'a word of a client' }] }
@@ -176,19 +177,10 @@ t.test('whatever the file is, it is read to its end', async (t) => {
     [request('call-3'), { request: REQUEST, response: null }],
   ])
   const text = Buffer.from(lines.join(''))
-  const anyPiece = fc.oneof(
-    fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
-    fc
-      .constantFrom('\n', '"', '}}', '{"exchange":{"seq":', '[[[', '"request":', ...lines)
-      .map((piece) => Buffer.from(piece)),
-  )
-  const anyEdit = fc.record({ at: fc.nat(text.length), drop: fc.nat(200), insert: anyPiece })
+  const pieces = ['\n', '"', '}}', '{"exchange":{"seq":', '[[[', '"request":', ...lines]
   await fc.assert(
-    fc.asyncProperty(fc.array(anyEdit, { minLength: 1, maxLength: 4 }), async (edits) => {
-      let changed = text
-      for (const { at, drop, insert } of edits) {
-        changed = Buffer.concat([changed.subarray(0, at), insert, changed.subarray(at + drop)])
-      }
+    fc.asyncProperty(anyEdits(text.length, pieces), async (edits) => {
+      const changed = edited(text, edits)
       writeFileSync(file, changed)
       const { exchanges, problems, withoutExchange } = await readRecording(file)
       const filled = changed

@@ -3,6 +3,7 @@
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { Checkpoints } from '../../store/checkpoints.ts'
@@ -13,10 +14,12 @@ import { Query } from '../query.ts'
 /** A check of a log that is not long is over by then, and its answer can be the verdict. */
 const MAX_WAIT_MS: Milliseconds = 5000
 
+type Signed = Checkpoint & { readonly note: string }
+
 /** What the routes ask of the log's signatures. */
-export interface Signatures {
+interface Signatures {
   readonly publicKey: string
-  readonly newest: (Checkpoint & { readonly note: string }) | null
+  readonly newest: Signed | null
 }
 
 export function auditRoutes(signatures: Signatures, checkpoints: Checkpoints, check: LogCheck): ApiRoute[] {
@@ -52,14 +55,14 @@ export function auditRoutes(signatures: Signatures, checkpoints: Checkpoints, ch
   ]
 }
 
-function newestOf({ newest }: Signatures): Checkpoint & { readonly note: string } {
+function newestOf({ newest }: Signatures): Signed {
   if (newest !== null) return newest
   throw new GatewayError('audit_unavailable', 'The usage log could not be signed for yet.')
 }
 
 const base64 = (node: Buffer): string => node.toString('base64')
 
-function describeCheckpoint(newest: Checkpoint & { readonly note: string }, publicKey: string): JsonObject {
+function describeCheckpoint(newest: Signed, publicKey: string): JsonObject {
   const { note, log, size, root, head, time } = newest
   return { checkpoint: note, log, size, root: base64(root), head, created_at: time, public_key: publicKey }
 }
@@ -85,12 +88,7 @@ const pruned = (): GatewayError =>
 
 /** Waits a while, so that of a log that is not long the verdict is the answer. */
 async function verify(check: LogCheck): Promise<ApiAnswer> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, MAX_WAIT_MS)
-  })
-  await Promise.race([check.start(), late])
-  clearTimeout(timer)
+  await within(check.start(), MAX_WAIT_MS)
   const { status } = check
   return { status: status.running ? 202 : 200, body: describeCheck(status) }
 }

@@ -1,6 +1,6 @@
 // Waiting for something no longer than a while. Knows nothing of what is waited for.
 
-import type { Milliseconds } from './core/clock.ts'
+import type { Milliseconds } from './clock.ts'
 
 /** Waits for the promise at most so long; true when it resolved in time. Rejects as the promise does. */
 export async function within(promise: Promise<void>, limitMs: Milliseconds): Promise<boolean> {

@@ -1,0 +1,28 @@
+// Reading a store that may be damaged: that does not fail, it ends the process that reads. So it is done in a child; here
+// is how that speaks, and what its end says.
+
+import { writeSync } from 'node:fs'
+
+/** What the system sends a process that reads behind the end of a file, and what LMDB ends itself with. */
+const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
+  'SIGBUS',
+  'SIGSEGV',
+  'SIGABRT',
+  'SIGILL',
+  'SIGFPE',
+  'SIGTRAP',
+])
+
+/** Whether a process that ended so was reading a damaged file. */
+export const isDamage = (signal: string | null): signal is string =>
+  signal !== null && DAMAGE_SIGNALS.has(signal)
+
+/** For people. @param signal that `isDamage` knows */
+export const describeDamage = (signal: string): string =>
+  `the database file is damaged: reading it ended the process (${signal})`
+
+/** A line of JSON on standard output. At once, because the process may end with the next read. */
+export function say(line: object): void {
+  const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
+  for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
+}
