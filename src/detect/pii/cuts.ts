@@ -47,11 +47,11 @@ function isBehindPlainWord(text: string, end: number): boolean {
   let first = 0
   for (; start > 0; start--) {
     const code = text.charCodeAt(start - 1)
-    if (isSpace(code)) break
-    if (end - start >= MAX_WORD) return false
     if (isAsciiLower(code)) first = code
+    else if (isSpace(code)) break
     else if (isDigit(code)) return false
     else if (isLetter(code)) first = code
+    if (end - start >= MAX_WORD) return false
   }
   if (first === 0 || !isUncapitalised(first) || isMonth(text, start, end)) return false
   return !isSticky(text, start)

@@ -4,20 +4,21 @@ import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, nextTrigger, scanSegment } from './scan.ts'
+import { newSearch, scanSegment } from './scan.ts'
 import { StreamDetector } from './stream.ts'
+import { nextTrigger } from './trigger.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
   // Names of persons have nothing that search could go from.
   if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
   const findings: Finding[] = []
-  const first = nextTrigger(text, 0)
+  const first = nextTrigger(text, 0, kinds)
   if (first < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let done = 0
-  for (let at = first; at >= 0; at = nextTrigger(text, done)) {
+  for (let at = first; at >= 0; at = nextTrigger(text, done, kinds)) {
     let start = cutBefore(text, done, at)
     // No cut stands between, but for one that is forced by length.
     let end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)

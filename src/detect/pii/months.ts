@@ -30,10 +30,13 @@ for (const [first = '', second = ''] of MONTHS) {
   }
 }
 
+/** Whether a word that begins there may be the name of a month, by its first two letters: a quick look. */
+export const mayBeMonth = (text: string, at: number): boolean =>
+  BEGINNINGS[beginning(text.charCodeAt(at), text.charCodeAt(at + 1))] === 1
+
 /** Whether the word in the text is the name of a month; a `.` or `,` behind it does not count. */
 export function isMonth(text: string, start: number, end: number): boolean {
-  if (end - start < 3 || end - start > MAX_MONTH) return false
-  if (BEGINNINGS[beginning(text.charCodeAt(start), text.charCodeAt(start + 1))] === 0) return false
+  if (end - start < 3 || end - start > MAX_MONTH || !mayBeMonth(text, start)) return false
   const word = text.slice(start, end).toLowerCase()
   return MONTHS.has(word.endsWith('.') || word.endsWith(',') ? word.slice(0, -1) : word)
 }

@@ -22,27 +22,8 @@ import { FORMS, hasTrunkZero, TRUNK_FORMS } from './phone-forms.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
+import { AT_SIGN, COLON, nextTrigger } from './trigger.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
-
-/** What every value has that is found: one character, those between hexadecimal digits only before such. */
-const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)|\.(?=[A-Fa-f]{4}\.[A-Fa-f])/g
-const AT_SIGN = 0x40
-const COLON = 0x3a
-const HYPHEN = 0x2d
-const DOT = 0x2e
-/** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
-const NEAR = 6
-
-/** The first trigger from a place on; -1 for none. */
-export function nextTrigger(text: string, from: number): number {
-  for (let at = from; at < from + NEAR; at++) {
-    const code = text.charCodeAt(at)
-    if (isDigit(code) || code === AT_SIGN) return at
-    if (code === COLON || code === HYPHEN || code === DOT) break
-  }
-  TRIGGER.lastIndex = from
-  return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
-}
 
 /** @param base added to the offsets of findings */
 export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): Search =>
@@ -79,9 +60,9 @@ function scanNames(segment: Segment, from: number, to: number): void {
 }
 
 function scanTriggers(segment: Segment, from: number, to: number): void {
-  const { text } = segment
-  let at = nextTrigger(text, from)
-  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1))
+  const { text, kinds } = segment
+  let at = nextTrigger(text, from, kinds)
+  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1), kinds)
 }
 
 /** Looks around a trigger; returns where to go on. */

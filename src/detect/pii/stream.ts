@@ -4,8 +4,9 @@ import type { Finding } from '../../core/finding.ts'
 import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, nextTrigger, scanSegment } from './scan.ts'
+import { newSearch, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
+import { nextTrigger } from './trigger.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -58,7 +59,7 @@ export class StreamDetector {
     let search: Search | null = null
     let segment = this.#safe - this.#start
     for (;;) {
-      const trigger = nextTrigger(text, segment)
+      const trigger = nextTrigger(text, segment, this.#kinds)
       const at = trigger < 0 ? text.length : trigger
       segment = cutBefore(text, segment, at)
       let end = this.#cutter.next(text, segment, this.#known)

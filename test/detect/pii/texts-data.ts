@@ -264,6 +264,12 @@ export const TEXTS: readonly string[] = [
   'passport control opens at 1000',
   'passport number',
   'born to run 2024',
+  // Numbers before words are nothing but days before months.
+  'born on «4 of July 1976» in under 120 words',
+  'nacido el «12 de mayo de 1990» a los 12 meses',
+  'geboren am «12. Mai 1990» als 3. Kind von 5, das',
+  'DOB «9 ottobre 1983»',
+  'in 2024, the 15 people of 12345 who call +49 1512 or write 7 lines',
   'driver version 535.129.03',
   'ABC12345',
   'XK1234567',

@@ -1,0 +1,60 @@
+// Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
+
+import { endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
+import { hasKind, type KindSet } from './kinds.ts'
+import { mayBeMonth } from './months.ts'
+
+/** What every value has that is found: one character, those between hexadecimal digits only before such. */
+const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)|\.(?=[A-Fa-f]{4}\.[A-Fa-f])/g
+export const AT_SIGN = 0x40
+export const COLON = 0x3a
+const HYPHEN = 0x2d
+const DOT = 0x2e
+const COMMA = 0x2c
+const SPACE = 0x20
+const LETTER_O = 0x6f
+/** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
+const NEAR = 6
+
+/** The first trigger from a place on; -1 for none. */
+export function nextTrigger(text: string, from: number, kinds: KindSet): number {
+  let at = nextMark(text, from)
+  // A house number is followed by words, too.
+  if (hasKind(kinds, 'address')) return at
+  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at))
+  return at
+}
+
+function nextMark(text: string, from: number): number {
+  for (let at = from; at < from + NEAR; at++) {
+    const code = text.charCodeAt(at)
+    if (isDigit(code) || code === AT_SIGN) return at
+    if (code === COLON || code === HYPHEN || code === DOT) break
+  }
+  TRIGGER.lastIndex = from
+  return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
+}
+
+/** Numbers of documents have six characters, and no number has so few digits before a word. */
+const MAX_QUANTITY_DIGITS = 5
+/** Of a day. */
+const MAX_DAY_DIGITS = 2
+
+/**
+ * Whether a number is followed by a word, as most in prose are: `under 120 words`, `in 2024, the`. No value is like
+ * that, wherever the text is cut behind its beginning; a day may be, before its month.
+ */
+function isQuantity(text: string, at: number): boolean {
+  if (text.charCodeAt(at - 1) !== SPACE) return false
+  let end = at
+  while (isDigit(text.charCodeAt(end))) if (++end - at > MAX_QUANTITY_DIGITS) return false
+  const isDay = end - at <= MAX_DAY_DIGITS
+  const mark = text.charCodeAt(end)
+  const isEnded = mark === DOT || mark === COMMA
+  if (isEnded) end++
+  if (text.charCodeAt(end) !== SPACE) return false
+  const first = text.charCodeAt(end + 1)
+  if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
+  // `4 July`, `4 of July`, `4 de julio`: the last begins like December.
+  return !isDay || (first !== LETTER_O && !mayBeMonth(text, end + 1))
+}
