@@ -3,32 +3,31 @@
 import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
-import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, scanSegment } from './scan.ts'
+import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { newSearch, scanFrom } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 import { nextTrigger } from './trigger.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
   // Names of persons have nothing that search could go from.
-  if (text.includes(KEY_BEGIN) || hasKind(kinds, 'person')) return detectBySegments(text, kinds)
+  if (text.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(text, kinds)
   const findings: Finding[] = []
-  const first = nextTrigger(text, 0, kinds)
-  if (first < 0) return findings
+  let at = nextTrigger(text, 0, kinds)
+  if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
-  let done = 0
-  for (let at = first; at >= 0; at = nextTrigger(text, done, kinds)) {
-    let start = cutBefore(text, done, at)
+  let end = 0
+  while (at >= 0) {
+    let start = cutBefore(text, end, at)
     // No cut stands between, but for one that is forced by length.
-    let end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
+    end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {
       start = end
       end = cutter.next(text, start, 0)
     }
     if (end < 0) end = text.length
-    scanSegment(search, start, end, false)
-    done = end
+    at = scanFrom(search, at, start, end)
   }
   return findings
 }

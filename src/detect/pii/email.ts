@@ -1,6 +1,6 @@
 // E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
 
-import { isAlphanumeric, isSpacedLetter } from './characters.ts'
+import { isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './characters.ts'
 import { scanUserInfo } from './secrets.ts'
 import type { Segment } from './segment.ts'
 
@@ -10,12 +10,12 @@ const MAX_DOMAIN = 255
 const MAX_LABEL = 63
 const MAX_TOP_LEVEL = 24
 
-const LOCAL_PUNCTUATION = new Set(Array.from("._%+-'&~=#!", (character) => character.charCodeAt(0)))
-/** May stand in a local part, but at its beginning belongs to what is around. */
+const LOCAL_PUNCTUATION = "._%+-'&~=#!"
+/** May stand in a local part, but at its beginning belongs to what is around; and all before a `=`. */
 const LEADING = /^(?:[.'&~=#!%+-]+|[^=]*=(?=[^=]))+/
 /** `\nfoo@…`, `\u003cfoo@…`: escapes of JSON in a text that is not decoded. */
 const ESCAPED = /^(?:u00[0-9a-f]{2}|[nrt])/
-const TOP_LEVEL = /^(?:xn--[a-z0-9-]{2,59}|[a-z\u00c0-\u1fff]{2,24})$/i
+const ENCODED_TOP_LEVEL = /^xn--[a-z0-9-]{2,59}$/i
 /** What files and members of programs end in: `logo@2x.png`, `this@Service.java`. */
 const NOT_TOP_LEVEL = new Set(
   (
@@ -26,58 +26,92 @@ const NOT_TOP_LEVEL = new Set(
 )
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
+const MAX_TOOL = 3
 /** What stands before a local part inside `scheme://user:password@host`. */
 const USER_INFO = /\/\/[^\s/@]*$/
 
-const isLocal = (code: number): boolean =>
-  isAlphanumeric(code) || LOCAL_PUNCTUATION.has(code) || isSpacedLetter(code)
 const DOT = 0x2e
 const HYPHEN = 0x2d
+const EQUALS = 0x3d
+const AT_SIGN = 0x40
+const SLASH = 0x2f
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+const ASCII = 0x80
+/** ASCII that may stand in a local part: letters and digits, or one of the others. */
+const ORDINARY = 1
+const OTHER = 2
+const LOCAL = Uint8Array.from({ length: ASCII }, (_, code) =>
+  isAlphanumeric(code) ? ORDINARY : LOCAL_PUNCTUATION.includes(String.fromCharCode(code)) ? OTHER : 0,
+)
+const isLocal = (code: number): boolean => (code < ASCII ? LOCAL[code] !== 0 : isSpacedLetter(code))
 
 /** @param at of the @; returns where to go on */
 export function scanEmail(segment: Segment, at: number): number {
   const { text } = segment
+  const run = localRun(segment, at)
+  const isPassword = scanUserInfo(segment, at, run)
   const end = domainEnd(text, at + 1)
-  if (scanUserInfo(segment, at) || end === 0) return at + 1
-  const start = localStart(segment, at)
-  if (start === at || NOT_LOCAL.test(text.slice(start, at)) || text[start - 1] === '@') return at + 1
-  const before = text[start - 1]
-  if ((before === '/' || before === ':') && USER_INFO.test(text.slice(Math.max(0, start - MAX_LOCAL), start)))
+  if (isPassword || end === 0 || text.charCodeAt(at - 1) === DOT) return at + 1
+  const start = localStart(text, run, at)
+  if (start === at || isTool(text, start, at)) return at + 1
+  const before = text.charCodeAt(start - 1)
+  if (before === AT_SIGN) return at + 1
+  if (
+    (before === SLASH || before === COLON) &&
+    USER_INFO.test(text.slice(Math.max(0, start - MAX_LOCAL), start))
+  )
     return at + 1
   return segment.add('email', start, end) ? end : at + 1
 }
 
-function localStart({ text, end: limit }: Segment, at: number): number {
+/** Where the characters begin that may stand in a local part. */
+function localRun({ text, end: limit }: Segment, at: number): number {
+  const least = Math.max(limit, at - MAX_LOCAL)
   let start = at
-  while (start > limit && at - start < MAX_LOCAL && isLocal(text.charCodeAt(start - 1))) start--
-  if (text[start - 1] === '\\') start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
-  const leading = LEADING.exec(text.slice(start, at))?.[0].length ?? 0
-  if (text[at - 1] === '.') return at
-  return start + leading
+  while (start > least && isLocal(text.charCodeAt(start - 1))) start--
+  return start
 }
+
+function localStart(text: string, run: number, at: number): number {
+  let start = run
+  if (text.charCodeAt(start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
+  let isPlain = LOCAL[text.charCodeAt(start)] !== OTHER
+  for (let i = start; isPlain && i < at; i++) isPlain = text.charCodeAt(i) !== EQUALS
+  return isPlain ? start : start + (LEADING.exec(text.slice(start, at))?.[0].length ?? 0)
+}
+
+const isTool = (text: string, start: number, at: number): boolean =>
+  at - start <= MAX_TOOL && NOT_LOCAL.test(text.slice(start, at))
 
 /** End of the longest domain name that ends in a top-level domain; 0 for none. */
 function domainEnd(text: string, start: number): number {
   const limit = Math.min(text.length, start + MAX_DOMAIN)
   let end = 0
   let label = start
+  let isAlphabetic = true
   for (let at = start; at <= limit; at++) {
     const code = at < limit ? text.charCodeAt(at) : DOT
-    if (isAlphanumeric(code) || (code === HYPHEN && at > label) || isSpacedLetter(code)) continue
+    if (isLetter(code)) continue
+    if (isDigit(code) || (code === HYPHEN && at > label)) {
+      isAlphabetic = false
+      continue
+    }
     const length = at - label
     if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
-    if (label > start && length <= MAX_LABEL && isTopLevel(text.slice(label, at))) end = at
+    if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
       // A file's ending, or a name that goes on otherwise, is no domain.
       if (end !== at && label > start) end = 0
       break
     }
     label = at + 1
+    isAlphabetic = true
   }
   return end
 }
 
-const isTopLevel = (label: string): boolean =>
-  (label.length <= MAX_TOP_LEVEL || label.startsWith('xn--')) &&
-  TOP_LEVEL.test(label) &&
-  !NOT_TOP_LEVEL.has(label.toLowerCase())
+const isTopLevel = (label: string, isAlphabetic: boolean): boolean =>
+  isAlphabetic
+    ? label.length > 1 && label.length <= MAX_TOP_LEVEL && !NOT_TOP_LEVEL.has(label.toLowerCase())
+    : ENCODED_TOP_LEVEL.test(label)

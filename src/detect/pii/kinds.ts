@@ -5,17 +5,18 @@ import { DEFAULT_PII_KINDS, PII_KINDS, type PiiKind } from '../../core/finding.t
 /** One bit a kind, in the order of PII_KINDS. */
 export type KindSet = number
 
-const BITS = Object.fromEntries(PII_KINDS.map((kind, index) => [kind, 1 << index])) as Record<
-  PiiKind,
-  KindSet
->
+const BITS: ReadonlyMap<PiiKind, KindSet> = new Map(PII_KINDS.map((kind, index) => [kind, 1 << index]))
 
 export function kindSet(kinds: Iterable<PiiKind>): KindSet {
   let set = 0
-  for (const kind of kinds) set |= BITS[kind]
+  for (const kind of kinds) set |= BITS.get(kind) ?? 0
   return set
 }
 
 export const DEFAULT_KINDS: KindSet = kindSet(DEFAULT_PII_KINDS)
 
-export const hasKind = (set: KindSet, kind: PiiKind): boolean => (set & BITS[kind]) !== 0
+/** The kinds that are looked for in ways of their own: `(kinds & PERSON) !== 0`. */
+export const PERSON: KindSet = kindSet(['person'])
+export const ADDRESS: KindSet = kindSet(['address'])
+
+export const hasKind = (set: KindSet, kind: PiiKind): boolean => (set & (BITS.get(kind) ?? 0)) !== 0

@@ -204,6 +204,16 @@ export class NumberRuns {
     return this.#digits
   }
 
+  /** How many of the separators are slashes. */
+  slashes(index: number): number {
+    let count = 0
+    for (let group = 0; group < this.#first + index; group++) {
+      const from = this.#ends[(this.#head + group) % PLACES] ?? 0
+      if (separatorClass(this.#text, from, this.#nextOf(group)) === '/') count++
+    }
+    return count
+  }
+
   /** One character a separator before a place. */
   separatorsTo(end: number): string {
     if (this.#separators === null) {

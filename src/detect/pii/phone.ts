@@ -24,6 +24,7 @@ const LABEL_LETTERS = new Set(Array.from('ofmchwdtpb', (letter) => letter.charCo
 const CASE_BIT = 0x20
 const EXTENSION =
   /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
+const EXTENSION_BEGINNINGS = new Set(Array.from('xX, \u00a0', (character) => character.charCodeAt(0)))
 
 /** Right before: somebody's number is one to call. */
 const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
@@ -46,6 +47,8 @@ const SSN = shapeOf('3-2-4')
 const PREFIX_DIGITS = 2
 const ZERO = 0x30
 const SPACE = 0x20
+const BRACKET = 0x28
+const PLUS = 0x2b
 const DOT = 0x2e
 const HYPHEN = 0x2d
 /** Brazil's CPF, social security numbers. */
@@ -125,9 +128,9 @@ function isClosed(text: string, at: number): boolean {
 
 /** Length of `+`, `(+` or `+(` before the digits. */
 export function plusBefore(text: string, at: number): number {
-  const before = text[at - 1]
-  if (before === '+') return 1
-  return before === '(' && text[at - 2] === '+' ? 2 : 0
+  const before = text.charCodeAt(at - 1)
+  if (before === PLUS) return 1
+  return before === BRACKET && text.charCodeAt(at - 2) === PLUS ? 2 : 0
 }
 
 function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
@@ -135,21 +138,21 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   let start = at - plus
   if (isWordCharacter(text.charCodeAt(start - 1))) return 0
   for (let i = runs.count - 1; i >= 0; i--) {
-    if (runs.digitCount(i) > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
-    const run = runs.run(i)
-    if (!isInternational(run, 0, run.digitCount) || run.separators.split('/').length > 2) continue
+    const digits = runs.digitCount(i)
+    if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
+    if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1) continue
     // `(+44) 20 …`
-    if (text[start - 1] === '(' && run.separators.startsWith(')')) start--
-    const end = withExtension(text, run.end)
+    if (text.charCodeAt(start - 1) === BRACKET && runs.run(i).separators.startsWith(')')) start--
+    const end = withExtension(text, runs.end(i))
     return segment.add('phone', start, end) ? end : 0
   }
   return 0
 }
 
-function withExtension(text: string, end: number): number {
-  EXTENSION.lastIndex = end
-  return end + (EXTENSION.exec(text)?.[0].length ?? 0)
-}
+const withExtension = (text: string, end: number): number =>
+  EXTENSION_BEGINNINGS.has(text.charCodeAt(end)) && matchesAt(EXTENSION, text, end)
+    ? EXTENSION.lastIndex
+    : end
 
 /** The end of an identifier or of an address on the web, `INV-2019-8210`. */
 function isTail(text: string, start: number): boolean {

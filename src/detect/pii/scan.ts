@@ -11,7 +11,7 @@ import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
 import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
-import { hasKind, type KindSet } from './kinds.ts'
+import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
@@ -46,10 +46,28 @@ export function scanSegment(search: Search, start: number, end: number, mayHoldK
   } else scanNames(segment, segment.from, segment.text.length)
 }
 
+/**
+ * Adds the findings of one segment of a text without private keys, where no names are looked for.
+ * @param trigger the first in the segment, offset in the text
+ * @returns the first behind it, -1 if there is none
+ */
+export function scanFrom(search: Search, trigger: number, start: number, end: number): number {
+  const segment = new Segment(search, start, end)
+  const { text, kinds } = search
+  const { offset } = segment
+  let at = trigger
+  // What a trigger is can depend on what stands behind the segment: then nothing is found at it.
+  while (at >= 0 && at < end) {
+    const next = Math.max(scanAt(segment, at - offset) + offset, at + 1)
+    at = nextTrigger(text, next, kinds)
+  }
+  return at
+}
+
 /** Names of persons where they are looked for, and between them all else. */
 function scanNames(segment: Segment, from: number, to: number): void {
   let done = from
-  if (hasKind(segment.kinds, 'person')) {
+  if ((segment.kinds & PERSON) !== 0) {
     for (const name of personNames(segment.text, from, to)) {
       scanTriggers(segment, done, name.start)
       segment.add('person', name.start, name.end)
@@ -108,7 +126,7 @@ function scanOtherThanNumber(segment: Segment, at: number): number {
     (letters < at ? scanLetterIdentifier(segment, letters, at) : 0) ||
     scanLetterIdentifier(segment, at, at) ||
     scanBirthDate(segment, at) ||
-    (hasKind(segment.kinds, 'address') ? scanAddress(segment, at) : 0)
+    ((segment.kinds & ADDRESS) !== 0 ? scanAddress(segment, at) : 0)
   )
 }
 

@@ -1,7 +1,7 @@
 // Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
-import { isWordCharacter } from './characters.ts'
+import { isAlphanumeric, isWordCharacter } from './characters.ts'
 import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
 
@@ -119,12 +119,16 @@ const MAX_USER_INFO = 200
 /** What documentation writes there. */
 const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
 
-/** @param at of the @ before a host; returns whether a password stands before it */
-export function scanUserInfo(segment: Segment, at: number): boolean {
+/**
+ * @param at of the @ before a host
+ * @param from not behind it: what is between may stand in a password
+ * @returns whether a password stands before the @
+ */
+export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
   const { text } = segment
-  let start = at
+  let start = from
   while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
-  if (text[start - 1] !== '/' || text[start - 2] !== '/') return false
+  if (text.charCodeAt(start - 1) !== SLASH || text.charCodeAt(start - 2) !== SLASH) return false
   const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
   if (password === undefined || NO_PASSWORD.test(password)) return false
   return segment.add('secret', at - password.length, at)
@@ -140,7 +144,7 @@ const differentCharacters = (text: string): number => new Set(text).size
 export function tokenStart(text: string, at: number, from: number): number {
   let start = at
   while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
-  while (start < at && !/[A-Za-z0-9]/.test(text[start] ?? '')) start++
+  while (start < at && !isAlphanumeric(text.charCodeAt(start))) start++
   return start
 }
 
@@ -149,11 +153,12 @@ export function tokenEnd(text: string, at: number): number {
   let end = at
   while (
     isTokenCharacter(text.charCodeAt(end)) ||
-    (text[end] === '.' && isTokenCharacter(text.charCodeAt(end + 1)))
+    (text.charCodeAt(end) === DOT && isTokenCharacter(text.charCodeAt(end + 1)))
   )
     end++
   return end
 }
 
 const HYPHEN = 0x2d
+const DOT = 0x2e
 const isTokenCharacter = (code: number): boolean => isWordCharacter(code) || code === HYPHEN

@@ -58,6 +58,8 @@ interface Stretch {
 export class Segment {
   /** Context and segment; nothing behind the segment's end may be looked at. */
   readonly text: string
+  /** Of `text` in the text of the search. */
+  readonly offset: number
   /** Where the segment begins in the text: no finding begins before. */
   readonly from: number
   readonly kinds: KindSet
@@ -68,8 +70,6 @@ export class Segment {
   /** Up to here colons have been looked at: one look a run of hexadecimal digits and colons. */
   colonsEnd = 0
   readonly #search: Search
-  /** Of `text` in the whole. */
-  readonly #offset: number
   /** End of the last value, in the text. */
   #end: number
   /** Where was last asked for words right before, and the answer. */
@@ -85,7 +85,7 @@ export class Segment {
     this.runs = search.runs
     this.runs.begin(this.text)
     this.#search = search
-    this.#offset = offset
+    this.offset = offset
     this.#end = this.from
   }
 
@@ -102,7 +102,7 @@ export class Segment {
     if (start < this.#end) return false
     this.#end = end
     if (hasKind(this.kinds, kind)) {
-      const base = this.#search.base + this.#offset
+      const base = this.#search.base + this.offset
       this.#search.findings.push({ kind, start: base + start, end: base + end })
     }
     return true
@@ -110,7 +110,7 @@ export class Segment {
 
   /** The words before a place. */
   before(at: number): Words {
-    return this.#search.words.before(this.#offset + at)
+    return this.#search.words.before(this.offset + at)
   }
 
   /** Whether what stands before the place, but for white space and punctuation, is a letter: it may be named. */
@@ -127,7 +127,7 @@ export class Segment {
    * @returns false only if there is no match in the window
    */
   mentions(pattern: RegExp, at: number): boolean {
-    return this.#search.mentions(pattern, this.#offset + at)
+    return this.#search.mentions(pattern, this.offset + at)
   }
 
   /** The text before a place, for patterns that end there; small letters. */

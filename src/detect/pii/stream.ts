@@ -3,8 +3,8 @@
 import type { Finding } from '../../core/finding.ts'
 import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
 import { KEY_BEGIN } from './keyblock.ts'
-import { DEFAULT_KINDS, hasKind, type KindSet } from './kinds.ts'
-import { newSearch, scanSegment } from './scan.ts'
+import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
+import { newSearch, scanFrom, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
 import { nextTrigger } from './trigger.ts'
 
@@ -35,7 +35,7 @@ export class StreamDetector {
   push(piece: string): Finding[] {
     const findings: Finding[] = []
     this.#text += piece
-    if (hasKind(this.#kinds, 'person') || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
+    if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#pushSegments(findings)
     else this.#pushTriggers(findings)
     this.#known = this.#text.length
@@ -58,8 +58,8 @@ export class StreamDetector {
     const text = this.#text
     let search: Search | null = null
     let segment = this.#safe - this.#start
+    let trigger = nextTrigger(text, segment, this.#kinds)
     for (;;) {
-      const trigger = nextTrigger(text, segment, this.#kinds)
       const at = trigger < 0 ? text.length : trigger
       segment = cutBefore(text, segment, at)
       let end = this.#cutter.next(text, segment, this.#known)
@@ -70,7 +70,7 @@ export class StreamDetector {
       this.#safe = this.#start + segment
       if (end < 0) return
       search ??= this.#newSearch(findings)
-      this.#scan(end, search)
+      trigger = scanFrom(search, trigger, segment, end)
       segment = end
     }
   }

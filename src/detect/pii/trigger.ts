@@ -1,7 +1,7 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
 import { endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
-import { hasKind, type KindSet } from './kinds.ts'
+import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits only before such. */
@@ -20,7 +20,7 @@ const NEAR = 6
 export function nextTrigger(text: string, from: number, kinds: KindSet): number {
   let at = nextMark(text, from)
   // A house number is followed by words, too.
-  if (hasKind(kinds, 'address')) return at
+  if ((kinds & ADDRESS) !== 0) return at
   while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at))
   return at
 }
