@@ -1,7 +1,7 @@
 // Postal addresses by cues: a house number beside a word for a street, and what follows of place and code. Opt-in:
 // finds the usual writings of a few countries, never addresses in general.
 
-import { isLetter } from './characters.ts'
+import { codeAt, isLetter } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 const NAME = "\\p{Lu}[\\p{L}\\p{M}'’]{0,24}(?:\\.(?= ))?(?:-\\p{Lu}[\\p{L}\\p{M}'’]{0,24})?"
@@ -38,7 +38,7 @@ export function scanAddress(segment: Segment, at: number): number {
   NUMBER_FIRST.lastIndex = at
   const first = NUMBER_FIRST.exec(text)?.[0]
   if (first !== undefined) return segment.add('address', at, at + first.length) ? at + first.length : 0
-  if (text[at - 1] !== ' ' || !isLetterOrMark(text.charCodeAt(at - 2))) return 0
+  if (text[at - 1] !== ' ' || !isLetterOrMark(codeAt(text, at - 2))) return 0
   const from = Math.max(segment.end, at - WINDOW_CHARACTERS)
   const street = STREET_BEFORE.exec(text.slice(from, at))
   NUMBER_AND_PLACE.lastIndex = at

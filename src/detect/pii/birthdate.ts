@@ -1,6 +1,6 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { endOfDigits, isLetter } from './characters.ts'
+import { codeAt, endOfDigits, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
 import { isMonth } from './months.ts'
 import type { Segment } from './segment.ts'
@@ -42,8 +42,8 @@ const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.ch
 function mayBeDate(text: string, at: number): boolean {
   const end = endOfDigits(text, at)
   const digits = end - at
-  if (digits <= 2) return BEHIND_TWO.has(text.charCodeAt(end))
-  return digits === 8 || (digits === 4 && BEHIND_FOUR.has(text.charCodeAt(end)))
+  if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end))
+  return digits === 8 || (digits === 4 && BEHIND_FOUR.has(codeAt(text, end)))
 }
 
 function dateAt(text: string, at: number, from: number): { start: number; end: number } | null {
@@ -65,6 +65,6 @@ function dateAt(text: string, at: number, from: number): { start: number; end: n
   const end = at - 1
   let start = end
   if (text[start - 1] === '.') start--
-  while (start > from && end - start < MONTH_CHARACTERS && isLetter(text.charCodeAt(start - 1))) start--
+  while (start > from && end - start < MONTH_CHARACTERS && isLetter(codeAt(text, start - 1))) start--
   return isMonth(text, start, end) ? { start, end: at + rest[0].length } : null
 }

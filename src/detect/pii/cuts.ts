@@ -30,9 +30,13 @@ const DELIMITER = /[\s,;"'<>{}|\\]/
 const LONG_VALUE =
   /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
+/** Most of a text: neither white space nor of a script without spaces. */
+const isPlain = (code: number): boolean => code > SPACE && code < BEYOND_ASCII
+
 /** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
 function isCut(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1)
+  if (isPlain(before)) return false
   if (before === NEWLINE) return true
   if (isSpace(before)) return isBehindPlainWord(text, at - 1)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
@@ -69,6 +73,7 @@ function isSticky(text: string, end: number): boolean {
   const wordEnd = at
   for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
     const code = text.charCodeAt(at - 1)
+    if (isAsciiLower(code)) continue
     if (isDigit(code)) return true
     if (isSpace(code)) break
   }
@@ -100,16 +105,15 @@ export class Cutter {
   next(text: string, start: number, known: number): number {
     const from = Math.max(start, known)
     // Where the length may end it.
-    let limit = from - ((from - start) % MAX_SEGMENT) + MAX_SEGMENT
+    let limit = from + MAX_SEGMENT - ((from - start) & (MAX_SEGMENT - 1))
     for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at)
-      // Most of a text.
-      const isPlain = code > SPACE && code < BEYOND_ASCII
-      if (isPlain && at + 1 !== limit) continue
-      if (isSpace(code)) {
+      if (isPlain(code)) {
+        if (at + 1 !== limit) continue
+      } else if (isSpace(code)) {
         const ends = code === NEWLINE ? !this.#insideKey(text, start, at) : isBehindPlainWord(text, at)
         if (ends) return at + 1
-      } else if (!isPlain && at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
+      } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
       if (at + 1 !== limit) continue
       if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
       limit += MAX_SEGMENT

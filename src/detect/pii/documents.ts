@@ -1,6 +1,6 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
-import { isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
+import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 /** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
@@ -65,7 +65,7 @@ function isLongEnough(text: string, word: number): boolean {
   let characters = 0
   let digits = 0
   for (let at = word; at - word < MAX_LOOK_AHEAD; at++) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     if (isAlphanumeric(code)) {
       characters++
       if (isDigit(code)) digits++
@@ -78,7 +78,7 @@ function isLongEnough(text: string, word: number): boolean {
 /** Capitals and digits, a digit among them. */
 function isGroup(text: string, start: number): boolean {
   for (let at = start; at - start < MAX_GROUP; at++) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     if (isDigit(code)) return true
     if (!isAsciiUpper(code)) return false
   }

@@ -1,6 +1,6 @@
 // E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
 
-import { isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './characters.ts'
 import { scanUserInfo } from './secrets.ts'
 import type { Segment } from './segment.ts'
 
@@ -52,10 +52,10 @@ export function scanEmail(segment: Segment, at: number): number {
   const run = localRun(segment, at)
   const isPassword = scanUserInfo(segment, at, run)
   const end = domainEnd(text, at + 1)
-  if (isPassword || end === 0 || text.charCodeAt(at - 1) === DOT) return at + 1
+  if (isPassword || end === 0 || codeAt(text, at - 1) === DOT) return at + 1
   const start = localStart(text, run, at)
   if (start === at || isTool(text, start, at)) return at + 1
-  const before = text.charCodeAt(start - 1)
+  const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return at + 1
   if (
     (before === SLASH || before === COLON) &&
@@ -69,15 +69,15 @@ export function scanEmail(segment: Segment, at: number): number {
 function localRun({ text, end: limit }: Segment, at: number): number {
   const least = Math.max(limit, at - MAX_LOCAL)
   let start = at
-  while (start > least && isLocal(text.charCodeAt(start - 1))) start--
+  while (start > least && isLocal(codeAt(text, start - 1))) start--
   return start
 }
 
 function localStart(text: string, run: number, at: number): number {
   let start = run
-  if (text.charCodeAt(start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
-  let isPlain = LOCAL[text.charCodeAt(start)] !== OTHER
-  for (let i = start; isPlain && i < at; i++) isPlain = text.charCodeAt(i) !== EQUALS
+  if (codeAt(text, start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
+  let isPlain = LOCAL[codeAt(text, start)] !== OTHER
+  for (let i = start; isPlain && i < at; i++) isPlain = codeAt(text, i) !== EQUALS
   return isPlain ? start : start + (LEADING.exec(text.slice(start, at))?.[0].length ?? 0)
 }
 
@@ -91,14 +91,14 @@ function domainEnd(text: string, start: number): number {
   let label = start
   let isAlphabetic = true
   for (let at = start; at <= limit; at++) {
-    const code = at < limit ? text.charCodeAt(at) : DOT
+    const code = at < limit ? codeAt(text, at) : DOT
     if (isLetter(code)) continue
     if (isDigit(code) || (code === HYPHEN && at > label)) {
       isAlphabetic = false
       continue
     }
     const length = at - label
-    if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
+    if (length === 0 || length > MAX_LABEL || codeAt(text, at - 1) === HYPHEN) break
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
       // A file's ending, or a name that goes on otherwise, is no domain.

@@ -1,6 +1,6 @@
 // International bank account numbers (ISO 13616): length by country, mod 97.
 
-import { isAlphanumeric, isDigit } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 /** Characters by country, from the IBAN registry, with the countries that use the form without being in it. */
@@ -27,15 +27,15 @@ const isSeparator = (code: number): boolean =>
 export function scanIban(segment: Segment, at: number): number {
   const { text } = segment
   const length = LENGTHS.get(text.slice(at, at + 2).toUpperCase())
-  if (length === undefined || !isDigit(text.charCodeAt(at + 3))) return 0
+  if (length === undefined || !isDigit(codeAt(text, at + 3))) return 0
   let compact = ''
   let end = at
   for (; compact.length < length && end < text.length; end++) {
-    const code = text.charCodeAt(end)
+    const code = codeAt(text, end)
     if (isAlphanumeric(code)) compact += text[end]
-    else if (!isSeparator(code) || !isAlphanumeric(text.charCodeAt(end + 1))) return 0
+    else if (!isSeparator(code) || !isAlphanumeric(codeAt(text, end + 1))) return 0
   }
-  if (compact.length < length || isAlphanumeric(text.charCodeAt(end)) || !isOneCase(compact)) return 0
+  if (compact.length < length || isAlphanumeric(codeAt(text, end)) || !isOneCase(compact)) return 0
   if (!passesMod97(compact)) return 0
   return segment.add('iban', at, end) ? end : 0
 }

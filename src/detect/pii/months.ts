@@ -1,5 +1,7 @@
 // Names of months, small letters, as dates are written with them.
 
+import { codeAt } from './characters.ts'
+
 const MONTHS = new Set(
   (
     'january february march april may june july august september october november december ' +
@@ -32,7 +34,7 @@ for (const [first = '', second = ''] of MONTHS) {
 
 /** Whether a word that begins there may be the name of a month, by its first two letters: a quick look. */
 export const mayBeMonth = (text: string, at: number): boolean =>
-  BEGINNINGS[beginning(text.charCodeAt(at), text.charCodeAt(at + 1))] === 1
+  BEGINNINGS[beginning(codeAt(text, at), codeAt(text, at + 1))] === 1
 
 /** Whether the word in the text is the name of a month; a `.` or `,` behind it does not count. */
 export function isMonth(text: string, start: number, end: number): boolean {

@@ -1,7 +1,7 @@
 // Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
-import { endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
 import { identifiersOf } from './nationalid-shapes.ts'
 import type { NumberRuns } from './numberrun.ts'
@@ -39,13 +39,13 @@ function isTail(text: string, start: number): boolean {
   const before = text[start - 1]
   return (
     (before === '-' || before === '/' || before === '.' || before === '+') &&
-    isWordCharacter(text.charCodeAt(start - 2))
+    isWordCharacter(codeAt(text, start - 2))
   )
 }
 
 const goesOn = (text: string, end: number): boolean =>
   (text[end] === '-' || text[end] === '/' || text[end] === '.' || text[end] === ':') &&
-  isAlphanumeric(text.charCodeAt(end + 1))
+  isAlphanumeric(codeAt(text, end + 1))
 
 /**
  * Numbers of digits alone.
@@ -83,7 +83,7 @@ const HEXADECIMAL = /^[0-9a-f]*$/
  */
 export function scanLetterIdentifier(segment: Segment, word: number, at: number): number {
   const { text } = segment
-  const before = text.charCodeAt(at - 1)
+  const before = codeAt(text, at - 1)
   const letters = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
   if (!maySuit(text, letters, at)) return 0
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
@@ -109,16 +109,15 @@ const MAX_DIGITS_BEHIND = 17
 function maySuit(text: string, letters: number, at: number): boolean {
   const end = endOfDigits(text, at)
   const digits = end - at
-  if (letters === 0 && digits <= 2)
-    return text.charCodeAt(end) === DOT && endOfDigits(text, end + 1) === end + 4
+  if (letters === 0 && digits <= 2) return codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
   return digits <= MAX_DIGITS_BEHIND && (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
 
 /** Where two letters begin that stand by themselves before a digit: `AB 12 34 56 C`; the digit if none do. */
 export function lettersBefore(text: string, at: number, from: number): number {
-  const separator = text.charCodeAt(at - 1)
+  const separator = codeAt(text, at - 1)
   if (separator !== SPACE && separator !== HYPHEN) return at
   const start = at - 3
-  if (start < from || !isLetter(text.charCodeAt(start)) || !isLetter(text.charCodeAt(start + 1))) return at
-  return isWordCharacter(text.charCodeAt(start - 1)) ? at : start
+  if (start < from || !isLetter(codeAt(text, start)) || !isLetter(codeAt(text, start + 1))) return at
+  return isWordCharacter(codeAt(text, start - 1)) ? at : start
 }

@@ -1,6 +1,6 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { isDigit, isHex, isLetter, isWordCharacter } from './characters.ts'
+import { codeAt, isDigit, isHex, isLetter, isWordCharacter } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -29,11 +29,11 @@ export function scanIpv4(segment: Segment, at: number): number {
   const match = DOTTED.exec(text)
   if (match === null) return 0
   const end = at + match[0].length
-  const next = text.charCodeAt(end)
+  const next = codeAt(text, end)
   if (isWordCharacter(next)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
   const zero = text[at] === '0' && text[at + 1] !== '.'
-  if (next === DOT && isDigit(text.charCodeAt(end + 1))) return zero ? 0 : endOfDottedRun(text, end)
+  if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
   if (!usable || isVersion(segment, at, end, octets)) return end
@@ -45,8 +45,8 @@ export function scanIpv4(segment: Segment, at: number): number {
 /** Whether one to three digits, a dot and a digit stand there: a quick look. */
 function isDotted(text: string, at: number): boolean {
   let end = at + 1
-  while (end - at < 3 && isDigit(text.charCodeAt(end))) end++
-  return text.charCodeAt(end) === DOT && isDigit(text.charCodeAt(end + 1))
+  while (end - at < 3 && isDigit(codeAt(text, end))) end++
+  return codeAt(text, end) === DOT && isDigit(codeAt(text, end + 1))
 }
 
 const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')
@@ -71,7 +71,7 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
 
 function endOfDottedRun(text: string, at: number): number {
   let end = at
-  while (text[end] === '.' || isDigit(text.charCodeAt(end))) end++
+  while (text[end] === '.' || isDigit(codeAt(text, end))) end++
   return end
 }
 
@@ -91,18 +91,18 @@ const isMacCharacter = (code: number): boolean =>
 /** Whether a word may be one of the first groups of one: a quick look. */
 export function isPartOfMac(text: string, word: number, end: number): boolean {
   const length = end - word
-  const separator = text.charCodeAt(end)
+  const separator = codeAt(text, end)
   if (length === 2 ? separator !== HYPHEN && separator !== COLON : length !== 4 || separator !== DOT)
     return false
-  return isHex(text.charCodeAt(end + 1))
+  return isHex(codeAt(text, end + 1))
 }
 
 /** @param inside somewhere in its first two groups; returns where the address ends, 0 for none */
 export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
-  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
-  return isWordCharacter(text.charCodeAt(at - 1)) ? 0 : macAt(segment, at)
+  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(codeAt(text, at - 1))) at--
+  return isWordCharacter(codeAt(text, at - 1)) ? 0 : macAt(segment, at)
 }
 
 function macAt(segment: Segment, at: number): number {
@@ -124,16 +124,15 @@ export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.colonsEnd) return 0
   let start = at
-  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
-    start--
+  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(codeAt(text, start - 1))) start--
   // A label may end in a colon right before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
-  if (isWordCharacter(text.charCodeAt(start - 1))) {
-    if (!isLetter(text.charCodeAt(at - 1)) || /\d/.test(text.slice(start, at))) return 0
+  if (isWordCharacter(codeAt(text, start - 1))) {
+    if (!isLetter(codeAt(text, at - 1)) || /\d/.test(text.slice(start, at))) return 0
     start = at + 1
   }
-  if (text.charCodeAt(start) === COLON && text.charCodeAt(start + 1) !== COLON) start++
+  if (codeAt(text, start) === COLON && codeAt(text, start + 1) !== COLON) start++
   let end = at + 1
-  while (end < text.length && isAddressCharacter(text.charCodeAt(end), true)) end++
+  while (end < text.length && isAddressCharacter(codeAt(text, end), true)) end++
   const found = macAt(segment, start) || scanIpv6(segment, start, end)
   // One look a run: what is no address from here is none from a later colon.
   if (found === 0) segment.colonsEnd = end
@@ -142,7 +141,7 @@ export function scanColons(segment: Segment, at: number): number {
 
 function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   const { text } = segment
-  if (isWordCharacter(text.charCodeAt(runEnd))) return 0
+  if (isWordCharacter(codeAt(text, runEnd))) return 0
   if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
@@ -156,8 +155,8 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
 function hasColons(text: string, start: number, end: number): boolean {
   let colons = 0
   for (let at = start; at < end; at++) {
-    if (text.charCodeAt(at) !== COLON) continue
-    if (text.charCodeAt(at + 1) === COLON) return true
+    if (codeAt(text, at) !== COLON) continue
+    if (codeAt(text, at + 1) === COLON) return true
     colons++
   }
   return colons >= 6
@@ -181,8 +180,8 @@ function isIpv6(text: string): boolean {
   let at = isShortened ? 2 : 0
   while (at < text.length) {
     const start = at
-    while (isHex(text.charCodeAt(at))) at++
-    if (text.charCodeAt(at) === DOT) {
+    while (isHex(codeAt(text, at))) at++
+    if (codeAt(text, at) === DOT) {
       if (!isMapped(text, start)) return false
       groups += 2
       break
@@ -192,8 +191,8 @@ function isIpv6(text: string): boolean {
     groups++
     longest = Math.max(longest, length)
     if (at === text.length) break
-    if (text.charCodeAt(at) !== COLON || ++at === text.length) return false
-    if (text.charCodeAt(at) !== COLON) continue
+    if (codeAt(text, at) !== COLON || ++at === text.length) return false
+    if (codeAt(text, at) !== COLON) continue
     if (isShortened) return false
     isShortened = true
     at++

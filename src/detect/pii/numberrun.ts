@@ -1,6 +1,6 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isWordCharacter } from './characters.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
 /** Shorter ones say nothing. */
@@ -52,8 +52,8 @@ export class Run {
   }
 }
 
-/** A power of two, for the places of more groups than are looked at. */
-const PLACES = 8
+/** The places are a power of two, more than groups are looked at. */
+const LAST_PLACE = 7
 /** A group that goes on as a word belongs to something else. */
 const BROKEN = -1
 
@@ -104,7 +104,7 @@ export class NumberRuns {
     let digits = 0
     let shape = 0
     for (let group = 0; group < MAX_GROUPS; group++) {
-      const place = (this.#head + group) % PLACES
+      const place = (this.#head + group) & LAST_PLACE
       if (group >= this.#known) this.#readGroup(place, group === 0 ? at : this.#nextOf(group - 1))
       const next = this.#nexts[place] ?? 0
       if (next === BROKEN) return
@@ -122,7 +122,7 @@ export class NumberRuns {
   /** Numbers begin with group after group: most groups have been read for the one before. */
   #moveTo(at: number): void {
     while (this.#known > 0 && (this.#starts[this.#head] ?? 0) < at) {
-      this.#head = (this.#head + 1) % PLACES
+      this.#head = (this.#head + 1) & LAST_PLACE
       this.#known--
     }
     if (this.#starts[this.#head] !== at) this.#known = 0
@@ -134,7 +134,7 @@ export class NumberRuns {
     this.#starts[place] = start
     this.#ends[place] = end
     // An extension (`x123`) does not count.
-    const broken = isWordCharacter(text.charCodeAt(end)) && !isExtension(text, end)
+    const broken = isWordCharacter(codeAt(text, end)) && !isExtension(text, end)
     this.#nexts[place] = broken ? BROKEN : separatorAt(text, end)
     this.#known++
   }
@@ -148,11 +148,11 @@ export class NumberRuns {
   }
 
   #nextOf(group: number): number {
-    return this.#nexts[(this.#head + group) % PLACES] ?? 0
+    return this.#nexts[(this.#head + group) & LAST_PLACE] ?? 0
   }
 
   end(index: number): number {
-    return this.#ends[(this.#head + this.#first + index) % PLACES] ?? 0
+    return this.#ends[(this.#head + this.#first + index) & LAST_PLACE] ?? 0
   }
 
   digitCount(index: number): number {
@@ -190,10 +190,10 @@ export class NumberRuns {
   codeOfDigit(index: number): number {
     let left = index
     for (let group = 0; ; group++) {
-      const place = (this.#head + group) % PLACES
+      const place = (this.#head + group) & LAST_PLACE
       const start = this.#starts[place] ?? 0
       const length = (this.#ends[place] ?? 0) - start
-      if (left < length || group === MAX_GROUPS) return this.#text.charCodeAt(start + left)
+      if (left < length || group === MAX_GROUPS) return codeAt(this.#text, start + left)
       left -= length
     }
   }
@@ -208,7 +208,7 @@ export class NumberRuns {
   slashes(index: number): number {
     let count = 0
     for (let group = 0; group < this.#first + index; group++) {
-      const from = this.#ends[(this.#head + group) % PLACES] ?? 0
+      const from = this.#ends[(this.#head + group) & LAST_PLACE] ?? 0
       if (separatorClass(this.#text, from, this.#nextOf(group)) === '/') count++
     }
     return count
@@ -219,7 +219,7 @@ export class NumberRuns {
     if (this.#separators === null) {
       this.#separators = ''
       for (let group = 0; group < this.#first + this.count - 1; group++) {
-        const from = this.#ends[(this.#head + group) % PLACES] ?? 0
+        const from = this.#ends[(this.#head + group) & LAST_PLACE] ?? 0
         this.#separators += separatorClass(this.#text, from, this.#nextOf(group))
       }
     }
@@ -230,23 +230,23 @@ export class NumberRuns {
 }
 
 function hasSpace(text: string, start: number, end: number): boolean {
-  if (text.charCodeAt(start) === NO_BREAK_SPACE) return true
-  for (let at = start; at < end; at++) if (text.charCodeAt(at) === SPACE) return true
+  if (codeAt(text, start) === NO_BREAK_SPACE) return true
+  for (let at = start; at < end; at++) if (codeAt(text, at) === SPACE) return true
   return false
 }
 
 const isExtension = (text: string, end: number): boolean =>
-  (text[end] === 'x' || text[end] === 'X') && isDigit(text.charCodeAt(end + 1))
+  (text[end] === 'x' || text[end] === 'X') && isDigit(codeAt(text, end + 1))
 
 /** End of the separator behind a group; 0 if no further group follows. */
 function separatorAt(text: string, start: number): number {
   let spaces = 0
   let marks = 0
   for (let end = start; end <= start + MAX_SEPARATOR; end++) {
-    const code = text.charCodeAt(end)
+    const code = codeAt(text, end)
     if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
     if (code === 0x20 || code === 0xa0 || code === 0x202f) spaces++
-    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(text.charCodeAt(end - 1)))) marks++
+    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(codeAt(text, end - 1)))) marks++
     else return 0
   }
   return 0
@@ -263,7 +263,7 @@ function separatorClass(text: string, start: number, end: number): string {
     const character = text[at] ?? ' '
     if (character === ')' || character === '(') return character
     if (character === '.' || character === '/') found = character
-    else if (isMark(text.charCodeAt(at))) found = '-'
+    else if (isMark(codeAt(text, at))) found = '-'
   }
   return found
 }
@@ -282,9 +282,9 @@ const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.
 /** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
 export function mayBegin(text: string, at: number): boolean {
   if (at === 0) return true
-  const before = text.charCodeAt(at - 1)
+  const before = codeAt(text, at - 1)
   if (before === SPACE) return true
   if (isWordCharacter(before)) return false
-  if ((before === DOT || before === COMMA) && isDigit(text.charCodeAt(at - 2))) return false
+  if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2))) return false
   return !NOT_BEFORE.has(before)
 }

@@ -2,7 +2,15 @@
 // around them.
 
 import { isInternational } from './callingcodes.ts'
-import { endOfDigits, isAlphanumeric, isHex, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
+import {
+  codeAt,
+  endOfDigits,
+  isAlphanumeric,
+  isHex,
+  isLetter,
+  isUnspaced,
+  isWordCharacter,
+} from './characters.ts'
 import { isUniform, mayBegin, type NumberRuns, type Run } from './numberrun.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm, mayBeFormed } from './phone-forms.ts'
 import type { Segment } from './segment.ts'
@@ -128,21 +136,21 @@ function isClosed(text: string, at: number): boolean {
 
 /** Length of `+`, `(+` or `+(` before the digits. */
 export function plusBefore(text: string, at: number): number {
-  const before = text.charCodeAt(at - 1)
+  const before = codeAt(text, at - 1)
   if (before === PLUS) return 1
-  return before === BRACKET && text.charCodeAt(at - 2) === PLUS ? 2 : 0
+  return before === BRACKET && codeAt(text, at - 2) === PLUS ? 2 : 0
 }
 
 function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
   const { text } = segment
   let start = at - plus
-  if (isWordCharacter(text.charCodeAt(start - 1))) return 0
+  if (isWordCharacter(codeAt(text, start - 1))) return 0
   for (let i = runs.count - 1; i >= 0; i--) {
     const digits = runs.digitCount(i)
     if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1) continue
     // `(+44) 20 …`
-    if (text.charCodeAt(start - 1) === BRACKET && runs.run(i).separators.startsWith(')')) start--
+    if (codeAt(text, start - 1) === BRACKET && runs.run(i).separators.startsWith(')')) start--
     const end = withExtension(text, runs.end(i))
     return segment.add('phone', start, end) ? end : 0
   }
@@ -150,14 +158,12 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
 }
 
 const withExtension = (text: string, end: number): number =>
-  EXTENSION_BEGINNINGS.has(text.charCodeAt(end)) && matchesAt(EXTENSION, text, end)
-    ? EXTENSION.lastIndex
-    : end
+  EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
 /** The end of an identifier or of an address on the web, `INV-2019-8210`. */
 function isTail(text: string, start: number): boolean {
   const before = text[start - 1]
-  return (before === '-' || before === '/') && isWordCharacter(text.charCodeAt(start - 2))
+  return (before === '-' || before === '/') && isWordCharacter(codeAt(text, start - 2))
 }
 
 /** @param prefix whether it begins with 00 */
@@ -168,7 +174,7 @@ function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): bo
   if (prefix) return isInternational(run, PREFIX_DIGITS, run.digitCount) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (isChineseMobile(run)) {
-    const near = isUnspaced(text.charCodeAt(start - 1)) || isUnspaced(text.charCodeAt(run.end))
+    const near = isUnspaced(codeAt(text, start - 1)) || isUnspaced(codeAt(text, run.end))
     if (near || segment.before(start).number <= NUMBER_WORD_DISTANCE) return true
   }
   return (run.digitCount >= 9 && isOwnNumber(segment, start)) || isLabelled(segment, start, run)
@@ -199,26 +205,23 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
 
 /** A quick look: whether a word follows within four characters. */
 function isLetterNear(text: string, end: number): boolean {
-  for (let at = end; at <= end + 4; at++) if (isLetter(text.charCodeAt(at))) return true
+  for (let at = end; at <= end + 4; at++) if (isLetter(codeAt(text, at))) return true
   return false
 }
 
 function isLabelBehind(text: string, end: number): boolean {
   let at = end
-  while (at < end + 4 && !isLetter(text.charCodeAt(at))) at++
-  return LABEL_LETTERS.has(text.charCodeAt(at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
+  while (at < end + 4 && !isLetter(codeAt(text, at))) at++
+  return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
 /** A dump of bytes goes on in pairs of hexadecimal digits, before or behind. */
 const isByteDump = (text: string, start: number, end: number): boolean =>
-  (isGap(text.charCodeAt(end)) && isPair(text, end + 1) && !isAlphanumeric(text.charCodeAt(end + 3))) ||
-  (isGap(text.charCodeAt(start - 1)) &&
-    isPair(text, start - 3) &&
-    !isAlphanumeric(text.charCodeAt(start - 4)))
+  (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
+  (isGap(codeAt(text, start - 1)) && isPair(text, start - 3) && !isAlphanumeric(codeAt(text, start - 4)))
 
 const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
-const isPair = (text: string, at: number): boolean =>
-  isHex(text.charCodeAt(at)) && isHex(text.charCodeAt(at + 1))
+const isPair = (text: string, at: number): boolean => isHex(codeAt(text, at)) && isHex(codeAt(text, at + 1))
 
 /** `030/1234567` */
 const isSlashedArea = (run: Run): boolean => run.separators === '/' && run.digits.startsWith('0')

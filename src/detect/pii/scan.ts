@@ -5,7 +5,7 @@ import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
 import { cardForm, GROUPINGS, LENGTHS } from './card.ts'
-import { endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
@@ -15,7 +15,7 @@ import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
-import { isUniform, mayBegin, type NumberRuns } from './numberrun.ts'
+import { isUniform, mayBegin, NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
 import { FORMS, hasTrunkZero, TRUNK_FORMS } from './phone-forms.ts'
@@ -27,7 +27,7 @@ import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** @param base added to the offsets of findings */
 export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): Search =>
-  new Search(text, base, kinds, findings, MARKS)
+  new Search(text, base, kinds, findings, RUNS)
 
 /**
  * Adds the findings of one segment, in order.
@@ -44,6 +44,7 @@ export function scanSegment(search: Search, start: number, end: number, mayHoldK
     }
     scanNames(segment, done, segment.text.length)
   } else scanNames(segment, segment.from, segment.text.length)
+  RUNS.begin('')
 }
 
 /**
@@ -61,6 +62,7 @@ export function scanFrom(search: Search, trigger: number, start: number, end: nu
     const next = Math.max(scanAt(segment, at - offset) + offset, at + 1)
     at = nextTrigger(text, next, kinds)
   }
+  RUNS.begin('')
   return at
 }
 
@@ -85,7 +87,7 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
 
 /** Looks around a trigger; returns where to go on. */
 function scanAt(segment: Segment, at: number): number {
-  const code = segment.text.charCodeAt(at)
+  const code = codeAt(segment.text, at)
   if (isDigit(code)) return scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
   return (code === COLON ? scanColons(segment, at) : scanMac(segment, at)) || at + 1
@@ -95,16 +97,16 @@ function scanAt(segment: Segment, at: number): number {
 function scanDigit(segment: Segment, at: number): number {
   const { text } = segment
   let word = at
-  while (word > segment.end && isAlphanumeric(text.charCodeAt(word - 1))) word--
+  while (word > segment.end && isAlphanumeric(codeAt(text, word - 1))) word--
   let wordEnd = endOfDigits(text, at)
-  while (wordEnd < text.length && isAlphanumeric(text.charCodeAt(wordEnd))) wordEnd++
-  const begins = !isWordCharacter(text.charCodeAt(word - 1))
+  while (wordEnd < text.length && isAlphanumeric(codeAt(text, wordEnd))) wordEnd++
+  const begins = !isWordCharacter(codeAt(text, word - 1))
   const token = scanToken(segment, word, wordEnd)
   if (token > 0) return token
   if (!begins) return wordEnd
   const wallet = wordEnd - word >= MIN_WALLET ? scanWallet(segment, word, wordEnd) : 0
   if (wallet > 0) return wallet
-  if (text.charCodeAt(wordEnd) === COLON) {
+  if (codeAt(text, wordEnd) === COLON) {
     const address = scanColons(segment, wordEnd)
     if (address > 0) return address
   }
@@ -116,7 +118,7 @@ function scanDigit(segment: Segment, at: number): number {
   }
   const other = text[at - 1] === '+' ? 0 : scanOtherThanNumber(segment, at)
   if (other > 0) return other
-  return isDigit(text.charCodeAt(wordEnd - 1)) ? scanNumber(segment, at) : wordEnd
+  return isDigit(codeAt(text, wordEnd - 1)) ? scanNumber(segment, at) : wordEnd
 }
 
 /** What begins with a digit and holds letters, or is a date. */
@@ -135,7 +137,7 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
   const start = tokenStart(segment.text, word, segment.end)
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
-  if (segment.tokenEnd - start < MIN_TOKEN || isWordCharacter(segment.text.charCodeAt(start - 1))) return 0
+  if (segment.tokenEnd - start < MIN_TOKEN || isWordCharacter(codeAt(segment.text, start - 1))) return 0
   return scanSecret(segment, start)
 }
 
@@ -158,6 +160,8 @@ for (const [mark, shapes] of [
   [ALONE_BEHIND_ZERO, TRUNK_FORMS],
 ] as const)
   for (const shape of shapes) MARKS.set(shape, (MARKS.get(shape) ?? 0) | mark)
+/** One for all searches: none begins before another has ended, and it keeps no text. */
+const RUNS = new NumberRuns(MARKS)
 
 /** Whether anything says what a number is: a word before it, or a calling code. */
 const isSpokenOf = (segment: Segment, at: number): boolean =>
@@ -208,7 +212,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three of four groups, which together are no card.
-    if (!named && run.digitCount === SHORT_CARD_DIGITS && isDigit(segment.text.charCodeAt(run.start - 2)))
+    if (!named && run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(segment.text, run.start - 2)))
       continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0

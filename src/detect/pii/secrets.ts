@@ -1,7 +1,7 @@
 // Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
-import { isAlphanumeric, isWordCharacter } from './characters.ts'
+import { codeAt, isAlphanumeric, isWordCharacter } from './characters.ts'
 import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
 
@@ -86,7 +86,7 @@ function dottedStart(text: string, start: number, from: number): number {
   while (
     dotted > from &&
     start - dotted < MAX_DOTTED &&
-    (isTokenCharacter(text.charCodeAt(dotted - 1)) || text[dotted - 1] === '.')
+    (isTokenCharacter(codeAt(text, dotted - 1)) || text[dotted - 1] === '.')
   )
     dotted--
   return dotted
@@ -127,8 +127,8 @@ const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name
 export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
   const { text } = segment
   let start = from
-  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
-  if (text.charCodeAt(start - 1) !== SLASH || text.charCodeAt(start - 2) !== SLASH) return false
+  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(codeAt(text, start - 1))) start--
+  if (codeAt(text, start - 1) !== SLASH || codeAt(text, start - 2) !== SLASH) return false
   const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
   if (password === undefined || NO_PASSWORD.test(password)) return false
   return segment.add('secret', at - password.length, at)
@@ -143,8 +143,8 @@ const differentCharacters = (text: string): number => new Set(text).size
 /** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
   let start = at
-  while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
-  while (start < at && !isAlphanumeric(text.charCodeAt(start))) start++
+  while (start > from && isTokenCharacter(codeAt(text, start - 1))) start--
+  while (start < at && !isAlphanumeric(codeAt(text, start))) start++
   return start
 }
 
@@ -152,8 +152,8 @@ export function tokenStart(text: string, at: number, from: number): number {
 export function tokenEnd(text: string, at: number): number {
   let end = at
   while (
-    isTokenCharacter(text.charCodeAt(end)) ||
-    (text.charCodeAt(end) === DOT && isTokenCharacter(text.charCodeAt(end + 1)))
+    isTokenCharacter(codeAt(text, end)) ||
+    (codeAt(text, end) === DOT && isTokenCharacter(codeAt(text, end + 1)))
   )
     end++
   return end

@@ -5,7 +5,7 @@ import { isLetterBefore } from './characters.ts'
 import { Words } from './context.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { hasKind, type KindSet } from './kinds.ts'
-import { NumberRuns } from './numberrun.ts'
+import type { NumberRuns } from './numberrun.ts'
 
 /** What the segments of one text share while they are searched, in order. */
 export class Search {
@@ -18,20 +18,14 @@ export class Search {
   readonly runs: NumberRuns
   #stretches: Map<RegExp, Stretch> | null = null
 
-  /** @param shapes what numbers may be by their groups, see NumberRuns */
-  constructor(
-    text: string,
-    base: number,
-    kinds: KindSet,
-    findings: Finding[],
-    shapes: ReadonlyMap<number, number>,
-  ) {
+  /** @param runs a record that no other search is using */
+  constructor(text: string, base: number, kinds: KindSet, findings: Finding[], runs: NumberRuns) {
     this.text = text
     this.base = base
     this.kinds = kinds
     this.findings = findings
     this.words = new Words(text)
-    this.runs = new NumberRuns(shapes)
+    this.runs = runs
   }
 
   /** Whether the stretch around a place has a match of a pattern: asked once a stretch. */

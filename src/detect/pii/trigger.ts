@@ -1,6 +1,6 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
-import { endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
+import { codeAt, endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 
@@ -27,7 +27,7 @@ export function nextTrigger(text: string, from: number, kinds: KindSet): number 
 
 function nextMark(text: string, from: number): number {
   for (let at = from; at < from + NEAR; at++) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     if (isDigit(code) || code === AT_SIGN) return at
     if (code === COLON || code === HYPHEN || code === DOT) break
   }
@@ -45,15 +45,15 @@ const MAX_DAY_DIGITS = 2
  * that, wherever the text is cut behind its beginning; a day may be, before its month.
  */
 function isQuantity(text: string, at: number): boolean {
-  if (text.charCodeAt(at - 1) !== SPACE) return false
+  if (codeAt(text, at - 1) !== SPACE) return false
   let end = at
-  while (isDigit(text.charCodeAt(end))) if (++end - at > MAX_QUANTITY_DIGITS) return false
+  while (isDigit(codeAt(text, end))) if (++end - at > MAX_QUANTITY_DIGITS) return false
   const isDay = end - at <= MAX_DAY_DIGITS
-  const mark = text.charCodeAt(end)
+  const mark = codeAt(text, end)
   const isEnded = mark === DOT || mark === COMMA
   if (isEnded) end++
-  if (text.charCodeAt(end) !== SPACE) return false
-  const first = text.charCodeAt(end + 1)
+  if (codeAt(text, end) !== SPACE) return false
+  const first = codeAt(text, end + 1)
   if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
   // `4 July`, `4 of July`, `4 de julio`: the last begins like December.
   return !isDay || (first !== LETTER_O && !mayBeMonth(text, end + 1))
