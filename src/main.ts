@@ -10,23 +10,15 @@ if (major < 22 || (major === 22 && minor < 19)) {
 }
 
 const { dispatch } = await import('./cli/dispatch.ts')
-const { serve } = await import('./cli/serve.ts')
-const { demo } = await import('./cli/demo.ts')
-const { check } = await import('./cli/check.ts')
-const { test } = await import('./cli/test.ts')
-const { diff } = await import('./cli/diff.ts')
-const { keys } = await import('./cli/keys.ts')
-const { audit } = await import('./cli/audit.ts')
-const { runGateway } = await import('./gateway.ts')
 
-process.exitCode = await dispatch(process.argv.slice(2), [
-  serve(runGateway),
-  demo(runGateway),
-  check,
-  test,
-  diff,
-  keys,
-  audit,
-])
+process.exitCode = await dispatch(process.argv.slice(2), {
+  serve: async () => (await import('./cli/serve.ts')).serve((await import('./gateway.ts')).runGateway),
+  demo: async () => (await import('./cli/demo.ts')).demo((await import('./gateway.ts')).runGateway),
+  check: async () => (await import('./cli/check.ts')).check,
+  test: async () => (await import('./cli/test.ts')).test,
+  diff: async () => (await import('./cli/diff.ts')).diff,
+  keys: async () => (await import('./cli/keys.ts')).keys,
+  audit: async () => (await import('./cli/audit.ts')).audit,
+})
 // Nothing is left to do: a connection that lingers must not keep the process.
 process.exit()

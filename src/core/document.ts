@@ -187,6 +187,8 @@ function validatorOf(schema: object): ValidateFunction {
     strictRequired: false,
     // The schemas are ours, and a test checks them; compiling the schema of schemas is most of what a start costs.
     validateSchema: false,
+    // Nor is what is checked once a start worth optimising: that takes as long as all other compiling.
+    code: { optimize: false },
   })
   const validate = ajv.compile(schema)
   validators.set(schema, validate)

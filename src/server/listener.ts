@@ -1,10 +1,13 @@
 // Sockets: where the gateway listens, limits on slow clients, and how listening ends.
 
-import { type IncomingMessage, Server, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config.ts'
 import { isWithoutIpv6, twin } from './address.ts'
 import { faultOf, findFault, refuseSocket } from './framing.ts'
+
+// Importing it as a module looks at all it exports, fetch and WebSocket included, and so loads them: 50 ms of a start.
+const { Server } = process.getBuiltinModule('node:http')
 
 const SERVER_OPTIONS = {
   /** Time for the head of a request, milliseconds. */
