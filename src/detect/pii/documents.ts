@@ -32,6 +32,7 @@ const MAX_GROUP = 8
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
 const SPACE = 0x20
 const HYPHEN = 0x2d
+const PLUS = 0x2b
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_LICENCE = 20
@@ -61,7 +62,7 @@ export function scanDocument(segment: Segment, word: number): number {
 
 /** A quick look: whether so many characters and digits are there before what no number goes on behind. */
 function isLongEnough(text: string, word: number): boolean {
-  if (text[word - 1] === '+') return false
+  if (codeAt(text, word - 1) === PLUS) return false
   let characters = 0
   let digits = 0
   for (let at = word; at - word < MAX_LOOK_AHEAD; at++) {

@@ -10,6 +10,8 @@ import type { Segment } from './segment.ts'
 const SPACE = 0x20
 const HYPHEN = 0x2d
 const DOT = 0x2e
+const SLASH = 0x2f
+const PLUS = 0x2b
 
 /** How far before a number the word for it may end, and how far back it is looked for. */
 const MAX_BETWEEN = 24
@@ -36,9 +38,9 @@ function isNamed(segment: Segment, at: number, words: string): boolean {
 
 /** The end of a longer identifier, of a path or of a version. */
 function isTail(text: string, start: number): boolean {
-  const before = text[start - 1]
+  const before = codeAt(text, start - 1)
   return (
-    (before === '-' || before === '/' || before === '.' || before === '+') &&
+    (before === HYPHEN || before === SLASH || before === DOT || before === PLUS) &&
     isWordCharacter(codeAt(text, start - 2))
   )
 }

@@ -18,6 +18,7 @@ const BEHIND_VERSION_WORD =
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 const DOT = 0x2e
+const ZERO = 0x30
 /** Octets of versions are smaller than this. */
 const LARGE_OCTET = 100
 
@@ -32,7 +33,7 @@ export function scanIpv4(segment: Segment, at: number): number {
   const next = codeAt(text, end)
   if (isWordCharacter(next)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
-  const zero = text[at] === '0' && text[at + 1] !== '.'
+  const zero = codeAt(text, at) === ZERO && codeAt(text, at + 1) !== DOT
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
@@ -71,7 +72,7 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
 
 function endOfDottedRun(text: string, at: number): number {
   let end = at
-  while (text[end] === '.' || isDigit(codeAt(text, end))) end++
+  while (codeAt(text, end) === DOT || isDigit(codeAt(text, end))) end++
   return end
 }
 

@@ -1,14 +1,15 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
 import { codeAt, endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
 /** Shorter ones say nothing. */
 const MIN_DIGITS = 7
-/** `1) (2`, ` - `: characters between two groups. */
-const MAX_SEPARATOR = 3
 const SPACE = 0x20
-const NO_BREAK_SPACE = 0xa0
+const ZERO = 0x30
+const CASE_BIT = 0x20
+const LETTER_X = 0x78
 
 /** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
 export class Run {
@@ -17,6 +18,8 @@ export class Run {
   readonly digitCount: number
   /** Lengths of the groups, see `shapeOf`. */
   readonly shape: number
+  /** How many separators there are. */
+  readonly gaps: number
   readonly #runs: NumberRuns
 
   constructor(runs: NumberRuns, index: number) {
@@ -24,6 +27,7 @@ export class Run {
     this.end = runs.end(index)
     this.digitCount = runs.digitCount(index)
     this.shape = runs.shape(index)
+    this.gaps = runs.gaps(index)
     this.#runs = runs
   }
 
@@ -48,12 +52,19 @@ export class Run {
 
   /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
   get separators(): string {
-    return this.isPlain ? '' : this.#runs.separatorsTo(this.end)
+    let separators = ''
+    for (let gap = 0; gap < this.gaps; gap++) separators += this.separator(gap)
+    return separators
+  }
+
+  separator(gap: number): string {
+    return this.#runs.separator(gap)
   }
 }
 
-/** The places are a power of two, more than groups are looked at. */
-const LAST_PLACE = 7
+/** A power of two, for the places of more groups than are looked at. */
+const PLACES = 8
+const LAST_PLACE = PLACES - 1
 /** A group that goes on as a word belongs to something else. */
 const BROKEN = -1
 
@@ -69,18 +80,21 @@ export class NumberRuns {
   #text = ''
   #first = 0
   #digits: string | null = null
-  #separators: string | null = null
+  /** -1 as long as nobody has asked. */
+  #zeros = -1
   readonly #marksOf: ReadonlyMap<number, number>
   // The groups from the one at #head on: a ring.
   #head = 0
   #known = 0
-  readonly #starts = [0, 0, 0, 0, 0, 0, 0, 0]
-  readonly #ends = [0, 0, 0, 0, 0, 0, 0, 0]
+  readonly #starts = new Int32Array(PLACES)
+  readonly #ends = new Int32Array(PLACES)
+  readonly #lengths = new Int32Array(PLACES)
   /** Where the next one begins; 0 if none follows, or BROKEN. */
-  readonly #nexts = [0, 0, 0, 0, 0, 0, 0, 0]
+  readonly #nexts = new Int32Array(PLACES)
   // What the run has that ends with a group.
-  readonly #digitCounts = [0, 0, 0, 0, 0, 0, 0]
-  readonly #shapes = [0, 0, 0, 0, 0, 0, 0]
+  readonly #digitCounts = new Int32Array(PLACES)
+  readonly #shapes = new Int32Array(PLACES)
+  readonly #marks = new Int32Array(PLACES)
 
   /** @param marksOf what numbers of a shape may be, as bits; 0 for a shape that is not in it */
   constructor(marksOf: ReadonlyMap<number, number>) {
@@ -99,16 +113,18 @@ export class NumberRuns {
     this.marks = 0
     this.count = 0
     this.#digits = null
-    this.#separators = null
+    this.#zeros = -1
     this.#moveTo(at)
+    const head = this.#head
     let digits = 0
     let shape = 0
+    let next = at
     for (let group = 0; group < MAX_GROUPS; group++) {
-      const place = (this.#head + group) & LAST_PLACE
-      if (group >= this.#known) this.#readGroup(place, group === 0 ? at : this.#nextOf(group - 1))
-      const next = this.#nexts[place] ?? 0
+      const place = (head + group) & LAST_PLACE
+      if (group >= this.#known) this.#readGroup(place, next)
+      const length = this.#lengths[place] ?? 0
+      next = this.#nexts[place] ?? 0
       if (next === BROKEN) return
-      const length = (this.#ends[place] ?? 0) - (this.#starts[place] ?? 0)
       digits += length
       if (digits > MAX_DIGITS) return
       shape = withGroup(shape, length)
@@ -133,6 +149,7 @@ export class NumberRuns {
     const end = endOfDigits(text, start)
     this.#starts[place] = start
     this.#ends[place] = end
+    this.#lengths[place] = end - start
     // An extension (`x123`) does not count.
     const broken = isWordCharacter(codeAt(text, end)) && !isExtension(text, end)
     this.#nexts[place] = broken ? BROKEN : separatorAt(text, end)
@@ -143,7 +160,9 @@ export class NumberRuns {
     if (this.count === 0) this.#first = group
     this.#digitCounts[group] = digits
     this.#shapes[group] = shape
-    this.marks |= this.#marksOf.get(shape) ?? 0
+    const marks = this.#marksOf.get(shape) ?? 0
+    this.#marks[group] = marks
+    this.marks |= marks
     this.count++
   }
 
@@ -163,8 +182,15 @@ export class NumberRuns {
     return this.#shapes[this.#first + index] ?? 0
   }
 
+  /** What the shape of a run may be. */
   marksAt(index: number): number {
-    return this.#marksOf.get(this.shape(index)) ?? 0
+    return this.#marks[this.#first + index] ?? 0
+  }
+
+  /** How many zeros it begins with, at most two: none, that before an area, the way out of a country. */
+  get leadingZeros(): number {
+    if (this.#zeros < 0) this.#zeros = this.codeOfDigit(0) !== ZERO ? 0 : this.codeOfDigit(1) !== ZERO ? 1 : 2
+    return this.#zeros
   }
 
   isPlain(index: number): boolean {
@@ -204,75 +230,26 @@ export class NumberRuns {
     return this.#digits
   }
 
+  /** How many separators a run has. */
+  gaps(index: number): number {
+    return this.#first + index
+  }
+
+  /** The class of the separator behind a group, see `separatorClass`. */
+  separator(group: number): string {
+    return separatorClass(this.#text, this.#ends[(this.#head + group) & LAST_PLACE] ?? 0, this.#nextOf(group))
+  }
+
   /** How many of the separators are slashes. */
   slashes(index: number): number {
     let count = 0
-    for (let group = 0; group < this.#first + index; group++) {
-      const from = this.#ends[(this.#head + group) & LAST_PLACE] ?? 0
-      if (separatorClass(this.#text, from, this.#nextOf(group)) === '/') count++
-    }
+    for (let group = 0; group < this.gaps(index); group++) if (this.separator(group) === '/') count++
     return count
   }
-
-  /** One character a separator before a place. */
-  separatorsTo(end: number): string {
-    if (this.#separators === null) {
-      this.#separators = ''
-      for (let group = 0; group < this.#first + this.count - 1; group++) {
-        const from = this.#ends[(this.#head + group) & LAST_PLACE] ?? 0
-        this.#separators += separatorClass(this.#text, from, this.#nextOf(group))
-      }
-    }
-    let count = 0
-    while (this.#nextOf(count) > 0 && this.#nextOf(count) < end) count++
-    return this.#separators.slice(0, count)
-  }
-}
-
-function hasSpace(text: string, start: number, end: number): boolean {
-  if (codeAt(text, start) === NO_BREAK_SPACE) return true
-  for (let at = start; at < end; at++) if (codeAt(text, at) === SPACE) return true
-  return false
 }
 
 const isExtension = (text: string, end: number): boolean =>
-  (text[end] === 'x' || text[end] === 'X') && isDigit(codeAt(text, end + 1))
-
-/** End of the separator behind a group; 0 if no further group follows. */
-function separatorAt(text: string, start: number): number {
-  let spaces = 0
-  let marks = 0
-  for (let end = start; end <= start + MAX_SEPARATOR; end++) {
-    const code = codeAt(text, end)
-    if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
-    if (code === 0x20 || code === 0xa0 || code === 0x202f) spaces++
-    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(codeAt(text, end - 1)))) marks++
-    else return 0
-  }
-  return 0
-}
-
-const isBracket = (code: number): boolean => code === 0x28 || code === 0x29
-/** `(`, `)`, `-`, `.`, `/` and the dashes of typography. */
-const isMark = (code: number): boolean =>
-  isBracket(code) || (code >= 0x2d && code <= 0x2f) || (code >= 0x2010 && code <= 0x2013)
-
-function separatorClass(text: string, start: number, end: number): string {
-  let found = ' '
-  for (let at = start; at < end; at++) {
-    const character = text[at] ?? ' '
-    if (character === ')' || character === '(') return character
-    if (character === '.' || character === '/') found = character
-    else if (isMark(codeAt(text, at))) found = '-'
-  }
-  return found
-}
-
-/** Whether all separators are the same; also if there are none. */
-export function isUniform(separators: string): boolean {
-  for (let i = 1; i < separators.length; i++) if (separators[i] !== separators[0]) return false
-  return true
-}
+  (codeAt(text, end) | CASE_BIT) === LETTER_X && isDigit(codeAt(text, end + 1))
 
 const DOT = 0x2e
 const COMMA = 0x2c

@@ -11,9 +11,11 @@ import {
   isUnspaced,
   isWordCharacter,
 } from './characters.ts'
-import { isUniform, mayBegin, type NumberRuns, type Run } from './numberrun.ts'
-import { hasNationalForm, isChineseMobile, isNorthAmericanForm, mayBeFormed } from './phone-forms.ts'
+import { FORM, TRUNK_FORM } from './marks.ts'
+import { mayBegin, type NumberRuns, type Run } from './numberrun.ts'
+import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './phone-forms.ts'
 import type { Segment } from './segment.ts'
+import { isUniform } from './separators.ts'
 import { groupsOf, shapeOf } from './shape.ts'
 
 /** How far before a number the word for it may end. */
@@ -53,10 +55,11 @@ const CPF = shapeOf('3-3-3-2')
 const SSN = shapeOf('3-2-4')
 /** Of `00`. */
 const PREFIX_DIGITS = 2
-const ZERO = 0x30
 const SPACE = 0x20
 const BRACKET = 0x28
+const CLOSING_BRACKET = 0x29
 const PLUS = 0x2b
+const SLASH = 0x2f
 const DOT = 0x2e
 const HYPHEN = 0x2d
 /** Brazil's CPF, social security numbers. */
@@ -73,25 +76,29 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const { text } = segment
   const plus = plusBefore(text, at)
   if (plus > 0) return scanInternational(segment, at, runs, plus)
-  const bracket = text[at - 1] === '(' && isClosed(text, at)
+  const bracket = codeAt(text, at - 1) === BRACKET && isClosed(text, at)
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
   if (isTail(text, start) || isOfOther(segment, start)) return 0
   const silent = isSilent(segment, start)
-  const prefix = hasPrefix(runs)
+  const zeros = runs.leadingZeros
+  const isPrefixed = zeros === PREFIX_DIGITS
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
-    const shape = runs.shape(i)
-    const maySpeak = !silent || (prefix ? isAbroad(runs, i) : mayBeFormed(runs, shape))
+    const maySpeak = !silent || (isPrefixed ? isAbroad(runs, i) : mayBeFormed(runs.marksAt(i), zeros))
     if (!maySpeak && !(runs.isWhole(i) && isLabelBehind(text, runs.end(i)))) continue
-    if (runs.isOpen(i) || (shape === PAIRS && isByteDump(text, start, runs.end(i)))) continue
+    if (runs.isOpen(i) || (runs.shape(i) === PAIRS && isByteDump(text, start, runs.end(i)))) continue
     const run = runs.run(i)
-    if (!isPhone(segment, start, run, prefix) || matchesAt(QUANTITY, text, run.end)) continue
+    if (!isPhone(segment, start, run, isPrefixed) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
   }
   return 0
 }
+
+/** By its groups and whether it begins with one 0: a quick look. */
+const mayBeFormed = (marks: number, zeros: number): boolean =>
+  (marks & (zeros === 1 ? FORM | TRUNK_FORM : FORM)) !== 0
 
 /** Behind 00, the way out of a country. */
 const isAbroad = (runs: NumberRuns, index: number): boolean =>
@@ -108,12 +115,10 @@ export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
 
 /** Whether it begins with 00, the way out of a country, and goes on as such numbers do. */
 export function leadsAbroad(runs: NumberRuns): boolean {
-  if (!hasPrefix(runs)) return false
+  if (runs.leadingZeros !== PREFIX_DIGITS) return false
   for (let i = 0; i < runs.count; i++) if (isAbroad(runs, i)) return true
   return false
 }
-
-const hasPrefix = (runs: NumberRuns): boolean => runs.codeOfDigit(0) === ZERO && runs.codeOfDigit(1) === ZERO
 
 /** No word before makes a number a phone number: then it must be of a form, or a word follow. */
 function isSilent(segment: Segment, start: number): boolean {
@@ -131,7 +136,7 @@ function isOfOther(segment: Segment, start: number): boolean {
 /** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
 function isClosed(text: string, at: number): boolean {
   const end = endOfDigits(text, at)
-  return text[end] === ')' || (text[end] === ' ' && text[end + 1] === ')')
+  return codeAt(text, codeAt(text, end) === SPACE ? end + 1 : end) === CLOSING_BRACKET
 }
 
 /** Length of `+`, `(+` or `+(` before the digits. */
@@ -150,7 +155,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
     if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1) continue
     // `(+44) 20 …`
-    if (codeAt(text, start - 1) === BRACKET && runs.run(i).separators.startsWith(')')) start--
+    if (codeAt(text, start - 1) === BRACKET && runs.separator(0) === ')') start--
     const end = withExtension(text, runs.end(i))
     return segment.add('phone', start, end) ? end : 0
   }
@@ -162,16 +167,17 @@ const withExtension = (text: string, end: number): number =>
 
 /** The end of an identifier or of an address on the web, `INV-2019-8210`. */
 function isTail(text: string, start: number): boolean {
-  const before = text[start - 1]
-  return (before === '-' || before === '/') && isWordCharacter(codeAt(text, start - 2))
+  const before = codeAt(text, start - 1)
+  return (before === HYPHEN || before === SLASH) && isWordCharacter(codeAt(text, start - 2))
 }
 
-/** @param prefix whether it begins with 00 */
-function isPhone(segment: Segment, start: number, run: Run, prefix: boolean): boolean {
+/** @param isPrefixed whether it begins with 00 */
+function isPhone(segment: Segment, start: number, run: Run, isPrefixed: boolean): boolean {
   const { text } = segment
   if (isOtherForm(run)) return false
   if (groupsOf(run.shape, 3, 2) === VERSION_DATE) return false
-  if (prefix) return isInternational(run, PREFIX_DIGITS, run.digitCount) || isLabelled(segment, start, run)
+  if (isPrefixed)
+    return isInternational(run, PREFIX_DIGITS, run.digitCount) || isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (isChineseMobile(run)) {
     const near = isUnspaced(codeAt(text, start - 1)) || isUnspaced(codeAt(text, run.end))

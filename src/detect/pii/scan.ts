@@ -4,7 +4,7 @@
 import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
-import { cardForm, GROUPINGS, LENGTHS } from './card.ts'
+import { cardForm } from './card.ts'
 import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
@@ -12,16 +12,15 @@ import { scanEmail } from './email.ts'
 import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
+import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './marks.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
-import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
-import { isUniform, mayBegin, NumberRuns } from './numberrun.ts'
+import { mayBegin, NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
-import { FORMS, hasTrunkZero, TRUNK_FORMS } from './phone-forms.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
-import { shapeOf } from './shape.ts'
+import { isUniform } from './separators.ts'
 import { AT_SIGN, COLON, nextTrigger } from './trigger.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
@@ -116,7 +115,7 @@ function scanDigit(segment: Segment, at: number): number {
     const iban = at - word === 2 ? scanIban(segment, word) : 0
     return iban || scanLetterIdentifier(segment, word, at) || scanDocument(segment, word) || wordEnd
   }
-  const other = text[at - 1] === '+' ? 0 : scanOtherThanNumber(segment, at)
+  const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at)
   if (other > 0) return other
   return isDigit(codeAt(text, wordEnd - 1)) ? scanNumber(segment, at) : wordEnd
 }
@@ -141,25 +140,7 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   return scanSecret(segment, start)
 }
 
-const DASHED_SSN = shapeOf('3-2-4')
-const SSN_SHAPES = ['3-2-4', '9', '3-3-3', '5-4'].map(shapeOf)
-/** What a number may be by its shape alone: bits. Most shapes are none of these. */
-const CARD = 1
-const SSN = 2
-const NATIONAL = 4
-/** Without a word before it. */
-const ALONE = 8
-/** The same, if it begins with one 0. */
-const ALONE_BEHIND_ZERO = 16
-const MARKS = new Map<number, number>()
-for (const [mark, shapes] of [
-  [CARD, [...GROUPINGS, ...LENGTHS]],
-  [SSN, SSN_SHAPES],
-  [NATIONAL, SHAPES],
-  [ALONE, [...GROUPINGS, ...LENGTHS, ...FORMS, ...ALONE_SHAPES, DASHED_SSN]],
-  [ALONE_BEHIND_ZERO, TRUNK_FORMS],
-] as const)
-  for (const shape of shapes) MARKS.set(shape, (MARKS.get(shape) ?? 0) | mark)
+const PLUS = 0x2b
 /** One for all searches: none begins before another has ended, and it keeps no text. */
 const RUNS = new NumberRuns(MARKS)
 
@@ -172,7 +153,7 @@ const isSpokenOf = (segment: Segment, at: number): boolean =>
 
 /** Whether it may be something without a word before it. */
 const maySpeakForItself = (runs: NumberRuns): boolean =>
-  (runs.marks & ALONE) !== 0 || ((runs.marks & ALONE_BEHIND_ZERO) !== 0 && hasTrunkZero(runs))
+  (runs.marks & ALONE) !== 0 || ((runs.marks & TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
 
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number): number {
@@ -189,7 +170,7 @@ function scanNumber(segment: Segment, at: number): number {
   return (
     ((runs.marks & NATIONAL) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
     ((runs.marks & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
-    ((runs.marks & SSN) !== 0 ? scanSsn(segment, runs) : 0) ||
+    ((runs.marks & SOCIAL_SECURITY) !== 0 ? scanSsn(segment, runs) : 0) ||
     scanDocument(segment, at) ||
     scanPhone(segment, at, runs) ||
     firstEnd
@@ -228,9 +209,9 @@ const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
 function scanSsn(segment: Segment, runs: NumberRuns): number {
   for (let i = 0; i < runs.count; i++) {
-    if ((runs.marksAt(i) & SSN) === 0 || runs.isOpen(i)) continue
+    if ((runs.marksAt(i) & SOCIAL_SECURITY) === 0 || runs.isOpen(i)) continue
     const named = segment.before(runs.start).ssn <= SSN_WORD_DISTANCE
-    if (!named && runs.shape(i) !== DASHED_SSN) return 0
+    if (!named && runs.shape(i) !== DASHED) return 0
     const run = runs.run(i)
     if (!GIVEN_OUT.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
     if (!named && run.separators !== '--') return 0

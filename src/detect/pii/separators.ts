@@ -1,0 +1,52 @@
+// What stands between two groups of a number: a few characters, of one class.
+
+import { codeAt, isDigit } from './characters.ts'
+
+/** `1) (2`, ` - `: characters between two groups. */
+const MAX_SEPARATOR = 3
+const SPACE = 0x20
+const NO_BREAK_SPACE = 0xa0
+
+/** Whether there is a space before `end`. */
+export function hasSpace(text: string, start: number, end: number): boolean {
+  if (codeAt(text, start) === NO_BREAK_SPACE) return true
+  for (let at = start; at < end; at++) if (codeAt(text, at) === SPACE) return true
+  return false
+}
+
+/** End of the separator behind a group that ends at `start`; 0 if no further group follows. */
+export function separatorAt(text: string, start: number): number {
+  let spaces = 0
+  let marks = 0
+  for (let end = start; end <= start + MAX_SEPARATOR; end++) {
+    const code = codeAt(text, end)
+    if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
+    if (code === 0x20 || code === 0xa0 || code === 0x202f) spaces++
+    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(codeAt(text, end - 1)))) marks++
+    else return 0
+  }
+  return 0
+}
+
+const isBracket = (code: number): boolean => code === 0x28 || code === 0x29
+/** `(`, `)`, `-`, `.`, `/` and the dashes of typography. */
+const isMark = (code: number): boolean =>
+  isBracket(code) || (code >= 0x2d && code <= 0x2f) || (code >= 0x2010 && code <= 0x2013)
+
+/** Its class: a bracket if there is one, `.`, `/`, `-` for any dash; a space if there is nothing else. */
+export function separatorClass(text: string, start: number, end: number): string {
+  let found = ' '
+  for (let at = start; at < end; at++) {
+    const character = text[at] ?? ' '
+    if (character === ')' || character === '(') return character
+    if (character === '.' || character === '/') found = character
+    else if (isMark(codeAt(text, at))) found = '-'
+  }
+  return found
+}
+
+/** Whether all separators are the same; also if there are none. */
+export function isUniform(separators: string): boolean {
+  for (let i = 1; i < separators.length; i++) if (separators[i] !== separators[0]) return false
+  return true
+}
