@@ -1,6 +1,6 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { codeAt, endOfDigits, isLetter } from './characters.ts'
+import { codeAt, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
 import { isMonth } from './months.ts'
 import type { Segment } from './segment.ts'
@@ -24,10 +24,14 @@ const DAY_FIRST =
 const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
 const MONTH_CHARACTERS = 14
 
-/** @param at of a digit at the beginning of a word; returns where the date ends, 0 if there is no date of birth */
-export function scanBirthDate(segment: Segment, at: number): number {
+/**
+ * @param at of a digit at the beginning of a word
+ * @param digitsEnd where the digits end that begin there
+ * @returns where the date ends, 0 if there is no date of birth
+ */
+export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
-  if (!mayBeDate(text, at)) return 0
+  if (!mayBeDate(text, at, digitsEnd)) return 0
   if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
   if (span === null || !BIRTH.test(segment.windowBefore(span.start, WINDOW_CHARACTERS))) return 0
@@ -39,8 +43,7 @@ const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd', (character) => charac
 const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.charCodeAt(0)))
 
 /** A quick look. */
-function mayBeDate(text: string, at: number): boolean {
-  const end = endOfDigits(text, at)
+function mayBeDate(text: string, at: number, end: number): boolean {
   const digits = end - at
   if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end))
   return digits === 8 || (digits === 4 && BEHIND_FOUR.has(codeAt(text, end)))

@@ -81,13 +81,14 @@ const HEXADECIMAL = /^[0-9a-f]*$/
  * Numbers with letters.
  * @param word where the word begins that holds the digit, or the two letters before it and a space
  * @param at of the first digit
+ * @param digitsEnd where the digits end that begin there
  * @returns where the number ends; 0 if there is none
  */
-export function scanLetterIdentifier(segment: Segment, word: number, at: number): number {
+export function scanLetterIdentifier(segment: Segment, word: number, at: number, digitsEnd: number): number {
   const { text } = segment
   const before = codeAt(text, at - 1)
   const letters = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
-  if (!maySuit(text, letters, at)) return 0
+  if (!maySuit(text, letters, at, digitsEnd)) return 0
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
     shape.lastIndex = word
     const found = shape.exec(text)?.[0]
@@ -108,11 +109,11 @@ const DIGITS_BEHIND = [[6, 7, 8, 17], [6, 7, 9], [2, 4, 6], [7], [6, 7, 8, 9], [
 const MAX_DIGITS_BEHIND = 17
 
 /** A quick look: whether any number with so many letters goes on like this. */
-function maySuit(text: string, letters: number, at: number): boolean {
-  const end = endOfDigits(text, at)
+function maySuit(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
   if (letters === 0 && digits <= 2) return codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
-  return digits <= MAX_DIGITS_BEHIND && (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
+  if (digits > MAX_DIGITS_BEHIND || letters >= DIGITS_BEHIND.length) return false
+  return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
 
 /** Where two letters begin that stand by themselves before a digit: `AB 12 34 56 C`; the digit if none do. */

@@ -22,10 +22,14 @@ const ZERO = 0x30
 /** Octets of versions are smaller than this. */
 const LARGE_OCTET = 100
 
-/** @param at of a digit that begins a word; returns where the address ends, or the dotted run; 0 for neither */
-export function scanIpv4(segment: Segment, at: number): number {
+/**
+ * @param at of a digit that begins a word
+ * @param digitsEnd where the digits end that begin there
+ * @returns where the address ends, or the dotted run; 0 for neither
+ */
+export function scanIpv4(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
-  if (!isDotted(text, at)) return 0
+  if (codeAt(text, digitsEnd) !== DOT || digitsEnd - at > 3 || !isDigit(codeAt(text, digitsEnd + 1))) return 0
   DOTTED.lastIndex = at
   const match = DOTTED.exec(text)
   if (match === null) return 0
@@ -41,13 +45,6 @@ export function scanIpv4(segment: Segment, at: number): number {
   PREFIX_LENGTH.lastIndex = end
   const whole = end + (PREFIX_LENGTH.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', at, whole) ? whole : end
-}
-
-/** Whether one to three digits, a dot and a digit stand there: a quick look. */
-function isDotted(text: string, at: number): boolean {
-  let end = at + 1
-  while (end - at < 3 && isDigit(codeAt(text, end))) end++
-  return codeAt(text, end) === DOT && isDigit(codeAt(text, end + 1))
 }
 
 const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')

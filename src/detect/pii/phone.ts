@@ -11,6 +11,7 @@ import {
   isUnspaced,
   isWordCharacter,
 } from './characters.ts'
+import type { Words } from './context.ts'
 import { FORM, TRUNK_FORM } from './marks.ts'
 import { mayBegin, type NumberRuns, type Run } from './numberrun.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './phone-forms.ts'
@@ -79,8 +80,9 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const bracket = codeAt(text, at - 1) === BRACKET && isClosed(text, at)
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
-  if (isTail(text, start) || isOfOther(segment, start)) return 0
-  const silent = isSilent(segment, start)
+  const words = segment.before(start)
+  if (isTail(text, start) || isOfOther(words)) return 0
+  const silent = isSilent(words)
   const zeros = runs.leadingZeros
   const isPrefixed = zeros === PREFIX_DIGITS
   for (let i = runs.count - 1; i >= 0; i--) {
@@ -121,14 +123,12 @@ export function leadsAbroad(runs: NumberRuns): boolean {
 }
 
 /** No word before makes a number a phone number: then it must be of a form, or a word follow. */
-function isSilent(segment: Segment, start: number): boolean {
-  const words = segment.before(start)
-  return words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE
-}
+const isSilent = (words: Words): boolean =>
+  words.isSilent || (words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE)
 
 /** Whether the words say that it is a number of something else. */
-function isOfOther(segment: Segment, start: number): boolean {
-  const words = segment.before(start)
+function isOfOther(words: Words): boolean {
+  if (words.isSilent) return false
   const { other } = words
   return words.label <= LABEL_DISTANCE || (other <= OTHER_WORD_DISTANCE && other < words.phone)
 }

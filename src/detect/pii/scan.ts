@@ -95,9 +95,10 @@ function scanAt(segment: Segment, at: number): number {
 /** The first digit of a word: what begins with the word, or with the digit. */
 function scanDigit(segment: Segment, at: number): number {
   const { text } = segment
+  const digitsEnd = endOfDigits(text, at)
   let word = at
   while (word > segment.end && isAlphanumeric(codeAt(text, word - 1))) word--
-  let wordEnd = endOfDigits(text, at)
+  let wordEnd = digitsEnd
   while (wordEnd < text.length && isAlphanumeric(codeAt(text, wordEnd))) wordEnd++
   const begins = !isWordCharacter(codeAt(text, word - 1))
   const token = scanToken(segment, word, wordEnd)
@@ -113,20 +114,22 @@ function scanDigit(segment: Segment, at: number): number {
   if (mac > 0) return mac
   if (word < at) {
     const iban = at - word === 2 ? scanIban(segment, word) : 0
-    return iban || scanLetterIdentifier(segment, word, at) || scanDocument(segment, word) || wordEnd
+    return (
+      iban || scanLetterIdentifier(segment, word, at, digitsEnd) || scanDocument(segment, word) || wordEnd
+    )
   }
-  const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at)
+  const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at, digitsEnd)
   if (other > 0) return other
-  return isDigit(codeAt(text, wordEnd - 1)) ? scanNumber(segment, at) : wordEnd
+  return isDigit(codeAt(text, wordEnd - 1)) ? scanNumber(segment, at, digitsEnd) : wordEnd
 }
 
 /** What begins with a digit and holds letters, or is a date. */
-function scanOtherThanNumber(segment: Segment, at: number): number {
+function scanOtherThanNumber(segment: Segment, at: number, digitsEnd: number): number {
   const letters = lettersBefore(segment.text, at, segment.end)
   return (
-    (letters < at ? scanLetterIdentifier(segment, letters, at) : 0) ||
-    scanLetterIdentifier(segment, at, at) ||
-    scanBirthDate(segment, at) ||
+    (letters < at ? scanLetterIdentifier(segment, letters, at, digitsEnd) : 0) ||
+    scanLetterIdentifier(segment, at, at, digitsEnd) ||
+    scanBirthDate(segment, at, digitsEnd) ||
     ((segment.kinds & ADDRESS) !== 0 ? scanAddress(segment, at) : 0)
   )
 }
@@ -156,11 +159,10 @@ const maySpeakForItself = (runs: NumberRuns): boolean =>
   (runs.marks & ALONE) !== 0 || ((runs.marks & TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
 
 /** Numbers in groups: cards, social security numbers, phones. */
-function scanNumber(segment: Segment, at: number): number {
+function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   const { text, runs } = segment
-  const firstEnd = endOfDigits(text, at)
   if (!mayBegin(text, at)) return firstEnd
-  const dotted = scanIpv4(segment, at)
+  const dotted = scanIpv4(segment, at, firstEnd)
   if (dotted > 0) return dotted
   runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
