@@ -8,12 +8,14 @@ import { SALT_BYTES } from './content.ts'
 import { MAX_NOTE_BYTES } from './note.ts'
 import { MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
-const HASH_MEMBER = /^,"hash":"(sha256:[0-9a-f]{64})"\}$/
-const HASH_MEMBER_BYTES = ',"hash":"sha256:"}'.length + 64
+const HASH_MEMBER = /^,"hash":"sha256:[0-9a-f]{64}"\}$/
+const HASH_AT = ',"hash":"'.length
+const HASH_LENGTH = 'sha256:'.length + 64
+const HASH_MEMBER_BYTES = HASH_AT + HASH_LENGTH + '"}'.length
 const CHECKPOINT_BEGINNING = '{"checkpoint":'
 /** A note in a JSON string may take twice its length and a few bytes more. */
 const MAX_CHECKPOINT_LINE_BYTES = 2 * MAX_NOTE_BYTES + 64
-const CLOSING_BRACE = Buffer.from('}')
+const CLOSING_BRACE = 0x7d
 const LINE_FEED = 0x0a
 
 const EXCHANGE_BEGINNING = '{"exchange":{"seq":'
@@ -90,10 +92,13 @@ export function readLine(line: Buffer): DumpLine | string {
     return readCheckpointLine(line)
   }
   const at = line.length - HASH_MEMBER_BYTES
-  const hash = at < 0 ? null : HASH_MEMBER.exec(line.toString('latin1', at))?.[1]
-  if (hash == null)
+  const member = at < 0 ? '' : line.toString('latin1', at)
+  if (!HASH_MEMBER.test(member))
     return 'the line is neither an entry that ends in its hash, nor an exchange, nor a checkpoint'
-  return { entry: { hash, bytes: Buffer.concat([line.subarray(0, at), CLOSING_BRACE]) } }
+  const bytes = Buffer.allocUnsafe(at + 1)
+  line.copy(bytes, 0, 0, at)
+  bytes[at] = CLOSING_BRACE
+  return { entry: { hash: member.slice(HASH_AT, HASH_AT + HASH_LENGTH), bytes } }
 }
 
 /** Only the head is looked at: what the content is, its hash tells. */

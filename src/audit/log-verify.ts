@@ -1,9 +1,9 @@
 // Checks a whole log: the chain, the Merkle tree, and what was signed and kept of both. One pass, bounded memory;
 // whatever the log holds, the answer is a verdict and never an exception.
 
-import type { JsonObject } from '../core/json.ts'
 import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
+import type { Members } from './plain.ts'
 import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject } from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
@@ -51,12 +51,33 @@ interface Mark {
   readonly head: string | null
 }
 
-export class LogVerifier {
+/** Where the entries at hand begin. */
+export interface LogStart {
+  readonly seq: number
+  /** What the first entry says of the one before; null at the beginning of the log. An anchor is held against it later. */
+  readonly before: Head | null
+  readonly log: string | null
+}
+
+/** @param seq where the entry was found; null when it alone says so */
+export function startOf(bytes: Uint8Array, seq: number | null): LogStart {
+  const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
+  const claimed = first?.['seq']
+  const start = Math.max(
+    0,
+    seq ?? (typeof claimed === 'number' && Number.isSafeInteger(claimed) ? claimed : 0),
+  )
+  const log = String(first?.['log'])
+  const before = start === 0 ? null : { log, seq: start - 1, hash: String(first?.['prev']) }
+  return { seq: start, before, log: typeof first?.['log'] === 'string' ? log : null }
+}
+
+/** The tree over entries' hashes and what was signed of it. That the hashes are those of a chain is another's to say. */
+export class LogTree {
   readonly #survey: LogSurvey
   readonly #completed: CompletedNode | undefined
   readonly #sizes: ReadonlySet<number>
   readonly #marks = new Map<number, Mark>()
-  #chain: ChainVerifier | null = null
   #frontier: Frontier | null = null
   #firstSeq: number | null = null
   #next = 0
@@ -72,32 +93,34 @@ export class LogVerifier {
     ])
   }
 
-  /** The newest entry that was found in order. */
-  get entry(): JsonObject | null {
-    return this.#chain?.entry ?? null
+  /** Sequence number of the entry that comes next. */
+  get next(): number {
+    return this.#next
   }
 
-  /**
-   * Takes the next entry; false once the chain is broken, whatever comes later.
-   * @param seq where it was found; null when only the order tells, as in an export
-   */
-  push({ hash, bytes }: Omit<StoredRecord, 'seq'>, seq: number | null): boolean {
-    if (this.#chain === null) this.#begin(bytes, seq)
-    const chain = this.#chain as unknown as ChainVerifier
-    if (!chain.push({ seq: seq ?? this.#next, hash, bytes })) return false
+  begin({ seq, before }: LogStart): void {
+    this.#firstSeq = this.#next = seq
+    if (seq === 0) this.#frontier = Frontier.empty()
+    this.#head = before?.hash ?? null
+    this.#mark()
+  }
+
+  /** Takes the hash of the next entry. */
+  push(hash: string): void {
     this.#frontier?.push(leafHash(hash), this.#completed)
     this.#next++
     this.#head = hash
     this.#mark()
-    return true
   }
 
-  /** The verdict on what was taken. @param fault why the log could not be read any further, if so */
-  finish(fault: string | null = null): LogVerdict {
+  /**
+   * The verdict on what was taken.
+   * @param log the log's id, as its entries have it
+   * @param broken where its chain breaks, if it does
+   */
+  verdict(log: string | null, broken: ChainFault | null): LogVerdict {
     const judge = new Judge(this.#marks, this.#firstSeq ?? 0, this.#next)
-    const broken = this.#breakOf(fault)
     if (broken !== null) judge.find(broken.seq, broken.reason)
-    const log = this.#log()
     for (const reason of this.#survey.faults) judge.find(null, reason)
     for (const anchor of this.#survey.anchors.values()) judge.anchor(anchor)
     for (const known of bySize(this.#survey.checkpoints)) judge.checkpoint(known, log, broken !== null)
@@ -119,21 +142,6 @@ export class LogVerifier {
     }
   }
 
-  #begin(bytes: Uint8Array, seq: number | null): void {
-    const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
-    const claimed = first?.['seq']
-    const start = seq ?? (typeof claimed === 'number' && Number.isSafeInteger(claimed) ? claimed : 0)
-    this.#firstSeq = this.#next = Math.max(0, start)
-    if (this.#next === 0) this.#frontier = Frontier.empty()
-    // What came before the first entry at hand is taken from that entry; an anchor is held against it later.
-    const log = String(first?.['log'])
-    this.#head = this.#next === 0 ? null : String(first?.['prev'])
-    this.#chain = new ChainVerifier(
-      this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head },
-    )
-    this.#mark()
-  }
-
   #mark(): void {
     const size = this.#next
     this.#frontier ??= this.#survey.anchors.get(size)?.frontier.copy() ?? null
@@ -142,22 +150,52 @@ export class LogVerifier {
     }
   }
 
-  #breakOf(fault: string | null): ChainFault | null {
-    const verdict = this.#chain?.verdict
-    if (verdict === undefined) return { seq: 0, reason: fault ?? 'there are no entries' }
-    if (!verdict.ok) return verdict.fault
-    return fault === null ? null : { seq: this.#next, reason: fault }
-  }
-
-  #log(): string | null {
-    const log = this.entry?.['log']
-    return typeof log === 'string' ? log : null
-  }
-
   #beginning(): Beginning {
     if (this.#firstSeq === 0) return 'genesis'
     // The rows before an anchor go a thousand at a time, so some of them may still be there.
     return this.#frontier === null ? 'unanchored' : 'prune'
+  }
+}
+
+export class LogVerifier {
+  readonly #tree: LogTree
+  #chain: ChainVerifier | null = null
+
+  /** @param completed as for LogTree */
+  constructor(survey: LogSurvey, completed?: CompletedNode) {
+    this.#tree = new LogTree(survey, completed)
+  }
+
+  /** The newest entry that was found in order. */
+  get members(): Members | null {
+    return this.#chain?.members ?? null
+  }
+
+  /**
+   * Takes the next entry; false once the chain is broken, whatever comes later.
+   * @param seq where it was found; null when only the order tells, as in an export
+   */
+  push({ hash, bytes }: Omit<StoredRecord, 'seq'>, seq: number | null): boolean {
+    if (this.#chain === null) {
+      const start = startOf(bytes, seq)
+      this.#tree.begin(start)
+      this.#chain = new ChainVerifier(start.before)
+    }
+    if (!this.#chain.push({ seq: seq ?? this.#tree.next, hash, bytes })) return false
+    this.#tree.push(hash)
+    return true
+  }
+
+  /** The verdict on what was taken. @param fault why the log could not be read any further, if so */
+  finish(fault: string | null = null): LogVerdict {
+    return this.#tree.verdict(this.#chain?.log ?? null, this.#breakOf(fault))
+  }
+
+  #breakOf(fault: string | null): ChainFault | null {
+    const verdict = this.#chain?.verdict
+    if (verdict === undefined) return { seq: 0, reason: fault ?? 'there are no entries' }
+    if (!verdict.ok) return verdict.fault
+    return fault === null ? null : { seq: this.#tree.next, reason: fault }
   }
 }
 

@@ -32,6 +32,17 @@ export interface KnownCheckpoint {
 /** A public key to check signatures against: a verifier, or a key that signs under the name of any log. */
 export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifier['key'] }
 
+/** What whoever checks a log brings along. Can be handed to another thread as it is. */
+export interface KnownBefore {
+  /** Whose signature every checkpoint must carry; null to take checkpoints as they are. */
+  readonly key: TrustedKey | null
+  /** Signed notes kept elsewhere, and what the person who checks calls those places. */
+  readonly kept: readonly { readonly note: string | Uint8Array; readonly source: string }[]
+}
+
+/** Nothing: the log is held against itself. */
+export const NOTHING_KNOWN: KnownBefore = { key: null, kept: [] }
+
 export class LogSurvey {
   readonly #key: TrustedKey | null
   readonly #anchors = new Map<number, Anchor>()
@@ -39,9 +50,9 @@ export class LogSurvey {
   readonly #faults: string[] = []
   #skipped = 0
 
-  /** @param key whose signature every checkpoint must carry; null to take checkpoints as they are */
-  constructor(key: TrustedKey | null) {
+  constructor({ key, kept }: KnownBefore) {
     this.#key = key
+    for (const { note, source } of kept) this.checkpoint(note, source)
   }
 
   /** Whether signatures are checked. */

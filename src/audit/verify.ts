@@ -5,6 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { isCanonical } from './canonical.ts'
 import { ENTRY_VERSION, type Head, hashEntry } from './chain.ts'
+import { type Members, PlainObject } from './plain.ts'
 
 /** One record as it is kept: the place it was found at, its hash, and the canonical bytes that were hashed. */
 export interface StoredRecord {
@@ -32,34 +33,64 @@ export type ChainVerdict =
  * A chain alone cannot show that its tail was cut off: compare `head` with one kept elsewhere.
  */
 export class ChainVerifier {
+  readonly #isHashed: boolean
+  readonly #plain = new PlainObject()
   #head: Head | null
-  #entry: JsonObject | null = null
+  #entry: CanonicalEntry | null = null
   #checked = 0
   #fault: ChainFault | null = null
 
-  /** @param after the entry before the first record; null to start at the genesis entry */
-  constructor(after: Head | null = null) {
+  /**
+   * @param after the entry before the first record; null to start at the genesis entry
+   * @param isHashed whether somebody else sees to it that the hashes fit, by `faultOfHash`
+   */
+  constructor(after: Head | null = null, isHashed = false) {
     this.#head = after
+    this.#isHashed = isHashed
   }
 
   /** Takes the next record; false once anything was wrong, whatever comes later. */
   push(record: StoredRecord): boolean {
     if (this.#fault !== null) return false
     const expected = this.#head === null ? 0 : this.#head.seq + 1
-    const outcome = checkRecord(record, expected, this.#head)
-    if (typeof outcome === 'string') {
-      this.#fault = { seq: expected, reason: outcome }
+    const fault = this.#take(record, expected)
+    if (fault !== null) {
+      this.#fault = { seq: expected, reason: fault }
       return false
     }
-    this.#head = outcome.head
-    this.#entry = outcome.entry
     this.#checked++
     return true
   }
 
   /** The newest entry that was found in order, without its hash; its fields beyond the envelope may be anything. */
   get entry(): JsonObject | null {
-    return this.#entry
+    return this.#entry === null ? null : parseEntry(this.#entry.bytes)
+  }
+
+  /** The same until the next record, for those who ask for a few members of many entries; null behind a fault. */
+  get members(): Members | null {
+    return this.#fault === null ? (this.#entry?.members ?? null) : null
+  }
+
+  /** The log that the entries in order are of; null before the first. */
+  get log(): string | null {
+    return this.#checked === 0 ? null : (this.#head?.log ?? null)
+  }
+
+  /** @returns what is wrong with it */
+  #take(record: StoredRecord, expected: number): string | null {
+    const { seq, bytes, hash } = record
+    if (seq !== expected) return `record ${expected} is missing`
+    const fault = this.#isHashed ? null : faultOfHash(record)
+    if (fault !== null) return fault
+    const members = readCanonical(bytes, this.#plain)
+    if (typeof members === 'string') return members
+    const misplaced = faultOfEnvelope(members, expected, this.#head)
+    if (misplaced !== null) return misplaced
+    const log = this.#head?.log ?? (members.get('log') as string)
+    this.#head = { log, seq: expected, hash }
+    this.#entry = { bytes, members }
+    return null
   }
 
   get verdict(): ChainVerdict {
@@ -77,43 +108,52 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
   return verifier.verdict
 }
 
-/** The new head and its entry, or what is wrong. */
-function checkRecord(
-  record: StoredRecord,
-  expected: number,
-  head: Head | null,
-): { readonly head: Head; readonly entry: JsonObject } | string {
-  if (record.seq !== expected) return `record ${expected} is missing`
-  if (record.bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
-  if (hashEntry(record.bytes) !== record.hash) return 'the hash does not fit the entry'
-  const entry = readCanonical(record.bytes)
-  if (typeof entry === 'string') return entry
-  if (entry['v'] !== ENTRY_VERSION) return 'the entry is of an unknown version'
-  if (entry['seq'] !== expected) return 'the entry carries another sequence number'
-  if (typeof entry['log'] !== 'string') return 'the entry names no log'
-  if (typeof entry['ts'] !== 'string' || typeof entry['type'] !== 'string')
-    return 'the entry lacks a time or a type'
-  if (head === null) {
-    if (entry['type'] !== 'genesis' || entry['prev'] !== null) return 'the first entry is not a genesis entry'
-  } else {
-    if (entry['type'] === 'genesis') return 'a second genesis entry'
-    if (entry['log'] !== head.log) return 'the entry belongs to another log'
-    if (entry['prev'] !== head.hash) return 'the entry does not follow the one before'
-  }
-  return { head: { log: entry['log'], seq: expected, hash: record.hash }, entry }
+/** What is wrong with a record before its bytes mean anything; null when they are what was hashed. */
+export function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
+  if (bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
+  return hashEntry(bytes) === hash ? null : 'the hash does not fit the entry'
 }
 
-function readCanonical(bytes: Uint8Array): JsonObject | string {
+/** An entry's bytes, which are known to be the canonical form of an object, and that. */
+interface CanonicalEntry {
+  readonly bytes: Uint8Array
+  readonly members: Members
+}
+
+/** What is wrong with an entry's envelope, or with its place behind `head`. */
+function faultOfEnvelope(members: Members, expected: number, head: Head | null): string | null {
+  if (members.get('v') !== ENTRY_VERSION) return 'the entry is of an unknown version'
+  if (members.get('seq') !== expected) return 'the entry carries another sequence number'
+  const log = members.get('log')
+  if (typeof log !== 'string') return 'the entry names no log'
+  const type = members.get('type')
+  if (typeof members.get('ts') !== 'string' || typeof type !== 'string')
+    return 'the entry lacks a time or a type'
+  if (head === null) {
+    const isGenesis = type === 'genesis' && members.get('prev') === null
+    return isGenesis ? null : 'the first entry is not a genesis entry'
+  }
+  if (type === 'genesis') return 'a second genesis entry'
+  if (log !== head.log) return 'the entry belongs to another log'
+  return members.get('prev') === head.hash ? null : 'the entry does not follow the one before'
+}
+
+/** @param plain takes the members of most entries */
+function readCanonical(bytes: Uint8Array, plain: PlainObject): Members | string {
+  if (plain.read(viewOf(bytes))) return plain
   if (!isUtf8(bytes)) return 'the entry is not UTF-8'
   try {
     const text = viewOf(bytes).toString('utf8')
     const value: unknown = JSON.parse(text)
     if (!isObject(value)) return 'the entry is not an object'
-    return isCanonical(value, text) ? value : 'the entry is not in canonical form'
+    if (!isCanonical(value, text)) return 'the entry is not in canonical form'
+    return { get: (name) => (Object.hasOwn(value, name) ? value[name] : undefined) }
   } catch {
     return 'the entry is not canonical JSON'
   }
 }
+
+const parseEntry = (bytes: Uint8Array): JsonObject => JSON.parse(viewOf(bytes).toString('utf8')) as JsonObject
 
 /** The same bytes as a Buffer. Most are one; a view of each would cost as much as its hash. */
 export const viewOf = (bytes: Uint8Array): Buffer =>

@@ -2,11 +2,12 @@
 
 import { parseArgs } from 'node:util'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import { LogSurvey } from '../audit/survey.ts'
+import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { counted } from '../rulecheck/remarks.ts'
+import { ExportSource } from '../store/exportfile.ts'
 import { describeDamage } from '../store/reader.ts'
 import { DirectorySource, type LogSource, openDirectory, SourceError } from '../store/source.ts'
 import { verifyLog } from '../store/verification.ts'
@@ -14,7 +15,6 @@ import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { exportLog } from './audit-export.ts'
-import { ExportSource } from './audit-export-source.ts'
 import { readKey, readNotes, Spool } from './audit-input.ts'
 import { progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
@@ -125,19 +125,15 @@ async function verify(values: Values): Promise<ExitCode> {
   const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
   if (format !== 'pretty' && format !== 'json') throw new UsageError('--format is pretty or json')
   const key = readKey(values['public-key'])
-  const kept = (values.checkpoint ?? []).flatMap((file) => readNotes(file).map((note) => ({ file, note })))
-  const survey = () => {
-    const begun = new LogSurvey(key)
-    for (const { file, note } of kept) begun.checkpoint(note, file)
-    return begun
-  }
+  const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
+  const known: KnownBefore = { key, kept: (values.checkpoint ?? []).flatMap(notes) }
   const report = (verdict: LogVerdict): ExitCode => {
     console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
   if (values.export === undefined && !isReader()) {
     const ended = await runAsReader()
-    return typeof ended === 'number' ? ended : report(damaged(survey(), ended.damage))
+    return typeof ended === 'number' ? ended : report(damaged(known, ended.damage))
   }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
@@ -145,7 +141,7 @@ async function verify(values: Values): Promise<ExitCode> {
     if (source === null) return 2
     try {
       const bar = progressBar(process.stderr)
-      const verdict = await verifyLog(source, survey, bar)
+      const verdict = await verifyLog(source, known, bar)
       bar(1)
       return report(verdict)
     } finally {
@@ -157,9 +153,9 @@ async function verify(values: Values): Promise<ExitCode> {
 }
 
 /** Nothing could be read, so there is nothing more to say. */
-function damaged(survey: LogSurvey, signal: string): LogVerdict {
+function damaged(known: KnownBefore, signal: string): LogVerdict {
   const reason = describeDamage(signal)
-  return { ...new LogVerifier(survey).finish(), findings: [{ seq: null, reason }] }
+  return { ...new LogVerifier(new LogSurvey(known)).finish(), findings: [{ seq: null, reason }] }
 }
 
 async function write(values: Values): Promise<ExitCode> {

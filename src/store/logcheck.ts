@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
-import { LogSurvey, parseObject } from '../audit/survey.ts'
+import { NOTHING_KNOWN, parseObject } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
@@ -113,15 +113,11 @@ async function check(path: string): Promise<void> {
   setPriority(NICENESS)
   const source = new DirectorySource(path)
   let told = 0
-  const verdict = await verifyLog(
-    source,
-    () => new LogSurvey(null),
-    (done) => {
-      const step = Math.floor(done * STEPS)
-      if (step > told) say({ progress: step / STEPS })
-      told = Math.max(told, step)
-    },
-  )
+  const verdict = await verifyLog(source, NOTHING_KNOWN, (done) => {
+    const step = Math.floor(done * STEPS)
+    if (step > told) say({ progress: step / STEPS })
+    told = Math.max(told, step)
+  })
   say({ verdict: verdictObject(verdict) })
   await source.close()
 }

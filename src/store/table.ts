@@ -20,6 +20,8 @@ export interface Row {
 /** One sub-database. Reads outside a transaction see one snapshot until the next await or `refresh`. */
 export interface Table {
   get(key: Buffer): Buffer | undefined
+  /** As `get`, but the value is there only until the next `peek`: for those who look at millions. */
+  peek(key: Buffer): Buffer | undefined
   /** Only inside `Environment.transaction`, whose reads see it at once. @throws Error elsewhere */
   put(key: Buffer, value: Buffer): void
   /** As `put`; removing what is not there is fine. */
@@ -36,6 +38,7 @@ export interface Table {
 export class LmdbTable implements Table {
   readonly #database: Database<Buffer, Buffer>
   readonly #isWriting: () => boolean
+  #peeked = Buffer.alloc(0)
 
   constructor(database: Database<Buffer, Buffer>, isWriting: () => boolean) {
     this.#database = database
@@ -48,6 +51,16 @@ export class LmdbTable implements Table {
 
   get(key: Buffer): Buffer | undefined {
     return this.#database.get(key)
+  }
+
+  peek(key: Buffer): Buffer | undefined {
+    // The library's own, which is longer than its `length`, or the very pages: of use until the next read of any table.
+    const shared = this.#database.getBinaryFast(key)
+    if (shared === undefined) return undefined
+    const bytes = shared.subarray(0, shared.length)
+    if (this.#peeked.length < bytes.length) this.#peeked = Buffer.allocUnsafeSlow(2 * bytes.length)
+    this.#peeked.set(bytes)
+    return this.#peeked.subarray(0, bytes.length)
   }
 
   put(key: Buffer, value: Buffer): void {

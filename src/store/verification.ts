@@ -1,95 +1,82 @@
-// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry.
+// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry. A long log is
+// read by two threads at once, and once more by one where those two did not find it in order.
 
-import { hashContent } from '../audit/content.ts'
-import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
-import { type LogFinding, type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import type { LogSurvey } from '../audit/survey.ts'
-import type { JsonObject } from '../core/json.ts'
-import type { LogReader, LogSource } from './source.ts'
-
-/** Findings that the data directory adds; the log's own are bounded as well. */
-const MAX_FINDINGS = 100
+import { availableParallelism } from 'node:os'
+import { ChainPart } from '../audit/log-parts.ts'
+import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
+import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
+import { Check } from './check.ts'
+import type { LogSource } from './source.ts'
+import { TreeThread } from './treethread.ts'
 
 /** A running gateway may prune between survey and check; then both are done again. */
 const MAX_ATTEMPTS = 5
+/** Of fewer entries one thread has read the most by the time another is there. */
+const MIN_ENTRIES_FOR_TWO = 20_000
 
 /**
  * Checks the whole of a log.
- * @param survey makes one with the checkpoints kept elsewhere already in it
  * @param progress called now and then with a fraction of 1
  */
 export async function verifyLog(
   source: LogSource,
-  survey: () => LogSurvey,
+  known: KnownBefore,
+  progress: (done: number) => void,
+): Promise<LogVerdict> {
+  const isForTwo = source.entries >= MIN_ENTRIES_FOR_TWO && availableParallelism() > 1
+  return (
+    (isForTwo ? await verifyByTwo(source, known, progress) : null) ?? verifyByOne(source, known, progress)
+  )
+}
+
+/** By this thread alone: says of any log what it is. */
+export async function verifyByOne(
+  source: LogSource,
+  known: KnownBefore,
   progress: (done: number) => void,
 ): Promise<LogVerdict> {
   for (let attempt = 1; ; attempt++) {
-    const surveyed = survey()
+    const survey = new LogSurvey(known)
     let before = 0
-    const firstEntry = await source.survey(surveyed, (done) => {
+    const first = await source.survey(survey, (done) => {
       before = 0.5
       progress(before * done)
     })
-    const check = new Check(source, surveyed, (done) => progress(before + (1 - before) * done))
-    const verdict = check.judge(await source.read(check))
-    if (check.firstEntry === firstEntry || attempt === MAX_ATTEMPTS) return verdict
+    let wrongNodes = 0
+    const verifier = new LogVerifier(survey, (level, index, node) => {
+      wrongNodes += Number(!source.agrees(level, index, node))
+    })
+    const check = new Check(source, verifier, (done) => progress(before + (1 - before) * done))
+    const fault = await source.read(check)
+    const verdict = check.judge(verifier.finish(fault), wrongNodes)
+    const isSame = check.first === first && (verdict.ok || !source.hasMoved(first))
+    if (isSame || attempt === MAX_ATTEMPTS) return verdict
   }
 }
 
-class Check implements LogReader {
-  firstEntry: string | null = null
-  readonly progress: (done: number) => void
-  readonly #source: LogSource
-  readonly #verifier: LogVerifier
-  readonly #findings: LogFinding[] = []
-  /** The newest entry, until an exchange came that says it is of it. */
-  #alone: JsonObject | null = null
-
-  constructor(source: LogSource, survey: LogSurvey, progress: (done: number) => void) {
-    this.#source = source
-    this.#verifier = new LogVerifier(survey, (level, index, node) => source.node(level, index, node))
-    this.progress = progress
+/**
+ * By this thread and another, in half the time: this one looks at the chain and what lies beside it, the other at the
+ * hashes and the tree.
+ * @returns null unless both found all in order, in the same entries
+ */
+export async function verifyByTwo(
+  source: LogSource,
+  known: KnownBefore,
+  progress: (done: number) => void,
+): Promise<LogVerdict | null> {
+  const chain = new ChainPart()
+  const check = new Check(source, chain, progress)
+  const thread = new TreeThread(source.place, known, source.lastSeq)
+  let isRead = false
+  try {
+    isRead = (await source.read(check)) === null && chain.head !== null
+  } finally {
+    thread.end(isRead ? check.seq : null)
   }
-
-  entry(entry: DumpedEntry, seq: number | null): boolean {
-    this.firstEntry ??= entry.hash
-    if (!this.#verifier.push(entry, seq)) return false
-    const sealed = this.#verifier.entry
-    this.#alone = sealed
-    const fault = sealed === null ? null : this.#source.check(sealed)
-    if (fault !== null) this.#find(sealed?.['seq'] as number, fault)
-    return true
-  }
-
-  exchange({ seq, salt, content }: DumpedExchange): void {
-    const { type, seq: place, content_hash: committed } = this.#alone ?? {}
-    if (type !== 'request' || place !== seq || typeof committed !== 'string') {
-      this.#find(
-        null,
-        `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
-      )
-      return
-    }
-    this.#alone = null
-    if (hashContent(salt, content) !== committed) {
-      this.#find(seq, 'the exchange is not the one the entry commits to')
-    }
-  }
-
-  checkpoint(): void {
-    // The survey has seen them all.
-  }
-
-  #find(seq: number | null, reason: string): void {
-    if (this.#findings.length < MAX_FINDINGS) this.#findings.push({ seq, reason })
-  }
-
-  judge(fault: string | null): LogVerdict {
-    const verdict = this.#verifier.finish(fault)
-    // Behind a break in the chain the rest was not read, so that nothing can be said of the whole.
-    const whole = verdict.ok ? this.#source.conclude(verdict) : null
-    if (whole !== null) this.#findings.push({ seq: null, reason: whole })
-    const findings = [...verdict.findings, ...this.#findings]
-    return { ...verdict, ok: findings.length === 0, findings }
-  }
+  const tree = await thread.outcome
+  if (!isRead || tree === null) return null
+  const { verdict, first, wrongNodes } = tree
+  if (check.first !== first || chain.head !== verdict.head?.hash) return null
+  const judged = check.judge(verdict, wrongNodes)
+  return judged.ok || !source.hasMoved(first) ? judged : null
 }

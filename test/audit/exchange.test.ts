@@ -16,8 +16,8 @@ import {
   readLine,
 } from '../../src/audit/dump.ts'
 import type { LogVerdict } from '../../src/audit/log-verify.ts'
-import { LogSurvey } from '../../src/audit/survey.ts'
-import { ExportSource } from '../../src/cli/audit-export-source.ts'
+import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { ExportSource } from '../../src/store/exportfile.ts'
 import { verifyLog } from '../../src/store/verification.ts'
 import { requestDraft } from './drafts.ts'
 import { anyEdits, edited } from './edits.ts'
@@ -106,11 +106,7 @@ function exported(): { readonly lines: readonly string[]; readonly log: TestLog 
 
 async function verify(file: string, dump: string | Buffer): Promise<LogVerdict> {
   writeFileSync(file, dump)
-  return verifyLog(
-    new ExportSource(file),
-    () => new LogSurvey(null),
-    () => {},
-  )
+  return verifyLog(new ExportSource(file), NOTHING_KNOWN, () => {})
 }
 
 t.test('an exchange is held against the entry right before it', async (t) => {

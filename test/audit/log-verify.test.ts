@@ -25,7 +25,7 @@ interface Options {
 
 /** As the command line does it with an export. */
 function verifyDump(dump: string | Buffer, { kept = [], key = null }: Options = {}): LogVerdict {
-  const survey = new LogSurvey(key)
+  const survey = new LogSurvey({ key, kept: [] })
   for (const note of kept) survey.checkpoint(note, 'kept')
   const lines: Buffer[] = []
   const bytes = Buffer.from(dump)

@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { entryLine, readLine } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
-import { LogSurvey } from '../../src/audit/survey.ts'
+import { LogSurvey, NOTHING_KNOWN } from '../../src/audit/survey.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { UsageLog } from '../../src/store/log.ts'
 import { Retention } from '../../src/store/retention.ts'
@@ -73,7 +73,7 @@ function verify(log: UsageLog): LogVerdict {
     if (typeof read === 'string' || !('entry' in read)) throw new Error(String(read))
     return read.entry
   })
-  const survey = new LogSurvey(null)
+  const survey = new LogSurvey(NOTHING_KNOWN)
   for (const { bytes } of entries) survey.entry(bytes)
   const verifier = new LogVerifier(survey)
   for (const entry of entries) verifier.push(entry, null)

@@ -4,18 +4,28 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import type { LogSurvey } from '../audit/survey.ts'
-import { type LogReader, type LogSource, SourceError } from '../store/source.ts'
+import { type LogPlace, type LogReader, type LogSource, SourceError } from './source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
+/** Of an entry's line, about. */
+const ENTRY_BYTES = 800
 
 export class ExportSource implements LogSource {
+  readonly place: LogPlace
   readonly #file: string
 
   /** @throws SourceError when there is no such file */
   constructor(file: string) {
     if (!existsSync(file)) throw new SourceError(`${file} does not exist`)
+    this.place = { kind: 'export', path: file }
     this.#file = file
   }
+
+  get entries(): number {
+    return Math.floor(statSync(this.#file).size / ENTRY_BYTES)
+  }
+
+  readonly lastSeq = Number.POSITIVE_INFINITY
 
   /** Prune entries and checkpoints come after what they speak of, so that all of it is read for them. */
   async survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null> {
@@ -61,8 +71,13 @@ export class ExportSource implements LogSource {
     return null
   }
 
-  node(): void {
-    // An export has the entries and nothing that was kept of their tree.
+  /** An export has the entries and nothing that was kept of their tree. */
+  agrees(): boolean {
+    return true
+  }
+
+  hasMoved(): boolean {
+    return false
   }
 
   conclude(): string | null {

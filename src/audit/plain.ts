@@ -1,0 +1,174 @@
+// Canonical JSON of the plainest kind, read from its bytes without making values of it: printable ASCII without escapes,
+// and whole numbers of at most 15 digits. Nearly every entry is that. What is not may be canonical as well; `canonical.ts` knows.
+
+/** Below what can be sealed (`canonical.ts`); it bounds the recursion. */
+const MAX_DEPTH = 16
+/** An entry has some thirty. */
+const MAX_MEMBERS = 256
+/** Any so long is below 2^53. */
+const MAX_DIGITS = 15
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const MINUS = 0x2d
+const ZERO = 0x30
+const NINE = 0x39
+const COLON = 0x3a
+const OPENING_BRACKET = 0x5b
+const BACKSLASH = 0x5c
+const CLOSING_BRACKET = 0x5d
+const OPENING_BRACE = 0x7b
+const CLOSING_BRACE = 0x7d
+const FALSE = Buffer.from('false')
+const NULL = Buffer.from('null')
+const TRUE = Buffer.from('true')
+
+/** By byte, 1 for what stands for itself in a string. */
+const IN_STRING = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(byte >= 0x20 && byte < 0x7f && byte !== QUOTE && byte !== BACKSLASH),
+)
+
+const EMPTY = Buffer.alloc(0)
+
+/** In place of where a token ends: it is not plain. */
+const NOT_PLAIN = -1
+
+/** An object whose members are read as they are asked for. */
+export interface Members {
+  /** The value as JSON.parse gives it; undefined when there is none of this name, which is plain. */
+  get(name: string): unknown
+}
+
+/** The plain object read last: its members are there until the next one is read, and while its bytes stay. */
+export class PlainObject implements Members {
+  #bytes: Buffer = EMPTY
+  /** Where the name of each member begins, behind its quote, and where its value ends. */
+  readonly #names = new Int32Array(MAX_MEMBERS)
+  readonly #ends = new Int32Array(MAX_MEMBERS)
+  #count = 0
+
+  /** Whether these bytes are a plain object, which then are its canonical form (RFC 8785). Linear in their number. */
+  read(bytes: Buffer): boolean {
+    this.#bytes = bytes
+    this.#count = 0
+    return bytes[0] === OPENING_BRACE && skipObject(bytes, 1, 1, this) === bytes.length
+  }
+
+  /** For the reading alone: where a member is. @returns whether there is room for it */
+  add(name: number, end: number): boolean {
+    if (this.#count === MAX_MEMBERS) return false
+    this.#names[this.#count] = name
+    this.#ends[this.#count++] = end
+    return true
+  }
+
+  get(name: string): unknown {
+    for (let index = 0; index < this.#count; index++) {
+      const from = this.#names[index] as number
+      if (isNamed(this.#bytes, from, name)) {
+        return readValue(this.#bytes, from + name.length + '":'.length, this.#ends[index] as number)
+      }
+    }
+    return undefined
+  }
+}
+
+function isNamed(bytes: Buffer, from: number, name: string): boolean {
+  if (bytes[from + name.length] !== QUOTE) return false
+  for (let index = 0; index < name.length; index++) {
+    if (bytes[from + index] !== name.charCodeAt(index)) return false
+  }
+  return true
+}
+
+function readValue(bytes: Buffer, start: number, end: number): unknown {
+  const first = bytes[start] as number
+  if (first === QUOTE) return bytes.toString('latin1', start + 1, end - 1)
+  if (first < ZERO || first > NINE) return JSON.parse(bytes.toString('latin1', start, end))
+  let value = 0
+  for (let at = start; at < end; at++) value = 10 * value + (bytes[at] as number) - ZERO
+  return value
+}
+
+/** This and the others take the place behind a token's first byte, and give the one behind its last or NOT_PLAIN. */
+function skipObject(bytes: Buffer, from: number, depth: number, members: PlainObject | null): number {
+  if (depth > MAX_DEPTH) return NOT_PLAIN
+  if (bytes[from] === CLOSING_BRACE) return from + 1
+  let last = NOT_PLAIN
+  for (let at = from; ; at++) {
+    if (bytes[at] !== QUOTE) return NOT_PLAIN
+    const name = at + 1
+    at = skipString(bytes, name)
+    if (at === NOT_PLAIN || bytes[at] !== COLON) return NOT_PLAIN
+    if (last !== NOT_PLAIN && !isBefore(bytes, last, name)) return NOT_PLAIN
+    last = name
+    at = skipValue(bytes, at + 1, depth)
+    if (at === NOT_PLAIN || members?.add(name, at) === false) return NOT_PLAIN
+    if (bytes[at] === CLOSING_BRACE) return at + 1
+    if (bytes[at] !== COMMA) return NOT_PLAIN
+  }
+}
+
+function skipArray(bytes: Buffer, from: number, depth: number): number {
+  if (depth > MAX_DEPTH) return NOT_PLAIN
+  if (bytes[from] === CLOSING_BRACKET) return from + 1
+  for (let at = from; ; at++) {
+    at = skipValue(bytes, at, depth)
+    if (at === NOT_PLAIN || bytes[at] === CLOSING_BRACKET) return at === NOT_PLAIN ? at : at + 1
+    if (bytes[at] !== COMMA) return NOT_PLAIN
+  }
+}
+
+/** Takes the place of the first byte. */
+function skipValue(bytes: Buffer, at: number, depth: number): number {
+  switch (bytes[at]) {
+    case QUOTE:
+      return skipString(bytes, at + 1)
+    case OPENING_BRACE:
+      return skipObject(bytes, at + 1, depth + 1, null)
+    case OPENING_BRACKET:
+      return skipArray(bytes, at + 1, depth + 1)
+    case FALSE[0]:
+      return skipWord(bytes, at, FALSE)
+    case NULL[0]:
+      return skipWord(bytes, at, NULL)
+    case TRUE[0]:
+      return skipWord(bytes, at, TRUE)
+    default:
+      return skipNumber(bytes, at)
+  }
+}
+
+function skipString(bytes: Buffer, from: number): number {
+  let at = from
+  while (at < bytes.length && IN_STRING[bytes[at] as number] === 1) at++
+  return bytes[at] === QUOTE ? at + 1 : NOT_PLAIN
+}
+
+function skipWord(bytes: Buffer, from: number, word: Buffer): number {
+  for (let index = 1; index < word.length; index++) {
+    if (bytes[from + index] !== word[index]) return NOT_PLAIN
+  }
+  return from + word.length
+}
+
+function skipNumber(bytes: Buffer, from: number): number {
+  const start = bytes[from] === MINUS ? from + 1 : from
+  let at = start
+  while (at < bytes.length && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
+  const digits = at - start
+  if (digits === 0 || digits > MAX_DIGITS) return NOT_PLAIN
+  // No zero in front of other digits, no sign in front of zero.
+  return bytes[start] !== ZERO || (digits === 1 && start === from) ? at : NOT_PLAIN
+}
+
+/** Whether one name comes before the other (RFC 8785 §3.2.3); both end in a quote, which is in neither. */
+function isBefore(bytes: Buffer, one: number, other: number): boolean {
+  let index = 0
+  while (bytes[one + index] === bytes[other + index]) {
+    if (bytes[one + index++] === QUOTE) return false
+  }
+  const left = bytes[one + index] as number
+  const right = bytes[other + index] as number
+  return left === QUOTE || (right !== QUOTE && left < right)
+}
