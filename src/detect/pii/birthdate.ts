@@ -7,7 +7,7 @@ import type { Segment } from './segment.ts'
 
 /** Before a date, with no digit between. */
 const BIRTH =
-  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|לידה|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
+  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|ولدت?|לידה|נולד|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
 /** The same without their place, for a quick look at a whole segment. */
 const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
 /** Characters before a date that are looked at. */
@@ -18,9 +18,11 @@ const NUMERIC = [
   /(?<a>\d{1,2})(?:[-/]|\. ?| )(?<b>\d{1,2})(?:[-/]|\. ?| )(?<year>\d{4}|\d{2})(?!\d)/y,
   /(?<year>\d{4}) ?[年년] ?(?<a>\d{1,2}) ?[月월] ?(?<b>\d{1,2}) ?[日일]/y,
   /(?<year>(?:19|20)\d{2})(?<a>\d{2})(?<b>\d{2})(?!\d)/y,
+  // Years of emperors.
+  /(?<=昭和|平成|令和)(?<year>\d{1,2})年(?<a>\d{1,2})月(?<b>\d{1,2})日/y,
 ]
 const DAY_FIRST =
-  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ -](?:(?:of|de|di) )?(?<month>\p{L}{3,12})[.,]?[ -](?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
+  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ -](?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ -](?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
 const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
 const MONTH_CHARACTERS = 14
 
@@ -39,7 +41,7 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
 }
 
 /** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
-const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd', (character) => character.charCodeAt(0)))
+const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd年', (character) => character.charCodeAt(0)))
 const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.charCodeAt(0)))
 
 /** A quick look. */

@@ -29,6 +29,10 @@ const ISSUERS: readonly Issuer[] = [
   { from: 2200, to: 2204, lengths: [16, 17, 18, 19] }, // Mir
   { from: 6000, to: 6099, lengths: [16] }, // RuPay
   { from: 5019, to: 5019, lengths: [16] }, // Dankort
+  { from: 9792, to: 9792, lengths: [16] }, // Troy
+  { from: 5041, to: 5041, lengths: [16] }, // Elo
+  { from: 5066, to: 5067, lengths: [16] },
+  { from: 6362, to: 6363, lengths: [16] },
   { from: 1000, to: 1999, lengths: [15] }, // UATP
   { from: 5018, to: 5018, lengths: [12, 13, 14, 15, 16, 17, 18, 19] }, // Maestro
   { from: 5020, to: 5020, lengths: [12, 13, 14, 15, 16, 17, 18, 19] },

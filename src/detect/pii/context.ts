@@ -16,12 +16,14 @@ type WordClass = (typeof CLASSES)[number]
 /** Whole words. */
 const WORDS: Readonly<Record<WordClass, string>> = {
   phone:
-    'tel tels cell call calls called ring dial text sms fax handy gsm cep whats whatsapp signal telegram viber reach ' +
+    'tel tels cell call calls called ring dial text sms fax faks φαξ факс handy gsm whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
     'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
-    'телефон звоните позвоните телефону هاتف جوال موبايل اتصل फोन मोबाइल טלפון נייד ph phone phones',
+    'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi ' +
+    'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
+    'फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
   number:
-    'number numbers nummer numero número numéro numer номер رقم नंबर numarası numara numaram numaranız nr no',
+    'number numbers nummer numero número numéro numer номер رقم رقمي नंबर संख्या מספר numarası numara numaram numaranız nr no',
   label: 'line lines row rows page pages step part item room table figure',
   other:
     'order orders invoice tracking ticket case id ids isbn issn doi serial sn sku imei imsi iccid vin account acct ' +
@@ -33,14 +35,17 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'ordine fattura заказ счет счёт nr° parcel shipment key seed offset address index count error errno exit status ' +
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
-    'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum',
+    'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
+    'contador conta leitura leituras',
   card:
     'card cards visa mastercard amex maestro discover diners jcb unionpay credit debit cc pan kreditkarte karte carte ' +
     'tarjeta carta cartão cartao kaart karta kort kortti kartı kart карта карты creditcard kreditkort',
-  ssn: 'ssn ssns social soc',
+  ssn: 'ssn ssns ss social soc',
   version:
     'v ver version versions vers release released releases build section sections chapter paragraph clause upgrade ' +
-    'upgraded update updated bump firmware driver oid asn snmp python node npm chrome firefox safari edge kernel',
+    'upgraded update updated bump firmware driver oid asn snmp python node npm chrome firefox safari edge kernel ' +
+    'версия версии версию версія версії версію wersja wersji versión versão versione versie sürüm verze verzió έκδοση ' +
+    'גרסה إصدار الإصدار संस्करण phiên прошивка прошивки',
 }
 
 /** First five letters of longer words, compounds and inflections among them. */
@@ -48,7 +53,7 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
     'phone telef telép teléf telep telég mobil móvil celul cellu handy rufnu anruf durch fernsp gsmnu whats hotli conta ' +
     'kontak appel conta llama llám chiam ligar telem komór komor zadzw dzwoń ring ringa puhel telefo телеф мобил звони ' +
-    'позво puheli τηλέφ κινητ telemóvel móbil sotto',
+    'позво дзвон зател puheli τηλέφ τηλεφ κινητ telemóvel móbil sotto rückr',
   other:
     'order invoi track seria beste rechn auftr kunde liefe sendu artik pedid comma factu ordin fattu zamów faktu ' +
     'bestä заказ siparis sipar transa refer ticke trans produ accou',
@@ -63,8 +68,13 @@ const MAX_KNOWN_WORD = 16
 /** The same for scripts without spaces, where words are not told apart by looking at them. */
 const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
-    '电话 電話 手机 手機 联系 聯繫 致电 致電 拨打 撥打 携帯 番号 传真 傳真 微信 號碼 号码 โทร มือถือ เบอร์ 전화 연락처 휴대폰 핸드폰 번호',
-  other: '订单 訂單 单号 單號 编号 編號 注文 伝票 주문 송장 快递 运单 账号 帳號 학번',
+    '电话 電話 手机 手機 座机 热线 熱線 客服 专线 專線 联系 聯繫 致电 致電 拨打 撥打 携帯 連絡先 传真 傳真 微信 ファックス ファクス ' +
+    'โทร มือถือ เบอร์ แฟกซ์ 전화 연락처 휴대폰 핸드폰 팩스',
+  number: '番号 號碼 号码 번호',
+  other:
+    '订单 訂單 单号 單號 编号 編號 注文 伝票 주문 송장 快递 运单 账号 帳號 학번 发票 發票 追跡 請求 领收 会員 会员 流水 货号 型番 品番 접수 사건 ' +
+    '계약 회원 운송 상품 พัสดุ สั่งซื้อ ใบแจ้ง',
+  version: '版本 バージョン 버전 固件 ファームウェア 펌웨어 เวอร์ชัน',
 }
 
 function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {

@@ -2,6 +2,7 @@
 
 import type { Finding } from '../../core/finding.ts'
 import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
+import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
@@ -9,9 +10,10 @@ import { StreamDetector } from './stream.ts'
 import { nextTrigger } from './trigger.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
-export function detect(text: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
+export function detect(whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
   // Names of persons have nothing that search could go from.
-  if (text.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(text, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
+  const text = fold(whole)
   const findings: Finding[] = []
   let at = nextTrigger(text, 0, kinds)
   if (at < 0) return findings

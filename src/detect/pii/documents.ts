@@ -15,23 +15,27 @@ const LICENCE = new RegExp(
   "(?:driv(?:er|ing)[’']?s?[’']? (?:licen[cs]e|permit)|driver_?licen[cs]e|driverlicense|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis de conduire|" +
     'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
     '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
-    'водительск|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
+    'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
     BETWEEN,
 )
 /** `licence` alone is also what software has: only with a form of driving licences. */
-const ANY_LICENCE = new RegExp(`licen[cs]e${BETWEEN}`)
-/** United Kingdom, Korea. */
-const LICENCE_FORM = /^(?:[A-Z9]{5}\d{6}[A-Z9]{2}[A-Z0-9]{3}|\d{2}-\d{2}-\d{6}-\d{2})$/i
+const ANY_LICENCE = new RegExp(`(?:licen[cs]e|\\bd\\.?l)${BETWEEN}`)
+/** United Kingdom, Korea, India, Ontario. */
+const LICENCE_FORM =
+  /^(?:[A-Z9]{5}\d{6}[A-Z9]{2}[A-Z0-9]{3}|\d{2}-\d{2}-\d{6}-\d{2}|[A-Z]{2}\d{2}[ -]?(?:19|20)\d{9}|[A-Z]\d{4}-\d{5}-\d{5})$/i
 
 /** Letters and digits, in groups perhaps. */
-const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,8}){0,4}(?![A-Za-z0-9_])/y
+const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,12}){0,4}(?![A-Za-z0-9_])/y
+/** Poland. */
+const SLASHED = /\d{5}\/\d{2}\/\d{4}(?![\d/])/y
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
 /** Characters of a group behind the first, see NUMBER. */
-const MAX_GROUP = 8
+const MAX_GROUP = 12
 /** The longest that NUMBER matches: the first group, and four with what stands before them. */
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
 const SPACE = 0x20
 const HYPHEN = 0x2d
+const SLASH = 0x2f
 const PLUS = 0x2b
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
@@ -42,7 +46,7 @@ const DATE = /^(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4}|
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment. */
 const ANY_WORD =
-  /pass|pas[apzș]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái/i
+  /pass|pas[apzș]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|رخصة|ड्राइ|נהיגה|οδήγ/i
 
 /**
  * @param word where the word begins that holds a digit
@@ -71,7 +75,7 @@ function isLongEnough(text: string, word: number): boolean {
       characters++
       if (isDigit(code)) digits++
       if (characters >= MIN_CHARACTERS && digits >= MIN_DIGITS) return true
-    } else if ((code !== SPACE && code !== HYPHEN) || !isGroup(text, at + 1)) return false
+    } else if ((code !== SPACE && code !== HYPHEN && code !== SLASH) || !isGroup(text, at + 1)) return false
   }
   return false
 }
@@ -87,11 +91,11 @@ function isGroup(text: string, start: number): boolean {
 }
 
 function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {
-  for (const form of [NUMBER, PLAIN_NUMBER]) {
+  for (const form of [SLASHED, NUMBER, PLAIN_NUMBER]) {
     form.lastIndex = word
     const found = form.exec(segment.text)?.[0]
-    if (found === undefined) return 0
-    const characters = found.replace(/[ -]/g, '')
+    if (found === undefined) continue
+    const characters = found.replace(/[ /-]/g, '')
     const digits = characters.replace(/\D/g, '').length
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
     if (digits < MIN_DIGITS || DATE.test(found)) continue

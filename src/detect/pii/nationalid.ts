@@ -14,7 +14,7 @@ const SLASH = 0x2f
 const PLUS = 0x2b
 
 /** How far before a number the word for it may end, and how far back it is looked for. */
-const MAX_BETWEEN = 24
+const MAX_BETWEEN = 32
 const WINDOW_CHARACTERS = 60
 /** Behind these no number of a person is meant. */
 const GENERAL_WORDS =
@@ -116,10 +116,18 @@ function maySuit(text: string, letters: number, at: number, end: number): boolea
   return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
 
-/** Where two letters begin that stand by themselves before a digit: `AB 12 34 56 C`; the digit if none do. */
+/** Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`; the digit if none do. */
 export function lettersBefore(text: string, at: number, from: number): number {
   const separator = codeAt(text, at - 1)
   if (separator !== SPACE && separator !== HYPHEN) return at
+  const single = at - 2
+  if (
+    separator === HYPHEN &&
+    single >= from &&
+    isLetter(codeAt(text, single)) &&
+    !isWordCharacter(codeAt(text, single - 1))
+  )
+    return single
   const start = at - 3
   if (start < from || !isLetter(codeAt(text, start)) || !isLetter(codeAt(text, start + 1))) return at
   return isWordCharacter(codeAt(text, start - 1)) ? at : start

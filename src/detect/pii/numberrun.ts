@@ -252,6 +252,7 @@ const isExtension = (text: string, end: number): boolean =>
   (codeAt(text, end) | CASE_BIT) === LETTER_X && isDigit(codeAt(text, end + 1))
 
 const DOT = 0x2e
+const HYPHEN = 0x2d
 const COMMA = 0x2c
 /** Currencies, a percentage, an exponent. */
 const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.charCodeAt(0)))
@@ -262,6 +263,16 @@ export function mayBegin(text: string, at: number): boolean {
   const before = codeAt(text, at - 1)
   if (before === SPACE) return true
   if (isWordCharacter(before)) return false
-  if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2))) return false
+  if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2)))
+    return before === COMMA && isField(text, at)
   return !NOT_BEFORE.has(before)
+}
+
+/** Nobody writes so many decimals, nor thousands like that. */
+const MIN_FIELD_DIGITS = 9
+
+/** Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`. */
+function isField(text: string, at: number): boolean {
+  const end = endOfDigits(text, at)
+  return end - at >= MIN_FIELD_DIGITS || (codeAt(text, end) === HYPHEN && isDigit(codeAt(text, end + 1)))
 }

@@ -5,12 +5,13 @@ import type { Run } from './numberrun.ts'
 import { shapeOf } from './shape.ts'
 
 /**
- * One form with given groups. Its separators are all the same, one of `same`; or the first is `)` and the others are
- * of `behindBracket`. Any will do if neither is said.
+ * One form with given groups. Its separators are all the same, one of `same`; or the first is `)` or `-` and the others
+ * are of `behindBracket` or `behindHyphen`. Any will do if none of them is said.
  */
 interface Form {
   readonly same?: string
   readonly behindBracket?: string
+  readonly behindHyphen?: string
   readonly beginning: RegExp
 }
 
@@ -36,11 +37,15 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
     { same: ' -', beginning: /^0(?:1[567]|[3-9])/ }, // Germany, Pakistan
     { same: '/', beginning: /^01[567]/ }, // Germany
   ],
-  '3-3-2-2': [{ same: ' -', beginning: TRUNK_ZERO }], // Switzerland
+  '3-3-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Switzerland, Sweden
+  '4-2-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Sweden
+  '2-3-2-2': [{ behindHyphen: ' ', beginning: TRUNK_ZERO }],
+  '4-2-4': [{ same: '-', beginning: TRUNK_ZERO }], // Japan
+  '2-3-4': [{ same: '-', beginning: TRUNK_ZERO }], // Korea, Thailand
   '1-3-3-2-2': [{ beginning: /^8[3489]/ }], // Russia
   '4-3-2-2': [{ same: ' -', beginning: /^0/ }], // Turkey, Belgium
   '11': [{ beginning: /^0[579]/ }], // mobile numbers in the United Kingdom, Turkey, the Philippines
-  '3-3-4': [{ behindBracket: ' -', beginning: TRUNK_ZERO }],
+  '3-3-4': [{ same: '-', behindBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
   '3-7': [{ behindBracket: '', beginning: TRUNK_ZERO }],
   '2-8': [{ behindBracket: '', beginning: TRUNK_ZERO }],
 }
@@ -87,11 +92,16 @@ export function hasNationalForm(run: Run): boolean {
   return false
 }
 
-function hasSeparators(run: Run, { same, behindBracket }: Form): boolean {
-  if (same === undefined && behindBracket === undefined) return true
+function hasSeparators(run: Run, { same, behindBracket, behindHyphen }: Form): boolean {
+  if (same === undefined && behindBracket === undefined && behindHyphen === undefined) return true
   const first = run.separator(0)
-  const others = first === ')' ? behindBracket : same?.includes(first) === true ? first : undefined
-  if (others === undefined) return false
+  if (same?.includes(first) === true && isFollowedBy(run, first)) return true
+  if (first === '-') return behindHyphen !== undefined && isFollowedBy(run, behindHyphen)
+  return first === ')' && behindBracket !== undefined && isFollowedBy(run, behindBracket)
+}
+
+/** Whether all separators but the first are among these. */
+function isFollowedBy(run: Run, others: string): boolean {
   for (let gap = 1; gap < run.gaps; gap++) if (!others.includes(run.separator(gap))) return false
   return true
 }

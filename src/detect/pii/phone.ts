@@ -229,5 +229,6 @@ const isByteDump = (text: string, start: number, end: number): boolean =>
 const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
 const isPair = (text: string, at: number): boolean => isHex(codeAt(text, at)) && isHex(codeAt(text, at + 1))
 
-/** `030/1234567` */
-const isSlashedArea = (run: Run): boolean => run.separators === '/' && run.digits.startsWith('0')
+/** `030/1234567`, `0711 / 48 29 17-0` */
+const isSlashedArea = (run: Run): boolean =>
+  run.separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')

@@ -21,7 +21,7 @@ import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { isUniform } from './separators.ts'
-import { AT_SIGN, COLON, nextTrigger } from './trigger.ts'
+import { AT_SIGN, COLON, nextTrigger, UNDERSCORE } from './trigger.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** @param base added to the offsets of findings */
@@ -89,7 +89,8 @@ function scanAt(segment: Segment, at: number): number {
   const code = codeAt(segment.text, at)
   if (isDigit(code)) return scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
-  return (code === COLON ? scanColons(segment, at) : scanMac(segment, at)) || at + 1
+  if (code === COLON) return scanColons(segment, at) || at + 1
+  return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1
 }
 
 /** The first digit of a word: what begins with the word, or with the digit. */

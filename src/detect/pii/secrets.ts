@@ -60,6 +60,9 @@ const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])
 const PLACEHOLDER =
   /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
 const MIN_DIFFERENT = 8
+const MIN_DIFFERENT_LETTERS = 12
+/** Capitals inside, not only at the beginning of words. */
+const MIXED_CASE = /[a-z][A-Z]{2}|[A-Z][a-z][A-Z]/
 
 /**
  * @param start of the word (letters, digits, `_`, `-`)
@@ -98,7 +101,12 @@ function isSecret(token: string): boolean {
   if (/^(?:AKIA|ASIA)/.test(token)) return differentCharacters(token) > MIN_DIFFERENT
   const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
   const chance = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
-  return differentCharacters(chance) >= MIN_DIFFERENT && /\d/.test(token) && !PLACEHOLDER.test(token)
+  if (PLACEHOLDER.test(token)) return false
+  const different = differentCharacters(chance)
+  // Of letters alone nobody's words are so mixed.
+  return /\d/.test(token)
+    ? different >= MIN_DIFFERENT
+    : different >= MIN_DIFFERENT_LETTERS && MIXED_CASE.test(chance)
 }
 
 /** @param at inside the value: it begins behind the name and its sign */

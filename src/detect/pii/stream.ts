@@ -2,6 +2,7 @@
 
 import type { Finding } from '../../core/finding.ts'
 import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
+import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom, scanSegment } from './scan.ts'
@@ -15,7 +16,7 @@ import { nextTrigger } from './trigger.ts'
 export class StreamDetector {
   readonly #kinds: KindSet
   readonly #cutter = new Cutter()
-  /** Context, then the segment that has not ended; begins at offset #start. */
+  /** Context, then the segment that has not ended, folded; begins at offset #start. */
   #text = ''
   #start = 0
   #safe = 0
@@ -34,7 +35,7 @@ export class StreamDetector {
   /** Takes a piece; returns the findings that have become certain, in order. Time is linear in the text so far. */
   push(piece: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += piece
+    this.#text += fold(piece)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#pushSegments(findings)
     else this.#pushTriggers(findings)

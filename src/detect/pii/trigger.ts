@@ -4,10 +4,12 @@ import { codeAt, endOfDigits, isAsciiLower, isDigit, isLetter } from './characte
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 
-/** What every value has that is found: one character, those between hexadecimal digits only before such. */
-const TRIGGER = /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-)|\.(?=[A-Fa-f]{4}\.[A-Fa-f])/g
+/** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
+const TRIGGER =
+  /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})/g
 export const AT_SIGN = 0x40
 export const COLON = 0x3a
+export const UNDERSCORE = 0x5f
 const HYPHEN = 0x2d
 const DOT = 0x2e
 const COMMA = 0x2c
@@ -29,7 +31,7 @@ function nextMark(text: string, from: number): number {
   for (let at = from; at < from + NEAR; at++) {
     const code = codeAt(text, at)
     if (isDigit(code) || code === AT_SIGN) return at
-    if (code === COLON || code === HYPHEN || code === DOT) break
+    if (code === COLON || code === HYPHEN || code === DOT || code === UNDERSCORE) break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
