@@ -1,7 +1,16 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
 // how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-import { isAsciiLower, isDigit, isLetter, isSpace, isUncapitalised, isUnspaced } from './characters.ts'
+import {
+  codeAt,
+  isAsciiLower,
+  isAsciiUpper,
+  isDigit,
+  isLetter,
+  isSpace,
+  isUncapitalised,
+  isUnspaced,
+} from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
 import { isMonth } from './months.ts'
 
@@ -86,6 +95,26 @@ export function cutBefore(text: string, from: number, at: number): number {
   return from
 }
 
+/** The first cut of a segment that begins at `start`, behind a character in [from, to); -1 for none. */
+function firstCut(text: string, start: number, from: number, to: number): number {
+  let word = from
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    if (isPlain(code)) continue
+    if (isSpace(code)) {
+      if (code === NEWLINE || (mayBePlain(text, word, from) && isBehindPlainWord(text, at))) return at + 1
+      word = at + 1
+    } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
+  }
+  return -1
+}
+
+/** Many words are told by one character, the first of those from `from` on. */
+function mayBePlain(text: string, word: number, from: number): boolean {
+  const first = text.charCodeAt(word)
+  return !isDigit(first) && (word === from || !isAsciiUpper(first))
+}
+
 /** Finds the end of segment after segment of a text that may grow at its end. */
 export class Cutter {
   /** Where the next private key begins in the text; -1 for none so far. */
@@ -103,22 +132,21 @@ export class Cutter {
    * @param known characters that are known to hold no end
    */
   next(text: string, start: number, known: number): number {
-    const from = Math.max(start, known)
+    let at = Math.max(start, known)
     // Where the length may end it.
-    let limit = from + MAX_SEGMENT - ((from - start) & (MAX_SEGMENT - 1))
-    for (let at = from; at < text.length; at++) {
-      const code = text.charCodeAt(at)
-      if (isPlain(code)) {
-        if (at + 1 !== limit) continue
-      } else if (isSpace(code)) {
-        const ends = code === NEWLINE ? !this.#insideKey(text, start, at) : isBehindPlainWord(text, at)
-        if (ends) return at + 1
-      } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
-      if (at + 1 !== limit) continue
-      if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
-      limit += MAX_SEGMENT
+    let limit = at + MAX_SEGMENT - ((at - start) & (MAX_SEGMENT - 1))
+    for (;;) {
+      const cut = firstCut(text, start, at, Math.min(limit, text.length))
+      if (cut >= 0) {
+        if (text.charCodeAt(cut - 1) !== NEWLINE || !this.#insideKey(text, start, cut - 1)) return cut
+        at = cut
+      } else {
+        if (limit > text.length) return -1
+        if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
+        at = limit
+        limit += MAX_SEGMENT
+      }
     }
-    return -1
   }
 
   #insideKey(text: string, start: number, end: number): boolean {
@@ -140,7 +168,7 @@ export class Cutter {
 function forcedCut(text: string, end: number): number {
   for (let cut = end; cut > end - FORCED_CUT_CHOICE; cut--) {
     if (!DELIMITER.test(text[cut - 1] ?? '')) continue
-    if (!isDigit(text.charCodeAt(cut)) || !isDigit(text.charCodeAt(cut - 2))) return cut
+    if (!isDigit(codeAt(text, cut)) || !isDigit(codeAt(text, cut - 2))) return cut
   }
   // Not between the halves of a pair.
   const last = text.charCodeAt(end - 1)

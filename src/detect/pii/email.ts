@@ -69,15 +69,15 @@ export function scanEmail(segment: Segment, at: number): number {
 function localRun({ text, end: limit }: Segment, at: number): number {
   const least = Math.max(limit, at - MAX_LOCAL)
   let start = at
-  while (start > least && isLocal(codeAt(text, start - 1))) start--
+  while (start > least && isLocal(text.charCodeAt(start - 1))) start--
   return start
 }
 
 function localStart(text: string, run: number, at: number): number {
   let start = run
   if (codeAt(text, start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
-  let isPlain = LOCAL[codeAt(text, start)] !== OTHER
-  for (let i = start; isPlain && i < at; i++) isPlain = codeAt(text, i) !== EQUALS
+  let isPlain = LOCAL[text.charCodeAt(start)] !== OTHER
+  for (let i = start; isPlain && i < at; i++) isPlain = text.charCodeAt(i) !== EQUALS
   return isPlain ? start : start + (LEADING.exec(text.slice(start, at))?.[0].length ?? 0)
 }
 
@@ -91,14 +91,14 @@ function domainEnd(text: string, start: number): number {
   let label = start
   let isAlphabetic = true
   for (let at = start; at <= limit; at++) {
-    const code = at < limit ? codeAt(text, at) : DOT
+    const code = at < limit ? text.charCodeAt(at) : DOT
     if (isLetter(code)) continue
     if (isDigit(code) || (code === HYPHEN && at > label)) {
       isAlphabetic = false
       continue
     }
     const length = at - label
-    if (length === 0 || length > MAX_LABEL || codeAt(text, at - 1) === HYPHEN) break
+    if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
       // A file's ending, or a name that goes on otherwise, is no domain.

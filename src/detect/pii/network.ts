@@ -99,7 +99,7 @@ export function isPartOfMac(text: string, word: number, end: number): boolean {
 export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
-  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(codeAt(text, at - 1))) at--
+  while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
   return isWordCharacter(codeAt(text, at - 1)) ? 0 : macAt(segment, at)
 }
 
@@ -122,7 +122,8 @@ export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.colonsEnd) return 0
   let start = at
-  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(codeAt(text, start - 1))) start--
+  while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
+    start--
   // A label may end in a colon right before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
   if (isWordCharacter(codeAt(text, start - 1))) {
     if (!isLetter(codeAt(text, at - 1)) || /\d/.test(text.slice(start, at))) return 0
@@ -130,7 +131,7 @@ export function scanColons(segment: Segment, at: number): number {
   }
   if (codeAt(text, start) === COLON && codeAt(text, start + 1) !== COLON) start++
   let end = at + 1
-  while (end < text.length && isAddressCharacter(codeAt(text, end), true)) end++
+  while (end < text.length && isAddressCharacter(text.charCodeAt(end), true)) end++
   const found = macAt(segment, start) || scanIpv6(segment, start, end)
   // One look a run: what is no address from here is none from a later colon.
   if (found === 0) segment.colonsEnd = end
@@ -153,7 +154,7 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
 function hasColons(text: string, start: number, end: number): boolean {
   let colons = 0
   for (let at = start; at < end; at++) {
-    if (codeAt(text, at) !== COLON) continue
+    if (text.charCodeAt(at) !== COLON) continue
     if (codeAt(text, at + 1) === COLON) return true
     colons++
   }

@@ -86,7 +86,7 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
 
 /** Looks around a trigger; returns where to go on. */
 function scanAt(segment: Segment, at: number): number {
-  const code = codeAt(segment.text, at)
+  const code = segment.text.charCodeAt(at)
   if (isDigit(code)) return scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
   if (code === COLON) return scanColons(segment, at) || at + 1
@@ -98,9 +98,9 @@ function scanDigit(segment: Segment, at: number): number {
   const { text } = segment
   const digitsEnd = endOfDigits(text, at)
   let word = at
-  while (word > segment.end && isAlphanumeric(codeAt(text, word - 1))) word--
+  while (word > segment.end && isAlphanumeric(text.charCodeAt(word - 1))) word--
   let wordEnd = digitsEnd
-  while (wordEnd < text.length && isAlphanumeric(codeAt(text, wordEnd))) wordEnd++
+  while (wordEnd < text.length && isAlphanumeric(text.charCodeAt(wordEnd))) wordEnd++
   const begins = !isWordCharacter(codeAt(text, word - 1))
   const token = scanToken(segment, word, wordEnd)
   if (token > 0) return token
@@ -121,7 +121,7 @@ function scanDigit(segment: Segment, at: number): number {
   }
   const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at, digitsEnd)
   if (other > 0) return other
-  return isDigit(codeAt(text, wordEnd - 1)) ? scanNumber(segment, at, digitsEnd) : wordEnd
+  return isDigit(text.charCodeAt(wordEnd - 1)) ? scanNumber(segment, at, digitsEnd) : wordEnd
 }
 
 /** What begins with a digit and holds letters, or is a date. */

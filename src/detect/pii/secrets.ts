@@ -135,7 +135,7 @@ const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name
 export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
   const { text } = segment
   let start = from
-  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(codeAt(text, start - 1))) start--
+  while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
   if (codeAt(text, start - 1) !== SLASH || codeAt(text, start - 2) !== SLASH) return false
   const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
   if (password === undefined || NO_PASSWORD.test(password)) return false
@@ -151,8 +151,8 @@ const differentCharacters = (text: string): number => new Set(text).size
 /** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
   let start = at
-  while (start > from && isTokenCharacter(codeAt(text, start - 1))) start--
-  while (start < at && !isAlphanumeric(codeAt(text, start))) start++
+  while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
+  while (start < at && !isAlphanumeric(text.charCodeAt(start))) start++
   return start
 }
 
