@@ -8,10 +8,15 @@ import { SALT_BYTES } from './content.ts'
 import { MAX_NOTE_BYTES } from './note.ts'
 import { MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
-const HASH_MEMBER = /^,"hash":"sha256:[0-9a-f]{64}"\}$/
-const HASH_AT = ',"hash":"'.length
-const HASH_LENGTH = 'sha256:'.length + 64
-const HASH_MEMBER_BYTES = HASH_AT + HASH_LENGTH + '"}'.length
+const HASH_NAME = ',"hash":"'
+const HASH_PREFIX = 'sha256:'
+const HASH_LENGTH = HASH_PREFIX.length + 64
+const HASH_END = '"}'
+const HASH_MEMBER_BYTES = HASH_NAME.length + HASH_LENGTH + HASH_END.length
+/** By byte, 1 for a lower-case hexadecimal digit. */
+const IN_HASH = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number('0123456789abcdef'.includes(String.fromCharCode(byte))),
+)
 const CHECKPOINT_BEGINNING = '{"checkpoint":'
 /** A note in a JSON string may take twice its length and a few bytes more. */
 const MAX_CHECKPOINT_LINE_BYTES = 2 * MAX_NOTE_BYTES + 64
@@ -81,24 +86,41 @@ export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly U
 export const maxLineBytes = (beginning: Buffer): number =>
   isExchange(beginning) ? MAX_EXCHANGE_LINE_BYTES : MAX_LINE_BYTES
 
-const isExchange = (line: Buffer): boolean =>
-  line.toString('latin1', 0, EXCHANGE_BEGINNING.length) === EXCHANGE_BEGINNING
+const isExchange = (line: Buffer): boolean => beginsWith(line, EXCHANGE_BEGINNING)
+
+function beginsWith(line: Buffer, beginning: string): boolean {
+  for (let at = 0; at < beginning.length; at++) {
+    if (line[at] !== beginning.charCodeAt(at)) return false
+  }
+  return true
+}
 
 /** Reads a line without its line feed, whatever it holds; a string says what is wrong with it. */
 export function readLine(line: Buffer): DumpLine | string {
   if (line.length > maxLineBytes(line)) return 'the line is too long'
   if (isExchange(line)) return readExchangeLine(line)
-  if (line.toString('latin1', 0, CHECKPOINT_BEGINNING.length) === CHECKPOINT_BEGINNING) {
-    return readCheckpointLine(line)
-  }
-  const at = line.length - HASH_MEMBER_BYTES
-  const member = at < 0 ? '' : line.toString('latin1', at)
-  if (!HASH_MEMBER.test(member))
+  if (beginsWith(line, CHECKPOINT_BEGINNING)) return readCheckpointLine(line)
+  const hash = hashOf(line)
+  if (hash === null)
     return 'the line is neither an entry that ends in its hash, nor an exchange, nor a checkpoint'
-  const bytes = Buffer.allocUnsafe(at + 1)
-  line.copy(bytes, 0, 0, at)
-  bytes[at] = CLOSING_BRACE
-  return { entry: { hash: member.slice(HASH_AT, HASH_AT + HASH_LENGTH), bytes } }
+  const end = line.length - HASH_MEMBER_BYTES
+  const bytes = Buffer.allocUnsafe(end + 1)
+  line.copy(bytes, 0, 0, end)
+  bytes[end] = CLOSING_BRACE
+  return { entry: { hash, bytes } }
+}
+
+/** The hash that a line ends in. A regular expression for it would take as long as its hashing. */
+function hashOf(line: Buffer): string | null {
+  const at = line.length - HASH_MEMBER_BYTES
+  if (at < 0) return null
+  const member = line.toString('latin1', at)
+  if (!member.startsWith(HASH_NAME + HASH_PREFIX) || !member.endsWith(HASH_END)) return null
+  const end = line.length - HASH_END.length
+  for (let digit = at + HASH_NAME.length + HASH_PREFIX.length; digit < end; digit++) {
+    if (IN_HASH[line[digit] as number] !== 1) return null
+  }
+  return member.slice(HASH_NAME.length, HASH_NAME.length + HASH_LENGTH)
 }
 
 /** Only the head is looked at: what the content is, its hash tells. */

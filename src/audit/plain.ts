@@ -46,6 +46,8 @@ export class PlainObject implements Members {
   readonly #names = new Int32Array(MAX_MEMBERS)
   readonly #ends = new Int32Array(MAX_MEMBERS)
   #count = 0
+  /** Where each name was found last: one entry looks like another. */
+  readonly #found = new Map<string, number>()
 
   /** Whether these bytes are a plain object, which then are its canonical form (RFC 8785). Linear in their number. */
   read(bytes: Buffer): boolean {
@@ -63,13 +65,19 @@ export class PlainObject implements Members {
   }
 
   get(name: string): unknown {
-    for (let index = 0; index < this.#count; index++) {
-      const from = this.#names[index] as number
-      if (isNamed(this.#bytes, from, name)) {
-        return readValue(this.#bytes, from + name.length + '":'.length, this.#ends[index] as number)
-      }
-    }
-    return undefined
+    const index = this.#find(name)
+    if (index === this.#count) return undefined
+    const start = (this.#names[index] as number) + name.length + '":'.length
+    return readValue(this.#bytes, start, this.#ends[index] as number)
+  }
+
+  #find(name: string): number {
+    const last = this.#found.get(name) ?? 0
+    if (last < this.#count && isNamed(this.#bytes, this.#names[last] as number, name)) return last
+    let index = 0
+    while (index < this.#count && !isNamed(this.#bytes, this.#names[index] as number, name)) index++
+    this.#found.set(name, index)
+    return index
   }
 }
 
@@ -141,7 +149,8 @@ function skipValue(bytes: Buffer, at: number, depth: number): number {
 
 function skipString(bytes: Buffer, from: number): number {
   let at = from
-  while (at < bytes.length && IN_STRING[bytes[at] as number] === 1) at++
+  // Behind the end there is nothing that is in a string.
+  while (IN_STRING[bytes[at] as number] === 1) at++
   return bytes[at] === QUOTE ? at + 1 : NOT_PLAIN
 }
 

@@ -206,7 +206,7 @@ export class DirectorySource implements LogSource {
     const id = Buffer.from(String(entry.get('id')))
     // The database takes no empty key and no long one.
     const isId = id.length > 0 && id.length <= MAX_ID_BYTES
-    if (!isId || !this.#environment.tables.ids.get(id)?.equals(place)) {
+    if (!isId || !this.#environment.tables.ids.peek(id)?.equals(place)) {
       return 'its id leads elsewhere in the index'
     }
     const committed = entry.get('content_hash')

@@ -2,19 +2,26 @@
 // Its folder lies in the system's temporary one: set TMPDIR to a real disk, or "durable" means a memory file system.
 
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { createWriteStream, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { genesis, type Head, seal } from '../../src/audit/chain.ts'
+import { hashContent, SALT_BYTES } from '../../src/audit/content.ts'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
+import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { exportLog } from '../../src/cli/audit-export.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { uuidv7Source } from '../../src/core/ids.ts'
 import { Batch } from '../../src/store/batch.ts'
+import { ExportSource } from '../../src/store/exportfile.ts'
 import { openEnvironment } from '../../src/store/lmdb.ts'
 import type { UsageQuery } from '../../src/store/pages.ts'
+import { DirectorySource, type LogSource } from '../../src/store/source.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
+import { verifyLog } from '../../src/store/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { median } from './report.ts'
 
@@ -31,6 +38,8 @@ const TIB = 1024 ** 4
 const { values } = parseArgs({ options: { entries: { type: 'string', default: '1000000' } } })
 const entries = Number(values.entries)
 const folder = mkdtempSync(join(tmpdir(), 'sidegate-audit-bench-'))
+/** Other work on the machine makes a run longer and never shorter. */
+const VERIFICATIONS = 3
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)
 const rows: string[] = ['| what | figure |', '|---|---|']
 const tell = (what: string, figure: string) => {
@@ -101,15 +110,15 @@ async function fill(): Promise<void> {
   const startMs = systemClock.now() - 100 * DAY_MS
   await open('filled', { clock: { ...systemClock, now: () => startMs } }).close()
   const environment = openEnvironment(join(folder, 'filled'))
+  const salt = Buffer.alloc(SALT_BYTES)
+  const hash = hashContent(salt, EXCHANGE)
   const spentMs = await timed(async () => {
     for (let from = 0; from < entries; from += BATCH_ENTRIES) {
       await environment.transaction(() => {
         const arrivedMs = startMs + (from / entries) * 100 * DAY_MS
         const batch = new Batch(environment.tables, arrivedMs)
         for (let n = from; n < Math.min(entries, from + BATCH_ENTRIES); n++) {
-          const hash = `sha256:${'0'.repeat(64)}`
-          const captured =
-            n % EXCHANGE_EVERY === 0 ? { salt: Buffer.alloc(32), content: EXCHANGE, hash } : null
+          const captured = n % EXCHANGE_EVERY === 0 ? { salt, content: EXCHANGE, hash } : null
           batch.add({ draft: draft(n, arrivedMs), captured, counters: [] })
         }
         batch.finish()
@@ -152,6 +161,40 @@ async function measurePages(): Promise<void> {
     tell(name, `median ${median(times).toFixed(2)} ms, worst ${Math.max(...times).toFixed(2)} ms`)
   }
   await store.close()
+}
+
+/** By two threads, as the command and the gateway do it; of the directory and of an export of it. */
+async function measureVerifying(): Promise<void> {
+  const file = join(folder, 'export.jsonl')
+  const environment = openEnvironment(join(folder, 'filled'))
+  const output = createWriteStream(file)
+  await exportLog(environment, { sinceMs: null, untilMs: null, exchanges: false }, output)
+  await environment.close()
+  output.end()
+  await finished(output)
+  const sources: [string, () => LogSource][] = [
+    ['the data directory', () => new DirectorySource(join(folder, 'filled'))],
+    ['an export', () => new ExportSource(file)],
+  ]
+  for (const [name, open] of sources) {
+    let bestMs = Number.POSITIVE_INFINITY
+    let bestCpuMs = Number.POSITIVE_INFINITY
+    for (let round = 0; round < VERIFICATIONS; round++) {
+      const source = open()
+      const cpu = process.cpuUsage()
+      const spentMs = await timed(async () => {
+        const { ok, findings } = await verifyLog(source, NOTHING_KNOWN, () => {})
+        if (!ok) throw new Error(findings[0]?.reason)
+      })
+      const { user, system } = process.cpuUsage(cpu)
+      bestMs = Math.min(bestMs, spentMs)
+      bestCpuMs = Math.min(bestCpuMs, (user + system) / 1000)
+      await source.close()
+    }
+    tell(`verifying ${name}`, `${Math.round((entries / bestMs) * 1000)} entries a second`)
+    tell('… CPU an entry', `${((bestCpuMs / entries) * 1000).toFixed(1)} µs`)
+  }
+  rmSync(file)
 }
 
 async function measureErasing(): Promise<void> {
@@ -208,6 +251,7 @@ try {
   await measureAppending()
   await fill()
   await measurePages()
+  await measureVerifying()
   await measureErasing()
   await measurePruning()
   console.log(rows.join('\n'))

@@ -238,7 +238,7 @@ t.test('any export is checked by two as by one, if it is', async (t) => {
       t.strictSame(two, one)
       return two?.findings.length === 0
     }),
-    { numRuns: 10 },
+    { numRuns: 6 },
   )
   const log = TestLog.of([{ kind: 'entry', draft: requestDraft() }, { kind: 'checkpoint' }], signer)
   const dump = Buffer.from(log.dump)
@@ -248,6 +248,6 @@ t.test('any export is checked by two as by one, if it is', async (t) => {
       if (two !== null) t.strictSame(two, one)
       return two !== null || !one.ok
     }),
-    { numRuns: 25 },
+    { numRuns: 12 },
   )
 })
