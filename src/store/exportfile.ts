@@ -76,6 +76,8 @@ export class ExportSource implements LogSource {
     return true
   }
 
+  async reopen(): Promise<void> {}
+
   hasMoved(): boolean {
     return false
   }

@@ -8,8 +8,8 @@ import { NOTHING_KNOWN, parseObject } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { DirectorySource } from './directory.ts'
 import { describeDamage, isDamage, say } from './reader.ts'
-import { DirectorySource } from './source.ts'
 import { verifyLog } from './verification.ts'
 
 const CHECKER = import.meta.filename

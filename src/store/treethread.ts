@@ -8,8 +8,9 @@ import { TreePart } from '../audit/log-parts.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
 import { isObject } from '../core/json.ts'
+import { DirectorySource } from './directory.ts'
 import { ExportSource } from './exportfile.ts'
-import { DirectorySource, type LogPlace, type LogReader, type LogSource } from './source.ts'
+import type { LogPlace, LogReader, LogSource } from './source.ts'
 
 /** What came of it: only if all was in order here. */
 export interface TreeOutcome {

@@ -23,10 +23,12 @@ export async function verifyLog(
   known: KnownBefore,
   progress: (done: number) => void,
 ): Promise<LogVerdict> {
-  const isForTwo = source.entries >= MIN_ENTRIES_FOR_TWO && availableParallelism() > 1
-  return (
-    (isForTwo ? await verifyByTwo(source, known, progress) : null) ?? verifyByOne(source, known, progress)
-  )
+  if (source.entries >= MIN_ENTRIES_FOR_TWO && availableParallelism() > 1) {
+    const verdict = await verifyByTwo(source, known, progress)
+    if (verdict !== null) return verdict
+    await source.reopen()
+  }
+  return verifyByOne(source, known, progress)
 }
 
 /** By this thread alone: says of any log what it is. */

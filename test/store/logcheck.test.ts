@@ -1,7 +1,7 @@
 // The full check in a child process: what it says while it runs, how it ends, and that ending it early is harmless.
 
 import { randomBytes } from 'node:crypto'
-import { truncateSync } from 'node:fs'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -13,9 +13,10 @@ import { START_MS, testClock } from './fixture.ts'
 async function log(t: Test, calls: number): Promise<string> {
   const path = t.testdir()
   const store = openStore({ path, clock: testClock(), random: randomBytes, maxBytes: 1024 ** 3 })
-  await Promise.all(
-    Array.from({ length: calls }, (_, n) => store.log.append(requestDraft({ id: `call-${n}` }))),
-  )
+  for (let from = 0; from < calls; from += 1000) {
+    const ids = Array.from({ length: Math.min(1000, calls - from) }, (_, n) => `call-${from + n}`)
+    await Promise.all(ids.map((id) => store.log.append(requestDraft({ id }))))
+  }
   await store.close()
   return path
 }
@@ -60,4 +61,22 @@ t.test('a log that cannot be read, and one whose file was cut off', async (t) =>
   await cut.start()
   const { verdict, failure } = cut.status
   t.ok(verdict?.['ok'] === false || /damaged|ended with/.test(failure ?? ''), failure ?? 'found')
+})
+
+t.test('a log so long that two threads read it, whole and damaged', async (t) => {
+  const path = await log(t, 21_000)
+  const check = new LogCheck(path, testClock(), () => {})
+  await check.start()
+  t.match(check.status, { verdict: { ok: true, entries: 21_001 }, failure: null })
+  const file = join(path, 'data.mdb')
+  const bytes = readFileSync(file)
+  // Pages without a page's header: what they hold is missed, or reading them ends the process.
+  const damaged = Buffer.from(bytes).fill(0, bytes.length / 2, bytes.length / 2 + 64 * 4096)
+  writeFileSync(file, damaged)
+  await check.start()
+  t.ok(check.status.verdict?.['ok'] === false || /damaged/.test(check.status.failure ?? ''), 'a page is gone')
+  writeFileSync(file, bytes)
+  truncateSync(file, 2_000_000)
+  await check.start()
+  t.match(check.status, { verdict: null, failure: /the database file is damaged/ }, 'the end is gone')
 })
