@@ -136,7 +136,7 @@ class Exchange {
     if (json.length <= KEPT_JSON_CHARACTERS) call.requestJson = json
     const body = prepareUpstreamBody(request, json)
     // Written down first: a process that is killed from here on still leaves a trace of the call.
-    intend(this.#pipeline.intents, call)
+    await intend(this.#pipeline.intents, call)
     call.forwarded = true
     const { upstream } = this.#pipeline
     const response = await call.waitForUpstream(

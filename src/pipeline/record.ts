@@ -108,7 +108,7 @@ export async function record(
 }
 
 /** What is known of a call before it is forwarded, should nothing more become known. */
-export function intend(intents: CallIntents, call: Call): void {
+export const intend = (intents: CallIntents, call: Call): Promise<void> =>
   intents.begin({
     id: call.id,
     key_id: call.key.id,
@@ -119,7 +119,6 @@ export function intend(intents: CallIntents, call: Call): void {
     policy_revision: call.policyRevision,
     prompt_tokens: call.estimatedPromptTokens,
   })
-}
 
 /** As the upstream counted; estimated where it did not say; nothing where it refused or was never asked. */
 function usedTokens(call: Call, ending: Ending): Tokens {

@@ -2,6 +2,7 @@
 // and writes the new head last. Lives only inside that transaction.
 
 import { seal } from '../audit/chain.ts'
+import type { Commitment } from '../audit/content.ts'
 import type { EntryDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../audit/security.ts'
@@ -40,16 +41,9 @@ export function writeLogState(tables: Environment['tables'], state: LogState): v
   tables.meta.put(STATE_KEY, writeJson(state))
 }
 
-/** A captured exchange on its way into the store. */
-export interface CapturedContent {
-  readonly salt: Buffer
-  readonly content: Buffer
-  readonly hash: string
-}
-
 export interface Addition {
   readonly draft: EntryDraft
-  readonly captured: CapturedContent | null
+  readonly captured: Commitment | null
   readonly counters: readonly CounterChange[]
   /** Writes the change that the entry speaks of. */
   readonly write?: (seq: number) => void
@@ -90,7 +84,7 @@ export class Batch implements Transaction {
     this.#torn = true
     const place = u64(entry.seq)
     this.#tables.entries.put(place, packEntry(hash, bytes))
-    if (captured !== null) this.#tables.content.put(place, Buffer.concat([captured.salt, captured.content]))
+    if (captured !== null) this.#tables.content.put(place, captured.salted)
     this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
     this.#state = { ...this.#state, seq: entry.seq, hash }
     if (entry.type === 'request') this.#index(entry)

@@ -1,5 +1,5 @@
 // Calls under way, written down before they are forwarded: what a process that is killed leaves behind to be sealed
-// by the next one. One write a call and no wait for the disk: the system keeps what was written when a process dies.
+// by the next one. One write for the calls of one turn of the event loop, and no wait for the disk: the system keeps what was written when a process dies.
 // A machine that loses its power may lose the newest. Knows nothing of entries.
 
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
@@ -30,6 +30,13 @@ export interface Intent {
   readonly prompt_tokens: number
 }
 
+interface Waiting {
+  readonly id: string
+  readonly line: string
+  resolve(): void
+  reject(error: unknown): void
+}
+
 export class Intents {
   readonly #path: string
   readonly #maxBytes: number
@@ -37,6 +44,8 @@ export class Intents {
   readonly leftBehind: readonly Intent[]
   /** Lines of calls that are not sealed, by id. */
   readonly #open = new Map<string, string>()
+  /** Begun in this turn of the event loop: as many as may be in flight at most. */
+  #waiting: Waiting[] = []
   /** Sealed since the last write; said by the next one, or found in the log by the next process. */
   #sealed = ''
   #file: number
@@ -63,19 +72,14 @@ export class Intents {
   }
 
   /**
-   * To be called before a call is forwarded.
-   * @throws GatewayError `audit_unavailable` when it could not be written down: then it must not be
+   * To be waited for before a call is forwarded: resolves when it is written down, at the end of this turn.
+   * @throws GatewayError `audit_unavailable` (rejects) when it could not be: then it must not be forwarded
    */
-  begin(intent: Intent): void {
-    const line = JSON.stringify(intent)
-    try {
-      if (this.#bytes >= this.#limit) this.#rewrite()
-      this.#append(`${this.#sealed}${line}\n`)
-    } catch (error) {
-      throw unavailable('The call cannot be written down.', error)
-    }
-    this.#sealed = ''
-    this.#open.set(intent.id, line)
+  begin(intent: Intent): Promise<void> {
+    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.push({ id: intent.id, line: JSON.stringify(intent), resolve, reject })
+    return promise
   }
 
   /** The call's entry is durable. A call that was never begun is fine. */
@@ -89,6 +93,23 @@ export class Intents {
       this.#rewrite()
     } finally {
       closeSync(this.#file)
+    }
+  }
+
+  #flush(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    try {
+      if (this.#bytes >= this.#limit) this.#rewrite()
+      this.#append(waiting.reduce((text, { line }) => `${text}${line}\n`, this.#sealed))
+    } catch (error) {
+      for (const { reject } of waiting) reject(unavailable('The call cannot be written down.', error))
+      return
+    }
+    this.#sealed = ''
+    for (const { id, line, resolve } of waiting) {
+      this.#open.set(id, line)
+      resolve()
     }
   }
 

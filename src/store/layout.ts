@@ -50,7 +50,10 @@ export interface LogState extends Head {
 
 /** The hash as 32 bytes, then the canonical bytes. */
 export function packEntry(hash: string, bytes: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(hash.slice(HASH_PREFIX.length), 'hex'), bytes])
+  const packed = Buffer.allocUnsafe(HASH_BYTES + bytes.length)
+  packed.write(hash.slice(HASH_PREFIX.length), 'hex')
+  packed.set(bytes, HASH_BYTES)
+  return packed
 }
 
 export function unpackEntry(seq: number, packed: Buffer): StoredRecord {

@@ -3,13 +3,13 @@
 
 import { wellFormed } from '../audit/canonical.ts'
 import type { Head } from '../audit/chain.ts'
-import { hashContent, SALT_BYTES } from '../audit/content.ts'
+import { type Commitment, commit, SALT_BYTES } from '../audit/content.ts'
 import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import type { StoredRecord } from '../audit/verify.ts'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
-import { type Batch, type CapturedContent, readLogState } from './batch.ts'
+import { type Batch, readLogState } from './batch.ts'
 import { beginLog, commitsOf } from './commits.ts'
 import type { CounterChange } from './counters.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
@@ -244,11 +244,11 @@ export class UsageLog {
     return this.#appender.close()
   }
 
-  #capture(content: Buffer): CapturedContent {
+  #capture(content: Buffer): Commitment {
     if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
     const salt = this.#salts.subarray(0, SALT_BYTES)
     this.#salts = this.#salts.subarray(SALT_BYTES)
-    return { salt, content, hash: hashContent(salt, content) }
+    return commit(salt, content)
   }
 
   #hasRoomFor(content: Buffer): boolean {

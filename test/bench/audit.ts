@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { genesis, type Head, seal } from '../../src/audit/chain.ts'
-import { hashContent, SALT_BYTES } from '../../src/audit/content.ts'
+import { commit, SALT_BYTES } from '../../src/audit/content.ts'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
@@ -111,15 +111,14 @@ async function fill(): Promise<void> {
   const startMs = systemClock.now() - 100 * DAY_MS
   await open('filled', { clock: { ...systemClock, now: () => startMs } }).close()
   const environment = openEnvironment(join(folder, 'filled'))
-  const salt = Buffer.alloc(SALT_BYTES)
-  const hash = hashContent(salt, EXCHANGE)
+  const exchange = commit(Buffer.alloc(SALT_BYTES), EXCHANGE)
   const spentMs = await timed(async () => {
     for (let from = 0; from < entries; from += BATCH_ENTRIES) {
       await environment.transaction(() => {
         const arrivedMs = startMs + (from / entries) * 100 * DAY_MS
         const batch = new Batch(environment.tables, arrivedMs)
         for (let n = from; n < Math.min(entries, from + BATCH_ENTRIES); n++) {
-          const captured = n % EXCHANGE_EVERY === 0 ? { salt, content: EXCHANGE, hash } : null
+          const captured = n % EXCHANGE_EVERY === 0 ? exchange : null
           batch.add({ draft: draft(n, arrivedMs), captured, counters: [] })
         }
         batch.finish()

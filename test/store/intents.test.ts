@@ -23,8 +23,8 @@ t.test('calls without a word that they were sealed are left behind, whatever the
   const root = t.testdir()
   let run = 0
   const step = fc.record({ id: fc.integer({ min: 0, max: 9 }), seals: fc.boolean() })
-  fc.assert(
-    fc.property(fc.array(step), fc.integer({ min: 1, max: 2000 }), (steps, maxBytes) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step), fc.integer({ min: 1, max: 2000 }), async (steps, maxBytes) => {
       const folder = join(root, String(run++))
       mkdirSync(folder)
       // Never closed: as if it had been killed.
@@ -34,7 +34,7 @@ t.test('calls without a word that they were sealed are left behind, whatever the
       for (const { id, seals } of steps) {
         const name = `id-${id}`
         if (seals) intents.sealed(name)
-        else intents.begin(intent(name))
+        else await intents.begin(intent(name))
         if (seals) open.delete(name)
         else open.add(name)
         seen.add(name)
@@ -50,9 +50,9 @@ t.test('calls without a word that they were sealed are left behind, whatever the
 t.test('the file stays small while calls come and go, and keeps those that stay', async (t) => {
   const folder = t.testdir()
   const intents = new Intents(folder, 10_000)
-  intents.begin(intent('long'))
+  await intents.begin(intent('long'))
   for (let n = 0; n < 1000; n++) {
-    intents.begin(intent(`id-${n}`))
+    await intents.begin(intent(`id-${n}`))
     intents.sealed(`id-${n}`)
   }
   t.ok(statSync(join(folder, INTENTS_FILE)).size < 11_000)
@@ -70,11 +70,11 @@ t.test('torn and foreign lines are passed over, and do not spoil the next', asyn
   writeFileSync(file, 'null\n[]\n{"id":1}\n\0\0\0\n')
   const first = new Intents(folder)
   t.strictSame(ids(first), [])
-  first.begin(intent('a'))
+  await first.begin(intent('a'))
   appendFileSync(file, '{"id":"tor')
   const second = new Intents(folder)
   t.strictSame(ids(second), ['a'])
-  second.begin(intent('b'))
+  await second.begin(intent('b'))
   t.strictSame(ids(new Intents(folder)), ['a', 'b'])
   t.match(readFileSync(file, 'utf8'), '{"id":"tor\n')
 })
@@ -82,12 +82,25 @@ t.test('torn and foreign lines are passed over, and do not spoil the next', asyn
 t.test('what cannot be written down is refused', async (t) => {
   const folder = t.testdir()
   const intents = new Intents(folder, 1)
-  intents.begin(intent('a'))
+  await intents.begin(intent('a'))
   // The file is due to be written anew, and cannot be.
   mkdirSync(join(folder, `${INTENTS_FILE}.new`))
-  t.throws(() => intents.begin(intent('b')), { code: 'audit_unavailable', status: 503 })
+  const refused = [intents.begin(intent('b')), intents.begin(intent('c'))]
+  for (const one of refused) await t.rejects(one, { code: 'audit_unavailable', status: 503 })
   t.equal(intents.open, 1)
   rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
-  intents.begin(intent('b'))
+  await intents.begin(intent('b'))
   t.strictSame(ids(new Intents(folder)), ['a', 'b'])
+})
+
+t.test('calls of one turn are written down together', async (t) => {
+  const folder = t.testdir()
+  const intents = new Intents(folder)
+  const begun = ['a', 'b', 'c'].map((id) => intents.begin(intent(id)))
+  t.strictSame(ids(new Intents(folder)), [])
+  await begun[0]
+  // One write: whoever waited for the first has the others as well.
+  t.strictSame(ids(new Intents(folder)), ['a', 'b', 'c'])
+  t.equal(intents.open, 3)
+  await Promise.all(begun)
 })
