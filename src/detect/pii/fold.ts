@@ -23,8 +23,12 @@ for (const zero of ZEROS) {
   for (let digit = 0; digit < DIGITS; digit++)
     FOLDED.set(String.fromCharCode(zero + digit), String.fromCharCode(ASCII_ZERO + digit))
 }
-const FOREIGN = new RegExp(`[${[...FOLDED.keys()].join('')}]`, 'g')
+const FOREIGN = `[${[...FOLDED.keys()].join('')}]`
+const ANY_FOREIGN = new RegExp(FOREIGN)
+const EVERY_FOREIGN = new RegExp(FOREIGN, 'g')
 
 /** The text in which numbers are looked for; the same text if there is nothing to fold. */
 export const fold = (text: string): string =>
-  text.replace(FOREIGN, (character) => FOLDED.get(character) ?? character)
+  ANY_FOREIGN.test(text)
+    ? text.replace(EVERY_FOREIGN, (character) => FOLDED.get(character) ?? character)
+    : text

@@ -7,6 +7,8 @@ import { mayBeMonth } from './months.ts'
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
   /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})/g
+/** So many characters say whether one is a trigger: itself, and what the pattern looks at behind it. */
+export const TRIGGER_CHARACTERS = 21
 export const AT_SIGN = 0x40
 export const COLON = 0x3a
 export const UNDERSCORE = 0x5f

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DEFAULT_PII_KINDS, type Finding, PII_KINDS } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
-import { kindSet } from '../../../src/detect/pii/kinds.ts'
+import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
 import { StreamDetector } from '../../../src/detect/pii/stream.ts'
 import { TEXTS } from './texts-data.ts'
 
@@ -57,8 +57,8 @@ const glued = fc
   .array(fc.oneof(fc.constantFrom(...TEXTS.map(plain)), fc.constantFrom(...FILLER)), { maxLength: 24 })
   .map((parts) => parts.join(''))
 
-function inPieces(text: string, sizes: readonly number[]): Finding[] {
-  const detector = new StreamDetector(EVERY_KIND)
+function inPieces(text: string, sizes: readonly number[], kinds = EVERY_KIND): Finding[] {
+  const detector = new StreamDetector(kinds)
   const findings: Finding[] = []
   let at = 0
   for (let i = 0; at < text.length; i++) {
@@ -104,6 +104,26 @@ const PROSE =
   'could be finished before the summer, and Anna said that the remaining work was mostly a matter of patience. ' +
   'Nobody objected. After lunch they looked at the drawings of the new library in Porto, which will have four ' +
   'floors, a small garden and a reading room that is open at night. '
+
+t.test('a value over the place where a long text is cut in any case', async (t) => {
+  const different: string[] = []
+  for (const value of [
+    'sk_live_abcdefghijKLMNOPqrstUVWXyzABCDefGHij',
+    'aa-bb-cc-dd-ee-ff',
+    'abcd.abcd.abcd',
+  ]) {
+    for (const before of [':', '-', '.']) {
+      for (let at = 1024 - value.length - 2; at <= 1024; at++) {
+        const text = `${'x'.repeat(at)}${before}${value} and more`
+        const whole = JSON.stringify(detect(text))
+        for (const size of [40, 1024, 1030])
+          if (JSON.stringify(inPieces(text, [size], DEFAULT_KINDS)) !== whole)
+            different.push(`${value} at ${at} behind ${before}, pieces of ${size}`)
+      }
+    }
+  }
+  t.same(different, [])
+})
 
 t.test('English prose is held back by a word at most', async (t) => {
   const detector = new StreamDetector()
