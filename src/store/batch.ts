@@ -9,7 +9,7 @@ import { type SecurityEventType, securityEvents } from '../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Transaction } from './appender.ts'
-import { type CounterChange, writeCounterChanges } from './counters.ts'
+import { type CounterChange, CounterChanges } from './counters.ts'
 import {
   type DayCounts,
   dayOf,
@@ -53,6 +53,7 @@ export class Batch implements Transaction {
   readonly #tables: Environment['tables']
   readonly #nowMs: Milliseconds
   readonly #days = new Map<number, DayCounts>()
+  readonly #counters = new CounterChanges()
   readonly #frontier: Frontier
   #state: LogState
   #torn = false
@@ -88,7 +89,7 @@ export class Batch implements Transaction {
     this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
     this.#state = { ...this.#state, seq: entry.seq, hash }
     if (entry.type === 'request') this.#index(entry)
-    writeCounterChanges(this.#tables.counters, counters)
+    this.#counters.add(counters)
     write?.(entry.seq)
     this.#torn = false
     return entry
@@ -107,8 +108,9 @@ export class Batch implements Transaction {
     return dropped
   }
 
-  /** Writes the head with the tree's edge, and the day counts. */
+  /** Writes the head with the tree's edge, the day counts and what calls used of token limits. */
   finish(): void {
+    this.#counters.write(this.#tables.counters)
     for (const [day, counts] of this.#days) writeDay(this.#tables, day, counts)
     writeLogState(this.#tables, { ...this.#state, frontier: this.#frontier.encoded() })
   }

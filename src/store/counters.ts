@@ -156,14 +156,28 @@ export class Counters {
 const windowName = (ruleId: string, keyId: string, windowMs: Milliseconds) =>
   `${ruleId}\0${keyId}\0${windowMs}`
 
-/** Adds changes to the stored counts, inside a write transaction. */
-export function writeCounterChanges(table: Table, changes: readonly CounterChange[]): void {
-  for (const change of changes) {
-    const key = bucketKey(change, change.bucketIndex)
-    const stored = table.get(key)
-    table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
-    // The first count of a bucket is the time to drop those that have left the window.
-    if (stored === undefined) dropDeadBuckets(table, change)
+/** The changes of one write transaction: a bucket is written once, however many calls it counts. */
+export class CounterChanges {
+  readonly #changes = new Map<string, CounterChange>()
+
+  add(changes: readonly CounterChange[]): void {
+    for (const change of changes) {
+      const { ruleId, keyId, windowMs, bucketIndex, tokens } = change
+      const name = `${windowName(ruleId, keyId, windowMs)}\0${bucketIndex}`
+      const before = this.#changes.get(name)
+      this.#changes.set(name, before === undefined ? change : { ...change, tokens: before.tokens + tokens })
+    }
+  }
+
+  /** Adds them to the stored counts. */
+  write(table: Table): void {
+    for (const change of this.#changes.values()) {
+      const key = bucketKey(change, change.bucketIndex)
+      const stored = table.get(key)
+      table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
+      // The first count of a bucket is the time to drop those that have left the window.
+      if (stored === undefined) dropDeadBuckets(table, change)
+    }
   }
 }
 

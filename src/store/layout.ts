@@ -17,9 +17,13 @@ const U32_VALUES = 2 ** 32
 
 export function u64(value: number): Buffer {
   const bytes = Buffer.allocUnsafe(U64_BYTES)
-  bytes.writeUInt32BE(Math.floor(value / U32_VALUES))
-  bytes.writeUInt32BE(value % U32_VALUES, U32_BYTES)
+  writeU64(bytes, value, 0)
   return bytes
+}
+
+function writeU64(bytes: Buffer, value: number, offset: number): void {
+  bytes.writeUInt32BE(Math.floor(value / U32_VALUES), offset)
+  bytes.writeUInt32BE(value % U32_VALUES, offset + U32_BYTES)
 }
 
 export function readU64(bytes: Buffer, offset = 0): number {
@@ -85,8 +89,8 @@ export function packSummary(summary: RequestSummary): Buffer {
   const keyId = Buffer.from(summary.keyId)
   const model = Buffer.from(summary.model)
   const bytes = Buffer.allocUnsafe(TEXT_AT + keyId.length + model.length)
-  bytes.writeBigUInt64BE(BigInt(summary.seq))
-  bytes.writeBigUInt64BE(BigInt(summary.createdAtMs), U64_BYTES)
+  writeU64(bytes, summary.seq, 0)
+  writeU64(bytes, summary.createdAtMs, U64_BYTES)
   bytes[FLAGS_AT] = (summary.blocked ? BLOCKED : 0) | (summary.piiDetected ? PII_DETECTED : 0)
   bytes.writeUInt16BE(keyId.length, KEY_LENGTH_AT)
   keyId.copy(bytes, TEXT_AT)
