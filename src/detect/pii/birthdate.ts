@@ -7,7 +7,7 @@ import type { Segment } from './segment.ts'
 
 /** Before a date, with no digit between. */
 const BIRTH =
-  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|ميلاد|مواليد|ولدت?|לידה|נולד|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
+  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|szület|n[aă][sșş]cut|na[sșş]ter|роден|рођен|rođen|rojen|تولد|ميلاد|مواليد|ولدت?|לידה|נולד|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
 /** The same without their place, for a quick look at a whole segment. */
 const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
 /** Characters before a date that are looked at. */
@@ -23,6 +23,8 @@ const NUMERIC = [
 ]
 const DAY_FIRST =
   /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ -](?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ -](?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
+/** `1973. augusztus 30.` */
+const YEAR_FIRST = /\d{4}\.? (?<month>[\p{L}\p{M}]{3,12}) \d{1,2}(?!\d)/uy
 const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
 const MONTH_CHARACTERS = 14
 
@@ -60,10 +62,12 @@ function dateAt(text: string, at: number, from: number): { start: number; end: n
     const b = Number(found.groups?.['b'])
     if (isDay(a, b) || isDay(b, a)) return { start: at, end: at + found[0].length }
   }
-  DAY_FIRST.lastIndex = at
-  const dayFirst = DAY_FIRST.exec(text)
-  const month = dayFirst?.groups?.['month'] ?? ''
-  if (dayFirst !== null && isMonth(month, 0, month.length)) return { start: at, end: at + dayFirst[0].length }
+  for (const form of [DAY_FIRST, YEAR_FIRST]) {
+    form.lastIndex = at
+    const found = form.exec(text)
+    const month = found?.groups?.['month'] ?? ''
+    if (found !== null && isMonth(month, 0, month.length)) return { start: at, end: at + found[0].length }
+  }
   DAY_AND_YEAR.lastIndex = at
   const rest = DAY_AND_YEAR.exec(text)
   if (rest === null || text[at - 1] !== ' ') return null

@@ -19,24 +19,24 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'tel tels cell call calls called ring dial text sms fax faks φαξ факс handy gsm whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
     'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
-    'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi ' +
+    'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm hp ' +
     'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
-    'फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
+    'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
   number:
-    'number numbers nummer numero número numéro numer номер رقم رقمي नंबर संख्या מספר numarası numara numaram numaranız nr no',
+    'number numbers nummer numero número numéro numer номер رقم رقمي شماره नंबर संख्या מספר unter numerosta numeroon nomor numarası numara numaram numaranız nr no',
   label: 'line lines row rows page pages step part item room table figure',
   other:
     'order orders invoice tracking ticket case id ids isbn issn doi serial sn sku imei imsi iccid vin account acct ' +
     'ref reference port pid uid gid column size bytes byte kb mb gb ms sec seconds epoch timestamp ' +
     'build commit revision rev hash sha version zip postcode postal plz transaction txn receipt booking batch ' +
-    'model product barcode ean upc gtin asin lot policy claim badge bin code pin otp amount total price sum ' +
+    'model product barcode ean upc gtin asin lot policy claim badge code pin otp amount total price sum ' +
     'population won yen usd eur gbp dollars euros meter meters km version released rfc issue pr bug chapter ' +
     'section extension routing aba swift bic customer kunde pedido commande facture factura rechnung ' +
     'ordine fattura заказ счет счёт nr° parcel shipment key seed offset address index count error errno exit status ' +
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
     'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
-    'contador conta leitura leituras',
+    'contador conta leitura leituras viite viitteen viitenumero',
   card:
     'card cards visa mastercard amex maestro discover diners jcb unionpay credit debit cc pan kreditkarte karte carte ' +
     'tarjeta carta cartão cartao kaart karta kort kortti kartı kart карта карты creditcard kreditkort',

@@ -7,12 +7,12 @@ import type { Segment } from './segment.ts'
 const BETWEEN =
   '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))[^\\d\\n]{0,36}$'
 const PASSPORT = new RegExp(
-  '(?:passport|reisepass|\\bpass-?\\s?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
-    'passinumero|pașaport|útlevél|διαβατηρί|pasaport|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
+  '(?:pass?port|\\bpas-?\\s?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potni list|cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass-?\\s?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
+    'passinumero|pa[sșş]aport|útlevél|διαβατηρί|pasaport|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
     BETWEEN,
 )
 const LICENCE = new RegExp(
-  "(?:driv(?:er|ing)[’']?s?[’']? (?:licen[cs]e|permit)|driver_?licen[cs]e|driverlicense|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis de conduire|" +
+  "(?:driv(?:er|ing)[’']?s?[’']? (?:licen[cs]e|permit)|driver_?licen[cs]e|driverlicense|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
     'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
     '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
     'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
@@ -46,7 +46,7 @@ const DATE = /^(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4}|
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment. */
 const ANY_WORD =
-  /pass|pas[apzș]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|رخصة|ड्राइ|נהיגה|οδήγ/i
+  /pas|pa[sșş]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potni|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ/i
 
 /**
  * @param word where the word begins that holds a digit
@@ -90,6 +90,10 @@ function isGroup(text: string, start: number): boolean {
   return false
 }
 
+/** A series right before the digits, `EM 969752`; not the words that a number is announced with. */
+const SERIES = /(?<![\p{L}\p{N}])(?!(?:NO|NR|ID|DL|US|UK|EU)\b)[A-Z]{1,3} $/u
+const MAX_SERIES = 5
+
 function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {
   for (const form of [SLASHED, NUMBER, PLAIN_NUMBER]) {
     form.lastIndex = word
@@ -100,7 +104,8 @@ function take(segment: Segment, word: number, kind: 'passport' | 'driver_license
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
     if (digits < MIN_DIGITS || DATE.test(found)) continue
     const end = word + found.length
-    return segment.add(kind, word, end) ? end : 0
+    const series = SERIES.exec(segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word))?.[0] ?? ''
+    return segment.add(kind, word - series.length, end) ? end : 0
   }
   return 0
 }

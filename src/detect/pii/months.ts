@@ -16,6 +16,14 @@ const MONTHS = new Set(
     'ledna února března dubna května června července srpna září října listopadu prosince ' +
     'января февраля марта апреля мая июня июля августа сентября октября ноября декабря ' +
     'січня лютого березня квітня травня червня липня серпня вересня жовтня листопада грудня ' +
+    'január február március április május június július augusztus szeptember október ' +
+    'siječnja veljače ožujka travnja svibnja lipnja srpnja kolovoza rujna studenoga studenog prosinca ' +
+    'ianuarie februarie martie aprilie iunie iulie septembrie octombrie noiembrie decembrie ' +
+    'januára februára apríla mája júna júla augusta septembra októbra novembra decembra ' +
+    'јануара фебруара априла маја јуна јула августа септембра октобра новембра децембра ' +
+    'януари февруари март април май юни юли август септември октомври ноември декември ' +
+    'tammikuuta helmikuuta maaliskuuta huhtikuuta toukokuuta kesäkuuta heinäkuuta elokuuta syyskuuta lokakuuta marraskuuta joulukuuta ' +
+    'maret agustus ' +
     'ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık ' +
     'ιανουαρίου φεβρουαρίου μαρτίου απριλίου μαΐου ιουνίου ιουλίου αυγούστου σεπτεμβρίου οκτωβρίου νοεμβρίου δεκεμβρίου ' +
     'ינואר פברואר מרץ מרס אפריל מאי יוני יולי אוגוסט ספטמבר אוקטובר נובמבר דצמבר ' +

@@ -33,7 +33,8 @@ function isNamed(segment: Segment, at: number, words: string): boolean {
     pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
     compiled.set(words, pattern)
   }
-  return pattern.test(segment.windowBefore(at, WINDOW_CHARACTERS))
+  // `nhs_number`
+  return pattern.test(segment.windowBefore(at, WINDOW_CHARACTERS).replaceAll('_', ' '))
 }
 
 /** The end of a longer identifier, of a path or of a version. */

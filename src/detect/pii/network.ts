@@ -17,6 +17,11 @@ const BEHIND_VERSION_WORD =
   /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
+/** A capitalised word right before, and none that machines and their addresses go by. */
+const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}) $/
+const MAX_PRODUCT = 26
+const MACHINES =
+  /^(?:ip|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
 const DOT = 0x2e
 const ZERO = 0x30
 /** Octets of versions are smaller than this. */
@@ -63,8 +68,16 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     /^ [A-Z]/.test(text.slice(end, end + 2))
   )
     return true
+  if (isProduct(segment, at, octets)) return true
   const distance = segment.before(at).version
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
+}
+
+/** `Oracle 11.2.0.4`: small numbers behind a name. Not where machines are named, nor in the private range of 10. */
+function isProduct(segment: Segment, at: number, octets: readonly string[]): boolean {
+  if (octets[0] === '10' || octets.some((octet) => Number(octet) >= LARGE_OCTET)) return false
+  const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
+  return name !== undefined && !MACHINES.test(name)
 }
 
 function endOfDottedRun(text: string, at: number): number {

@@ -52,6 +52,9 @@ const DATE_FORMS = new Set(
     .map(shapeOf),
 )
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
+/** `2017-2021` at the end. */
+const YEARS = /(?:19|20)\d\d[-–](?:19|20)\d\d$/
+const YEARS_CHARACTERS = 9
 const CPF = shapeOf('3-3-3-2')
 const SSN = shapeOf('3-2-4')
 /** Of `00`. */
@@ -203,6 +206,7 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
     if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
+  if (YEARS.test(text.slice(run.end - YEARS_CHARACTERS, run.end))) return false
   if (behind) return true
   if (run.isPlain && EPOCH.test(run.digits)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9

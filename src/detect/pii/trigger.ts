@@ -43,6 +43,8 @@ function nextMark(text: string, from: number): number {
 const MAX_QUANTITY_DIGITS = 5
 /** Of a day. */
 const MAX_DAY_DIGITS = 2
+/** `1973.` */
+const YEAR_CHARACTERS = 5
 
 /**
  * Whether a number is followed by a word, as most in prose are: `under 120 words`, `in 2024, the`. No value is like
@@ -59,6 +61,7 @@ function isQuantity(text: string, at: number): boolean {
   if (codeAt(text, end) !== SPACE) return false
   const first = codeAt(text, end + 1)
   if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
-  // `4 July`, `4 of July`, `4 de julio`: the last begins like December.
-  return !isDay || (first !== LETTER_O && !mayBeMonth(text, end + 1))
+  // `4 July`, `4 of July`, `4 de julio`: the last begins like December. `1973. augusztus 30.`
+  if (isDay) return first !== LETTER_O && !mayBeMonth(text, end + 1)
+  return mark !== DOT || end - at !== YEAR_CHARACTERS || !mayBeMonth(text, end + 1)
 }
