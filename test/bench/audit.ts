@@ -8,14 +8,11 @@ import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { genesis, type Head, seal } from '../../src/audit/chain.ts'
-import { commit, SALT_BYTES } from '../../src/audit/content.ts'
-import type { RequestDraft } from '../../src/audit/entry.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
 import { exportLog } from '../../src/cli/audit-export.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { uuidv7Source } from '../../src/core/ids.ts'
-import { Batch } from '../../src/store/batch.ts'
 import { DirectorySource } from '../../src/store/directory.ts'
 import { ExportSource } from '../../src/store/exportfile.ts'
 import { openEnvironment } from '../../src/store/lmdb.ts'
@@ -23,17 +20,13 @@ import type { UsageQuery } from '../../src/store/pages.ts'
 import type { LogSource } from '../../src/store/source.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 import { verifyLog } from '../../src/store/verification.ts'
-import { requestDraft } from '../audit/drafts.ts'
+import { draftOf, EXCHANGE, fillLog } from './filled.ts'
 import { median } from './report.ts'
 
 const CALLERS = 128
 const SEALED = 100_000
-const BATCH_ENTRIES = 5000
 const PAGES = 21
 const DAY_MS = 86_400_000
-/** One call in so many has an exchange: the store of a million is about entries. */
-const EXCHANGE_EVERY = 20
-const EXCHANGE = Buffer.from(JSON.stringify({ request: 'x'.repeat(800), response: 'y'.repeat(400) }))
 const TIB = 1024 ** 4
 
 const { values } = parseArgs({ options: { entries: { type: 'string', default: '1000000' } } })
@@ -48,15 +41,6 @@ const tell = (what: string, figure: string) => {
   console.error(`${what}: ${figure}`)
 }
 
-const draft = (n: number, arrivedMs: number): RequestDraft =>
-  requestDraft({
-    id: newId(),
-    created_at: new Date(arrivedMs).toISOString(),
-    model: n % 10 === 0 ? 'openai/gpt-5-mini' : 'openai/gpt-5',
-    key_id: `key-${n % 7}`,
-    blocked: n % 1000 === 0,
-  })
-
 const open = (name: string, options: Partial<StoreOptions> = {}): Store =>
   openStore({ path: join(folder, name), clock: systemClock, random: randomBytes, maxBytes: TIB, ...options })
 
@@ -68,7 +52,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 /** Canonical form, hashes and the tree: what an entry costs before the database gets it. */
 function measureSealing(): void {
-  const drafts = Array.from({ length: SEALED }, (_, n) => draft(n, systemClock.now()))
+  const drafts = Array.from({ length: SEALED }, (_, n) => draftOf(n, systemClock.now()))
   const first = genesis(newId(), { type: 'genesis', product: 'sidegate', continues: null }, 0)
   let head: Head = { log: first.entry.log, seq: 0, hash: first.hash }
   const frontier = Frontier.empty()
@@ -88,7 +72,7 @@ async function measureAppending(): Promise<void> {
   const times: number[] = []
   const caller = async () => {
     while (sealed < SEALED) {
-      const each = draft(sealed++, systemClock.now())
+      const each = draftOf(sealed++, systemClock.now())
       times.push(await timed(() => store.log.append(each, { content: EXCHANGE })))
     }
   }
@@ -106,27 +90,11 @@ async function measureAppending(): Promise<void> {
   await store.close()
 }
 
-/** A log as it is after `entries` calls in a hundred days, oldest first. */
 async function fill(): Promise<void> {
-  const startMs = systemClock.now() - 100 * DAY_MS
-  await open('filled', { clock: { ...systemClock, now: () => startMs } }).close()
-  const environment = openEnvironment(join(folder, 'filled'))
-  const exchange = commit(Buffer.alloc(SALT_BYTES), EXCHANGE)
+  let usedBytes = 0
   const spentMs = await timed(async () => {
-    for (let from = 0; from < entries; from += BATCH_ENTRIES) {
-      await environment.transaction(() => {
-        const arrivedMs = startMs + (from / entries) * 100 * DAY_MS
-        const batch = new Batch(environment.tables, arrivedMs)
-        for (let n = from; n < Math.min(entries, from + BATCH_ENTRIES); n++) {
-          const captured = n % EXCHANGE_EVERY === 0 ? exchange : null
-          batch.add({ draft: draft(n, arrivedMs), captured, counters: [] })
-        }
-        batch.finish()
-      })
-    }
+    usedBytes = await fillLog(join(folder, 'filled'), entries)
   })
-  const { usedBytes } = environment.size()
-  await environment.close()
   tell(`a log of ${entries} calls made in`, `${(spentMs / 1000).toFixed(0)} s`)
   tell(
     '… bytes a call in the store, one in twenty with its exchange',
@@ -229,7 +197,7 @@ async function measurePruning(): Promise<void> {
   let running = true
   const waits: number[] = []
   const caller = async () => {
-    while (running) waits.push(await timed(() => store.log.append(draft(1, systemClock.now()))))
+    while (running) waits.push(await timed(() => store.log.append(draftOf(1, systemClock.now()))))
   }
   const spentMs = await timed(async () => {
     const calling = caller()

@@ -1,8 +1,10 @@
-// Memory and start-up: what a pod pays before and after the work.
+// Memory and start-up: what a pod pays before the work, during it and after, with a new log and with a long one.
 
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { fillLog } from './filled.ts'
 import { saturate } from './load.ts'
 import { OTHER_CORE, start, stopAll } from './processes.ts'
 import { median } from './report.ts'
@@ -20,6 +22,12 @@ const QUICK_REST_MS = 1000
 const STARTS = 5
 const QUICK_STARTS = 2
 
+/** How often memory is looked at under load. */
+const SAMPLES = 6
+/** A log of a year or so; a quick run makes a shorter one. */
+const LONG_LOG = 1_000_000
+const QUICK_LONG_LOG = 50_000
+
 const mebibytes = (bytes: number): string => (bytes / 1024 ** 2).toFixed(0)
 
 /** A markdown table of memory and of the time from the start of a process to its first answer. */
@@ -27,7 +35,7 @@ export async function measureFootprint(main: string, folder: string, quick: bool
   const lines = [
     '**Memory of the process itself (anonymous) and start**',
     '',
-    '| | idle MiB | after load MiB | at rest MiB | calls | start to first answer ms |',
+    `| | idle MiB | under load MiB, ${SAMPLES} times | at rest MiB | calls | start to first answer ms |`,
     '|---|---|---|---|---|---|',
   ]
   const standIn = await start(
@@ -36,9 +44,16 @@ export async function measureFootprint(main: string, folder: string, quick: bool
   )
   const upstreamPort = Number(standIn.line)
   let run = 0
+  const longLog = quick ? QUICK_LONG_LOG : LONG_LOG
+  const longName = `sidegate, ${longLog} entries`
+  const longFolder = join(folder, 'long')
+  process.stderr.write(`\r\x1b[KMaking a log of ${longLog} entries`)
+  mkdirSync(longFolder, { recursive: true })
+  await fillLog(join(longFolder, 'data'), longLog)
   const starters = [
     () => startFloor(upstreamPort),
     () => startGateway({ name: 'sidegate', folder: join(folder, String(run++)), upstreamPort, main }),
+    () => startGateway({ name: longName, folder: longFolder, upstreamPort, main }),
     ...peers(upstreamPort),
   ]
   for (const startOne of starters) {
@@ -48,11 +63,17 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
     const idle = subject.process.anonymousBytes()
     const durationMs = quick ? QUICK_LOAD_MS : LOAD_MS
+    const loaded: number[] = []
+    const look = setInterval(
+      () => loaded.push(subject.process.anonymousBytes()),
+      durationMs / (SAMPLES + 0.5),
+    )
     const { requests } = await saturate(subject, { body: BODY, connections: CONNECTIONS, durationMs })
-    const loaded = subject.process.anonymousBytes()
+    clearInterval(look)
     await sleep(quick ? QUICK_REST_MS : REST_MS)
     const rested = subject.process.anonymousBytes()
-    const cells = [subject.name, ...[idle, loaded, rested].map(mebibytes), requests, startMs.toFixed(0)]
+    const curve = loaded.map(mebibytes).join(' ')
+    const cells = [subject.name, mebibytes(idle), curve, mebibytes(rested), requests, startMs.toFixed(0)]
     lines.push(`| ${cells.join(' | ')} |`)
     await subject.process.stop()
   }
