@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto'
 import { Attestation } from './attestation.ts'
-import type { RunningGateway } from './cli/lifetime.ts'
+import type { RunGateway, RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
-import type { Config, ConfigReading } from './core/config.ts'
+import type { Config } from './core/config.ts'
 import { within } from './core/deadline.ts'
 import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
@@ -48,9 +48,7 @@ const STORED_RULES = 'api'
  * Starts a gateway, or says everything that is in the way: mistakes in the configuration and the rules, busy ports,
  * a store that cannot be opened. Nothing listens unless everything is right.
  */
-export async function runGateway(
-  reading: ConfigReading,
-): Promise<RunningGateway | { readonly problems: readonly Problem[] }> {
+export const runGateway: RunGateway = async (reading, look = null) => {
   const { config } = reading
   const problems = [...reading.problems]
   if (config === null) return { problems }
@@ -60,7 +58,7 @@ export async function runGateway(
   const logger = createLogger(config.log.level)
   let folder: DataFolder | null = null
   try {
-    folder = await takeDataFolder(config, logger)
+    folder = await takeDataFolder(config, logger, look)
     const gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
     if (refusals.length === 0) return await gateway.start()

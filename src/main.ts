@@ -12,7 +12,10 @@ if (major < 22 || (major === 22 && minor < 19)) {
 const { dispatch } = await import('./cli/dispatch.ts')
 
 process.exitCode = await dispatch(process.argv.slice(2), {
-  serve: async () => (await import('./cli/serve.ts')).serve((await import('./gateway.ts')).runGateway),
+  serve: async () =>
+    (await import('./cli/serve.ts')).serve(async (...given) =>
+      (await import('./gateway.ts')).runGateway(...given),
+    ),
   demo: async () => (await import('./cli/demo.ts')).demo((await import('./gateway.ts')).runGateway),
   check: async () => (await import('./cli/check.ts')).check,
   test: async () => (await import('./cli/test.ts')).test,

@@ -3,6 +3,9 @@
 
 import { closeSync, openSync, readSync } from 'node:fs'
 
+/** The database file in its folder: LMDB's name for it. */
+export const DATA_FILE = 'data.mdb'
+
 /** `MDB_MAGIC`, `mm_version` and their places on a meta page, as in lmdb 3.5's `mdb.c`; little-endian machines only. */
 const MAGIC = 0xbeefc0de
 const FORMAT_VERSION = 2

@@ -5,7 +5,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { faultOfFile } from './header.ts'
+import { DATA_FILE, faultOfFile } from './header.ts'
 import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
@@ -57,7 +57,6 @@ const MAX_DATABASES = 32
 /** Owner only: the log holds what people wrote to a model. */
 const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
-export const DATA_FILE = 'data.mdb'
 /** Readers and writers of the moment; LMDB makes it anew. */
 export const LOCK_FILE = 'lock.mdb'
 /** Every LMDB file has two meta pages. */

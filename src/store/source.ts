@@ -8,8 +8,9 @@ import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import type { Members } from '../audit/plain.ts'
 import type { LogSurvey } from '../audit/survey.ts'
+import { DATA_FILE } from './header.ts'
 import { readU64, u64, unpackEntry } from './layout.ts'
-import { DATA_FILE, type Environment, openEnvironment } from './lmdb.ts'
+import { type Environment, openEnvironment } from './lmdb.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 export const PAGE_ROWS = 500

@@ -7,10 +7,11 @@ import type { Milliseconds } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { Batch } from './batch.ts'
 import { beginLog } from './commits.ts'
+import { DATA_FILE } from './header.ts'
 import { type CarriedRows, readCarried, type Whereabouts } from './inspection.ts'
 import { INTENTS_FILE } from './intents.ts'
 import { readJson } from './layout.ts'
-import { DATA_FILE, LOCK_FILE, openEnvironment, type SubDatabase } from './lmdb.ts'
+import { LOCK_FILE, openEnvironment, type SubDatabase } from './lmdb.ts'
 
 const PREFIX = 'quarantine-'
 const FOLDER_MODE = 0o700
