@@ -14,7 +14,7 @@ const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 /** What may stand between the word for a version and the version, another version among it. */
 const BEHIND_VERSION_WORD =
-  /^[\s:="'`(#v]*(?:(?:number|no\.?|is|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
+  /^[\s:="'`(#v]*(?:(?:number|no\.?|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 /** A capitalised word right before, and none that machines and their addresses go by. */
@@ -22,6 +22,24 @@ const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}) $/
 const MAX_PRODUCT = 26
 const MACHINES =
   /^(?:ip|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
+const SMALL_OCTET = 20
+const RESOLVERS = new Set([
+  '1.1.1.1',
+  '1.0.0.1',
+  '1.1.1.2',
+  '8.8.8.8',
+  '8.8.4.4',
+  '9.9.9.9',
+  '4.4.4.4',
+  '4.2.2.1',
+  '4.2.2.2',
+])
+/** `:` and `/`. */
+const PORT_OR_PREFIX = new Set([0x3a, 0x2f])
+/** `/`, `@`, `=`, `[`, `"`. */
+const ADDRESS_SIGNS = new Set([0x2f, 0x40, 0x3d, 0x5b, 0x22])
+const NETWORK_WORD =
+  /\b(?:ip|ips|ipv4|hosts?|servers?|dns|nameservers?|address(?:es)?|addr|gateway|router|ping|ssh|clients?|peer|nodes?|src|dst|subnet|network|proxy|firewall|login|logged)\b/
 const DOT = 0x2e
 const ZERO = 0x30
 /** Octets of versions are smaller than this. */
@@ -68,7 +86,7 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     /^ [A-Z]/.test(text.slice(end, end + 2))
   )
     return true
-  if (isProduct(segment, at, octets)) return true
+  if (isProduct(segment, at, octets) || isPlace(segment, at, end, octets)) return true
   const distance = segment.before(at).version
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
 }
@@ -78,6 +96,14 @@ function isProduct(segment: Segment, at: number, octets: readonly string[]): boo
   if (octets[0] === '10' || octets.some((octet) => Number(octet) >= LARGE_OCTET)) return false
   const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
   return name !== undefined && !MACHINES.test(name)
+}
+
+/** `3.2.1.4`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
+function isPlace(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
+  const { text } = segment
+  if (octets[0] === '10' || octets.some((octet) => Number(octet) >= SMALL_OCTET)) return false
+  if (RESOLVERS.has(text.slice(at, end)) || PORT_OR_PREFIX.has(codeAt(text, end))) return false
+  return !ADDRESS_SIGNS.has(codeAt(text, at - 1)) && !NETWORK_WORD.test(segment.windowBefore(at))
 }
 
 function endOfDottedRun(text: string, at: number): number {

@@ -6,6 +6,8 @@ import {
   codeAt,
   endOfDigits,
   isAlphanumeric,
+  isAsciiUpper,
+  isDigit,
   isHex,
   isLetter,
   isUnspaced,
@@ -168,10 +170,32 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
 const withExtension = (text: string, end: number): number =>
   EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
-/** The end of an identifier or of an address on the web, `INV-2019-8210`. */
+/** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
 function isTail(text: string, start: number): boolean {
   const before = codeAt(text, start - 1)
+  if (before === SPACE) return isCode(text, start - 1)
   return (before === HYPHEN || before === SLASH) && isWordCharacter(codeAt(text, start - 2))
+}
+
+/** Longest group of a code that is looked at. */
+const MAX_CODE = 12
+const CONTAINER = /[A-Z]{3}[JUZ]$/
+const CONTAINER_LETTERS = 4
+
+/** Whether a group ends there that changes between capitals and digits more than once, or owns a container (ISO 6346). */
+function isCode(text: string, end: number): boolean {
+  let at = end
+  let changes = -1
+  let wasDigit: boolean | null = null
+  for (; end - at < MAX_CODE; at--) {
+    const code = codeAt(text, at - 1)
+    const digit = isDigit(code)
+    if (!digit && !isAsciiUpper(code)) break
+    if (digit !== wasDigit) changes++
+    wasDigit = digit
+  }
+  if (isWordCharacter(codeAt(text, at - 1))) return false
+  return changes > 1 || (end - at === CONTAINER_LETTERS && CONTAINER.test(text.slice(at, end)))
 }
 
 /** @param isPrefixed whether it begins with 00 */

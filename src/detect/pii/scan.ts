@@ -123,7 +123,9 @@ function scanDigit(segment: Segment, at: number): number {
   }
   const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at, digitsEnd)
   if (other > 0) return other
-  return isDigit(text.charCodeAt(wordEnd - 1)) ? scanNumber(segment, at, digitsEnd) : wordEnd
+  return isDigit(text.charCodeAt(wordEnd - 1))
+    ? scanNumber(segment, at, digitsEnd)
+    : scanDocument(segment, at) || wordEnd
 }
 
 /** What begins with a digit and holds letters, or is a date. */
