@@ -118,6 +118,8 @@ const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Z
 const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
 /** Broadcast and none. */
 const MAX_MAC = 17
+/** `.` and `*`: more dotted groups, as in tables of collation. */
+const DOTTED_BEFORE = new Set([0x2e, 0x2a])
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
 const COLON = 0x3a
@@ -148,6 +150,7 @@ function macAt(segment: Segment, at: number): number {
   DOTTED_MAC.lastIndex = at
   let found = MAC.exec(text)?.[0]
   if (found === undefined) {
+    if (DOTTED_BEFORE.has(codeAt(text, at - 1))) return 0
     found = DOTTED_MAC.exec(text)?.[0]
     if (found !== undefined && !/[a-f]/i.test(found) && !/\bmac\b/.test(segment.windowBefore(at))) return 0
   }

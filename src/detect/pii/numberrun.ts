@@ -1,6 +1,6 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordCharacter } from './characters.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
@@ -265,6 +265,8 @@ export function mayBegin(text: string, at: number): boolean {
   if (isWordCharacter(before)) return false
   if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2)))
     return before === COMMA && isField(text, at)
+  // `Tel.030`, but not `[.0020.0011`.
+  if (before === DOT) return isLetter(codeAt(text, at - 2)) || isSpace(codeAt(text, at - 2))
   return !NOT_BEFORE.has(before)
 }
 

@@ -2,6 +2,7 @@
 
 import { isNorthAmerican } from './callingcodes.ts'
 import type { Run } from './numberrun.ts'
+import { isUniform } from './separators.ts'
 import { shapeOf } from './shape.ts'
 
 /**
@@ -41,6 +42,7 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '4-2-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Sweden
   '2-3-2-2': [{ behindHyphen: ' ', beginning: TRUNK_ZERO }],
   '4-2-4': [{ same: '-', beginning: TRUNK_ZERO }], // Japan
+  '4-4-4': [{ same: '-', beginning: /^08[1-9]/ }], // Indonesia
   '2-3-4': [{ same: '-', beginning: TRUNK_ZERO }], // Korea, Thailand
   '1-3-3-2-2': [{ beginning: /^8[3489]/ }], // Russia
   '4-3-2-2': [{ same: ' -', beginning: /^0/ }], // Turkey, Belgium
@@ -78,7 +80,7 @@ export function isNorthAmericanForm(run: Run): boolean {
   if (run.shape !== NORTH_AMERICAN && !withCode) return false
   const from = withCode ? 1 : 0
   const { separators } = run
-  if (separators.includes('/')) return false
+  if (separators.includes('/') || (separators.includes('.') && !isUniform(separators))) return false
   const bracketed = separators.includes(')')
   return bracketed
     ? run.codeOfDigit(from) > ONE && separators.length >= 2

@@ -44,7 +44,7 @@ const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'
 /** Right behind: a quantity. */
 const QUANTITY =
   / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
-const PAIRS = shapeOf('2-2-2-2-2')
+const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
 /** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
 const VERSION_DATE = shapeOf('4-2')
 /** Dates and years, which pass for groups of digits. */
@@ -54,9 +54,11 @@ const DATE_FORMS = new Set(
     .map(shapeOf),
 )
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
+/** `0061 0308 0061`, `0020.0011.0002`: groups of four that begin with 0 throughout. */
+const CODE_POINTS = /^00\d\d(?:[ .]0\d{3})+(?:[ .]\d{4})?$/
 /** `2017-2021` at the end. */
-const YEARS = /(?:19|20)\d\d[-–](?:19|20)\d\d$/
-const YEARS_CHARACTERS = 9
+const YEARS = /(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$/
+const YEARS_CHARACTERS = 11
 const CPF = shapeOf('3-3-3-2')
 const SSN = shapeOf('3-2-4')
 /** Of `00`. */
@@ -70,8 +72,8 @@ const DOT = 0x2e
 const HYPHEN = 0x2d
 /** Brazil's CPF, social security numbers. */
 const isOtherForm = (run: Run): boolean => run.shape === CPF || (run.shape === SSN && run.separators === '--')
-/** Seconds and milliseconds of this time. */
-const EPOCH = /^1\d{9}(?:\d{3})?$/
+/** Seconds and milliseconds of this time, days, places in a file. */
+const NOT_DIALLED = /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+)$/
 
 /**
  * @param at of the first digit
@@ -87,15 +89,16 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   if (bracket && !mayBegin(text, start)) return 0
   const words = segment.before(start)
   if (isTail(text, start) || isOfOther(words)) return 0
-  const silent = isSilent(words)
+  const silent = isSilent(words) || isContinued(segment, start)
   const zeros = runs.leadingZeros
   const isPrefixed = zeros === PREFIX_DIGITS
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
     const maySpeak = !silent || (isPrefixed ? isAbroad(runs, i) : mayBeFormed(runs.marksAt(i), zeros))
     if (!maySpeak && !(runs.isWhole(i) && isLabelBehind(text, runs.end(i)))) continue
-    if (runs.isOpen(i) || (runs.shape(i) === PAIRS && isByteDump(text, start, runs.end(i)))) continue
+    if (runs.isOpen(i) || (PAIRS.has(runs.shape(i)) && isByteDump(text, start, runs.end(i)))) continue
     const run = runs.run(i)
+    if (isPrefixed && CODE_POINTS.test(text.slice(start, run.end))) continue
     if (!isPhone(segment, start, run, isPrefixed) || matchesAt(QUANTITY, text, run.end)) continue
     const end = withExtension(text, run.end)
     return segment.add('phone', start, end) ? end : 0
@@ -130,6 +133,12 @@ export function leadsAbroad(runs: NumberRuns): boolean {
 /** No word before makes a number a phone number: then it must be of a form, or a word follow. */
 const isSilent = (words: Words): boolean =>
   words.isSilent || (words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE)
+
+/** Whether digits stand before that are no value: what a word says, it says of them. */
+const isContinued = (segment: Segment, start: number): boolean =>
+  codeAt(segment.text, start - 1) === SPACE &&
+  start - 2 >= segment.end &&
+  isDigit(codeAt(segment.text, start - 2))
 
 /** Whether the words say that it is a number of something else. */
 function isOfOther(words: Words): boolean {
@@ -230,9 +239,9 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
     if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
   }
-  if (YEARS.test(text.slice(run.end - YEARS_CHARACTERS, run.end))) return false
+  if (YEARS.test(text.slice(Math.max(start, run.end - YEARS_CHARACTERS), run.end))) return false
   if (behind) return true
-  if (run.isPlain && EPOCH.test(run.digits)) return false
+  if (run.isPlain && NOT_DIALLED.test(run.digits)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
@@ -249,8 +258,9 @@ function isLabelBehind(text: string, end: number): boolean {
   return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
-/** A dump of bytes goes on in pairs of hexadecimal digits, before or behind. */
+/** A dump of bytes goes on in pairs of hexadecimal digits, before or behind, or stands as Node shows one. */
 const isByteDump = (text: string, start: number, end: number): boolean =>
+  text.endsWith('<Buffer ', start) ||
   (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
   (isGap(codeAt(text, start - 1)) && isPair(text, start - 3) && !isAlphanumeric(codeAt(text, start - 4)))
 

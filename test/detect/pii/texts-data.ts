@@ -455,4 +455,11 @@ export const TEXTS: readonly string[] = [
   'cp no. «0917 553 8803»',
   'ajokortin numero «0387255195K»',
   'številko potnega lista «PB0489284»',
+  'HP part no 33471-90902',
+  'text at 0061 0308 0061, call 2001 - 2007',
+  '<Buffer 01 02 03 04 05>',
+  'call [.4300.0020.0011.0002] or [*031D.0020.0002]',
+  'under clause 252.227-7013',
+  'call Tel.«030 1234567»',
+  'phone log 19980505, offset 00000020',
 ]
