@@ -19,7 +19,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'tel tels cell call calls called ring dial text sms fax faks φαξ факс handy gsm whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
     'home tlf llámame llámeme bel belt llama llame liga ligue portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
-    'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm cp sel ' +
+    'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm tālr cp sel ' +
     'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
     'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
   number:
@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
     'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
+    'permit mrn apn docket donor seal teile cod codul poliçe poliçesi обява बुकिंग الشحنة الطلب الفاتورة מק ' +
     'contador conta leitura leituras viite viitteen viitenumero nip regon krs partia partii konto konta ičo dič šarže ' +
     'charge siret siren dossier colis lot réf expediente lote albarán cif piva lotto pratica cnpj protocolo boleto nota ' +
     'kvk btw orgnr cvr lasku tilaus cui awb vkn fatura kargo takip огрн кпп трек ттн єдрпоу накладная накладна договор ' +
@@ -45,11 +46,11 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'tarjeta carta cartão cartao kaart karta kort kortti kartı kart карта карты creditcard kreditkort',
   ssn: 'ssn ssns ss social soc',
   version:
-    'v ver version versions vers release released releases build section sections chapter paragraph clause upgrade ' +
+    'v ver fw version versions vers release released releases build section sections chapter paragraph clause upgrade ' +
     'upgraded update updated bump firmware driver oid asn snmp python node npm chrome firefox safari edge kernel ' +
     'kapitel abschnitt ziffer punkt chapitre article capítulo artículo apartado cláusula capitolo articolo seção artigo ' +
     'hoofdstuk rozdział kapitola článek fejezet bölüm madde пункт раздел глава статья розділ κεφάλαιο ενότητα versio ' +
-    'versjon versi versiunea verzija versija نسخه версия версии версию версія версії версію wersja wersji versión versão versione versie sürüm verze verzió έκδοση ' +
+    'versjon versi versiunea verzija versija نسخه версия версии версию версія версії версію wersja wersji versión versão versione versie sürüm sürümü sürümünü verze verzió έκδοση ' +
     'גרסה إصدار الإصدار संस्करण phiên прошивка прошивки',
 }
 
@@ -58,10 +59,10 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
     'phone telef telép teléf telep telég mobil móvil celul cellu handy rufnu anruf durch fernsp gsmnu whats hotli conta ' +
     'kontak appel conta llama llám chiam ligar telem komór komor zadzw dzwoń ring ringa puhel telefo телеф мобил звони ' +
-    'позво дзвон зател puheli τηλέφ τηλεφ κινητ telemóvel móbil sotto rückr selfo',
+    'позво дзвон зател puheli τηλέφ τηλεφ κινητ telemóvel móbil sotto rückr selfo mobit telèf tālru',
   other:
     'order invoi track seria beste rechn auftr kunde liefe sendu artik pedid comma factu ordin fattu zamów faktu ' +
-    'bestä заказ siparis sipar transa refer ticke trans produ accou vertr akten zähle référ przes objed zásil rende adósz coman παραγ τιμολ накла',
+    'bestä заказ siparis sipar transa refer ticke trans produ accou vertr akten zähle référ przes objed zásil rende adósz coman sarja teile siege plomb παραγ τιμολ накла',
   card: 'kredi kreditk tarje cartã carte',
   ssn: 'sozia',
 }
@@ -78,8 +79,8 @@ const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
   number: '番号 號碼 号码 번호',
   other:
     '订单 訂單 单号 單號 编号 編號 注文 伝票 주문 송장 快递 运单 账号 帳號 학번 发票 發票 追跡 請求 领收 会員 会员 流水 货号 型番 品番 접수 사건 ' +
-    '계약 회원 운송 상품 พัสดุ สั่งซื้อ ใบแจ้ง',
-  version: '第 제 版本 バージョン 버전 固件 ファームウェア 펌웨어 เวอร์ชัน',
+    '계약 회원 운송 관리 상품 พัสดุ สั่งซื้อ ใบแจ้ง',
+  version: '第 제 升级 升級 版本 バージョン 버전 固件 ファームウェア 펌웨어 เวอร์ชัน',
 }
 
 function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {

@@ -14,7 +14,7 @@ const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 /** What may stand between the word for a version and the version, another version among it. */
 const BEHIND_VERSION_WORD =
-  /^[\s:="'`(#v]*(?:(?:number|no\.?|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|through|oder|et|ou|y|und)\s*))*v?$/
+  /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 /** A capitalised word right before, and none that machines and their addresses go by. */

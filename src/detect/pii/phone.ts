@@ -25,6 +25,8 @@ import { groupsOf, shapeOf } from './shape.ts'
 const PHONE_WORD_DISTANCE = 46
 const OTHER_WORD_DISTANCE = 30
 const LABEL_DISTANCE = 2
+const NUMBER_DISTANCE = 3
+const NUMBERED_DISTANCE = 12
 const NUMBER_WORD_DISTANCE = 16
 
 const MAX_DIGITS = 13
@@ -144,6 +146,9 @@ const isContinued = (segment: Segment, start: number): boolean =>
 function isOfOther(words: Words): boolean {
   if (words.isSilent) return false
   const { other } = words
+  // `part no. 415-332-8871`
+  const isNumbered = words.number <= NUMBER_DISTANCE && words.label <= NUMBERED_DISTANCE
+  if (isNumbered && words.phone > PHONE_WORD_DISTANCE) return true
   return words.label <= LABEL_DISTANCE || (other <= OTHER_WORD_DISTANCE && other < words.phone)
 }
 

@@ -200,8 +200,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three of four groups, which together are no card.
-    if (!named && run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(segment.text, run.start - 2)))
-      continue
+    if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(segment.text, run.start - 2))) continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }
