@@ -477,4 +477,5 @@ export const TEXTS: readonly string[] = [
   'DL (Ohio) «RT949006»',
   'született «1948. 02. 18»',
   'Karta podarunkowa 1984 2926 1942 1178',
+  'bellen kan op «06-41882094»',
 ]
