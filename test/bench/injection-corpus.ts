@@ -7,12 +7,17 @@ import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import {
   benignSentence,
   directAttack,
+  errand,
   everydayRequest,
   type Families,
   foreignAttack,
   foreignBenign,
+  foreignErrand,
+  foreignOrders,
   indirectAttack,
   type Maker,
+  order,
+  orderDocument,
   pick,
   responseAttack,
 } from './injection-grammar.ts'
@@ -93,6 +98,11 @@ const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, 
   ['own_benign', 0, 20000, benignSentence],
   ['own_everyday', 0, 8000, everydayRequest],
   ['own_foreign_benign', 0, 12000, foreignBenign],
+  ['own_errand', 1, 10000, errand],
+  ['own_foreign_errand', 1, 5000, foreignErrand],
+  ['own_order', 0, 8000, order],
+  ['own_orders', 0, 6000, orderDocument],
+  ['own_foreign_orders', 0, 4000, foreignOrders],
 ]
 
 const decoder = new Decoder()
@@ -114,7 +124,9 @@ export function grammarRows(families: Families, random: Random): Row[] {
 
 /** Short texts of all sources in disguise, as many of either label: an encoding is no evidence by itself. */
 export function disguisedRows(rows: readonly Row[], count: number, random: Random): Row[] {
-  const short = rows.filter(({ text, source }) => text.length < 300 && !/obf|disguised|response/.test(source))
+  const short = rows.filter(
+    ({ text, source }) => text.length < 300 && !/obf|disguised|response|errand|order/.test(source),
+  )
   const sides = [short.filter(({ label }) => label === 0), short.filter(({ label }) => label === 1)]
   return Array.from({ length: count }, (_, made) => {
     const { text, label } = pick(sides[made % 2] as Row[], random)

@@ -10,11 +10,15 @@ import {
   RESPONSE_SLOTS,
   SLOTS,
 } from './injection-english-data.ts'
+import { ERRAND_SLOTS, ERRANDS } from './injection-errands-data.ts'
+import { ERRAND_LANGUAGES, type ErrandLanguage } from './injection-errands-languages-data.ts'
 import { EVERYDAY, EVERYDAY_SLOTS } from './injection-everyday-data.ts'
 import { LANGUAGES, type Language } from './injection-languages-data.ts'
 import { MORE_OF_LANGUAGES } from './injection-languages-more-data.ts'
 import type { Random } from './injection-learn.ts'
 import { NEIGHBOURS } from './injection-neighbours-data.ts'
+import { ORDER_SLOTS, ORDER_TITLES, ORDERS } from './injection-orders-data.ts'
+import { WRITTEN_ORDERS, WRITTEN_ORDERS_BY_LANGUAGE } from './injection-orders-more-data.ts'
 
 /** The templates sentences are made from: each is a family of sentences that resemble each other. */
 export interface Families {
@@ -22,10 +26,20 @@ export interface Families {
   readonly indirect: readonly string[]
   /** Demands that a document makes on the answer. */
   readonly response: readonly string[]
+  /** What a document tells the assistant that reads it. */
+  readonly errands: readonly string[]
   readonly benign: readonly string[]
+  /** What documents tell people; innocent. */
+  readonly orders: readonly string[]
   /** What people type first; innocent. */
   readonly everyday: readonly string[]
   readonly languages: readonly LanguageFamilies[]
+  /** Orders as they are written, sentence by sentence. */
+  readonly written: readonly string[]
+  /** The same, each list in another language. */
+  readonly writtenByLanguage: readonly (readonly string[])[]
+  /** Errands and orders once more, in other languages. */
+  readonly errandLanguages: readonly ErrandLanguage[]
 }
 
 /** Parts of attacks, whole attacks, and innocent sentences of one language. */
@@ -37,7 +51,9 @@ export const ALL_FAMILIES: Families = {
   direct: [...DIRECT, ...MORE_DIRECT],
   indirect: [...INDIRECT, ...MORE_INDIRECT],
   response: [...RESPONSE, ...MORE_RESPONSE],
+  errands: ERRANDS,
   benign: [...BENIGN, ...NEIGHBOURS],
+  orders: ORDERS,
   everyday: EVERYDAY,
   languages: LANGUAGES.map((language) => {
     const more = MORE_OF_LANGUAGES.find(({ name }) => name === language.name)
@@ -47,6 +63,9 @@ export const ALL_FAMILIES: Families = {
       benign: [...language.benign, ...(more?.benign ?? [])],
     }
   }),
+  written: WRITTEN_ORDERS,
+  writtenByLanguage: WRITTEN_ORDERS_BY_LANGUAGE,
+  errandLanguages: ERRAND_LANGUAGES,
 }
 
 /** Every so-many-th family of each list (`held`), and the others: to see how the others generalise to it. */
@@ -56,12 +75,14 @@ export function splitFamilies(
 ): { readonly kept: Families; readonly held: Families } {
   const part = (held: boolean): Families => {
     const take = (list: readonly string[]) => list.filter((_, index) => (index % folds === fold) === held)
-    const { direct, indirect, response, benign, everyday, languages } = ALL_FAMILIES
+    const { direct, indirect, response, errands, benign, orders, everyday, languages } = ALL_FAMILIES
     return {
       direct: take(direct),
       indirect: take(indirect),
       response: take(response),
+      errands: take(errands),
       benign: take(benign),
+      orders: take(orders),
       everyday: take(everyday),
       languages: languages.map((language) => ({
         name: language.name,
@@ -71,6 +92,13 @@ export function splitFamilies(
         hijack: take(language.hijack),
         attack: take(language.attack),
         benign: take(language.benign),
+      })),
+      written: take(ALL_FAMILIES.written),
+      writtenByLanguage: ALL_FAMILIES.writtenByLanguage.map(take),
+      errandLanguages: ALL_FAMILIES.errandLanguages.map((language) => ({
+        name: language.name,
+        orders: take(language.orders),
+        errands: take(language.errands),
       })),
     }
   }
@@ -85,14 +113,21 @@ export function pick<T>(items: readonly T[], random: Random): T {
   return items[Math.floor(random() * items.length)] as T
 }
 
+const ALL_SLOTS: Readonly<Record<string, readonly string[]>> = {
+  ...ORDER_SLOTS,
+  ...ERRAND_SLOTS,
+  ...EVERYDAY_SLOTS,
+  ...RESPONSE_SLOTS,
+  ...SLOTS,
+}
+
 /** Resolves `[a|b]` (innermost first) and `<slot>`. */
 export function expand(template: string, random: Random): string {
   let text = template
-  for (let depth = 0; depth < 4; depth++) {
+  for (let depth = 0; depth < 6; depth++) {
     const next = text
       .replace(/<([a-z]+)>/g, (whole, name: string) => {
-        const choices =
-          name === 'hidden' ? HIDDEN : (SLOTS[name] ?? RESPONSE_SLOTS[name] ?? EVERYDAY_SLOTS[name])
+        const choices = name === 'hidden' ? HIDDEN : ALL_SLOTS[name]
         return choices === undefined ? whole : pick(choices, random)
       })
       .replace(/\[([^[\]]*\|[^[\]]*)\]/g, (_, choices: string) => pick(choices.split('|'), random))
@@ -111,6 +146,62 @@ export const indirectAttack: Maker = ({ indirect }, random) =>
 /** A demand that a document makes on the answer. */
 export const responseAttack: Maker = ({ response }, random) =>
   disturb(expand(pick(response, random), random), random)
+
+/** An instruction to the assistant that reads a document. */
+export const errand: Maker = ({ errands }, random) => disturb(expand(pick(errands, random), random), random)
+
+/** A command to people. */
+export const order: Maker = ({ orders }, random) => disturb(expand(pick(orders, random), random), random)
+
+/** An errand in one of the languages. */
+export const foreignErrand: Maker = ({ errandLanguages }, random) => {
+  const { errands } = pick(errandLanguages, random)
+  return errands.length === 0 ? '' : expand(pick(errands, random), random)
+}
+
+/** A document full of commands to people, of 3 to 14 sentences; all in one language. */
+export const orderDocument: Maker = ({ orders, written }, random) => {
+  const share = pick(WRITTEN_SHARES, random)
+  const sentences = Array.from({ length: 3 + Math.floor(random() * 12) }, () =>
+    random() < share ? pick(written, random) : capital(expand(pick(orders, random), random)),
+  )
+  return (
+    capital(expand(pick(ORDER_TITLES, random), random)) + pick(TITLE_ENDS, random) + joined(sentences, random)
+  )
+}
+
+/** So many sentences of a document are written ones. */
+const WRITTEN_SHARES: readonly number[] = [0, 0.5, 1]
+
+/** As orderDocument, in one of the languages. */
+export const foreignOrders: Maker = ({ errandLanguages, writtenByLanguage }, random) => {
+  if (random() < FOREIGN_WRITTEN_SHARE) {
+    const sentences = pick(writtenByLanguage, random)
+    return joined(
+      Array.from({ length: 2 + Math.floor(random() * 7) }, () => pick(sentences, random)),
+      random,
+    )
+  }
+  const { orders } = pick(errandLanguages, random)
+  if (orders.length === 0) return ''
+  return joined(
+    Array.from({ length: 2 + Math.floor(random() * 8) }, () => expand(pick(orders, random), random)),
+    random,
+  )
+}
+
+/** So many documents in other languages are of written sentences. */
+const FOREIGN_WRITTEN_SHARE = 0.4
+
+const TITLE_ENDS: readonly string[] = [' ', '\n', '\n\n']
+
+function joined(sentences: readonly string[], random: Random): string {
+  return sentences.join(pick([' ', ' ', ' ', '\n', '\n\n', '\n- '], random))
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
 
 export const benignSentence: Maker = ({ benign }, random) =>
   disturb(expand(pick(benign, random), random), random)

@@ -5,6 +5,8 @@ import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import type { Row } from './injection-corpus.ts'
 
 const THRESHOLDS = [0.5, 0.7, 0.9] as const
+/** The heads of the columns of shares. */
+export const THRESHOLD_HEADS = THRESHOLDS.map((at) => `≥ ${at.toFixed(2)}`).join(' | ')
 /** Longer texts are not written in disguise. */
 const DISGUISED_UNITS_MAX = 400
 
@@ -18,9 +20,7 @@ export function printTable(model: InjectionModel, rows: readonly Row[]): void {
     rows,
     ({ label, source }) => `${label === 1 ? 'attack' : 'innocent'} | ${source}`,
   )
-  console.log(
-    `| label | source | rows | mode | ${THRESHOLDS.map((at) => `≥ ${at.toFixed(2)}`).join(' | ')} |`,
-  )
+  console.log(`| label | source | rows | mode | ${THRESHOLD_HEADS} |`)
   console.log(`|---|---|---|---|${'---|'.repeat(THRESHOLDS.length)}`)
   for (const [name, group] of [...groups].sort()) {
     const scores = group.map((row) => scoreOf(model, row))
@@ -32,7 +32,7 @@ export function printTable(model: InjectionModel, rows: readonly Row[]): void {
 export function printSummary(model: InjectionModel, rows: readonly Row[]): void {
   const scored = rows.map((row) => ({ attack: row.label === 1, score: scoreOf(model, row) }))
   const [attacks, innocent] = [scored.filter(({ attack }) => attack), scored.filter(({ attack }) => !attack)]
-  console.log(`| | ${THRESHOLDS.map((at) => `≥ ${at.toFixed(2)}`).join(' | ')} | always innocent |`)
+  console.log(`| | ${THRESHOLD_HEADS} | always innocent |`)
   console.log(`|---|${'---|'.repeat(THRESHOLDS.length)}---|`)
   console.log(`| innocent | ${shares(innocent.map(({ score }) => score)).join(' | ')} | 0.0 % |`)
   console.log(`| attacks | ${shares(attacks.map(({ score }) => score)).join(' | ')} | 0.0 % |`)
@@ -70,6 +70,7 @@ function scoreOf(model: InjectionModel, row: Row): number {
   return model.score(row.text, modeOf(row)).score
 }
 
-function shares(scores: readonly number[]): string[] {
+/** How many of the scores reach each threshold. */
+export function shares(scores: readonly number[]): string[] {
   return THRESHOLDS.map((at) => percent(scores.filter((score) => score >= at).length, scores.length))
 }

@@ -29,6 +29,7 @@ import {
   margin,
   type Random,
   stretch,
+  stretchMargins,
 } from './injection-learn.ts'
 
 /** A source with more rows than this is held down, so that no single one decides. */
@@ -42,6 +43,12 @@ const MINED_PER_TEXT = 3
 const RUNS = 4
 /** How much demands on the answer count as attacks when a user makes them. */
 const DEMAND_IN_MESSAGE = 0.1
+/** Bare demands on the answer are hardly to be told from what documents ask of people. */
+const DEMAND_IN_DOCUMENT = 0.5
+/** What documents tell people is learned with emphasis: it is all that lies between the two. */
+const ORDERS_IN_DOCUMENT = 2
+/** As much do what documents tell an assistant: most of it is open about it. */
+const ERRAND_IN_MESSAGE = 0.25
 /** How much everyday requests count as innocent when they stand in a document. */
 const REQUEST_IN_DOCUMENT = 0.3
 /** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
@@ -62,19 +69,23 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
   const packages = settings.packages === null ? [] : packageRows(settings.packages, random)
   const all = [...rows, ...packages, ...grammarRows(settings.families, random)]
   const demands = all.filter(({ source, label }) => label === 0 || /own_response|bipia_attack/.test(source))
+  const errands = all.filter(({ source, label }) => label === 0 || /errand$/.test(source))
+  const errandsAmongOrders = all.filter(({ source }) => /errand$|orders$/.test(source))
   const made = [
     ...joinedRows(
-      all.filter(({ source }) => !/own_response|bipia_attack/.test(source)),
+      all.filter(({ source }) => !/own_response|bipia_attack|errand|order/.test(source)),
       8000,
       random,
     ),
     ...plantedRows(
-      all.filter(({ source }) => source !== 'own_response'),
+      all.filter(({ source }) => source !== 'own_response' && !/errand/.test(source)),
       7000,
       'planted',
       random,
     ),
     ...plantedRows(demands, 4000, 'planted_response', random),
+    ...plantedRows(errands, 8000, 'planted_errand', random),
+    ...plantedRows(errandsAmongOrders, 5000, 'planted_errand_among_orders', random),
     ...disguisedRows(all, 5000, random),
     ...foreignTexts(settings.families, 1200, random),
   ]
@@ -87,7 +98,10 @@ export type Purpose = 'messages' | 'documents'
 /** A user may well ask for what a document may not demand, and a document may quote what users ask. */
 function purposeWeight(purpose: Purpose, { source, label, text }: Material): number {
   const demand = /own_response|bipia_attack|planted_response/.test(source)
-  if (purpose === 'messages') return demand ? DEMAND_IN_MESSAGE : 1
+  if (purpose === 'messages')
+    return demand ? DEMAND_IN_MESSAGE : /errand/.test(source) ? ERRAND_IN_MESSAGE : 1
+  if (demand) return DEMAND_IN_DOCUMENT
+  if (/order/.test(source)) return ORDERS_IN_DOCUMENT
   return label === 0 && text.length < SHORT_TEXT ? REQUEST_IN_DOCUMENT : 1
 }
 
@@ -172,13 +186,13 @@ interface Window {
 
 /** The highest windows of a text that do not overlap, best first. */
 function bestWindows(counted: Counted, learned: Learned, count: number): Window[] {
-  const found: (Window & { from: number; to: number })[] = []
+  const found: Window[] = []
   const total = counted.tokenEnds.length
+  const marginOf = stretchMargins(counted, learned)
   for (const size of WINDOW_TOKENS) {
-    const all: (Window & { from: number; to: number })[] = []
+    const all: { margin: number; from: number; to: number }[] = []
     for (let from = 0; from + size <= total; from += size / 4) {
-      const buckets = stretch(counted, from, from + size)
-      all.push({ buckets, margin: margin(learned, buckets), from, to: from + size })
+      all.push({ margin: marginOf(from, from + size), from, to: from + size })
     }
     all.sort((one, other) => other.margin - one.margin)
     const kept: typeof all = []
@@ -186,7 +200,7 @@ function bestWindows(counted: Counted, learned: Learned, count: number): Window[
       if (kept.length === count) break
       if (kept.every(({ from, to }) => window.to <= from || window.from >= to)) kept.push(window)
     }
-    found.push(...kept)
+    for (const { margin, from, to } of kept) found.push({ margin, buckets: stretch(counted, from, to) })
   }
   return found
 }
@@ -206,7 +220,7 @@ function suspicious(text: Material, learned: Learned, weight: number): Example[]
 }
 
 function average(runs: readonly Learned[]): Learned {
-  const weights = new Float64Array(BUCKETS)
+  const weights = new Float32Array(BUCKETS)
   let bias = 0
   for (const run of runs) {
     bias += run.bias / runs.length
@@ -252,7 +266,7 @@ function storeTable(learned: Learned, safety: number, development: readonly Mate
   const steps = Int8Array.from(learned.weights, (weight) =>
     Math.max(-LARGEST_STEP, Math.min(LARGEST_STEP, Math.round(weight / scale))),
   )
-  const rounded: Learned = { weights: Float64Array.from(steps, (step) => step * scale), bias: 0 }
+  const rounded: Learned = { weights: Float32Array.from(steps, (step) => step * scale), bias: 0 }
   const innocent = development.filter(({ label }) => label === 0)
   const wholes = innocent.map(({ views }) =>
     Math.max(...views.map(({ buckets }) => margin(rounded, buckets))),
@@ -269,12 +283,12 @@ function storeTable(learned: Learned, safety: number, development: readonly Mate
 /** Best window as the scanner looks for it, every two tokens. */
 export function bestMargin(counted: Counted, learned: Learned): number {
   const total = counted.tokenEnds.length
+  const marginOf = stretchMargins(counted, learned)
   let best = -Infinity
   for (const size of WINDOW_TOKENS) {
     const length = Math.min(size, total)
-    for (let to = length; to <= total; to += 2)
-      best = Math.max(best, margin(learned, stretch(counted, to - length, to)))
-    best = Math.max(best, margin(learned, stretch(counted, total - length, total)))
+    for (let to = length; to <= total; to += 2) best = Math.max(best, marginOf(to - length, to))
+    best = Math.max(best, marginOf(total - length, total))
   }
   return best
 }

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { plantedRows, readRows } from './injection-corpus.ts'
 import { printCost } from './injection-cost.ts'
+import { printDocuments } from './injection-documents.ts'
 import { printFamilies, printSources, printTasks } from './injection-held-out.ts'
 import { createRandom } from './injection-learn.ts'
 import { printSummary, printTable, printTransforms } from './injection-tables.ts'
@@ -24,6 +25,7 @@ if (values.dev === undefined) {
   console.log(`model ${model.version}, threshold ${model.threshold}\n`)
   printTable(model, rows)
   printSummary(model, rows)
+  printDocuments(model)
   printTransforms(model, development)
   printCost(model, development)
   if (values.train !== undefined) {

@@ -1,0 +1,49 @@
+// What a model makes of documents written by hand and never learned from: commands to people, and instructions planted for the
+// assistant that reads them. Knows nothing of how the model came to be.
+
+import type { InjectionMode, InjectionModel } from '../../src/detect/injection/score.ts'
+import { IMPERATIVE_DOCUMENTS } from './injection-imperative-data.ts'
+import { PLANTED_DOCUMENTS } from './injection-planted-data.ts'
+import { shares, THRESHOLD_HEADS } from './injection-tables.ts'
+
+interface Planted {
+  readonly text: string
+  /** The same document without the instruction. */
+  readonly carrier: string
+  readonly start: number
+  readonly end: number
+}
+
+/** Prints the share of documents at or above each threshold, and how often the evidence lies on what was planted. */
+export function printDocuments(model: InjectionModel): void {
+  const planted = PLANTED_DOCUMENTS.map(unmark)
+  const groups: readonly (readonly [name: string, texts: readonly string[]])[] = [
+    ['attack | with an instruction to the assistant', planted.map(({ text }) => text)],
+    ['innocent | the same without it', planted.map(({ carrier }) => carrier)],
+    ['innocent | full of commands to people', IMPERATIVE_DOCUMENTS],
+  ]
+  console.log('\n### Documents written by hand\n')
+  console.log(`| label | document | rows | mode | ${THRESHOLD_HEADS} |`)
+  console.log('|---|---|---|---|---|---|---|')
+  for (const [name, texts] of groups) {
+    for (const mode of ['windows', 'whole'] as const) {
+      const scores = texts.map((text) => model.score(text, mode).score)
+      console.log(`| ${name} | ${texts.length} | ${mode} | ${shares(scores).join(' | ')} |`)
+    }
+  }
+  const found = planted.filter((document) => pointsAt(model, document, 'windows'))
+  console.log(`\nevidence on the instruction: ${found.length} documents`)
+}
+
+function pointsAt(model: InjectionModel, { text, start, end }: Planted, mode: InjectionMode): boolean {
+  const { score, span } = model.score(text, mode)
+  return score >= model.threshold && span !== null && span.start < end && span.end > start
+}
+
+/** Takes the marks around the instruction out. */
+function unmark(document: string): Planted {
+  const start = document.indexOf('⟪')
+  const end = document.indexOf('⟫') - 1
+  const text = document.replace(/[⟪⟫]/g, '')
+  return { text, carrier: text.slice(0, start) + text.slice(end), start, end }
+}
