@@ -12,6 +12,7 @@ import {
 } from './injection-english-data.ts'
 import { ERRAND_SLOTS, ERRANDS } from './injection-errands-data.ts'
 import { ERRAND_LANGUAGES, type ErrandLanguage } from './injection-errands-languages-data.ts'
+import { WRITTEN_ERRANDS } from './injection-errands-more-data.ts'
 import { EVERYDAY, EVERYDAY_SLOTS } from './injection-everyday-data.ts'
 import { LANGUAGES, type Language } from './injection-languages-data.ts'
 import { MORE_OF_LANGUAGES } from './injection-languages-more-data.ts'
@@ -28,6 +29,8 @@ export interface Families {
   readonly response: readonly string[]
   /** What a document tells the assistant that reads it. */
   readonly errands: readonly string[]
+  /** Errands as they are written, one by one. */
+  readonly writtenErrands: readonly string[]
   readonly benign: readonly string[]
   /** What documents tell people; innocent. */
   readonly orders: readonly string[]
@@ -52,6 +55,7 @@ export const ALL_FAMILIES: Families = {
   indirect: [...INDIRECT, ...MORE_INDIRECT],
   response: [...RESPONSE, ...MORE_RESPONSE],
   errands: ERRANDS,
+  writtenErrands: WRITTEN_ERRANDS,
   benign: [...BENIGN, ...NEIGHBOURS],
   orders: ORDERS,
   everyday: EVERYDAY,
@@ -81,6 +85,7 @@ export function splitFamilies(
       indirect: take(indirect),
       response: take(response),
       errands: take(errands),
+      writtenErrands: take(ALL_FAMILIES.writtenErrands),
       benign: take(benign),
       orders: take(orders),
       everyday: take(everyday),
@@ -148,7 +153,20 @@ export const responseAttack: Maker = ({ response }, random) =>
   disturb(expand(pick(response, random), random), random)
 
 /** An instruction to the assistant that reads a document. */
-export const errand: Maker = ({ errands }, random) => disturb(expand(pick(errands, random), random), random)
+export const errand: Maker = ({ errands, writtenErrands }, random) => {
+  if (random() >= WRITTEN_ERRAND_SHARE) return disturb(expand(pick(errands, random), random), random)
+  const before = expand(pick(ERRAND_OPENINGS, random), random)
+  const after = random() < 0.3 ? expand('<quiet>', random) : ''
+  const text = `${before} ${pick(writtenErrands, random)}`.trim()
+  return disturb(
+    after === '' ? text : `${text.replace(/\.$/, '')}${after.startsWith('.') ? '' : ' '}${after}.`,
+    random,
+  )
+}
+
+/** So many errands are written ones, sometimes with something before or behind them. */
+const WRITTEN_ERRAND_SHARE = 0.3
+const ERRAND_OPENINGS: readonly string[] = ['', '', '', '[Note|Hint|PS|Important|Info][:| -]', '<machine>:']
 
 /** A command to people. */
 export const order: Maker = ({ orders }, random) => disturb(expand(pick(orders, random), random), random)

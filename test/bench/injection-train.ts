@@ -38,17 +38,23 @@ const MAX_SOURCE_WEIGHT = 2
 /** Rounds of looking for innocent windows that look like attacks, and learning them. */
 const MINING_ROUNDS = 4
 /** Such windows taken from one text in one round. */
-const MINED_PER_TEXT = 3
+const MINED_PER_TEXT = 5
+/** Margin from which an innocent window is suspicious. */
+const MINED_FROM = -2.5
 /** Learning runs with other orders whose weights are averaged. */
 const RUNS = 4
 /** How much demands on the answer count as attacks when a user makes them. */
 const DEMAND_IN_MESSAGE = 0.1
 /** Bare demands on the answer are hardly to be told from what documents ask of people. */
-const DEMAND_IN_DOCUMENT = 0.5
+const DEMAND_IN_DOCUMENT = 0.3
 /** What documents tell people is learned with emphasis: it is all that lies between the two. */
-const ORDERS_IN_DOCUMENT = 2
+const ORDERS_WEIGHT = { messages: 3, documents: 5 }
+/** What users try on a model stands in documents as well, but seldom alone. */
+const DIRECT_IN_DOCUMENT = 0.8
 /** As much do what documents tell an assistant: most of it is open about it. */
-const ERRAND_IN_MESSAGE = 0.25
+const ERRAND_IN_MESSAGE = 0.1
+/** What documents tell an assistant is what the table for documents is for. */
+const ERRAND_IN_DOCUMENT = 6
 /** How much everyday requests count as innocent when they stand in a document. */
 const REQUEST_IN_DOCUMENT = 0.3
 /** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
@@ -98,10 +104,15 @@ export type Purpose = 'messages' | 'documents'
 /** A user may well ask for what a document may not demand, and a document may quote what users ask. */
 function purposeWeight(purpose: Purpose, { source, label, text }: Material): number {
   const demand = /own_response|bipia_attack|planted_response/.test(source)
-  if (purpose === 'messages')
-    return demand ? DEMAND_IN_MESSAGE : /errand/.test(source) ? ERRAND_IN_MESSAGE : 1
+  const orders = label === 0 && /order/.test(source)
+  if (orders) return ORDERS_WEIGHT[purpose]
+  if (purpose === 'messages') {
+    if (/errand/.test(source)) return ERRAND_IN_MESSAGE
+    return demand ? DEMAND_IN_MESSAGE : 1
+  }
   if (demand) return DEMAND_IN_DOCUMENT
-  if (/order/.test(source)) return ORDERS_IN_DOCUMENT
+  if (label === 1 && /errand/.test(source)) return ERRAND_IN_DOCUMENT
+  if (label === 1 && !/errand|indirect|doc|planted/.test(source)) return DIRECT_IN_DOCUMENT
   return label === 0 && text.length < SHORT_TEXT ? REQUEST_IN_DOCUMENT : 1
 }
 
@@ -168,13 +179,17 @@ function plantWindows(text: Material, counted: Counted, weight: number): Example
   const stop = after < 0 ? counted.starts.length : after
   const found: Example[] = []
   for (const size of WINDOW_TOKENS) {
-    const middle = Math.floor((first + stop) / 2)
-    const from = Math.max(0, Math.min(counted.starts.length - size, middle - Math.floor(size / 2)))
-    found.push({
-      buckets: stretch(counted, from, Math.min(counted.starts.length, from + size)),
-      label: 1,
-      weight: weight * 0.5,
-    })
+    const middle = Math.floor((first + stop) / 2) - Math.floor(size / 2)
+    // Long instructions begin with whom they speak to; the middle may be anything.
+    const places = stop - first > size ? [first, middle] : [middle]
+    for (const place of places) {
+      const from = Math.max(0, Math.min(counted.starts.length - size, place))
+      found.push({
+        buckets: stretch(counted, from, Math.min(counted.starts.length, from + size)),
+        label: 1,
+        weight: (weight * 0.5) / places.length,
+      })
+    }
   }
   return found
 }
@@ -208,7 +223,7 @@ function bestWindows(counted: Counted, learned: Learned, count: number): Window[
 function mistaken(text: Material, learned: Learned, weight: number): Example[] {
   return text.views.flatMap((view) =>
     bestWindows(view, learned, MINED_PER_TEXT)
-      .filter(({ margin }) => margin > -1.5)
+      .filter(({ margin }) => margin > MINED_FROM)
       .map(({ buckets }) => ({ buckets, label: 0 as const, weight })),
   )
 }
@@ -233,7 +248,7 @@ function average(runs: readonly Learned[]): Learned {
 /** Share of innocent development texts above the threshold, as whole texts and by their best window. */
 const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
 /** Added to the centres: texts from elsewhere look more suspicious than those of known sources. From the held-out tables. */
-const SAFETY_MARGIN = { messages: 0.4, documents: 0.15 }
+const SAFETY_MARGIN = { messages: 0.5, documents: 0.25 }
 /** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
 const CLIP_QUANTILE = 0.9995
 const LARGEST_STEP = 127
