@@ -4,8 +4,9 @@ import { createInjectionModel, type InjectionModel } from '../../src/detect/inje
 import { grammarRows, plantedRows, prepare, type Row } from './injection-corpus.ts'
 import { ALL_FAMILIES, type Families, pick, splitFamilies } from './injection-grammar.ts'
 import { createRandom } from './injection-learn.ts'
+import { store } from './injection-store.ts'
 import { percent, printTable } from './injection-tables.ts'
-import { material, store, train } from './injection-train.ts'
+import { material, train } from './injection-train.ts'
 
 /** Sources that are left out together because they come from one hand or are of one kind. */
 const HELD_OUT: readonly RegExp[] = [
@@ -54,7 +55,7 @@ export function printFamilies(corpora: Corpora): void {
     const model = trained(corpora, kept, () => true)
     const random = createRandom(fold)
     const made = grammarRows(held, random).filter((_, index) => index % FAMILY_STEP === 0)
-    const inDocuments = ['own_indirect', 'own_response'].flatMap((kind) =>
+    const inDocuments = ['own_indirect', 'own_response', 'own_errand'].flatMap((kind) =>
       plantedRows(
         [...carriers, ...made.filter(({ source }) => source === kind)],
         PLANTED_ROWS,
@@ -62,7 +63,7 @@ export function printFamilies(corpora: Corpora): void {
         random,
       ),
     )
-    const alone = made.filter(({ source }) => !/own_indirect|own_response/.test(source))
+    const alone = made.filter(({ source }) => !/own_indirect|own_response|own_errand/.test(source))
     return [...alone, ...inDocuments].map((row) => ({ row, model }))
   })
   console.log(

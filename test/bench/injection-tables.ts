@@ -12,7 +12,7 @@ const DISGUISED_UNITS_MAX = 400
 
 /** Documents and tool results are scored by windows. */
 const modeOf = ({ source }: Row): InjectionMode =>
-  /doc|c4|ctx|planted|toolcall.*other|lohelp/.test(source) ? 'windows' : 'whole'
+  /doc|c4|ctx|planted|toolcall.*other|lohelp|orders/.test(source) ? 'windows' : 'whole'
 
 /** Share of rows at or above each threshold, by label and source. */
 export function printTable(model: InjectionModel, rows: readonly Row[]): void {

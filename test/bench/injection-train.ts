@@ -1,11 +1,9 @@
 // Learns the weights of src/detect/injection and writes its weights.ts. Deterministic: the same corpora, seed and Node
 // give the same file. Usage: see src/detect/injection/README.md.
 
-import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { BUCKETS, FEATURE_FORM } from '../../src/detect/injection/features.ts'
-import type { StoredModel, StoredTable } from '../../src/detect/injection/model.ts'
+import { BUCKETS } from '../../src/detect/injection/features.ts'
 import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
 import {
   disguisedRows,
@@ -26,15 +24,13 @@ import {
   type Example,
   type Learned,
   learn,
-  margin,
   type Random,
   stretch,
   stretchMargins,
 } from './injection-learn.ts'
+import { render, store } from './injection-store.ts'
+import { type Purpose, weigh } from './injection-weighing.ts'
 
-/** A source with more rows than this is held down, so that no single one decides. */
-const SOURCE_ROWS = 1500
-const MAX_SOURCE_WEIGHT = 2
 /** Rounds of looking for innocent windows that look like attacks, and learning them. */
 const MINING_ROUNDS = 4
 /** Such windows taken from one text in one round. */
@@ -43,22 +39,6 @@ const MINED_PER_TEXT = 5
 const MINED_FROM = -2.5
 /** Learning runs with other orders whose weights are averaged. */
 const RUNS = 4
-/** How much demands on the answer count as attacks when a user makes them. */
-const DEMAND_IN_MESSAGE = 0.1
-/** Bare demands on the answer are hardly to be told from what documents ask of people. */
-const DEMAND_IN_DOCUMENT = 0.3
-/** What documents tell people is learned with emphasis: it is all that lies between the two. */
-const ORDERS_WEIGHT = { messages: 3, documents: 5 }
-/** What users try on a model stands in documents as well, but seldom alone. */
-const DIRECT_IN_DOCUMENT = 0.8
-/** As much do what documents tell an assistant: most of it is open about it. */
-const ERRAND_IN_MESSAGE = 0.1
-/** What documents tell an assistant is what the table for documents is for. */
-const ERRAND_IN_DOCUMENT = 6
-/** How much everyday requests count as innocent when they stand in a document. */
-const REQUEST_IN_DOCUMENT = 0.3
-/** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
-const SHORT_TEXT = 250
 const LEARNING = { epochs: 5, rate: 0.25, decay: 4e-4 }
 
 export interface Settings {
@@ -98,24 +78,6 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
   return [...all, ...made].map(prepare)
 }
 
-/** What a table is for; see StoredModel. */
-export type Purpose = 'messages' | 'documents'
-
-/** A user may well ask for what a document may not demand, and a document may quote what users ask. */
-function purposeWeight(purpose: Purpose, { source, label, text }: Material): number {
-  const demand = /own_response|bipia_attack|planted_response/.test(source)
-  const orders = label === 0 && /order/.test(source)
-  if (orders) return ORDERS_WEIGHT[purpose]
-  if (purpose === 'messages') {
-    if (/errand/.test(source)) return ERRAND_IN_MESSAGE
-    return demand ? DEMAND_IN_MESSAGE : 1
-  }
-  if (demand) return DEMAND_IN_DOCUMENT
-  if (label === 1 && /errand/.test(source)) return ERRAND_IN_DOCUMENT
-  if (label === 1 && !/errand|indirect|doc|planted/.test(source)) return DIRECT_IN_DOCUMENT
-  return label === 0 && text.length < SHORT_TEXT ? REQUEST_IN_DOCUMENT : 1
-}
-
 /** Learns in rounds: first what is known to be attack or innocent, then the windows that were mistaken. */
 export function train(texts: readonly Material[], purpose: Purpose, seed: number): Learned {
   const random = createRandom(seed + 1)
@@ -134,15 +96,6 @@ export function train(texts: readonly Material[], purpose: Purpose, seed: number
   const runs = [learned]
   while (runs.length < RUNS) runs.push(learn(examples, { ...LEARNING, random }))
   return average(runs)
-}
-
-function weigh(texts: readonly Material[], purpose: Purpose): (text: Material) => number {
-  const counts = new Map<string, number>()
-  for (const { source } of texts) counts.set(source, (counts.get(source) ?? 0) + 1)
-  return (text) => {
-    const count = counts.get(text.source) as number
-    return Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS / count)) * purposeWeight(purpose, text)
-  }
 }
 
 function examplesOf(text: Material, weight: number, random: Random): Example[] {
@@ -243,93 +196,6 @@ function average(runs: readonly Learned[]): Learned {
       weights[bucket]! += (run.weights[bucket] as number) / runs.length
   }
   return { weights, bias }
-}
-
-/** Share of innocent development texts above the threshold, as whole texts and by their best window. */
-const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
-/** Added to the centres: texts from elsewhere look more suspicious than those of known sources. From the held-out tables. */
-const SAFETY_MARGIN = { messages: 0.5, documents: 0.25 }
-/** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
-const CLIP_QUANTILE = 0.9995
-const LARGEST_STEP = 127
-
-/** Rounds to bytes and puts the centres where the development texts say. */
-export function store(messages: Learned, documents: Learned, development: readonly Material[]): StoredModel {
-  const tables = {
-    messages: storeTable(messages, SAFETY_MARGIN.messages, development),
-    documents: storeTable(documents, SAFETY_MARGIN.documents, development),
-  }
-  const digest = createHash('sha256')
-    .update(tables.messages.weights)
-    .update(tables.documents.weights)
-    .digest('hex')
-  return {
-    version: `${FEATURE_FORM}-${digest.slice(0, 12)}`,
-    featureForm: FEATURE_FORM,
-    threshold: 0.5,
-    slope: 1,
-    ...tables,
-  }
-}
-
-function storeTable(learned: Learned, safety: number, development: readonly Material[]): StoredTable {
-  const used = learned.weights
-    .filter((weight) => weight !== 0)
-    .map(Math.abs)
-    .sort()
-  const scale = (used[Math.floor(used.length * CLIP_QUANTILE)] as number) / LARGEST_STEP
-  const steps = Int8Array.from(learned.weights, (weight) =>
-    Math.max(-LARGEST_STEP, Math.min(LARGEST_STEP, Math.round(weight / scale))),
-  )
-  const rounded: Learned = { weights: Float32Array.from(steps, (step) => step * scale), bias: 0 }
-  const innocent = development.filter(({ label }) => label === 0)
-  const wholes = innocent.map(({ views }) =>
-    Math.max(...views.map(({ buckets }) => margin(rounded, buckets))),
-  )
-  const windows = innocent.map(({ views }) => Math.max(...views.map((view) => bestMargin(view, rounded))))
-  return {
-    scale: round(scale),
-    wholeCentre: round(topShare(wholes, FALSE_ALARMS.whole) + safety),
-    windowCentre: round(topShare(windows, FALSE_ALARMS.window) + safety),
-    weights: Buffer.from(steps.buffer).toString('base64'),
-  }
-}
-
-/** Best window as the scanner looks for it, every two tokens. */
-export function bestMargin(counted: Counted, learned: Learned): number {
-  const total = counted.tokenEnds.length
-  const marginOf = stretchMargins(counted, learned)
-  let best = -Infinity
-  for (const size of WINDOW_TOKENS) {
-    const length = Math.min(size, total)
-    for (let to = length; to <= total; to += 2) best = Math.max(best, marginOf(to - length, to))
-    best = Math.max(best, marginOf(total - length, total))
-  }
-  return best
-}
-
-function topShare(values: number[], share: number): number {
-  const sorted = values.sort((one, other) => other - one)
-  return sorted[Math.floor(sorted.length * share)] as number
-}
-
-function round(value: number): number {
-  return Number(value.toPrecision(8))
-}
-
-function render(model: StoredModel): string {
-  const json = JSON.stringify(model, null, 2)
-  return `// Made by test/bench/injection-train.ts; not to be edited. Sources and licences: README.md in this folder.
-
-import type { StoredModel } from './model.ts'
-
-export const STORED_MODEL: StoredModel = ${json
-    .replaceAll(/"([a-zA-Z]+)":/g, '$1:')
-    .replaceAll('weights: "', 'weights:\n      "')
-    .replaceAll('"', "'")
-    .replaceAll(/(['\d])\n/g, '$1,\n')
-    .replaceAll('}\n', '},\n')}
-`
 }
 
 function main(): void {
