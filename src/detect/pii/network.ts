@@ -91,9 +91,13 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
 }
 
-/** `Oracle 11.2.0.4`: small numbers behind a name. Not where machines are named, nor in the private range of 10. */
+/** Whether all are below a limit, outside of the private range of 10. */
+const areSmall = (octets: readonly string[], limit: number): boolean =>
+  octets[0] !== '10' && octets.every((octet) => Number(octet) < limit)
+
+/** `Oracle 11.2.0.4`: small numbers behind a name. Not where machines are named. */
 function isProduct(segment: Segment, at: number, octets: readonly string[]): boolean {
-  if (octets[0] === '10' || octets.some((octet) => Number(octet) >= LARGE_OCTET)) return false
+  if (!areSmall(octets, LARGE_OCTET)) return false
   const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
   return name !== undefined && !MACHINES.test(name)
 }
@@ -101,7 +105,7 @@ function isProduct(segment: Segment, at: number, octets: readonly string[]): boo
 /** `3.2.1.4`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
 function isPlace(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
-  if (octets[0] === '10' || octets.some((octet) => Number(octet) >= SMALL_OCTET)) return false
+  if (!areSmall(octets, SMALL_OCTET)) return false
   if (RESOLVERS.has(text.slice(at, end)) || PORT_OR_PREFIX.has(codeAt(text, end))) return false
   return !ADDRESS_SIGNS.has(codeAt(text, at - 1)) && !NETWORK_WORD.test(segment.windowBefore(at))
 }
@@ -116,10 +120,10 @@ const MAX_IPV6 = 45
 const ZONE_AND_PREFIX = /(?:%[A-Za-z0-9_.-]{1,15})?(?:\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./]))?/y
 const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z_]|[:-][0-9A-Fa-f])/y
 const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
-/** Broadcast and none. */
 const MAX_MAC = 17
 /** `.` and `*`: more dotted groups, as in tables of collation. */
 const DOTTED_BEFORE = new Set([0x2e, 0x2a])
+/** Broadcast and none. */
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
 const COLON = 0x3a

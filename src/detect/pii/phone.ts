@@ -14,7 +14,7 @@ import {
   isWordCharacter,
 } from './characters.ts'
 import type { Words } from './context.ts'
-import { FORM, TRUNK_FORM } from './marks.ts'
+import { DASHED, FORM, TRUNK_FORM } from './marks.ts'
 import { mayBegin, type NumberRuns, type Run } from './numberrun.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './phone-forms.ts'
 import type { Segment } from './segment.ts'
@@ -62,7 +62,6 @@ const CODE_POINTS = /^00\d\d(?:[ .]0\d{3})+(?:[ .]\d{4})?$/
 const YEARS = /(?:19|20)\d\d ?[-–] ?(?:19|20)\d\d$/
 const YEARS_CHARACTERS = 11
 const CPF = shapeOf('3-3-3-2')
-const SSN = shapeOf('3-2-4')
 /** Of `00`. */
 const PREFIX_DIGITS = 2
 const SPACE = 0x20
@@ -73,7 +72,8 @@ const SLASH = 0x2f
 const DOT = 0x2e
 const HYPHEN = 0x2d
 /** Brazil's CPF, social security numbers. */
-const isOtherForm = (run: Run): boolean => run.shape === CPF || (run.shape === SSN && run.separators === '--')
+const isOtherForm = (run: Run): boolean =>
+  run.shape === CPF || (run.shape === DASHED && run.separators === '--')
 /** Seconds and milliseconds of this time, days, places in a file. */
 const NOT_DIALLED = /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+)$/
 
@@ -241,13 +241,14 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   const behind = isLabelBehind(text, run.end)
   // Nothing is said: most runs in tables of numbers.
   if (phone > PHONE_WORD_DISTANCE && !weak && !behind) return false
-  if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || run.separators.includes('/')) {
-    if (!isSlashedArea(run) && !EIGHT_DIGITS.has(run.shape)) return false
+  const { separators } = run
+  if (run.digitCount > MAX_DIGITS || DATE_FORMS.has(run.shape) || separators.includes('/')) {
+    if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (YEARS.test(text.slice(Math.max(start, run.end - YEARS_CHARACTERS), run.end))) return false
   if (behind) return true
   if (run.isPlain && NOT_DIALLED.test(run.digits)) return false
-  if (phone <= PHONE_WORD_DISTANCE) return isUniform(run.separators.replace(')', '')) || run.digitCount >= 9
+  if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
 
@@ -273,5 +274,5 @@ const isGap = (code: number): boolean => code === SPACE || code === DOT || code 
 const isPair = (text: string, at: number): boolean => isHex(codeAt(text, at)) && isHex(codeAt(text, at + 1))
 
 /** `030/1234567`, `0711 / 48 29 17-0` */
-const isSlashedArea = (run: Run): boolean =>
-  run.separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')
+const isSlashedArea = (run: Run, separators: string): boolean =>
+  separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')
