@@ -4,14 +4,7 @@
 import { hash } from 'node:crypto'
 import type { Milliseconds } from '../core/clock.ts'
 import { canonicalize } from './canonical.ts'
-import type {
-  ChangeDraft,
-  EntryDraft,
-  GenesisDraft,
-  RequestDraft,
-  SealedEntry,
-  SealedRequest,
-} from './entry.ts'
+import type { EntryDraft, Envelope, GenesisDraft, RequestDraft, SealedEntry, SealedRequest } from './entry.ts'
 
 /** Keeps the hash of an entry from ever being taken for one of another kind. */
 const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
@@ -51,7 +44,7 @@ export function hashEntry(bytes: Uint8Array): string {
  * @param log the log's id, a UUIDv7
  */
 export function genesis(log: string, draft: GenesisDraft, tsMs: Milliseconds): Sealed {
-  return finish(draft, { v: ENTRY_VERSION, log, seq: 0, prev: null, ts: timestamp(tsMs) })
+  return finish({ ...draft, v: ENTRY_VERSION, log, seq: 0, prev: null, ts: timestamp(tsMs) })
 }
 
 /**
@@ -67,26 +60,65 @@ export function seal(
 ): Sealed<SealedRequest>
 export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentHash: string | null): Sealed
 export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentHash: string | null): Sealed {
-  const envelope = {
+  const envelope: Omit<Envelope, 'hash'> = {
     v: ENTRY_VERSION,
     log: head.log,
     seq: head.seq + 1,
     prev: head.hash,
     ts: timestamp(tsMs),
   }
-  return draft.type === 'request'
-    ? finish(draft, { ...envelope, content_hash: contentHash })
-    : finish(draft, envelope)
+  // The envelope last: nothing in a draft can pass for it.
+  return finish(draft.type === 'request' ? ordered(draft, envelope, contentHash) : { ...draft, ...envelope })
 }
 
-function finish(draft: RequestDraft | ChangeDraft | GenesisDraft, envelope: object): Sealed {
-  // The envelope last: nothing in a draft can pass for it.
-  const unsigned = { ...draft, ...envelope }
-  const text = canonicalize(unsigned)
+/** What a request's entry holds, member by member in canonical order, which is written out three times as fast. */
+const ordered = (
+  draft: RequestDraft,
+  envelope: Omit<Envelope, 'hash'>,
+  contentHash: string | null,
+): Omit<SealedRequest, 'hash'> => ({
+  blocked: draft.blocked,
+  completion_tokens: draft.completion_tokens,
+  content_hash: contentHash,
+  cost: draft.cost,
+  created_at: draft.created_at,
+  error_code: draft.error_code,
+  finish_reason: draft.finish_reason,
+  id: draft.id,
+  injection: draft.injection,
+  key_id: draft.key_id,
+  key_name: draft.key_name,
+  latency_ms: draft.latency_ms,
+  log: envelope.log,
+  model: draft.model,
+  outcome: draft.outcome,
+  overhead_ms: draft.overhead_ms,
+  pii: draft.pii,
+  pii_detected: draft.pii_detected,
+  pii_types: draft.pii_types,
+  policy_revision: draft.policy_revision,
+  prev: envelope.prev,
+  prompt_tokens: draft.prompt_tokens,
+  rules: draft.rules,
+  seq: envelope.seq,
+  status: draft.status,
+  stream: draft.stream,
+  total_tokens: draft.total_tokens,
+  ts: envelope.ts,
+  ttft_ms: draft.ttft_ms,
+  type: draft.type,
+  usage_source: draft.usage_source,
+  v: envelope.v,
+})
+
+/** @param entry without its hash, which it gets */
+function finish(entry: object): Sealed {
+  const text = canonicalize(entry)
   // The same as hashEntry of its bytes.
   const sealed = `sha256:${hash('sha256', ENTRY_DOMAIN + text)}`
   return {
-    entry: { ...unsigned, hash: sealed } as SealedEntry,
+    // Nobody else holds it, and a copy would cost as much as the hash.
+    entry: Object.assign(entry, { hash: sealed }) as SealedEntry,
     bytes: Buffer.from(text, 'utf8'),
     hash: sealed,
   }

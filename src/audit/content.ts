@@ -11,15 +11,24 @@ export const SALT_BYTES = 32
 
 const DOMAIN_BYTES = Buffer.from(CONTENT_DOMAIN)
 
-/** What is hashed: the domain, the 32-byte salt, the content. @throws RangeError for a salt of another length */
-function hashed(salt: Uint8Array, content: Uint8Array): Buffer {
+/** What comes before the content in what is hashed. */
+const PREFIX_BYTES = DOMAIN_BYTES.length + SALT_BYTES
+
+/** The domain and the salt, with room for the content. @throws RangeError for a salt of another length */
+function begin(salt: Uint8Array, contentBytes: number): Buffer {
   if (salt.length !== SALT_BYTES) throw new RangeError(`the salt takes ${SALT_BYTES} bytes`)
-  return Buffer.concat([DOMAIN_BYTES, salt, content])
+  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes)
+  bytes.set(DOMAIN_BYTES)
+  bytes.set(salt, DOMAIN_BYTES.length)
+  return bytes
 }
 
 /** `sha256:` and the hex SHA-256 of the domain, the 32-byte salt and the content. */
-export const hashContent = (salt: Uint8Array, content: Uint8Array): string =>
-  `sha256:${hash('sha256', hashed(salt, content))}`
+export function hashContent(salt: Uint8Array, content: Uint8Array): string {
+  const bytes = begin(salt, content.length)
+  bytes.set(content, PREFIX_BYTES)
+  return `sha256:${hash('sha256', bytes)}`
+}
 
 /** An exchange with the salt before it, as it is kept, and what an entry commits to it with. */
 export interface Commitment {
@@ -27,8 +36,9 @@ export interface Commitment {
   readonly hash: string
 }
 
-/** Commits to an exchange. What is kept is the tail of what was hashed: it is copied once. */
-export function commit(salt: Uint8Array, content: Uint8Array): Commitment {
-  const bytes = hashed(salt, content)
+/** Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once. */
+export function commit(salt: Uint8Array, content: string): Commitment {
+  const bytes = begin(salt, Buffer.byteLength(content))
+  bytes.write(content, PREFIX_BYTES)
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
 }

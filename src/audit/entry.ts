@@ -178,7 +178,7 @@ export interface GenesisDraft {
 }
 
 /** What sealing adds to a draft. */
-interface Envelope {
+export interface Envelope {
   /** Version of the entry format. */
   readonly v: 1
   /** UUIDv7 minted with the genesis entry: no entry fits into another log. */

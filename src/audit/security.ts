@@ -49,6 +49,7 @@ const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
  * findings, one `rule_trigger` a rule and direction that fired.
  */
 export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
+  if (!sealed.blocked && sealed.pii.length === 0 && sealed.rules.length === 0) return []
   const events: SecurityEvent[] = []
   const add = (
     type: SecurityEventType,

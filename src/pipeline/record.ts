@@ -19,7 +19,7 @@ export interface EntryLog {
    */
   append(
     draft: RequestDraft,
-    options: { readonly content?: Buffer; readonly counters?: readonly CounterChange[] },
+    options: { readonly content?: string; readonly counters?: readonly CounterChange[] },
   ): Promise<Receipt>
 }
 
@@ -137,6 +137,7 @@ function usedTokens(call: Call, ending: Ending): Tokens {
   }
 }
 
+/** Members of what lies deeper stand in canonical order, which is sealed faster. */
 function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
   const latencyMs = call.elapsedMs()
   return {
@@ -153,7 +154,7 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     blocked: ending.outcome === 'blocked',
     pii_detected: call.findings.length > 0,
     pii_types: [...new Set(call.findings.map(({ kind }): PiiKind => kind))].sort(),
-    pii: call.findings.map(({ kind, direction, count, action }) => ({ kind, direction, count, action })),
+    pii: call.findings.map(({ kind, direction, count, action }) => ({ action, count, direction, kind })),
     key_id: call.key.id,
     key_name: call.key.name,
     status: ending.status,
@@ -173,7 +174,9 @@ const inThousandths = (rank: number): number => Math.round(rank * 1000)
 
 function sealedRule({ rule, direction }: RuleHit, injection: InjectionJudgement | null): SealedRule {
   const threshold = rule.type === 'prompt_injection' ? injection?.thresholds.get(rule.id) : undefined
-  return { ...rule, direction, ...(threshold === undefined ? {} : { threshold: inThousandths(threshold) }) }
+  const { action, id, name, type } = rule
+  const limit = threshold === undefined ? {} : { threshold: inThousandths(threshold) }
+  return { action, direction, id, name, ...limit, type }
 }
 
 /** A path further on holds names that the client chose. */
@@ -187,17 +190,17 @@ const sealedInjection = ({
   reasons,
   model,
 }: InjectionJudgement): SealedInjection => ({
-  score: inThousandths(score),
-  threshold: inThousandths(threshold),
-  path: PATH_WITHOUT_NAMES.exec(path)?.[0] ?? '',
-  span: span === null ? null : { start: span.start, end: span.end },
-  reasons: [...reasons],
   model,
+  path: PATH_WITHOUT_NAMES.exec(path)?.[0] ?? '',
+  reasons,
+  score: inThousandths(score),
+  span: span === null ? null : { end: span.end, start: span.start },
+  threshold: inThousandths(threshold),
 })
 
 /** The exchange after redaction, as it is kept beside the entry. */
-const capture = ({ request, requestJson, response }: Call): Buffer =>
-  Buffer.from(`{"request":${requestJson ?? JSON.stringify(request)},"response":${JSON.stringify(response)}}`)
+const capture = ({ request, requestJson, response }: Call): string =>
+  `{"request":${requestJson ?? JSON.stringify(request)},"response":${JSON.stringify(response)}}`
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)

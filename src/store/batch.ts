@@ -3,7 +3,7 @@
 
 import { seal } from '../audit/chain.ts'
 import type { Commitment } from '../audit/content.ts'
-import type { EntryDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
+import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
@@ -49,6 +49,13 @@ export interface Addition {
   readonly write?: (seq: number) => void
 }
 
+/** What a request is found by. */
+interface Place {
+  /** Its id. */
+  readonly key: Buffer
+  readonly createdAtMs: Milliseconds
+}
+
 export class Batch implements Transaction {
   readonly #tables: Environment['tables']
   readonly #nowMs: Milliseconds
@@ -77,7 +84,7 @@ export class Batch implements Transaction {
    * @throws before anything is written, when the draft cannot be sealed; the rest of the batch is not concerned
    */
   add({ draft, captured, counters, write }: Addition): SealedEntry {
-    if (draft.type === 'request') this.#checkRequest(draft.id, draft.created_at)
+    const request = draft.type === 'request' ? this.#readRequest(draft) : null
     const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
     if (bytes.length > MAX_ENTRY_BYTES)
       throw new RangeError(`an entry takes ${MAX_ENTRY_BYTES} bytes at most`)
@@ -87,8 +94,12 @@ export class Batch implements Transaction {
     this.#tables.entries.put(place, packEntry(hash, bytes))
     if (captured !== null) this.#tables.content.put(place, captured.salted)
     this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
-    this.#state = { ...this.#state, seq: entry.seq, hash }
-    if (entry.type === 'request') this.#index(entry)
+    const { nextRequest } = this.#state
+    if (request === null || entry.type !== 'request') this.#state = { ...this.#state, seq: entry.seq, hash }
+    else {
+      this.#index(entry, request, nextRequest)
+      this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest: nextRequest + 1 }
+    }
     this.#counters.add(counters)
     write?.(entry.seq)
     this.#torn = false
@@ -115,17 +126,19 @@ export class Batch implements Transaction {
     writeLogState(this.#tables, { ...this.#state, frontier: this.#frontier.encoded() })
   }
 
-  #checkRequest(id: string, createdAt: string): void {
-    const length = Buffer.byteLength(id)
-    if (length === 0 || length > MAX_ID_BYTES) throw new RangeError(`an id takes 1 to ${MAX_ID_BYTES} bytes`)
-    if (this.#tables.ids.get(Buffer.from(id)) !== undefined) throw new Error('the id is taken')
-    if (!(Date.parse(createdAt) >= 0)) throw new RangeError('created_at is not a point in time')
+  #readRequest({ id, created_at }: RequestDraft): Place {
+    const key = Buffer.from(id)
+    if (key.length === 0 || key.length > MAX_ID_BYTES)
+      throw new RangeError(`an id takes 1 to ${MAX_ID_BYTES} bytes`)
+    if (this.#tables.ids.get(key) !== undefined) throw new Error('the id is taken')
+    const createdAtMs = Date.parse(created_at)
+    if (!(createdAtMs >= 0)) throw new RangeError('created_at is not a point in time')
+    return { key, createdAtMs }
   }
 
-  #index(entry: SealedRequest): void {
+  #index(entry: SealedRequest, { key, createdAtMs }: Place, ordinal: number): void {
     const { seq } = entry
-    this.#tables.ids.put(Buffer.from(entry.id), u64(seq))
-    const createdAtMs = Date.parse(entry.created_at)
+    this.#tables.ids.put(key, u64(seq))
     const summary = packSummary({
       seq,
       createdAtMs,
@@ -134,8 +147,7 @@ export class Batch implements Transaction {
       keyId: entry.key_id,
       model: entry.model,
     })
-    this.#tables.requests.put(u64(this.#state.nextRequest), summary)
-    this.#state = { ...this.#state, nextRequest: this.#state.nextRequest + 1 }
+    this.#tables.requests.put(u64(ordinal), summary)
     const day = dayOf(createdAtMs)
     for (const [index, event] of securityEvents(entry).entries()) this.#addEvent(day, seq, index, event.type)
   }

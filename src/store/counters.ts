@@ -55,6 +55,8 @@ export interface CounterChange {
 
 interface Held {
   readonly request: ReserveRequest
+  /** Forgotten by then only when all that it counts is over. */
+  readonly window: QuotaWindow
   readonly bucketIndex: number
   readonly tokens: number
 }
@@ -97,7 +99,7 @@ export class Counters {
     const { allowed, remaining, resetMs, retryAfterMs, bucketIndex } = answer
     const reservation = { allowed, remaining, resetMs, retryAfterMs }
     if (bucketIndex !== null)
-      this.#held.set(reservation, { request, bucketIndex, tokens: Math.max(1, tokens) })
+      this.#held.set(reservation, { request, window, bucketIndex, tokens: Math.max(1, tokens) })
     return reservation
   }
 
@@ -111,8 +113,7 @@ export class Counters {
     this.#held.delete(reservation)
     const { ruleId, keyId, windowMs } = held.request
     const { bucketIndex } = held
-    const window = this.#windows.get(windowName(ruleId, keyId, windowMs))
-    if (window !== undefined) charge(window, bucketIndex, usedTokens - held.tokens)
+    charge(held.window, bucketIndex, usedTokens - held.tokens)
     return usedTokens > 0 ? [{ ruleId, keyId, windowMs, bucketIndex, tokens: usedTokens }] : []
   }
 

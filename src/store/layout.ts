@@ -86,15 +86,14 @@ const PII_DETECTED = 2
 
 /** seq u64 · created_at u64 · flags u8 · length of the key's id u16 · the key's id · the model. */
 export function packSummary(summary: RequestSummary): Buffer {
-  const keyId = Buffer.from(summary.keyId)
-  const model = Buffer.from(summary.model)
-  const bytes = Buffer.allocUnsafe(TEXT_AT + keyId.length + model.length)
+  const keyIdBytes = Buffer.byteLength(summary.keyId)
+  const bytes = Buffer.allocUnsafe(TEXT_AT + keyIdBytes + Buffer.byteLength(summary.model))
   writeU64(bytes, summary.seq, 0)
   writeU64(bytes, summary.createdAtMs, U64_BYTES)
   bytes[FLAGS_AT] = (summary.blocked ? BLOCKED : 0) | (summary.piiDetected ? PII_DETECTED : 0)
-  bytes.writeUInt16BE(keyId.length, KEY_LENGTH_AT)
-  keyId.copy(bytes, TEXT_AT)
-  model.copy(bytes, TEXT_AT + keyId.length)
+  bytes.writeUInt16BE(keyIdBytes, KEY_LENGTH_AT)
+  bytes.write(summary.keyId, TEXT_AT)
+  bytes.write(summary.model, TEXT_AT + keyIdBytes)
   return bytes
 }
 

@@ -39,8 +39,8 @@ const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
 
 export interface AppendOptions {
-  /** The captured exchange: UTF-8 JSON of an object with `request` and `response`. Not to be changed afterwards. */
-  readonly content?: Buffer
+  /** The captured exchange: JSON of an object with `request` and `response`. */
+  readonly content?: string
   /** What the call used of token limits; kept in the entry's own transaction. */
   readonly counters?: readonly CounterChange[]
 }
@@ -163,10 +163,9 @@ export class UsageLog {
     if (this.#full && draft.type === 'request') {
       throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
     }
-    const kept = content !== undefined && this.#hasRoomFor(content) ? content : undefined
-    const captured = kept === undefined ? null : this.#capture(kept)
+    const captured = content === undefined ? null : this.#capture(content)
     const addition = { draft: wellFormed(draft), captured, counters }
-    const bytes = ENTRY_BYTES + (kept?.length ?? 0)
+    const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
     this.#pendingBytes += bytes
     try {
       return await this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
@@ -244,15 +243,18 @@ export class UsageLog {
     return this.#appender.close()
   }
 
-  #capture(content: Buffer): Commitment {
+  /** Null where there is no room for it. */
+  #capture(content: string): Commitment | null {
+    if (!this.#hasRoomFor(content)) return null
     if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
     const salt = this.#salts.subarray(0, SALT_BYTES)
     this.#salts = this.#salts.subarray(SALT_BYTES)
     return commit(salt, content)
   }
 
-  #hasRoomFor(content: Buffer): boolean {
-    const moreBytes = this.#pendingBytes + content.length
+  #hasRoomFor(content: string): boolean {
+    if (this.#contentBytes === Number.POSITIVE_INFINITY) return true
+    const moreBytes = this.#pendingBytes + Buffer.byteLength(content)
     const fits =
       this.fileBytes + moreBytes < this.#contentBytes ||
       this.usedBytes + moreBytes < this.#contentBytes * REUSED_SHARE

@@ -17,7 +17,7 @@ const SPAN_MS = 100 * DAY_MS
 const EXCHANGE_EVERY = 20
 const TIB = 1024 ** 4
 
-export const EXCHANGE = Buffer.from(JSON.stringify({ request: 'x'.repeat(800), response: 'y'.repeat(400) }))
+export const EXCHANGE = JSON.stringify({ request: 'x'.repeat(800), response: 'y'.repeat(400) })
 
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)
 

@@ -56,7 +56,7 @@ async function call({ data }: Deployment, calls: number, id = 'call', content = 
   const store = openStore({ path: data, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
   const appended = Array.from({ length: calls }, (_, index) =>
     store.log.append(requestDraft({ id: `${id}-${index}`, key_name: `Zoë ${index} \u2028"\\` }), {
-      content: Buffer.from(content),
+      content,
     }),
   )
   await Promise.all(appended)

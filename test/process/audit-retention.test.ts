@@ -24,7 +24,7 @@ async function seal(data: string, daysAgo: number, calls: number, bytes: number)
   const clock: Clock = { now, monotonic: () => systemClock.monotonic() }
   const store = openStore({ path: data, clock, random: randomBytes, maxBytes: 1024 ** 3 })
   const created_at = new Date(now()).toISOString()
-  const content = Buffer.from(JSON.stringify({ request: 'x'.repeat(bytes), response: null }))
+  const content = JSON.stringify({ request: 'x'.repeat(bytes), response: null })
   await Promise.all(
     Array.from({ length: calls }, (_, n) =>
       store.log.append(requestDraft({ id: `${daysAgo}-${n}`, created_at }), { content }),

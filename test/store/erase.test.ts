@@ -9,7 +9,7 @@ import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 
 const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
-const exchange = (text: string) => Buffer.from(JSON.stringify({ request: { text }, response: null }))
+const exchange = (text: string) => JSON.stringify({ request: { text }, response: null })
 const MINUTE_MS = 60_000
 
 interface TestCall {

@@ -52,9 +52,7 @@ t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when 
     const mine = id(count++)
     try {
       // Random, so that no file system can pack it.
-      const content = Buffer.from(
-        JSON.stringify({ request: randomBytes(3000).toString('base64'), response: null }),
-      )
+      const content = JSON.stringify({ request: randomBytes(3000).toString('base64'), response: null })
       await store.log.append(requestDraft({ id: mine }), { content })
       acknowledged.push(mine)
     } catch (error) {
@@ -107,8 +105,7 @@ t.test(
       onContentDropped: () => dropped++,
       onHousekeepingError: (error) => events.push(String(error)),
     })
-    const exchange = () =>
-      Buffer.from(JSON.stringify({ request: randomBytes(15_000).toString('base64'), response: null }))
+    const exchange = () => JSON.stringify({ request: randomBytes(15_000).toString('base64'), response: null })
     let count = 0
     // Four times what the disk holds, faster than pruning can follow.
     while (count < 3200) {

@@ -14,7 +14,7 @@ import { openTestStore, START_MS, withTransactions } from './fixture.ts'
 const DAY_MS = 86_400_000
 const at = (ms: number) => new Date(ms).toISOString()
 const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
-const content = (request: unknown, response: unknown) => Buffer.from(JSON.stringify({ request, response }))
+const content = (request: unknown, response: unknown) => JSON.stringify({ request, response })
 
 async function fill(log: UsageLog, drafts: readonly RequestDraft[]): Promise<void> {
   await Promise.all(drafts.map((draft) => log.append(draft)))
@@ -273,7 +273,7 @@ t.test('a store that has reached its size takes no calls, and still takes a revo
   for (let n = 2; refused === null && n < 500; n++) {
     try {
       await full.store.log.append(requestDraft({ id: id(n) }), {
-        content: Buffer.from(JSON.stringify({ request: 'x'.repeat(5000) })),
+        content: JSON.stringify({ request: 'x'.repeat(5000) }),
       })
       taken++
     } catch (error) {

@@ -104,7 +104,7 @@ async function call(log: UsageLog, clock: TestClock, n: number, bytes = 20): Pro
   const blocked = n % 3 === 0
   const created_at = new Date(clock.now()).toISOString()
   const changes = blocked ? { blocked, rules: [RULE] } : {}
-  const content = Buffer.from(JSON.stringify({ request: 'x'.repeat(bytes), response: null }))
+  const content = JSON.stringify({ request: 'x'.repeat(bytes), response: null })
   await log.append(requestDraft({ id: id(n), key_id: `k${n % 2}`, created_at, ...changes }), { content })
 }
 

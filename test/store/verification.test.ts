@@ -44,7 +44,7 @@ function storeIn(path: string, clock = testClock()): Store {
 }
 
 const call = (store: Store, n: number) =>
-  store.log.append(requestDraft({ id: `call-${n}` }), { content: Buffer.from(`{"n":${n}}`) })
+  store.log.append(requestDraft({ id: `call-${n}` }), { content: `{"n":${n}}` })
 
 /** A data directory with this many calls. */
 async function directory(t: Test, calls: number): Promise<string> {

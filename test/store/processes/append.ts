@@ -11,7 +11,7 @@ const [path = '', callers = '1', count = 'Infinity'] = process.argv.slice(2)
 const WINDOW_MS = 30 * 86_400_000
 
 const store = openStore({ path, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
-const content = Buffer.from(JSON.stringify({ request: 'x'.repeat(500), response: null }))
+const content = JSON.stringify({ request: 'x'.repeat(500), response: null })
 let left = Number(count)
 
 async function caller(): Promise<void> {
