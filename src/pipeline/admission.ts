@@ -10,7 +10,11 @@ export class Admission {
   /** Calls at work. */
   readonly #clients = new Set<Client>()
   /** Sealed and answered, but the answer has not been taken yet: it still takes room. */
-  readonly #undelivered = new Set<Client>()
+  #undelivered = 0
+  readonly #delivered = (): void => {
+    this.#undelivered--
+  }
+  #entered = 0
   #draining = false
   #idle: (() => void) | null = null
   readonly #limit: number
@@ -27,7 +31,12 @@ export class Admission {
 
   /** Calls that take up room: those at work, and those whose answer is still being taken. */
   get inFlight(): number {
-    return this.#clients.size + this.#undelivered.size
+    return this.#clients.size + this.#undelivered
+  }
+
+  /** Calls taken on so far. */
+  get entered(): number {
+    return this.#entered
   }
 
   /** Calls that are not sealed yet. */
@@ -44,13 +53,14 @@ export class Admission {
     if (this.inFlight >= this.#limit)
       throw refusal('overloaded', `${this.#limit} calls are in flight already.`)
     this.#clients.add(client)
+    this.#entered++
   }
 
   /** The call is sealed and its answer on its way. */
   leave(client: Client): void {
     this.#clients.delete(client)
-    this.#undelivered.add(client)
-    client.onDelivered(() => this.#undelivered.delete(client))
+    this.#undelivered++
+    client.onDelivered(this.#delivered)
     if (this.#clients.size === 0) this.#idle?.()
   }
 

@@ -46,17 +46,12 @@ export async function answerWhole(answer: Answer, credential: string | null): Pr
   const ok = response.status < 400
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
-    finish: (receipt) =>
-      client.respond(
-        response.status,
-        {
-          'content-type': 'application/json',
-          ...clientHeaders(response.headers),
-          ...callHeaders(call),
-          'x-sidegate-audit': formatReceipt(receipt),
-        },
-        sent,
-      ),
+    finish(receipt) {
+      const headers = callHeaders(call)
+      headers['content-type'] = 'application/json'
+      headers['x-sidegate-audit'] = formatReceipt(receipt)
+      client.respond(response.status, Object.assign(headers, clientHeaders(response.headers)), sent)
+    },
   }
 }
 
@@ -148,6 +143,7 @@ export function noteResponse(
   selection: Selection,
   scans: readonly TextScan[],
 ): RuleReference | null {
+  if (scans.length === 0) return null
   const findings = countKinds(scans.flatMap((scan) => scan.findings.map((kind) => ({ kind }))))
   const keywordHits = [...new Set<RuleReference>(scans.flatMap((scan) => scan.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })

@@ -153,7 +153,8 @@ function serverTiming(call: Call): string {
 function inThousandths(spanMs: Milliseconds): string {
   const thousandths = Math.round(spanMs * 1000)
   const whole = Math.floor(thousandths / 1000)
-  return `${whole}.${String(thousandths - whole * 1000).padStart(3, '0')}`
+  const rest = thousandths - whole * 1000
+  return `${whole}.${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}`
 }
 
 /** The form OpenAI uses in its rate limit headers: `350ms`, `12s`, `6m0s`, `1h0m0s`. */

@@ -153,9 +153,9 @@ function matchKeywords(
 ): RuleReference[] {
   const matcher = selection.keywords('request')
   if (matcher === null) return []
-  const hits = new Set<RuleReference>()
+  const hits: RuleReference[] = []
   const match = (text: string) => {
-    for (const { rule } of matcher.match(text)) hits.add(rule)
+    for (const { rule } of matcher.match(text)) if (!hits.includes(rule)) hits.push(rule)
   }
   for (const { view } of items) match(view)
   if (conversation.length > 1) {
@@ -163,7 +163,7 @@ function matchKeywords(
     match(joinTexts(conversation, ''))
     match(joinTexts(conversation, ' '))
   }
-  return [...hits]
+  return hits
 }
 
 /** System and developer messages are the operator's own; what users and tools say is scored. */
@@ -178,7 +178,8 @@ function scoreInjection(items: readonly Item[], model: InjectionModel): Injectio
 }
 
 /** How often each kind was found, in order of first appearance. */
-export function countKinds(findings: Iterable<{ kind: PiiKind }>): { kind: PiiKind; count: number }[] {
+export function countKinds(findings: readonly { kind: PiiKind }[]): { kind: PiiKind; count: number }[] {
+  if (findings.length === 0) return []
   const counts = new Map<PiiKind, number>()
   for (const { kind } of findings) counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return [...counts].map(([kind, count]) => ({ kind, count }))

@@ -42,13 +42,10 @@ export type Decision =
  */
 export function decide(evidence: Evidence): Decision {
   const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
-  const content = [
-    ...piiRules(selection, findings, 'request'),
-    ...keywordHits,
-    ...selection.injection
-      .filter(({ threshold }) => injectionScore !== null && injectionScore >= (threshold ?? modelThreshold))
-      .map(({ rule }) => rule),
-  ]
+  const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
+  for (const { rule, threshold } of selection.injection) {
+    if (injectionScore !== null && injectionScore >= (threshold ?? modelThreshold)) content.push(rule)
+  }
   const exceeded = limits.filter((limit) => limit.exceeded).map(({ rule }) => rule)
   const hits = toHits([...content, ...exceeded], 'request')
   const blocking = content.find(isBlocking)
@@ -81,5 +78,6 @@ function piiRules(
 
 const isBlocking = (rule: RuleReference): boolean => rule.action === 'block'
 
+/** Nearly always there are none, and a set is dear. */
 const toHits = (rules: readonly RuleReference[], direction: Direction): RuleHit[] =>
-  [...new Set(rules)].map((rule) => ({ rule, direction }))
+  rules.length === 0 ? [] : [...new Set(rules)].map((rule) => ({ rule, direction }))

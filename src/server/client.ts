@@ -24,6 +24,8 @@ export class SocketClient implements Client {
   #stream: EventStream | null = null
   /** Ends the waiting for room in the socket. */
   #release: (() => void) | null = null
+  /** To be told when the answer is out, or the client gone. */
+  readonly #deliveries: (() => void)[] = []
 
   constructor(
     request: IncomingMessage,
@@ -38,6 +40,7 @@ export class SocketClient implements Client {
     this.#stallMs = stallMs
     response.on('close', () => {
       if (!response.writableFinished) this.#cancel()
+      for (const listener of this.#deliveries) listener()
     })
   }
 
@@ -59,7 +62,7 @@ export class SocketClient implements Client {
 
   onDelivered(listener: () => void): void {
     if (this.#response.closed) listener()
-    else this.#response.on('close', listener)
+    else this.#deliveries.push(listener)
   }
 
   readBody(limitBytes: number): Promise<Buffer> {

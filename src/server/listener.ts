@@ -105,19 +105,21 @@ function open(address: Address, handler: Handler): Promise<Listener> {
 
 /** Requests whose answer has not left the process. */
 class AnswersUnderWay {
-  readonly #answers = new Set<ServerResponse>()
+  #count = 0
   #waiting: (() => void)[] = []
+  readonly #closed = (): void => {
+    this.#count--
+    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
 
+  /** To be called once a response, which closes exactly once. */
   add(response: ServerResponse): void {
-    this.#answers.add(response)
-    response.on('close', () => {
-      this.#answers.delete(response)
-      if (this.#answers.size === 0) for (const resolve of this.#waiting.splice(0)) resolve()
-    })
+    this.#count++
+    response.on('close', this.#closed)
   }
 
   none(): Promise<void> {
-    if (this.#answers.size === 0) return Promise.resolve()
+    if (this.#count === 0) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 }
