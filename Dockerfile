@@ -25,7 +25,8 @@ RUN case "${TARGETARCH:-amd64}" in amd64) cpu=x64 ;; *) cpu="$TARGETARCH" ;; esa
 FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="sidegate" \
   org.opencontainers.image.description="LLM gateway: redacts personal data, enforces policy rules, keeps a tamper-evident usage log"
-ENV NODE_ENV=production
+# More arenas than threads that allocate keep what they were given.
+ENV NODE_ENV=production MALLOC_ARENA_MAX=2
 WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /build/sbom.cdx.json ./
@@ -38,5 +39,6 @@ VOLUME /app/data
 EXPOSE 8484 9484
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9484/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-ENTRYPOINT ["node", "dist/main.js"]
+# V8 would give young objects 128 MiB under load; with a quarter of that it is as fast.
+ENTRYPOINT ["node", "--max-semi-space-size=16", "dist/main.js"]
 CMD ["serve", "--config", "config/sidegate.yaml"]

@@ -14,6 +14,7 @@ import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
 import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
+import { IdleCollector, ownHeap } from './memory.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
 import type { Pipeline } from './pipeline/handle.ts'
@@ -95,6 +96,7 @@ class Gateway {
   readonly #trial: Trial | null
   readonly #pipeline: Pipeline
   readonly #admission: Admission
+  readonly #memory: IdleCollector
   readonly #failed = Promise.withResolvers<string>()
   readonly #hurry = Promise.withResolvers<void>()
   #listeners: Listener[] = []
@@ -114,6 +116,7 @@ class Gateway {
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock, logger })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
+    this.#memory = new IdleCollector({ calls: this.#admission, ...ownHeap })
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)
     this.#rules = new EffectiveRules({
@@ -134,8 +137,8 @@ class Gateway {
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
     const scanning = { injection: loadInjectionModel(), kinds: kindSet(config.pii.kinds) }
     const parts = { clock, logger, metrics: this.#metrics, ...scanning }
-    const { candidatePath } = config.rules
-    this.#trial = candidatePath === null ? null : createTrial(candidatePath, parts)
+    const { candidatePath: candidate } = config.rules
+    this.#trial = candidate === null ? null : createTrial(candidate, parts)
     this.#pipeline = {
       ...parts,
       shadow: this.#trial?.shadow ?? null,
@@ -167,13 +170,11 @@ class Gateway {
 
   /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
   async start(): Promise<RunningGateway> {
-    const { listen: addresses } = this.#config
-    const { sessions } = this.#store
-    const gatekeeper = new Gatekeeper({ sessions, clock: systemClock, ...this.#config.admin })
-    const pipeline = this.#pipeline
+    const { listen: addresses, admin } = this.#config
+    const gatekeeper = new Gatekeeper({ sessions: this.#store.sessions, clock: systemClock, ...admin })
     const routes = managementRoutes({
       gatekeeper,
-      pipeline,
+      pipeline: this.#pipeline,
       store: this.#store,
       rules: this.#rules,
       trial: this.#trial,
@@ -182,7 +183,7 @@ class Gateway {
     await this.#journal.boot(this.#folder.intents, this.#attestation.identity)
     await this.#journal.rulesLoaded(this.#rules)
     await this.#attestation.signatures.make()
-    const handler = gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock })
+    const handler = gatewayHandler({ pipeline: this.#pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
       addresses.ops,
       opsHandler({ health: () => this.#health(), metrics: this.#metrics }),
@@ -192,6 +193,7 @@ class Gateway {
     const ops = this.#ops.map(({ address }) => formatAddress(address))
     this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
     this.#attestation.start()
+    this.#memory.start()
     await Promise.all([this.#watcher.start(), this.#trial?.start()])
     return {
       address: gateway[0] ?? '',
@@ -270,6 +272,7 @@ class Gateway {
     for (const listener of this.#listeners) listener.stopAccepting()
     await Promise.all([this.#watcher.close(), this.#trial?.close()])
     this.#rules.close()
+    this.#memory.stop()
     const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])
     if (!(await within(finished, drainSeconds * 1000)) || this.#admission.running > 0) {
       this.#logger.warn({ calls: this.#admission.inFlight }, 'not waiting any longer; ending what still runs')
