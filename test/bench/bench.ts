@@ -7,7 +7,7 @@ import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { measureFootprint } from './footprint.ts'
+import { measureFootprint, soak } from './footprint.ts'
 import { OTHER_CORE, pinned, pinSelf, start, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
@@ -28,12 +28,13 @@ const HELP = `npm run bench -- [options]
   --against REV    also measures the gateway of another commit (git worktree, built beside)
   --json FILE      writes every figure of every round
   --only TEXT      scenarios whose title has this in it, with --quick too
+  --soak           nothing but the gateway's memory over a million calls, about ten minutes
   --help
 
 Peers are measured when they are installed: npm run bench:peers
 `
-const FULL = { rounds: 5, roundMs: 3000, warmUpMs: 2000 }
-const QUICK = { rounds: 3, roundMs: 700, warmUpMs: 400 }
+const FULL = { rounds: 4, roundMs: 1000, warmUpMs: 5000, settleMs: 250 }
+const QUICK = { rounds: 3, roundMs: 500, warmUpMs: 2000, settleMs: 150 }
 /** A file system in memory, where a write to the log waits for nothing. */
 const MEMORY = '/dev/shm'
 
@@ -43,21 +44,33 @@ const { values: options } = parseArgs({
     against: { type: 'string' },
     json: { type: 'string' },
     only: { type: 'string' },
+    soak: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
 
 function scenarios(): Scenario[] {
-  const quick = [saturation(64), fixedRate(500), firstEvent, streams(32)]
-  const full = [...quick, saturation(256), streams(256), streams(1000), ...[1, 10, 100, 1000].map(promptSize)]
+  // What is asked for most comes last, when everything has run longest.
+  const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
+  const full = [...[1, 10, 100, 1000].map(promptSize), streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options
   return (options.quick && only === '' ? quick : full).filter(({ title }) => title.includes(only))
 }
 
+/** What is measured are processes that have run for a while: their code is compiled, their pools are filled. */
+async function warmUp(subjects: readonly Subject[]): Promise<void> {
+  const { warmUpMs } = options.quick ? QUICK : FULL
+  for (const subject of subjects) {
+    process.stderr.write(`\r\x1b[KWarming up ${subject.name}`)
+    await saturation(64).run(subject, warmUpMs)
+    await streams(16).run(subject, warmUpMs / 2)
+  }
+}
+
 async function measure(scenario: Scenario, subjects: readonly Subject[]): Promise<Result> {
-  const { rounds, roundMs, warmUpMs } = options.quick ? QUICK : FULL
+  const { rounds, roundMs, settleMs } = options.quick ? QUICK : FULL
   const figures: Record<string, Figures[]> = Object.fromEntries(subjects.map(({ name }) => [name, []]))
-  for (const subject of subjects) await scenario.run(subject, warmUpMs)
+  for (const subject of subjects) await scenario.run(subject, settleMs)
   for (let round = 1; round <= rounds; round++) {
     for (const subject of subjects) {
       process.stderr.write(`\r\x1b[K${scenario.title}: round ${round} of ${rounds}, ${subject.name}`)
@@ -112,7 +125,12 @@ async function run(): Promise<void> {
   }
   console.log(`${report.date}, ${report.machine}, Node ${report.node}, ${report.revision}\n`)
   const main = buildTree(join(folder, 'build'))
+  if (options.soak) {
+    console.log(await soak(main, join(folder, 'soak')))
+    return
+  }
   const subjects = await startSubjects(main, folder)
+  await warmUp(subjects)
   const results: Result[] = []
   for (const scenario of scenarios()) {
     const result = await measure(scenario, subjects)

@@ -15,15 +15,19 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'How are you today?' }],
 })
 const CONNECTIONS = 64
-const LOAD_MS = 60_000
-const QUICK_LOAD_MS = 1500
-const REST_MS = 5000
-const QUICK_REST_MS = 1000
-const STARTS = 5
+const LOAD_MS = 8000
+const QUICK_LOAD_MS = 1200
+/** Garbage is collected when calls have stopped for ten seconds or fifteen. */
+const REST_MS = 16_000
+const QUICK_REST_MS = 500
+const STARTS = 4
 const QUICK_STARTS = 2
 
 /** How often memory is looked at under load. */
 const SAMPLES = 6
+const SOAK_CALLS = 1_000_000
+const SOAK_STEP_MS = 20_000
+const SOAK_MS = 550_000
 /** A log of a year or so; a quick run makes a shorter one. */
 const LONG_LOG = 1_000_000
 const QUICK_LONG_LOG = 50_000
@@ -43,7 +47,6 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     OTHER_CORE,
   )
   const upstreamPort = Number(standIn.line)
-  let run = 0
   const longLog = quick ? QUICK_LONG_LOG : LONG_LOG
   const longName = `sidegate, ${longLog} entries`
   const longFolder = join(folder, 'long')
@@ -52,7 +55,7 @@ export async function measureFootprint(main: string, folder: string, quick: bool
   await fillLog(join(longFolder, 'data'), longLog)
   const starters = [
     () => startFloor(upstreamPort),
-    () => startGateway({ name: 'sidegate', folder: join(folder, String(run++)), upstreamPort, main }),
+    () => startGateway({ name: 'sidegate', folder: join(folder, 'new'), upstreamPort, main }),
     () => startGateway({ name: longName, folder: longFolder, upstreamPort, main }),
     ...peers(upstreamPort),
   ]
@@ -82,8 +85,34 @@ export async function measureFootprint(main: string, folder: string, quick: bool
   return `${lines.join('\n')}\n`
 }
 
-/** Median time to a first whole answer, milliseconds. */
+/** The gateway's memory over a million calls, or as many as ten minutes take: a markdown table. */
+export async function soak(main: string, folder: string): Promise<string> {
+  const standIn = await start(
+    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
+    OTHER_CORE,
+  )
+  const subject = await startGateway({ name: 'sidegate', folder, upstreamPort: Number(standIn.line), main })
+  await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
+  const row = (calls: number) => `| ${calls} | ${mebibytes(subject.process.anonymousBytes())} |`
+  const lines = ['| calls | memory of the process itself (anonymous), MiB |', '|---|---|', row(0)]
+  const startMs = performance.now()
+  let calls = 0
+  while (calls < SOAK_CALLS && performance.now() - startMs < SOAK_MS) {
+    process.stderr.write(`\r\x1b[K${calls} of ${SOAK_CALLS} calls`)
+    const load = { body: BODY, connections: CONNECTIONS, durationMs: SOAK_STEP_MS }
+    calls += (await saturate(subject, load)).requests
+    lines.push(row(calls))
+  }
+  await sleep(REST_MS)
+  lines.push(row(calls).replace('|', '| at rest after'))
+  process.stderr.write('\r\x1b[K')
+  await stopAll()
+  return `${lines.join('\n')}\n`
+}
+
+/** Median time to a first whole answer, milliseconds, of a process that was there before. */
 async function timeStart(startOne: () => Promise<Subject>, turns: number): Promise<number> {
+  await (await startOne()).process.stop()
   const times: number[] = []
   for (let turn = 0; turn < turns; turn++) {
     const startMs = performance.now()

@@ -1,6 +1,6 @@
 // What is compared: the upstream itself, a bare pass-through, the gateway, and, where they are installed, peers.
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -47,7 +47,11 @@ export interface GatewayOptions {
   readonly main: string
 }
 
-/** The gateway with every feature on, and a key. */
+/** As the image starts it (Dockerfile). */
+const NODE_FLAGS = ['--max-semi-space-size=16']
+const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
+
+/** The gateway with every feature on, and a key, which is made when the folder is new. */
 export async function startGateway(options: GatewayOptions): Promise<Subject> {
   const { name, folder, upstreamPort, main } = options
   mkdirSync(folder, { recursive: true })
@@ -64,12 +68,18 @@ export async function startGateway(options: GatewayOptions): Promise<Subject> {
       limits: { concurrentRequests: 4096 },
     }),
   )
-  const process = await start([globalThis.process.execPath, main, 'serve', '--config', file], MEASURED_CORE, {
-    env: { ADMIN_TOKEN },
-    ready: (line) => line.includes('"listening"'),
-  })
+  const process = await start(
+    [globalThis.process.execPath, ...NODE_FLAGS, main, 'serve', '--config', file],
+    MEASURED_CORE,
+    {
+      env: { ...IMAGE_ENV, ADMIN_TOKEN },
+      ready: (line) => line.includes('"listening"'),
+    },
+  )
   const address = (JSON.parse(process.line) as { gateway: string[] }).gateway[0] ?? ''
-  const key = await createKey(`http://${address}/api/v1`)
+  const keyFile = join(folder, 'key')
+  if (!existsSync(keyFile)) writeFileSync(keyFile, await createKey(`http://${address}/api/v1`))
+  const key = readFileSync(keyFile, 'utf8')
   return { name, port: Number(address.split(':')[1]), headers: { authorization: `Bearer ${key}` }, process }
 }
 
