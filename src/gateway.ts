@@ -14,7 +14,7 @@ import { loadInjectionModel } from './detect/injection/score.ts'
 import { kindSet } from './detect/pii/kinds.ts'
 import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
-import { IdleCollector, ownHeap } from './memory.ts'
+import { collectorOf, type IdleCollector } from './memory.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
 import type { Pipeline } from './pipeline/handle.ts'
@@ -96,7 +96,7 @@ class Gateway {
   readonly #trial: Trial | null
   readonly #pipeline: Pipeline
   readonly #admission: Admission
-  readonly #memory: IdleCollector
+  readonly #memory: IdleCollector | null
   readonly #failed = Promise.withResolvers<string>()
   readonly #hurry = Promise.withResolvers<void>()
   #listeners: Listener[] = []
@@ -116,7 +116,7 @@ class Gateway {
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock, logger })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
-    this.#memory = new IdleCollector({ calls: this.#admission, ...ownHeap })
+    this.#memory = collectorOf(this.#admission)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)
     this.#rules = new EffectiveRules({
@@ -193,7 +193,7 @@ class Gateway {
     const ops = this.#ops.map(({ address }) => formatAddress(address))
     this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
     this.#attestation.start()
-    this.#memory.start()
+    this.#memory?.start()
     await Promise.all([this.#watcher.start(), this.#trial?.start()])
     return {
       address: gateway[0] ?? '',
@@ -272,7 +272,7 @@ class Gateway {
     for (const listener of this.#listeners) listener.stopAccepting()
     await Promise.all([this.#watcher.close(), this.#trial?.close()])
     this.#rules.close()
-    this.#memory.stop()
+    this.#memory?.stop()
     const finished = Promise.race([this.#finished(sealed), this.#hurry.promise])
     if (!(await within(finished, drainSeconds * 1000)) || this.#admission.running > 0) {
       this.#logger.warn({ calls: this.#admission.inFlight }, 'not waiting any longer; ending what still runs')

@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --max-semi-space-size=16
+#!/usr/bin/env -S node --expose-gc --max-semi-space-size=16
 // Arguments, environment, exit code; no logic. What needs a recent Node is imported only once the version is known.
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

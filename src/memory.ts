@@ -2,6 +2,7 @@
 // idle after a rush would keep what the rush took. Knows nothing of calls but how many there were.
 
 import { getHeapStatistics } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import type { Milliseconds } from './core/clock.ts'
 
 const LOOK_MS: Milliseconds = 5000
@@ -16,20 +17,8 @@ export interface Heap {
   readonly calls: { readonly entered: number; readonly inFlight: number }
   /** What V8 holds, bytes. */
   bytes(): number
-  /** Collects all garbage, which gives free pages back; resolves when that is done. */
-  collect(): Promise<void>
-}
-
-/** V8's own heap, collected as a debugger asks for it: the one way without a flag. */
-export const ownHeap: Omit<Heap, 'calls'> = {
-  bytes: () => getHeapStatistics().total_heap_size,
-  async collect() {
-    const { Session } = process.getBuiltinModule('node:inspector/promises')
-    const session = new Session()
-    session.connect()
-    await session.post('HeapProfiler.collectGarbage')
-    session.disconnect()
-  },
+  /** Collects garbage, which gives free pages back. */
+  collect(): void
 }
 
 export class IdleCollector {
@@ -46,7 +35,7 @@ export class IdleCollector {
   }
 
   start(): void {
-    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
   }
 
   stop(): void {
@@ -54,18 +43,31 @@ export class IdleCollector {
   }
 
   /** Collects once after each busy time, when nothing has gone on for a while. */
-  async look(): Promise<void> {
+  look(): void {
     const { calls } = this.#heap
     const quiet = calls.inFlight === 0 && calls.entered === this.#entered
     this.#entered = calls.entered
     this.#quietLooks = quiet ? this.#quietLooks + 1 : 0
     if (this.#quietLooks !== QUIET_LOOKS || this.#heap.bytes() < this.#restingBytes * GROWTH) return
-    try {
-      await this.#heap.collect()
-    } catch {
-      // A Node without what this takes: memory stays with V8, and calls are served all the same.
-      this.stop()
-    }
+    this.#heap.collect()
     this.#restingBytes = this.#heap.bytes()
   }
+}
+
+/**
+ * For V8's own heap; null in a Node that was started without `--expose-gc`. What a debugger can ask for would throw
+ * compiled code away as well, for which the next calls would pay.
+ */
+export function collectorOf(calls: Heap['calls']): IdleCollector | null {
+  const { gc } = globalThis
+  if (gc === undefined) return null
+  return new IdleCollector({
+    calls,
+    bytes: () => getHeapStatistics().total_heap_size,
+    collect() {
+      // V8 gives pages back when a context has gone, and not for a collection alone.
+      runInNewContext('0')
+      gc()
+    },
+  })
 }
