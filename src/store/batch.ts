@@ -94,12 +94,9 @@ export class Batch implements Transaction {
     this.#tables.entries.put(place, packEntry(hash, bytes))
     if (captured !== null) this.#tables.content.put(place, captured.salted)
     this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
-    const { nextRequest } = this.#state
-    if (request === null || entry.type !== 'request') this.#state = { ...this.#state, seq: entry.seq, hash }
-    else {
-      this.#index(entry, request, nextRequest)
-      this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest: nextRequest + 1 }
-    }
+    let { nextRequest } = this.#state
+    if (request !== null && entry.type === 'request') this.#index(entry, request, nextRequest++)
+    this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
     this.#counters.add(counters)
     write?.(entry.seq)
     this.#torn = false
