@@ -153,9 +153,9 @@ function matchKeywords(
 ): RuleReference[] {
   const matcher = selection.keywords('request')
   if (matcher === null) return []
-  const hits: RuleReference[] = []
+  const hits = new Set<RuleReference>()
   const match = (text: string) => {
-    for (const { rule } of matcher.match(text)) if (!hits.includes(rule)) hits.push(rule)
+    for (const { rule } of matcher.match(text)) hits.add(rule)
   }
   for (const { view } of items) match(view)
   if (conversation.length > 1) {
@@ -163,7 +163,7 @@ function matchKeywords(
     match(joinTexts(conversation, ''))
     match(joinTexts(conversation, ' '))
   }
-  return hits
+  return [...hits]
 }
 
 /** System and developer messages are the operator's own; what users and tools say is scored. */
