@@ -5,10 +5,9 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { measureFootprint, soak } from './footprint.ts'
-import { OTHER_CORE, pinned, pinSelf, start, stopAll } from './processes.ts'
+import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
 import {
@@ -20,7 +19,7 @@ import {
   saturation,
   streams,
 } from './scenarios.ts'
-import { peers, type Subject, startFloor, startGateway } from './targets.ts'
+import { peers, type Subject, startFloor, startGateway, startStandIn } from './targets.ts'
 
 const HELP = `npm run bench -- [options]
 
@@ -82,10 +81,7 @@ async function measure(scenario: Scenario, subjects: readonly Subject[]): Promis
 }
 
 async function startSubjects(main: string, folder: string): Promise<Subject[]> {
-  const standIn = await start(
-    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
-    OTHER_CORE,
-  )
+  const standIn = await startStandIn()
   const upstreamPort = Number(standIn.line)
   const subjects: Subject[] = [
     { name: 'direct', port: upstreamPort, headers: {}, process: standIn },

@@ -3,12 +3,11 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { fillLog } from './filled.ts'
 import { saturate } from './load.ts'
-import { OTHER_CORE, start, stopAll } from './processes.ts'
+import { stopAll } from './processes.ts'
 import { median } from './report.ts'
-import { peers, type Subject, startFloor, startGateway } from './targets.ts'
+import { peers, type Subject, startFloor, startGateway, startStandIn } from './targets.ts'
 
 const BODY = JSON.stringify({
   model: 'bench/model',
@@ -43,10 +42,7 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     `| | idle MiB | under load MiB, ${SAMPLES} times | at rest MiB | calls | start to first answer ms |`,
     '|---|---|---|---|---|---|',
   ]
-  const standIn = await start(
-    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
-    OTHER_CORE,
-  )
+  const standIn = await startStandIn()
   const upstreamPort = Number(standIn.line)
   const longLog = quick ? QUICK_LONG_LOG : LONG_LOG
   const longName = `sidegate, ${longLog} entries`
@@ -88,10 +84,7 @@ export async function measureFootprint(main: string, folder: string, quick: bool
 
 /** The gateway's memory over a million calls, or as many as ten minutes take: a markdown table. */
 export async function soak(main: string, folder: string): Promise<string> {
-  const standIn = await start(
-    [process.execPath, fileURLToPath(new URL('stand-in.ts', import.meta.url))],
-    OTHER_CORE,
-  )
+  const standIn = await startStandIn()
   const subject = await startGateway({ name: 'sidegate', folder, upstreamPort: Number(standIn.line), main })
   await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
   const row = (calls: number) => `| ${calls} | ${mebibytes(subject.process.anonymousBytes())} |`

@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Target } from './load.ts'
-import { type BenchProcess, MEASURED_CORE, start } from './processes.ts'
+import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 const ADMIN_TOKEN = 'bench'
@@ -29,6 +29,10 @@ const RULES = `rules:
   - { name: injection, type: prompt_injection, pattern: "", action: monitor }
   - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block }
 `
+
+/** The provider that everything is measured in front of; the line it prints is its port. */
+export const startStandIn = (): Promise<BenchProcess> =>
+  start([globalThis.process.execPath, here('stand-in.ts')], OTHER_CORE)
 
 export async function startFloor(upstreamPort: number): Promise<Subject> {
   const process = await start(
