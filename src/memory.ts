@@ -6,10 +6,14 @@ import { runInNewContext } from 'node:vm'
 import type { Milliseconds } from './core/clock.ts'
 
 const LOOK_MS: Milliseconds = 5000
-/** Looks in a row between which nothing went on, before it counts as idle. */
-const QUIET_LOOKS = 2
-/** What the heap has grown by since it was collected last: less is not worth a pause of some 50 ms. */
-const GROWTH = 1.5
+/**
+ * Looks in a row between which nothing went on, before it counts as idle. With the objects of the last calls their
+ * shapes go, and with these the code V8 has compiled for them: the next second of calls pays for it, so a pause between
+ * two rushes does not count.
+ */
+const QUIET_LOOKS = 6
+/** What the heap has grown by since it was collected last: less is not worth that, nor a pause of some 50 ms. */
+const GROWTH = 2
 
 /** What is watched, and what is done about it. */
 export interface Heap {

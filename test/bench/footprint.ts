@@ -26,8 +26,8 @@ const SAMPLES = 6
 const SOAK_CALLS = 1_000_000
 const SOAK_STEP_MS = 20_000
 const SOAK_MS = 550_000
-/** Garbage is collected when calls have stopped for ten seconds, and V8 gives free pages back some time later. */
-const SOAK_REST_MS = 40_000
+/** Garbage is collected when calls have stopped for half a minute, and V8 gives free pages back some time later. */
+const SOAK_REST_MS = 60_000
 /** A log of a year or so; a quick run makes a shorter one. */
 const LONG_LOG = 1_000_000
 const QUICK_LONG_LOG = 50_000
