@@ -4,6 +4,7 @@ import { dropLogprobs, responseTexts } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { endOfTurn } from '../core/turn.ts'
 import { detect } from '../detect/pii/detect.ts'
 import type { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
@@ -41,6 +42,7 @@ export interface Answer {
 export async function answerWhole(answer: Answer, credential: string | null): Promise<Delivery> {
   const { call, client, response } = answer
   const received = clean(await call.waitForUpstream(readAll(response)), credential)
+  await endOfTurn()
   const { body, changed } = call.measure('response', () => scanAnswer(answer, received))
   const sent = changed ? Buffer.from(JSON.stringify(body)) : received
   const ok = response.status < 400

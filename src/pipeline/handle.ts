@@ -7,6 +7,7 @@ import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
@@ -118,6 +119,7 @@ class Exchange {
     const { bodyBytes, clock, rules } = this.#pipeline
     const call = this.#call
     const bytes = await call.waitForClient(this.#client.readBody(bodyBytes))
+    await endOfTurn()
     const startMs = clock.monotonic()
     const request = readChatRequest(parseJson(bytes))
     call.model = request.model
