@@ -13,7 +13,7 @@ const LOOK_MS: Milliseconds = 5000
  */
 const QUIET_LOOKS = 6
 /** What the heap has grown by since it was collected last: less is not worth that, nor a pause of some 50 ms. */
-const GROWTH = 2
+const GROWTH = 1.5
 
 /** What is watched, and what is done about it. */
 export interface Heap {

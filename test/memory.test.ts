@@ -32,7 +32,7 @@ t.test('the heap is collected once after a busy time, when nothing has gone on f
   look(10)
   t.equal(state.collected, 1)
   calls.entered = 2000
-  state.bytes = 220
+  state.bytes = 200
   look(7)
   t.equal(state.collected, 2)
 })
@@ -47,7 +47,7 @@ t.test('a gateway that is at work, or has grown little, is left alone', async (t
     calls.entered = call
     look(6)
   }
-  state.bytes = 199
+  state.bytes = 149
   look(10)
   t.equal(state.collected, 0)
 })
