@@ -60,7 +60,7 @@ export class IdleCollector {
 
 /**
  * For V8's own heap; null in a Node that was started without `--expose-gc`. What a debugger can ask for would throw
- * compiled code away as well, for which the next calls would pay.
+ * all compiled code away, and not only what was compiled for shapes that are gone.
  */
 export function collectorOf(calls: Heap['calls']): IdleCollector | null {
   const { gc } = globalThis
