@@ -14,35 +14,54 @@ const STREET =
 /** Apartment, town, state or code, country behind it. */
 const UNIT = '(?:,? (?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|#)\\.? ?#?\\w{1,6})?'
 const PLACE = `(?:,? (?:${NAME})(?: ${NAME}){0,2})?(?:,? (?:[A-Z]{2,3} )?(?:\\d{4,6}(?:-\\d{4})?|[A-Z]{1,2}\\d[A-Z\\d]? ?\\d[A-Z]{2}))?`
-/** `221B Baker Street, London NW1 6XE`, `12 rue Lepic, 75018 Paris` */
-const NUMBER_FIRST = new RegExp(
-  `\\d{1,6}[A-Za-z]?(?: \\d{1,4})?,? (?:(?:${NAME}|\\d{1,3}(?:st|nd|rd|th)) ){1,4}(?:${STREET})(?![\\p{L}\\d])\\.?${UNIT}${PLACE}|` +
-    `\\d{1,5}(?: bis| ter)?,? (?:rue|avenue|boulevard|chemin|allée|place|quai|impasse) (?:(?:de|du|des|la|le|les|d['’])[ ]?){0,2}${NAME}(?: ${NAME}){0,3}(?:,? \\d{5} ${NAME})?`,
-  'uy',
-)
-/** Behind the house number: `Hauptstraße 12, 10115 Berlin`. */
-const NUMBER_AND_PLACE = new RegExp(
-  `\\d{1,5}[a-zA-Z]?(?![\\p{L}\\d])${UNIT}(?:,? (?:\\d{4,6}|\\d{4} [A-Z]{2})(?: ${NAME}){1,2}|,(?: ${NAME}){1,2})?`,
-  'uy',
-)
-const STREET_BEFORE = new RegExp(
-  `(?:${NAME}(?: ${NAME})? )?(?:\\p{Lu}[\\p{L}]{1,24}(?:straße|strasse|str\\.|weg|platz|gasse|allee|ufer|straat|laan|plein|gatan|vägen|vej|veien|gata|katu|tie)|` +
-    `(?:Via|Viale|Piazza|Corso|Calle|Avenida|Avda\\.|Plaza|Paseo|Carrera|Rua|Travessa|Rue|ul\\.|ulica|al\\.)(?: (?:de|del|della|di|la|las|los|da|do|dos|das))?(?: ${NAME}){1,3}),? (?:n\\.? ?º? ?)?$`,
-  'u',
-)
+/** What a street's name ends in, and what stands before one, where the house number follows. */
+const STREET_END =
+  'straße|strasse|str\\.|weg|platz|gasse|allee|ufer|straat|laan|plein|gatan|vägen|vej|veien|gata|katu|tie'
+const STREET_WORD =
+  'Via|Viale|Piazza|Corso|Calle|Avenida|Avda\\.|Plaza|Paseo|Carrera|Rua|Travessa|Rue|ul\\.|ulica|al\\.'
 const WINDOW_CHARACTERS = 60
+
+interface Expressions {
+  /** `221B Baker Street, London NW1 6XE`, `12 rue Lepic, 75018 Paris` */
+  readonly numberFirst: RegExp
+  /** Behind the house number: `Hauptstraße 12, 10115 Berlin`. */
+  readonly numberAndPlace: RegExp
+  readonly streetBefore: RegExp
+}
+
+const readExpressions = (): Expressions => ({
+  numberFirst: new RegExp(
+    `\\d{1,6}[A-Za-z]?(?: \\d{1,4})?,? (?:(?:${NAME}|\\d{1,3}(?:st|nd|rd|th)) ){1,4}(?:${STREET})(?![\\p{L}\\d])\\.?${UNIT}${PLACE}|` +
+      `\\d{1,5}(?: bis| ter)?,? (?:rue|avenue|boulevard|chemin|allée|place|quai|impasse) (?:(?:de|du|des|la|le|les|d['’])[ ]?){0,2}${NAME}(?: ${NAME}){0,3}(?:,? \\d{5} ${NAME})?`,
+    'uy',
+  ),
+  numberAndPlace: new RegExp(
+    `\\d{1,5}[a-zA-Z]?(?![\\p{L}\\d])${UNIT}(?:,? (?:\\d{4,6}|\\d{4} [A-Z]{2})(?: ${NAME}){1,2}|,(?: ${NAME}){1,2})?`,
+    'uy',
+  ),
+  streetBefore: new RegExp(
+    `(?:${NAME}(?: ${NAME})? )?(?:\\p{Lu}[\\p{L}]{1,24}(?:${STREET_END})|` +
+      `(?:${STREET_WORD})(?: (?:de|del|della|di|la|las|los|da|do|dos|das))?(?: ${NAME}){1,3}),? (?:n\\.? ?º? ?)?$`,
+    'u',
+  ),
+})
+
+/** Read when an address is first looked for: their classes of letters are an eighth of a start, and few look for any. */
+let expressions: Expressions | null = null
 
 /** @param at of a digit at the beginning of a word; returns where the address ends, 0 if there is none */
 export function scanAddress(segment: Segment, at: number): number {
+  expressions ??= readExpressions()
+  const { numberFirst, numberAndPlace, streetBefore } = expressions
   const { text } = segment
-  NUMBER_FIRST.lastIndex = at
-  const first = NUMBER_FIRST.exec(text)?.[0]
+  numberFirst.lastIndex = at
+  const first = numberFirst.exec(text)?.[0]
   if (first !== undefined) return segment.add('address', at, at + first.length) ? at + first.length : 0
   if (text[at - 1] !== ' ' || !isLetterOrMark(codeAt(text, at - 2))) return 0
   const from = Math.max(segment.end, at - WINDOW_CHARACTERS)
-  const street = STREET_BEFORE.exec(text.slice(from, at))
-  NUMBER_AND_PLACE.lastIndex = at
-  const rest = NUMBER_AND_PLACE.exec(text)?.[0]
+  const street = streetBefore.exec(text.slice(from, at))
+  numberAndPlace.lastIndex = at
+  const rest = numberAndPlace.exec(text)?.[0]
   if (street === null || rest === undefined) return 0
   return segment.add('address', from + street.index, at + rest.length) ? at + rest.length : 0
 }
