@@ -1,15 +1,16 @@
 // Gives memory back after a busy time. V8 collects garbage when more memory is asked for, so that a gateway which falls
-// idle after a rush would keep what the rush took. Knows nothing of calls but how many there were.
+// idle after a rush would keep what the rush took; its own remedy, the memory reducer, is turned off where this is on
+// (Dockerfile): it sets in after some eight seconds. Knows nothing of calls but how many there were.
 
 import { getHeapStatistics } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import type { Milliseconds } from './core/clock.ts'
 
 const LOOK_MS: Milliseconds = 5000
+/** What may go on between two looks, and while one is taken, for the time to count as quiet: calls. */
+const FEW_CALLS = 10
 /**
- * Looks in a row between which nothing went on, before it counts as idle. With the objects of the last calls their
- * shapes go, and with these the code V8 has compiled for them: the next second of calls pays for it, so a pause between
- * two rushes does not count.
+ * Quiet looks in a row before it counts as idle. Giving everything back takes the code with it that V8 has compiled; the
+ * next second of calls pays for that, so a pause between two rushes does not count.
  */
 const QUIET_LOOKS = 6
 /** What the heap has grown by since it was collected last: less is not worth that, nor a pause of some 50 ms. */
@@ -46,11 +47,11 @@ export class IdleCollector {
     if (this.#timer !== null) clearInterval(this.#timer)
   }
 
-  /** Collects once after each busy time, when nothing has gone on for a while. */
+  /** Collects once after each busy time, when next to nothing has gone on for a while. */
   look(): void {
-    const { calls } = this.#heap
-    const quiet = calls.inFlight === 0 && calls.entered === this.#entered
-    this.#entered = calls.entered
+    const { entered, inFlight } = this.#heap.calls
+    const quiet = inFlight <= FEW_CALLS && entered - this.#entered <= FEW_CALLS
+    this.#entered = entered
     this.#quietLooks = quiet ? this.#quietLooks + 1 : 0
     if (this.#quietLooks !== QUIET_LOOKS || this.#heap.bytes() < this.#restingBytes * GROWTH) return
     this.#heap.collect()
@@ -58,20 +59,14 @@ export class IdleCollector {
   }
 }
 
-/**
- * For V8's own heap; null in a Node that was started without `--expose-gc`. What a debugger can ask for would throw
- * all compiled code away, and not only what was compiled for shapes that are gone.
- */
+/** For V8's own heap; null in a Node that was started without `--expose-gc`. */
 export function collectorOf(calls: Heap['calls']): IdleCollector | null {
   const { gc } = globalThis
   if (gc === undefined) return null
   return new IdleCollector({
     calls,
     bytes: () => getHeapStatistics().total_heap_size,
-    collect() {
-      // V8 gives pages back when a context has gone, and not for a collection alone.
-      runInNewContext('0')
-      gc()
-    },
+    // Any other collection leaves free pages with V8.
+    collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   })
 }
