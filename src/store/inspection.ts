@@ -4,13 +4,13 @@
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import { DATA_FILE } from './header.ts'
 import type { SubDatabase } from './lmdb.ts'
+import { programBeside } from './programs.ts'
 import { isDamage } from './reader.ts'
 
-/** Beside this file, which is TypeScript or compiled as it is. */
-const INSPECTOR = join(import.meta.dirname, `inspector${extname(import.meta.filename)}`)
+const INSPECTOR = programBeside('inspector')
 const INSPECTION_LIMIT_MS = 60_000
 /** No rows are larger than these many bytes together; beyond it nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2

@@ -1,22 +1,15 @@
-// The full check of the log while the gateway runs: in a child process, which is this file run by itself, so that
-// neither its work nor damage that ends a reader touches the calls. One at a time.
+// The full check of the log while the gateway runs: in a child process, checker.ts, so that neither its work nor damage
+// that ends a reader touches the calls. One at a time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
-import { NOTHING_KNOWN, parseObject } from '../audit/survey.ts'
-import { verdictObject } from '../audit/verdict.ts'
+import { parseObject } from '../audit/survey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
-import { DirectorySource } from './directory.ts'
-import { describeDamage, isDamage, say } from './reader.ts'
-import { verifyLog } from './verification.ts'
+import { programBeside } from './programs.ts'
+import { describeDamage, isDamage } from './reader.ts'
 
-const CHECKER = import.meta.filename
-/** Of the system's scale from -20 to 19: calls go first. */
-const NICENESS = 15
-/** Progress is told in so many steps. */
-const STEPS = 200
+const CHECKER = programBeside('checker')
 
 export interface CheckStatus {
   readonly running: boolean
@@ -108,18 +101,3 @@ export class LogCheck {
     return { child, ended }
   }
 }
-
-async function check(path: string): Promise<void> {
-  setPriority(NICENESS)
-  const source = new DirectorySource(path)
-  let told = 0
-  const verdict = await verifyLog(source, NOTHING_KNOWN, (done) => {
-    const step = Math.floor(done * STEPS)
-    if (step > told) say({ progress: step / STEPS })
-    told = Math.max(told, step)
-  })
-  say({ verdict: verdictObject(verdict) })
-  await source.close()
-}
-
-if (process.argv[1] === CHECKER) await check(process.argv[2] ?? '')
