@@ -10,6 +10,7 @@ import { type Inspection, inspectStore } from './store/inspection.ts'
 import { Intents } from './store/intents.ts'
 import { StoreOpenError } from './store/lmdb.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/lock.ts'
+import { leaveMark } from './store/mark.ts'
 import { ownSigningKey } from './store/signingkey.ts'
 import { quarantines, succeed } from './store/succession.ts'
 
@@ -22,8 +23,11 @@ export interface DataFolder {
   readonly signingKey: string
   /** How many logs lie set aside in it, from whatever start. */
   readonly quarantines: number
-  /** The store is closed: lets the next gateway have the folder. Repeating it is fine. */
-  release(): Promise<void>
+  /**
+   * The store is closed: lets the next gateway have the folder. Repeating it is fine.
+   * @param intact nothing failed while it was open: the next start need not look at it
+   */
+  release(intact?: boolean): Promise<void>
 }
 
 /**
@@ -41,11 +45,16 @@ export async function takeDataFolder(
   try {
     await replaceDamaged(path, logger, look)
     const intents = new Intents(path)
-    const release = async (): Promise<void> => {
+    const release = async (intact: boolean): Promise<void> => {
       try {
         intents.close()
       } catch (error) {
         logger.warn({ err: error }, 'the list of calls under way stays as it is')
+      }
+      try {
+        if (intact) leaveMark(path)
+      } catch (error) {
+        logger.warn({ err: error }, 'the next start will look at the store first')
       }
       await lock.release()
     }
@@ -54,8 +63,8 @@ export async function takeDataFolder(
       intents,
       signingKey: audit.signingKey?.current() ?? ownSigningKey(path),
       quarantines: quarantines(path).length,
-      release() {
-        released ??= release()
+      release(intact = false) {
+        released ??= release(intact)
         return released
       },
     }

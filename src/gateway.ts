@@ -104,7 +104,6 @@ class Gateway {
   #stopping: Promise<void> | null = null
 
   constructor(config: Config, snapshot: RuleSnapshot, logger: GatewayLogger, folder: DataFolder) {
-    const clock = systemClock
     this.#config = config
     this.#logger = logger
     this.#folder = folder
@@ -114,14 +113,14 @@ class Gateway {
       signatures: () => this.#attestation.signatures,
       onStalled: () => this.#failed.resolve('a write to the usage log has hung; the disk needs a look'),
     })
-    this.#attestation = new Attestation({ config, folder, store: this.#store, clock, logger })
+    this.#attestation = new Attestation({ config, folder, store: this.#store, clock: systemClock, logger })
     this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
     this.#memory = collectorOf(this.#admission)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)
     this.#rules = new EffectiveRules({
       state: this.#store.rules,
-      clock,
+      clock: systemClock,
       apiWrites: config.rules.apiWrites,
       newId,
       onChange: (change) => this.#journal.ruleChanged(change, () => this.#rules),
@@ -136,7 +135,7 @@ class Gateway {
     })
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
     const scanning = { injection: loadInjectionModel(), kinds: kindSet(config.pii.kinds) }
-    const parts = { clock, logger, metrics: this.#metrics, ...scanning }
+    const parts = { clock: systemClock, logger, metrics: this.#metrics, ...scanning }
     const { candidatePath: candidate } = config.rules
     this.#trial = candidate === null ? null : createTrial(candidate, parts)
     this.#pipeline = {
@@ -284,8 +283,9 @@ class Gateway {
     await within(this.#finished(sealed), LAST_BYTES_MS)
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     await this.#upstream.close()
+    const intact = this.#store.log.writable
     await this.#store.close()
-    await this.#folder.release()
+    await this.#folder.release(intact)
     this.#logger.info({}, 'stopped')
   }
 

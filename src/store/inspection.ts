@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_FILE } from './header.ts'
 import type { SubDatabase } from './lmdb.ts'
+import { takeMark } from './mark.ts'
 import { programBeside } from './programs.ts'
 import { isDamage } from './reader.ts'
 
@@ -30,9 +31,9 @@ export type Inspection =
 /** Rows as they were stored. */
 export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: Buffer, value: Buffer])[]>>
 
-/** Looks at the store in a folder; one that is not there is sound. Changes nothing. */
+/** Looks at the store in a folder; one that is not there is sound, and one that was closed and is as it was then. */
 export async function inspectStore(path: string): Promise<Inspection> {
-  if (!existsSync(join(path, DATA_FILE))) return { state: 'sound' }
+  if (!existsSync(join(path, DATA_FILE)) || takeMark(path)) return { state: 'sound' }
   const { code, signal, lines, overdue } = await runInspector('inspect', path)
   const said = Object.assign({}, ...lines) as Partial<Whereabouts> & { fault?: string; refusal?: string }
   const whereabouts = { log: said.log ?? null, seq: said.seq ?? null }

@@ -34,6 +34,24 @@ async function usage(gateway: TestGateway): Promise<any[]> {
   return body.logs
 }
 
+t.test('only a stop in order spares the next start its look at the store', async (t) => {
+  const start = (folder?: string) =>
+    startGateway({ upstreamUrl: upstream.baseUrl, ...(folder !== undefined && { folder }) })
+  const first = await start()
+  const mark = join(first.folder, 'data/closed')
+  t.notOk(existsSync(mark))
+  t.equal(await first.stop(), 0)
+  t.ok(existsSync(mark))
+  const second = await start(first.folder)
+  t.notOk(existsSync(mark), 'it is for one start')
+  await second.kill('SIGKILL')
+  t.notOk(existsSync(mark))
+  const third = await start(first.folder)
+  t.equal(await third.stop(), 0)
+  t.ok(existsSync(mark))
+  await discard(third)
+})
+
 t.test('kill -9 with calls in flight: one entry each at the next start, interrupted', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
