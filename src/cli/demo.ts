@@ -3,8 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
@@ -24,11 +23,11 @@ Ctrl-C.
   --help                this text
 `
 
-/** The sample rules that ship beside the code, from src/ and from dist/ alike. */
-const RULES = fileURLToPath(new URL('../../config/rules', import.meta.url))
-
-/** @param runGateway the composition root, handed in from above */
-export const demo = (runGateway: RunGateway): Command => ({
+/**
+ * @param runGateway the composition root, handed in from above
+ * @param rules the folder of the sample rules
+ */
+export const demo = (runGateway: RunGateway, rules: string): Command => ({
   name: 'demo',
   summary: 'run everything with sample rules and a stand-in provider, no account needed',
   help: HELP,
@@ -46,7 +45,7 @@ export const demo = (runGateway: RunGateway): Command => ({
     try {
       const token = randomBytes(18).toString('base64url')
       const reading = parseConfig(
-        demoConfig(values, standIn, folder),
+        demoConfig(values, standIn, folder, rules),
         join(folder, 'sidegate.yaml'),
         { SIDEGATE_ADMIN_TOKEN: token, SIDEGATE_SIGNING_KEY: newSigningKey() },
         systemClock,
@@ -57,7 +56,7 @@ export const demo = (runGateway: RunGateway): Command => ({
         return 2
       }
       const key = await gateway.createKey('demo')
-      console.log(invitation(gateway, token, key, folder))
+      console.log(invitation(gateway, token, key, folder, rules))
       return await untilStopped(gateway, signals)
     } finally {
       await standIn.close()
@@ -66,18 +65,30 @@ export const demo = (runGateway: RunGateway): Command => ({
   },
 })
 
-const demoConfig = (listen: { gateway: string; ops: string }, standIn: StandIn, folder: string): string =>
+/** Where it listens, each `HOST:PORT`. */
+interface Addresses {
+  readonly gateway: string
+  readonly ops: string
+}
+
+const demoConfig = (listen: Addresses, standIn: StandIn, folder: string, rules: string): string =>
   JSON.stringify({
     listen: { gateway: listen.gateway, ops: listen.ops },
     upstream: { baseUrl: standIn.baseUrl },
-    rules: { path: RULES },
+    rules: { path: rules },
     data: { path: join(folder, 'data') },
     audit: { signingKey: { env: 'SIDEGATE_SIGNING_KEY' } },
     admin: { token: { env: 'SIDEGATE_ADMIN_TOKEN' } },
     log: { level: 'warn' },
   })
 
-function invitation(gateway: RunningGateway, token: string, key: string, folder: string): string {
+function invitation(
+  gateway: RunningGateway,
+  token: string,
+  key: string,
+  folder: string,
+  rules: string,
+): string {
   const base = `http://${gateway.address}`
   const chat = (body: object, flags = '-s') =>
     `curl ${flags} ${base}/v1/chat/completions -H 'authorization: Bearer ${key}' -H 'content-type: application/json' -d '${JSON.stringify(body)}'`
@@ -93,7 +104,7 @@ Sidegate is running. Stop it with Ctrl-C.
   base URL      ${base}/v1      (any OpenAI SDK: baseURL and apiKey)
   API key       ${key}
   admin token   ${token}
-  rules         ${join(dirname(RULES), 'rules')}
+  rules         ${rules}
 
 1. A redaction: the answer quotes what left the gateway.
    ${chat(say('Write to alice@example.com or call +1 415 555 2671.'))}

@@ -3,18 +3,14 @@
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 
-/** The commands by name, in the order of the overview; each is loaded when it is asked for. */
-export type Commands = Readonly<Record<string, () => Promise<Command>>>
-
-const overview = async (commands: Commands): Promise<string> => {
-  const loaded = await Promise.all(Object.values(commands).map((load) => load()))
-  return [
+const overview = (commands: readonly Command[]): string =>
+  [
     'Usage: sidegate COMMAND [options]',
     '',
     'An LLM gateway sidecar: redacts personal data, enforces policy rules and keeps a',
     'tamper-evident usage log in front of any OpenAI-compatible API.',
     '',
-    ...loaded.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`),
+    ...commands.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`),
     '',
     '  --help     this text; `sidegate COMMAND --help` for a command',
     '  --version  the version',
@@ -22,19 +18,18 @@ const overview = async (commands: Commands): Promise<string> => {
     'Exit: 0 fine, 1 findings or failure, 2 could not run.',
     '',
   ].join('\n')
-}
 
-export async function dispatch(args: readonly string[], commands: Commands): Promise<ExitCode> {
+/** @param commands in the order of the overview */
+export async function dispatch(args: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
   const [name, ...rest] = args
   if (name === '--version' || name === '-v') return print(`sidegate ${VERSION}\n`)
-  if (name === '--help' || name === '-h' || name === 'help') return print(await overview(commands))
-  const load = name !== undefined && Object.hasOwn(commands, name) ? commands[name] : undefined
-  if (load === undefined) {
+  if (name === '--help' || name === '-h' || name === 'help') return print(overview(commands))
+  const command = commands.find((one) => one.name === name)
+  if (command === undefined) {
     if (name !== undefined) console.error(`sidegate: there is no command "${name}"\n`)
-    process.stderr.write(await overview(commands))
+    process.stderr.write(overview(commands))
     return 2
   }
-  const command = await load()
   if (rest.includes('--help') || rest.includes('-h')) return print(command.help)
   try {
     return await command.run(rest)

@@ -1,7 +1,7 @@
 // YAML documents a person wrote, checked against a JSON Schema. The only file that knows `yaml` and `ajv`;
 // knows nothing of what the documents mean. Every mistake is collected with its place.
 
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import {
   type Document,
   isMap,
@@ -14,6 +14,7 @@ import {
 } from 'yaml'
 import type { Problem } from './problem.ts'
 import { nearest } from './spelling.ts'
+import { WRITTEN } from './validators.ts'
 
 export type Path = readonly (string | number)[]
 
@@ -174,23 +175,25 @@ const inOrder = (problems: readonly Problem[]): Problem[] => {
   return [...distinct.values()].sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
+/** How schemas become validators. */
+export const VALIDATION: Options = {
+  allErrors: true,
+  verbose: true,
+  strict: true,
+  strictTypes: false,
+  strictRequired: false,
+  // The schemas are ours, and a test checks them; compiling the schema of schemas is most of what a start costs.
+  validateSchema: false,
+  // Nor is what is checked once a start worth optimising: that takes as long as all other compiling.
+  code: { optimize: false },
+}
+
 const validators = new WeakMap<object, ValidateFunction>()
 
 function validatorOf(schema: object): ValidateFunction {
-  const known = validators.get(schema)
+  const known = WRITTEN.get(schema) ?? validators.get(schema)
   if (known !== undefined) return known
-  const ajv = new Ajv2020({
-    allErrors: true,
-    verbose: true,
-    strict: true,
-    strictTypes: false,
-    strictRequired: false,
-    // The schemas are ours, and a test checks them; compiling the schema of schemas is most of what a start costs.
-    validateSchema: false,
-    // Nor is what is checked once a start worth optimising: that takes as long as all other compiling.
-    code: { optimize: false },
-  })
-  const validate = ajv.compile(schema)
+  const validate = new Ajv2020(VALIDATION).compile(schema)
   validators.set(schema, validate)
   return validate
 }

@@ -1,16 +1,16 @@
-// The program as it is installed: compiled, from the working tree or from another commit.
+// The program as it is installed: built, from the working tree or from another commit.
 
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const TREE = process.cwd()
 
-/** Compiles the working tree into a folder; returns the program's path. */
+/** Builds the working tree into a folder; returns the program's path. */
 export const buildTree = (folder: string): string => build(TREE, folder)
 
 /**
- * Compiles another commit; it uses the dependencies installed here when it asks for the same.
+ * Builds another commit; it uses the dependencies installed here when it asks for the same.
  * @returns the program's path
  * @throws Error when there is no such commit
  */
@@ -28,14 +28,13 @@ export function buildRevision(revision: string, folder: string): string {
 function build(source: string, folder: string): string {
   const modules = join(source, 'node_modules')
   mkdirSync(folder, { recursive: true })
-  execFileSync(join(modules, '.bin/tsc'), [
-    '-p',
-    join(source, 'tsconfig.json'),
-    '--outDir',
-    join(folder, 'dist'),
-  ])
-  // Beside the program, where Node looks for what it imports.
-  symlinkSync(modules, join(folder, 'node_modules'))
-  symlinkSync(join(source, 'package.json'), join(folder, 'package.json'))
-  return join(folder, 'dist/main.js')
+  const dist = join(folder, 'dist')
+  // Beside the program, where Node looks for what it imports, and the program for its sample rules.
+  for (const name of ['node_modules', 'package.json', 'config'])
+    symlinkSync(join(source, name), join(folder, name))
+  const script = join(source, '.build.ts')
+  if (existsSync(script)) execFileSync(process.execPath, [script, dist], { cwd: source })
+  // Commits from before the program was one file.
+  else execFileSync(join(modules, '.bin/tsc'), ['-p', join(source, 'tsconfig.json'), '--outDir', dist])
+  return join(dist, 'main.js')
 }

@@ -2,7 +2,7 @@
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, cpSync, mkdirSync } from 'node:fs'
+import { copyFileSync, cpSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -23,13 +23,13 @@ const run = (cwd: string, ...command: string[]) =>
 t.test('npm pack', async (t) => {
   const folder = t.testdir({ checkout: {}, installed: {} })
   const checkout = join(folder, 'checkout')
-  for (const file of ['package.json', 'README.md', 'tsconfig.json'])
+  for (const file of ['package.json', 'README.md', '.build.ts'])
     copyFileSync(join(ROOT, file), join(checkout, file))
   for (const source of ['src', 'config'])
     cpSync(join(ROOT, source), join(checkout, source), { recursive: true })
-  mkdirSync(join(checkout, 'test'))
-  // What `prepack` does, with the compiler of the project around it.
-  await run(checkout, process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
+  // What `prepack` does, with the tools of the project around it.
+  symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
+  await run(checkout, process.execPath, '.build.ts')
   const packed = JSON.parse(await run(checkout, 'npm', 'pack', '--ignore-scripts', '--json'))
   // npm 11 lists packages, later ones name them.
   const [{ filename, files }] = Object.values(packed) as [{ filename: string; files: { path: string }[] }]
@@ -37,9 +37,12 @@ t.test('npm pack', async (t) => {
   t.same(
     files
       .map(({ path }) => path)
-      .filter((path) => !/^(dist\/.*\.js|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(path)),
+      .filter(
+        (path) =>
+          !/^(dist\/.*\.(js|cjs|code)|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(path),
+      ),
     [],
-    'compiled code, configuration and the readme; nothing else',
+    'the built program, configuration and the readme; nothing else',
   )
   t.ok(files.some(({ path }) => path === 'dist/main.js'))
 

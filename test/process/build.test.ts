@@ -1,20 +1,26 @@
-// What is shipped is compiled: it has to compile, to start on the Node it is for, and to say so on one it is not for.
+// What is shipped is built: it has to start on the Node it is for, with the compiled code that was kept, and to say so on
+// one it is not for.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync } from 'node:fs'
+import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
 import t from 'tap'
+import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { codeFile, programFile } from '../../src/built.ts'
 import { VERSION } from '../../src/core/version.ts'
+import { DirectorySource } from '../../src/store/directory.ts'
+import { MAIN, startGateway } from './gateway.ts'
+import { startUpstream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
 t.setTimeout(300_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
 
-/** `node`, as an operator has it: what the test runner loads into every Node would be in the way of the compiler. */
+/** `node`, as an operator has it: what the test runner loads into every Node would be in the way of the program. */
 const NODE = ['-u', 'NODE_OPTIONS', process.execPath] as const
 
 const run = (args: readonly string[]) =>
@@ -28,12 +34,24 @@ const run = (args: readonly string[]) =>
 const pretend = (version: string) =>
   `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`
 
-t.test('the compiled program', async (t) => {
-  // As it is installed: `dist` beside `config`.
-  const folder = t.testdir({ dist: {} })
-  cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true })
-  const main = join(folder, 'dist/main.js')
-  t.match(await run([TSC, '-p', 'tsconfig.json', '--outDir', join(folder, 'dist')]), { code: 0, stdout: '' })
+const BAD_CONFIG = `upstream: { baseUrl: 'ftp://example.com', retries: { attempts: many }, timeout: 3 }
+rules: { path: rules.yaml }
+limits: { bodyBytes: -1 }
+`
+const BAD_RULES = `rules:
+  - { name: one, type: keyword_block, pattern: 3, action: block, enabled: perhaps }
+  - { name: two, type: keyword_blok, pattern: x, action: redact, match: { direction: up } }
+  - { type: pii }
+`
+
+// As it is installed: `dist` beside `config`.
+const folder = t.testdir()
+const dist = join(folder, 'dist')
+const main = join(dist, 'main.js')
+cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true })
+t.match(await run(['.build.ts', dist]), { code: 0, stdout: '', stderr: '' }, 'it is built')
+
+t.test('the built program', async (t) => {
   t.match(await run([main, '--version']), { code: 0, stdout: `sidegate ${VERSION}\n`, stderr: '' })
   t.match(await run([main, 'serve', '--config', 'nowhere.yaml']), {
     code: 2,
@@ -47,6 +65,93 @@ t.test('the compiled program', async (t) => {
   }
   for (const version of ['22.19.0', '24.0.0'])
     t.equal((await run(['--import', pretend(version), main, '--version'])).code, 0, version)
+})
+
+/** Whether V8 takes the compiled code that lies in a folder; undefined without any. */
+async function takesCode(flags: readonly string[], from: string): Promise<string> {
+  const program = `
+    const { loadProgram } = await import(${JSON.stringify(join(ROOT, 'src/built.ts'))})
+    const { script, run } = loadProgram(${JSON.stringify(from)})
+    const code = await run(['--version'])
+    console.log(code, script.cachedDataRejected)`
+  return (await run([...flags, '--input-type=module', '--eval', program])).stdout
+}
+
+t.test('compiled code is taken as the image, npm and a shell start the program', async (t) => {
+  const image = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))
+  const [, ...flags] = JSON.parse(image?.[1] ?? '[]') as string[]
+  t.equal(flags.pop(), 'dist/main.js')
+  const [shebang] = readFileSync(main, 'utf8').split('\n')
+  t.equal(shebang, `#!/usr/bin/env -S node ${flags.join(' ')}`)
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  t.equal(scripts.start, `node ${flags.join(' ')} src/main.ts serve`)
+  t.equal(await takesCode(flags, dist), `sidegate ${VERSION}\n0 false\n`)
+})
+
+t.test('code of another V8, of other flags, cut off or none: the program is compiled', async (t) => {
+  const flags = ['--expose-gc', '--max-semi-space-size=16', '--no-memory-reducer']
+  t.equal(await takesCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
+  const other = t.testdir()
+  copyFileSync(programFile(dist), programFile(other))
+  t.equal(await takesCode(flags, other), `sidegate ${VERSION}\n0 undefined\n`, 'none')
+  copyFileSync(codeFile(dist), codeFile(other))
+  t.equal(
+    await takesCode(flags, other),
+    `sidegate ${VERSION}\n0 false\n`,
+    'in another folder, as in the image',
+  )
+  const code = readFileSync(codeFile(dist))
+  for (const [what, bytes] of [
+    ['cut off', code.subarray(0, code.length / 2)],
+    ['empty', Buffer.alloc(0)],
+    ['of another version', Buffer.concat([Buffer.alloc(16), code.subarray(16)])],
+  ] as const) {
+    writeFileSync(codeFile(other), bytes)
+    t.equal(await takesCode(flags, other), `sidegate ${VERSION}\n0 true\n`, what)
+  }
+  rmSync(codeFile(other))
+})
+
+t.test('what the program runs beside itself runs from where it is built', async (t) => {
+  const upstream = await startUpstream()
+  t.teardown(() => upstream.close())
+  const options = { upstreamUrl: upstream.baseUrl, main }
+  const first = await startGateway(options)
+  const { key } = await first.createKey()
+  t.equal((await first.chat(key, { model: 'm', messages: [{ role: 'user', content: 'Hello' }] })).status, 200)
+  t.match((await first.api('POST', '/audit/verify')).body, { result: { ok: true } }, 'the check of the log')
+  await first.kill('SIGKILL')
+  const { folder } = first
+  const second = await startGateway({ ...options, folder })
+  t.pass('the look at a store that was left open')
+  await second.stop()
+  const place = { kind: 'directory', path: join(folder, 'data') }
+  const source = new DirectorySource(place.path)
+  const { lastSeq } = source
+  await source.close()
+  const reader = new Worker(join(dist, 'treereader.cjs'), {
+    workerData: { place, known: NOTHING_KNOWN, lastSeq },
+  })
+  reader.postMessage(lastSeq)
+  t.match(await once(reader, 'message'), [{ verdict: { ok: true }, wrongNodes: 0 }], 'the second reader')
+})
+
+t.test('the built program says the same of a bad configuration and of bad rules as its source', async (t) => {
+  const config = 'upstream: { baseUrl: "http://localhost/v1" }\nrules: { path: rules.yaml }\n'
+  const files = { 'rules.yaml': BAD_RULES, 'bad.yaml': BAD_CONFIG, 'good.yaml': config }
+  const deployment = t.testdir(files)
+  for (const [file, told] of [
+    ['bad.yaml', /upstream\.retries\.attempts/],
+    ['good.yaml', /rules\[1\]\.match\.direction/],
+  ] as const) {
+    const args = ['check', '--config', join(deployment, file), '--format', 'json']
+    const [built, source] = await Promise.all([main, MAIN].map((program) => run([program, ...args])))
+    t.match(source, { code: 1, stdout: told })
+    t.same(built, source)
+  }
+})
+
+t.test('the demo', async (t) => {
   const demo = spawn('env', [...NODE, main, 'demo', '--gateway', '127.0.0.1:0', '--ops', '127.0.0.1:0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })

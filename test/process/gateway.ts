@@ -20,6 +20,8 @@ export interface GatewayOptions {
   /** Reuse a folder from an earlier process. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
+  /** The program; its source if not given. */
+  readonly main?: string
 }
 
 export interface TestGateway {
@@ -73,7 +75,7 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
 /** Starts a gateway and waits until it listens; rejects with its error output when it does not. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', '--config', file], {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -38,10 +38,9 @@ const [LOOPBACK, POD_IP] = [64, 128].map(
   (first) => `127.${first + ((process.pid >> 16) & 63)}.${(process.pid >> 8) & 255}.${process.pid & 255}`,
 ) as [string, string]
 
-const compile = (folder: string) =>
+const build = (folder: string) =>
   new Promise<void>((resolve, reject) => {
-    const tsc = join(ROOT, 'node_modules/typescript/bin/tsc')
-    const args = ['-u', 'NODE_OPTIONS', process.execPath, tsc, '-p', 'tsconfig.json', '--outDir', folder]
+    const args = ['-u', 'NODE_OPTIONS', process.execPath, '.build.ts', folder]
     execFile('env', args, { cwd: ROOT }, (error, stdout) => (error ? reject(new Error(stdout)) : resolve()))
   })
 
@@ -75,8 +74,8 @@ function heldStream() {
 const skip = missing('helm') || (process.platform !== 'linux' && 'SKIPPED: needs all of 127.0.0.0/8')
 
 t.test('the Pod', { skip }, async (t) => {
-  const folder = t.testdir({ dist: {}, pod: {} })
-  await compile(join(folder, 'dist'))
+  const folder = t.testdir({ config: t.fixture('symlink', join(ROOT, 'config')), pod: {} })
+  await build(join(folder, 'dist'))
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
   const key = createApiKey(randomBytes(32))

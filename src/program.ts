@@ -1,0 +1,19 @@
+// The commands and what each is made of; the arguments' way to one of them.
+
+import { join } from 'node:path'
+import { audit } from './cli/audit.ts'
+import { check } from './cli/check.ts'
+import { demo } from './cli/demo.ts'
+import { diff } from './cli/diff.ts'
+import { dispatch } from './cli/dispatch.ts'
+import { keys } from './cli/keys.ts'
+import { serve } from './cli/serve.ts'
+import { test } from './cli/test.ts'
+import { runGateway } from './gateway.ts'
+
+/** The sample rules: beside src/ and beside what is built of it alike. */
+const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
+
+/** The program. @param args without the names of Node and of the program; @returns the exit code */
+export const run = (args: readonly string[]): Promise<number> =>
+  dispatch(args, [serve(runGateway), demo(runGateway, SAMPLE_RULES), check, test, diff, keys, audit])
