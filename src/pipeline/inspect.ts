@@ -157,8 +157,12 @@ function matchKeywords(
   const match = (text: string) => {
     for (const { rule } of matcher.match(text)) hits.add(rule)
   }
-  for (const { view } of items) match(view)
-  if (conversation.length > 1) {
+  // Nearly every conversation has nothing to find, which is told in one pass in place of three.
+  const quiet = conversation.length > 1 && !matcher.mayMatchJoined(conversation)
+  for (const { text, view } of items) {
+    if (!quiet || text.joined === null) match(view)
+  }
+  if (conversation.length > 1 && !quiet) {
     // A split may fall inside a word or between two.
     match(joinTexts(conversation, ''))
     match(joinTexts(conversation, ' '))

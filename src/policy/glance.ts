@@ -3,8 +3,9 @@
 
 import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
 import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
+import { MAY_MATCH, type Walk } from './joined.ts'
 
-/** Steps that a glance at one text works out before it leaves the text to a run. */
+/** Steps that a glance at one text, or at one joined to another, works out before it leaves the text to a run. */
 const MAX_STEPS = 500
 
 /** Cells of the table, 4 bytes each; when they are used up, it starts over. */
@@ -12,10 +13,10 @@ const MAX_CELLS = 1 << 16
 const FIRST_ROWS = 16
 
 /** In place of where the next row begins: an expression matches here, or it has not been worked out yet. */
-const FOUND = -1
+const FOUND = MAY_MATCH
 const UNKNOWN = -2
 
-export class Glance {
+export class Glance implements Walk {
   readonly #automaton: ExpressionAutomaton
   /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
   readonly #symbols: Int32Array
@@ -38,8 +39,28 @@ export class Glance {
 
   /** False when no expression matches in the text; true when one does, and where that is not known. */
   mayMatch(text: string): boolean {
+    const row = this.advance(this.begin(), text)
+    return row < 0 || this.endsInMatch(row)
+  }
+
+  get table(): object {
+    return this.#sets
+  }
+
+  begin(): number {
+    return this.#rowOf(this.#automaton.begin())
+  }
+
+  step(row: number, code: number): number {
+    const symbol = code < ASCII_END ? this.#symbols[code]! : NOT_PLAIN
+    if (symbol === NOT_PLAIN) return MAY_MATCH
+    const next = this.#cells[row + symbol]!
+    return next === UNKNOWN ? this.#workOut(row, symbol) : next
+  }
+
+  advance(from: number, text: string): number {
     const symbols = this.#symbols
-    let row = this.#rowOf(this.#automaton.begin())
+    let row = from
     let index = 0
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       // Left only where the table does not say more; a loop that may change what it reads takes twice as long.
@@ -49,21 +70,21 @@ export class Glance {
       for (; index < text.length; index++) {
         const code = text.charCodeAt(index)
         symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
-        if (symbol === NOT_PLAIN) return true
+        if (symbol === NOT_PLAIN) return MAY_MATCH
         next = cells[row + symbol]!
         if (next < 0) break
         row = next
       }
-      if (index === text.length) return this.#endsInMatch(row)
+      if (index === text.length) return row
       if (next === UNKNOWN) next = this.#workOut(row, symbol)
-      if (next === FOUND) return true
+      if (next === FOUND) return MAY_MATCH
       row = next
       index++
     }
-    return true
+    return MAY_MATCH
   }
 
-  #endsInMatch(row: number): boolean {
+  endsInMatch(row: number): boolean {
     const last = this.#sets[row / this.#width]!
     return this.#stepFrom(last, this.#automaton.alphabet.size).found.length > 0
   }

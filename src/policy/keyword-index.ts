@@ -4,6 +4,7 @@
 import { readAlternative, splitAlternatives } from './alternatives.ts'
 import { ExpressionAutomaton } from './automaton.ts'
 import { Glance } from './glance.ts'
+import { mayMatchJoined, type TouchingText } from './joined.ts'
 import { compileExpression, firstAscii, markBase, type Program } from './program.ts'
 import type { RuleReference } from './rule.ts'
 import { WordAutomaton } from './words.ts'
@@ -95,6 +96,11 @@ export class KeywordIndex {
   /** False when no pattern of any rule occurs in the text, told without normalising it; true when one may. */
   mayMatch(text: string): boolean {
     return this.words?.mayOccur(text) === true || this.#glance?.mayMatch(text) === true
+  }
+
+  /** As `mayMatch`, for texts by themselves and joined. */
+  mayMatchJoined(texts: readonly TouchingText[]): boolean {
+    return [this.words, this.#glance].some((walk) => walk !== null && mayMatchJoined(walk, texts))
   }
 
   /** The ASCII characters with which a match of some rule can begin, 128 flags. */

@@ -1,5 +1,6 @@
 // Keyword rules applied to text, all at once. A growing text gives the hits of the whole one, however it is cut.
 
+import type { TouchingText } from './joined.ts'
 import type { KeywordIndex } from './keyword-index.ts'
 import type { RuleReference } from './rule.ts'
 import { type KeywordHit, Search, type SearchPlan } from './search.ts'
@@ -12,6 +13,11 @@ const SLICE_CHARACTERS = 65_536
 export interface KeywordMatcher {
   /** Rules whose pattern occurs in the text, each once, in rule order. Linear in the text. */
   match(text: string): KeywordHit[]
+  /**
+   * False when `match` finds nothing in any of the texts, nor in those that touch joined, with nothing or with a space
+   * between them; true when it may. One pass over each text.
+   */
+  mayMatchJoined(texts: readonly TouchingText[]): boolean
   /** For a text that grows: the same hits as `match` on the whole, in the order in which they are decided. */
   stream(): KeywordStream
   /** Whether some rule has the action `block`. */
@@ -68,6 +74,10 @@ class Matcher implements KeywordMatcher, SearchPlan {
     }
     hits.push(...search.finish())
     return hits.sort((a, b) => this.index.placeOf(a.rule) - this.index.placeOf(b.rule))
+  }
+
+  mayMatchJoined(texts: readonly TouchingText[]): boolean {
+    return this.index.mayMatchJoined(texts)
   }
 
   stream(): KeywordStream {

@@ -2,6 +2,7 @@
 // knows nothing of rules or offsets.
 
 import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
+import { MAY_MATCH, type Walk } from './joined.ts'
 
 /** Fewer children than this are looked at one by one. */
 const MAX_SCANNED_CHILDREN = 8
@@ -12,7 +13,7 @@ const MAX_ROW_CELLS = 1 << 20
 const START = 0
 const NO_ROW = -1
 /** In place of a row: a word ends here. */
-const WORD_ENDS = -1
+const WORD_ENDS = MAY_MATCH
 
 interface TrieNode {
   readonly children: Map<number, TrieNode>
@@ -22,7 +23,7 @@ interface TrieNode {
 }
 
 /** The automaton. States are numbers, level by level, so that a state's children are neighbours; 0 is the start. */
-export class WordAutomaton {
+export class WordAutomaton implements Walk {
   /** How many characters of a word each state has seen. */
   readonly #depth: Uint16Array
   /** For each state that of the longest proper suffix which is also the beginning of a word. */
@@ -84,18 +85,39 @@ export class WordAutomaton {
    * True also for a text that is not, which has to be normalised to know, and for words too many for rows.
    */
   mayOccur(text: string): boolean {
+    return this.advance(START, text) < 0
+  }
+
+  get table(): object {
+    return this
+  }
+
+  begin(): number {
+    return START
+  }
+
+  step(row: number, code: number): number {
+    const symbol = code < ASCII_END ? this.#asciiSymbols[code]! : NOT_PLAIN
+    return symbol === NOT_PLAIN || this.#rows === null ? MAY_MATCH : this.#rows[row + symbol]!
+  }
+
+  endsInMatch(): boolean {
+    return false
+  }
+
+  advance(from: number, text: string): number {
     const symbols = this.#asciiSymbols
     const rows = this.#rows
-    if (rows === null) return true
-    let row = 0
+    if (rows === null) return MAY_MATCH
+    let row = from
     for (let index = 0; index < text.length; index++) {
       const code = text.charCodeAt(index)
       const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
-      if (symbol === NOT_PLAIN) return true
+      if (symbol === NOT_PLAIN) return MAY_MATCH
       row = rows[row + symbol]!
-      if (row === WORD_ENDS) return true
+      if (row === WORD_ENDS) return MAY_MATCH
     }
-    return false
+    return row
   }
 
   /** The nearest state by suffixes, itself included, at which a word ends; 0 when there is none. */
