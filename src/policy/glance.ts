@@ -1,9 +1,9 @@
-// Whether expressions match somewhere in plain ASCII, told at one look into a table for each character. Every prompt
+// Whether expressions match somewhere in a text, told at one look into a table for each character. Every prompt
 // and every answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
 
-import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
 import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
 import { MAY_MATCH, type Walk } from './joined.ts'
+import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
 
 /** Steps that a glance at one text, or at one joined to another, works out before it leaves the text to a run. */
 const MAX_STEPS = 500
@@ -18,8 +18,7 @@ const UNKNOWN = -2
 
 export class Glance implements Walk {
   readonly #automaton: ExpressionAutomaton
-  /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
-  readonly #symbols: Int32Array
+  readonly #symbols: Symbols
   /** Cells of one row: a class each, and the end of the text. */
   readonly #width: number
   readonly #maxRows: number
@@ -31,7 +30,7 @@ export class Glance implements Walk {
   constructor(automaton: ExpressionAutomaton) {
     const { alphabet } = automaton
     this.#automaton = automaton
-    this.#symbols = classesOfAscii((lower) => alphabet.classOf(lower, lower))
+    this.#symbols = new Symbols((plain, folded) => alphabet.classOf(plain, folded))
     this.#width = alphabet.size + 1
     this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAX_CELLS / this.#width))
     this.#cells = new Int32Array(FIRST_ROWS * this.#width).fill(UNKNOWN)
@@ -51,26 +50,32 @@ export class Glance implements Walk {
     return this.#rowOf(this.#automaton.begin())
   }
 
-  step(row: number, code: number): number {
-    const symbol = code < ASCII_END ? this.#symbols[code]! : NOT_PLAIN
-    if (symbol === NOT_PLAIN) return MAY_MATCH
+  step(row: number, codePoint: number): number {
+    const symbol = this.#symbols.of(codePoint)
+    if (symbol === LEFT_OUT) return row
+    if (symbol === IN_CONTEXT) return MAY_MATCH
     const next = this.#cells[row + symbol]!
     return next === UNKNOWN ? this.#workOut(row, symbol) : next
   }
 
   advance(from: number, text: string): number {
-    const symbols = this.#symbols
+    const { units } = this.#symbols
     let row = from
     let index = 0
     for (let steps = 0; steps < MAX_STEPS; steps++) {
       // Left only where the table does not say more; a loop that may change what it reads takes twice as long.
       const cells = this.#cells
-      let symbol = NOT_PLAIN
+      let symbol = IN_CONTEXT
       let next = row
       for (; index < text.length; index++) {
-        const code = text.charCodeAt(index)
-        symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
-        if (symbol === NOT_PLAIN) return MAY_MATCH
+        symbol = units[text.charCodeAt(index)]!
+        if (symbol < 0) {
+          const codePoint = text.codePointAt(index)!
+          symbol = this.#symbols.of(codePoint)
+          if (symbol === IN_CONTEXT) return MAY_MATCH
+          if (codePoint > 0xffff) index++
+          if (symbol === LEFT_OUT) continue
+        }
         next = cells[row + symbol]!
         if (next < 0) break
         row = next

@@ -13,7 +13,7 @@ export interface TouchingText {
   readonly joined: number
 }
 
-/** A table that is walked along a text of plain ASCII: a row for what the characters so far may be the beginning of. */
+/** A table that is walked along a text: a row for what the characters so far may be the beginning of. */
 export interface Walk {
   /** Rows count only while this is the same. */
   readonly table: object
@@ -21,7 +21,7 @@ export interface Walk {
   /** The row behind the text, or MAY_MATCH. */
   advance(row: number, text: string): number
   /** The row behind one character, or MAY_MATCH. */
-  step(row: number, code: number): number
+  step(row: number, codePoint: number): number
   /** Whether the end of the text makes a match. */
   endsInMatch(row: number): boolean
 }
@@ -63,10 +63,11 @@ function follow(walk: Walk, row: number, between: readonly number[], text: strin
   let alone = walk.begin()
   for (let index = 0; index < text.length && joined !== alone; index++) {
     if (joined < 0 || alone < 0 || walk.table !== table) return MAY_MATCH
-    const code = text.charCodeAt(index)
-    joined = walk.step(joined, code)
+    const codePoint = text.codePointAt(index)!
+    joined = walk.step(joined, codePoint)
     if (walk.table !== table) return MAY_MATCH
-    alone = walk.step(alone, code)
+    alone = walk.step(alone, codePoint)
+    if (codePoint > 0xffff) index++
   }
   if (walk.table !== table) return MAY_MATCH
   return joined === alone ? end : joined

@@ -1,8 +1,9 @@
 // Many words found in one pass over a text (Aho and Corasick, 1975). Words and text are normalised code points;
 // knows nothing of rules or offsets.
 
-import { ASCII_END, classesOfAscii, NOT_PLAIN } from './ascii.ts'
+import { ASCII_END } from './ascii.ts'
 import { MAY_MATCH, type Walk } from './joined.ts'
+import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
 
 /** Fewer children than this are looked at one by one. */
 const MAX_SCANNED_CHILDREN = 8
@@ -40,8 +41,7 @@ export class WordAutomaton implements Walk {
   /** Where a state's row begins in `cells`, or NO_ROW. */
   readonly #row: Int32Array
   readonly #cells: Int32Array
-  /** Class of each ASCII character as it stands in a text, capitals included, or NOT_PLAIN. */
-  readonly #asciiSymbols: Int32Array
+  readonly #symbols: Symbols
   /** As `cells`, but leading from row to row, or to WORD_ENDS; null when some state has no row. */
   readonly #rows: Int32Array | null
 
@@ -68,7 +68,7 @@ export class WordAutomaton implements Walk {
     this.#row = new Int32Array(nodes.length).fill(NO_ROW)
     this.#cells = this.#allotRows()
     for (let state = 0; state < nodes.length; state++) this.#link(state)
-    this.#asciiSymbols = classesOfAscii((lower) => this.#ascii[lower]!)
+    this.#symbols = new Symbols((_plain, folded) => this.#classOf(folded))
     this.#rows = this.#row.includes(NO_ROW)
       ? null
       : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : WORD_ENDS))
@@ -76,13 +76,13 @@ export class WordAutomaton implements Walk {
 
   /** Takes one character. Over a whole text at most two steps a character. */
   next(state: number, character: number): number {
-    const symbol = character < ASCII_END ? this.#ascii[character]! : (this.#classes.get(character) ?? 0)
+    const symbol = this.#classOf(character)
     return symbol === 0 ? START : this.#step(state, symbol)
   }
 
   /**
-   * Whether a word occurs in a text, which must be plain ASCII: the one loop that every prompt goes through.
-   * True also for a text that is not, which has to be normalised to know, and for words too many for rows.
+   * Whether a word occurs in a text: the one loop that every prompt goes through. True also for a text that has to be
+   * normalised to know, and for words too many for rows.
    */
   mayOccur(text: string): boolean {
     return this.advance(START, text) < 0
@@ -96,9 +96,10 @@ export class WordAutomaton implements Walk {
     return START
   }
 
-  step(row: number, code: number): number {
-    const symbol = code < ASCII_END ? this.#asciiSymbols[code]! : NOT_PLAIN
-    return symbol === NOT_PLAIN || this.#rows === null ? MAY_MATCH : this.#rows[row + symbol]!
+  step(row: number, codePoint: number): number {
+    const symbol = this.#symbols.of(codePoint)
+    if (symbol === LEFT_OUT) return row
+    return symbol === IN_CONTEXT || this.#rows === null ? MAY_MATCH : this.#rows[row + symbol]!
   }
 
   endsInMatch(): boolean {
@@ -106,18 +107,27 @@ export class WordAutomaton implements Walk {
   }
 
   advance(from: number, text: string): number {
-    const symbols = this.#asciiSymbols
+    const { units } = this.#symbols
     const rows = this.#rows
     if (rows === null) return MAY_MATCH
     let row = from
     for (let index = 0; index < text.length; index++) {
-      const code = text.charCodeAt(index)
-      const symbol = code < ASCII_END ? symbols[code]! : NOT_PLAIN
-      if (symbol === NOT_PLAIN) return MAY_MATCH
+      let symbol = units[text.charCodeAt(index)]!
+      if (symbol < 0) {
+        const codePoint = text.codePointAt(index)!
+        symbol = this.#symbols.of(codePoint)
+        if (symbol === IN_CONTEXT) return MAY_MATCH
+        if (codePoint > 0xffff) index++
+        if (symbol === LEFT_OUT) continue
+      }
       row = rows[row + symbol]!
       if (row === WORD_ENDS) return MAY_MATCH
     }
     return row
+  }
+
+  #classOf(folded: number): number {
+    return folded < ASCII_END ? this.#ascii[folded]! : (this.#classes.get(folded) ?? 0)
   }
 
   /** The nearest state by suffixes, itself included, at which a word ends; 0 when there is none. */

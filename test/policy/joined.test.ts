@@ -36,6 +36,8 @@ function isFound(one: ReturnType<typeof matcher>, texts: readonly Text[]): boole
   return wholes.some((whole) => one.match(whole).length > 0)
 }
 
+const rowOf = (...views: string[]): Text[] => views.map((view, joined) => ({ view, joined }))
+
 const words = fc.string({ unit: fc.constantFrom('a', 'B', 'c', ' ', '\n'), maxLength: 12 })
 const texts = fc.array(fc.tuple(words, fc.boolean()), { maxLength: 6 }).map((parts) => {
   let joined = 0
@@ -69,11 +71,10 @@ t.test('words and expressions, cut anywhere', async (t) => {
 
 t.test('a word over three texts, with nothing or spaces between', async (t) => {
   const one = matcher('project aurora', 'internal[- ]only')
-  const row = (...views: string[]) => views.map((view, joined) => ({ view, joined }))
-  t.ok(one.mayMatchJoined(row('the pro', 'ject au', 'rora is')))
-  t.ok(one.mayMatchJoined(row('the project', 'aurora is')))
-  t.ok(one.mayMatchJoined(row('it is internal', 'only')))
-  t.notOk(one.mayMatchJoined(row('the project', 'is aurora', 'and', '')))
+  t.ok(one.mayMatchJoined(rowOf('the pro', 'ject au', 'rora is')))
+  t.ok(one.mayMatchJoined(rowOf('the project', 'aurora is')))
+  t.ok(one.mayMatchJoined(rowOf('it is internal', 'only')))
+  t.notOk(one.mayMatchJoined(rowOf('the project', 'is aurora', 'and', '')))
   t.notOk(
     one.mayMatchJoined([
       { view: 'project ', joined: 0 },
@@ -84,7 +85,47 @@ t.test('a word over three texts, with nothing or spaces between', async (t) => {
   t.notOk(one.mayMatchJoined([]))
 })
 
-t.test('what is not plain ASCII may match', async (t) => {
+t.test('characters of any script: nothing that is found is missed', async (t) => {
+  const strange = [
+    'a',
+    'B',
+    '\uff43',
+    '\u0441',
+    '\u0412',
+    '\u0421',
+    '\u0301',
+    '\u200b',
+    '\u{1d41a}',
+    '\u{1f680}',
+    '\u2026',
+    ' ',
+    '\u00e9',
+  ]
+  const row = fc
+    .array(fc.string({ unit: fc.constantFrom(...strange), maxLength: 8 }), { maxLength: 4 })
+    .map((views) => views.map((view, joined) => ({ view, joined })))
+  for (const list of [
+    ['abc', 'b c'],
+    ['a.c', '\\bab'],
+    ['\u00e9b', '[^a]{3}b$'],
+    ['b\\wc', '...'],
+  ]) {
+    const one = matcher(...list)
+    fc.assert(
+      fc.property(row, (given) => !isFound(one, given) || one.mayMatchJoined(given)),
+      { numRuns: 2000 },
+    )
+  }
+  const one = matcher('caf\u00e9 project')
+  const quiet = rowOf(
+    'We met \u2014 at \u201cthe\u201d caf\u00e9\u{1f680}',
+    '\u{1f680} \u4e2d\u6587 \u0438 project\ufe0f',
+  )
+  t.notOk(one.mayMatchJoined(quiet), 'told without normalising')
+  t.ok(one.mayMatchJoined(rowOf('the CAF\u00c9', 'pro\u200bject')))
+})
+
+t.test('what depends on its neighbours may match', async (t) => {
   const one = matcher('abc', 'a.c')
   t.ok(
     one.mayMatchJoined([
