@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --expose-gc --max-semi-space-size=16 --no-memory-reducer
+#!/usr/bin/env -S node --expose-gc --max-semi-space-size=16 --heap-growing-percent=100 --no-memory-reducer
 // The program, run as it is built (.build.ts makes dist/main.js of this file): arguments, exit code; no logic.
 
 import { loadProgram } from './built.ts'

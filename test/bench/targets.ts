@@ -52,7 +52,12 @@ export interface GatewayOptions {
 }
 
 /** As the image starts it (Dockerfile). */
-const NODE_FLAGS = ['--expose-gc', '--max-semi-space-size=16', '--no-memory-reducer']
+const NODE_FLAGS = [
+  '--expose-gc',
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=100',
+  '--no-memory-reducer',
+]
 const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
 
 /** The gateway with every feature on, and a key, which is made when the folder is new. */

@@ -89,7 +89,8 @@ t.test('compiled code is taken as the image, npm and a shell start the program',
 })
 
 t.test('code of another V8, of other flags, cut off or none: the program is compiled', async (t) => {
-  const flags = ['--expose-gc', '--max-semi-space-size=16', '--no-memory-reducer']
+  const [shebang = ''] = readFileSync(main, 'utf8').split('\n')
+  const flags = shebang.split(' ').slice(3)
   t.equal(await takesCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
   const other = t.testdir()
   copyFileSync(programFile(dist), programFile(other))
