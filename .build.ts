@@ -91,6 +91,7 @@ async function warm(folder: string): Promise<void> {
   const [said] = await Promise.race([once(child.stdout, 'data'), ended])
   const [, base = ''] = /base URL +(\S+)/.exec(String(said)) ?? []
   const [, key = ''] = /API key +(\S+)/.exec(String(said)) ?? []
+  if (base === '') throw new Error(`the built program did not start: ${said}`)
   for (const stream of [false, true]) {
     const answer = await fetch(`${base}/chat/completions`, {
       method: 'POST',

@@ -5,7 +5,7 @@ import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
 import { MAY_MATCH, type Walk } from './joined.ts'
 import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
 
-/** Steps that a glance at one text, or at one joined to another, works out before it leaves the text to a run. */
+/** Steps that a glance works out from the beginning of a text on before it leaves the text to a run. */
 const MAX_STEPS = 500
 
 /** Cells of the table, 4 bytes each; when they are used up, it starts over. */
@@ -26,6 +26,8 @@ export class Glance implements Walk {
   /** The set of threads that each row stands for, and where the row of each begins. */
   #sets: ThreadSet[] = []
   #rows = new Map<ThreadSet, number>()
+  /** Steps that `step` may still work out. */
+  #stepsLeft = MAX_STEPS
 
   constructor(automaton: ExpressionAutomaton) {
     const { alphabet } = automaton
@@ -47,6 +49,7 @@ export class Glance implements Walk {
   }
 
   begin(): number {
+    this.#stepsLeft = MAX_STEPS
     return this.#rowOf(this.#automaton.begin())
   }
 
@@ -55,7 +58,8 @@ export class Glance implements Walk {
     if (symbol === LEFT_OUT) return row
     if (symbol === IN_CONTEXT) return MAY_MATCH
     const next = this.#cells[row + symbol]!
-    return next === UNKNOWN ? this.#workOut(row, symbol) : next
+    if (next !== UNKNOWN) return next
+    return this.#stepsLeft-- > 0 ? this.#workOut(row, symbol) : MAY_MATCH
   }
 
   advance(from: number, text: string): number {

@@ -20,7 +20,7 @@ export interface Walk {
   begin(): number
   /** The row behind the text, or MAY_MATCH. */
   advance(row: number, text: string): number
-  /** The row behind one character, or MAY_MATCH. */
+  /** The row behind one character, or MAY_MATCH: also where too much of the table is not known yet. */
   step(row: number, codePoint: number): number
   /** Whether the end of the text makes a match. */
   endsInMatch(row: number): boolean
