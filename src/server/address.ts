@@ -1,6 +1,7 @@
 // Addresses to listen on: which go together, how they are written, and why one cannot be had. Serves nothing.
 
-import { createServer } from 'node:net'
+import { lookup } from 'node:dns/promises'
+import { connect } from 'node:net'
 import type { Address } from '../core/config.ts'
 
 /** The address that is opened as well: clients resolve `localhost` to either. */
@@ -17,7 +18,7 @@ export const isWithoutIpv6 = (error: unknown): boolean =>
 export async function whyNotListen(address: Address): Promise<string | null> {
   const second = address.port === 0 ? null : twin(address)
   for (const { host, port } of second === null ? [address] : [address, second]) {
-    const error = await tryToListen(host, port)
+    const error = await tryToBind(host, port)
     if (error === null || (host !== address.host && isWithoutIpv6(error))) continue
     return describeListenError(error)
   }
@@ -25,13 +26,13 @@ export async function whyNotListen(address: Address): Promise<string | null> {
 }
 
 export interface ListenError extends NodeJS.ErrnoException {
-  readonly syscall: 'listen'
+  readonly syscall: 'bind' | 'listen'
   readonly address: string
   readonly port: number
 }
 
 export const isListenError = (error: unknown): error is ListenError =>
-  error instanceof Error && (error as NodeJS.ErrnoException).syscall === 'listen'
+  error instanceof Error && ['bind', 'listen'].includes((error as NodeJS.ErrnoException).syscall ?? '')
 
 /** Why an address could not be listened on, in words. */
 export function describeListenError(error: unknown): string {
@@ -44,17 +45,20 @@ export function describeListenError(error: unknown): string {
 export const formatAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-async function tryToListen(host: string, port: number): Promise<unknown> {
-  const server = createServer()
+/** How long a connection to the own address may take, milliseconds; what drops it is no reason not to listen there. */
+const CONNECT_MS = 1000
+
+/** Takes the address for a connection to itself: were it listened on for a try, a client could get in. */
+async function tryToBind(host: string, port: number): Promise<unknown> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host, port, ipv6Only: host === '::1' }, resolve)
-    })
-    return null
+    const { address } = await lookup(host)
+    const socket = connect({ host: address, port, localAddress: address, localPort: port })
+    return await new Promise<unknown>((resolve) => {
+      socket.setTimeout(CONNECT_MS)
+      socket.once('connect', () => resolve(null)).once('timeout', () => resolve(null))
+      socket.once('error', (error) => resolve(isListenError(error) ? error : null))
+    }).finally(() => socket.resetAndDestroy())
   } catch (error) {
     return error
-  } finally {
-    server.close()
   }
 }

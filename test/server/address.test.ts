@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { Worker } from 'node:worker_threads'
+import t from 'tap'
+import { whyNotListen } from '../../src/server/address.ts'
+
+const HOST = '127.0.0.1'
+
+async function listening(host = HOST): Promise<{ server: Server; port: number }> {
+  const server = createServer().listen(0, host)
+  await once(server, 'listening')
+  return { server, port: (server.address() as AddressInfo).port }
+}
+
+async function freePort(): Promise<number> {
+  const { server, port } = await listening()
+  await once(server.close(), 'close')
+  return port
+}
+
+/** Whether somebody can be reached there. */
+async function reach(port: number): Promise<boolean> {
+  const socket = connect({ host: HOST, port })
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** Looks at an address over and over, beside what its maker does. */
+const LOOKING = `
+const { workerData, parentPort } = require('node:worker_threads')
+import(workerData.module).then(async ({ whyNotListen }) => {
+  for (let round = 0; round < 1000; round++) parentPort.postMessage(await whyNotListen(workerData.address))
+})`
+
+t.test('a free port: nobody gets in while it is looked at, and it can be had afterwards', async (t) => {
+  const port = await freePort()
+  const module = new URL('../../src/server/address.ts', import.meta.url).href
+  const worker = new Worker(LOOKING, { eval: true, workerData: { module, address: { host: HOST, port } } })
+  const answers: (string | null)[] = []
+  worker.on('message', (answer) => answers.push(answer))
+  let done = false
+  const ended = once(worker, 'exit').finally(() => {
+    done = true
+  })
+  let gotIn = 0
+  while (!done) {
+    const tries = await Promise.all(Array.from({ length: 16 }, () => reach(port)))
+    gotIn += tries.filter(Boolean).length
+  }
+  await ended
+  t.equal(gotIn, 0)
+  t.equal(answers.length, 1000)
+  t.same(new Set(answers), new Set([null]))
+  const server = createServer().listen(port, HOST)
+  await once(server, 'listening')
+  server.close()
+})
+
+t.test('a name, every address of the machine, and a port that the system chooses', async (t) => {
+  const port = await freePort()
+  t.equal(await whyNotListen({ host: 'localhost', port }), null)
+  t.equal(await whyNotListen({ host: '0.0.0.0', port }), null)
+  t.equal(await whyNotListen({ host: HOST, port: 0 }), null)
+})
+
+t.test(
+  'a port that somebody has: on this address, on all of them, or on another where all are wanted',
+  async (t) => {
+    for (const [host, wanted] of [
+      [HOST, HOST],
+      ['0.0.0.0', HOST],
+      [HOST, '0.0.0.0'],
+    ] as const) {
+      const { server, port } = await listening(host)
+      t.equal(
+        await whyNotListen({ host: wanted, port }),
+        `cannot listen on ${wanted}:${port}: the port is in use; stop what holds it or choose another`,
+      )
+      server.close()
+    }
+  },
+)
+
+t.test('connections that a listener before has left behind are no obstacle', async (t) => {
+  const { server, port } = await listening()
+  const accepted = once(server, 'connection')
+  const client = connect({ host: HOST, port })
+  const [socket] = await accepted
+  server.close()
+  t.equal(await whyNotListen({ host: HOST, port }), null)
+  client.destroy()
+  socket.destroy()
+})
+
+t.test('an address that this machine has not', async (t) => {
+  t.equal(
+    await whyNotListen({ host: '192.0.2.1', port: 4000 }),
+    'cannot listen on 192.0.2.1:4000: EADDRNOTAVAIL',
+  )
+})
