@@ -74,10 +74,8 @@ export class Glance implements Walk {
       for (; index < text.length; index++) {
         symbol = units[text.charCodeAt(index)]!
         if (symbol < 0) {
-          const codePoint = text.codePointAt(index)!
-          symbol = this.#symbols.of(codePoint)
+          symbol = this.#symbols.at(text, index)
           if (symbol === IN_CONTEXT) return MAY_MATCH
-          if (codePoint > 0xffff) index++
           if (symbol === LEFT_OUT) continue
         }
         next = cells[row + symbol]!

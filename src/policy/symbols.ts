@@ -20,8 +20,8 @@ type ClassOf = (plain: number, folded: number) => number
 
 export class Symbols {
   /**
-   * Class of each UTF-16 unit that is a character by itself, as far as it was asked for. Where it is negative, `of` is to
-   * be asked for the character that begins there.
+   * Class of each UTF-16 unit that is a character by itself, as far as it was asked for. Where it is negative, `at` is to
+   * be asked.
    */
   readonly units = new Int32Array(BMP).fill(UNKNOWN)
   readonly #classOf: ClassOf
@@ -32,6 +32,12 @@ export class Symbols {
       const lower = LOWER_ASCII[code]!
       this.units[code] = PLAIN_ASCII[code] === 1 ? classOf(lower, lower) : LEFT_OUT
     }
+  }
+
+  /** What stands at an offset of a text. A pair of units counts with its first; the second is LEFT_OUT. */
+  at(text: string, index: number): number {
+    const isSecond = isSurrogate(text.charCodeAt(index)) && index > 0 && text.codePointAt(index - 1)! >= BMP
+    return isSecond ? LEFT_OUT : this.of(text.codePointAt(index)!)
   }
 
   /** The class of a character, LEFT_OUT or IN_CONTEXT. */

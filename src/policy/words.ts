@@ -114,10 +114,8 @@ export class WordAutomaton implements Walk {
     for (let index = 0; index < text.length; index++) {
       let symbol = units[text.charCodeAt(index)]!
       if (symbol < 0) {
-        const codePoint = text.codePointAt(index)!
-        symbol = this.#symbols.of(codePoint)
+        symbol = this.#symbols.at(text, index)
         if (symbol === IN_CONTEXT) return MAY_MATCH
-        if (codePoint > 0xffff) index++
         if (symbol === LEFT_OUT) continue
       }
       row = rows[row + symbol]!
