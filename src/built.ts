@@ -6,6 +6,17 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { Script } from 'node:vm'
 
+/**
+ * What the program is run with, in the image and by `sidegate`: why is said in the Dockerfile and in memory.ts. Compiled
+ * code is for one set of flags.
+ */
+export const NODE_FLAGS: readonly string[] = [
+  '--expose-gc',
+  '--max-semi-space-size=16',
+  '--heap-growing-percent=100',
+  '--no-memory-reducer',
+]
+
 export interface BuiltProgram {
   readonly script: Script
   run(args: readonly string[]): Promise<number>

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { NODE_FLAGS } from '../../src/built.ts'
 import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
@@ -51,13 +52,7 @@ export interface GatewayOptions {
   readonly main: string
 }
 
-/** As the image starts it (Dockerfile). */
-const NODE_FLAGS = [
-  '--expose-gc',
-  '--max-semi-space-size=16',
-  '--heap-growing-percent=100',
-  '--no-memory-reducer',
-]
+/** As the image starts it (Dockerfile), beside its flags. */
 const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
 
 /** The gateway with every feature on, and a key, which is made when the folder is new. */

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
-import { codeFile, programFile } from '../../src/built.ts'
+import { codeFile, NODE_FLAGS, programFile } from '../../src/built.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { DirectorySource } from '../../src/store/directory.ts'
 import { MAIN, startGateway } from './gateway.ts'
@@ -81,6 +81,7 @@ t.test('compiled code is taken as the image, npm and a shell start the program',
   const image = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))
   const [, ...flags] = JSON.parse(image?.[1] ?? '[]') as string[]
   t.equal(flags.pop(), 'dist/main.js')
+  t.same(flags, NODE_FLAGS)
   const [shebang] = readFileSync(main, 'utf8').split('\n')
   t.equal(shebang, `#!/usr/bin/env -S node ${flags.join(' ')}`)
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
@@ -89,8 +90,7 @@ t.test('compiled code is taken as the image, npm and a shell start the program',
 })
 
 t.test('code of another V8, of other flags, cut off or none: the program is compiled', async (t) => {
-  const [shebang = ''] = readFileSync(main, 'utf8').split('\n')
-  const flags = shebang.split(' ').slice(3)
+  const flags = NODE_FLAGS
   t.equal(await takesCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
   const other = t.testdir()
   copyFileSync(programFile(dist), programFile(other))
