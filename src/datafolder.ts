@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import type { GatewayLogger } from './logger.ts'
-import { type Inspection, inspectStore } from './store/inspection.ts'
+import { inspectStore } from './store/inspection.ts'
 import { Intents } from './store/intents.ts'
 import { StoreOpenError } from './store/lmdb.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/lock.ts'
@@ -32,18 +32,13 @@ export interface DataFolder {
 
 /**
  * Takes the data folder, which is made if missing, for this process.
- * @param look at the store, if one has begun already
  * @throws StoreOpenError (rejects) saying what is in the way and what to do
  */
-export async function takeDataFolder(
-  { data, audit }: Config,
-  logger: GatewayLogger,
-  look: Promise<Inspection> | null,
-): Promise<DataFolder> {
+export async function takeDataFolder({ data, audit }: Config, logger: GatewayLogger): Promise<DataFolder> {
   const { path } = data
   const lock = await hold(path)
   try {
-    await replaceDamaged(path, logger, look)
+    await replaceDamaged(path, logger)
     const intents = new Intents(path)
     const release = async (intact: boolean): Promise<void> => {
       try {
@@ -83,14 +78,8 @@ async function hold(path: string): Promise<DirectoryLock> {
   }
 }
 
-async function replaceDamaged(
-  path: string,
-  logger: GatewayLogger,
-  look: Promise<Inspection> | null,
-): Promise<void> {
-  // One that began before the folder was held is only taken at its word when it found nothing.
-  const before = await look
-  const inspection = before?.state === 'sound' ? before : await inspectStore(path)
+async function replaceDamaged(path: string, logger: GatewayLogger): Promise<void> {
+  const inspection = await inspectStore(path)
   if (inspection.state === 'sound') return
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
   const { folder, reason, carried } = await succeed(path, inspection, systemClock.now(), randomBytes)

@@ -49,7 +49,7 @@ const STORED_RULES = 'api'
  * Starts a gateway, or says everything that is in the way: mistakes in the configuration and the rules, busy ports,
  * a store that cannot be opened. Nothing listens unless everything is right.
  */
-export const runGateway: RunGateway = async (reading, look = null) => {
+export const runGateway: RunGateway = async (reading) => {
   const { config } = reading
   const problems = [...reading.problems]
   if (config === null) return { problems }
@@ -59,7 +59,7 @@ export const runGateway: RunGateway = async (reading, look = null) => {
   const logger = createLogger(config.log.level)
   let folder: DataFolder | null = null
   try {
-    folder = await takeDataFolder(config, logger, look)
+    folder = await takeDataFolder(config, logger)
     const gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
     if (refusals.length === 0) return await gateway.start()

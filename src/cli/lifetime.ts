@@ -2,7 +2,6 @@
 
 import type { ConfigReading } from '../core/config.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Inspection } from '../store/inspection.ts'
 import type { ExitCode } from './command.ts'
 
 /** What the commands need of the composition root. */
@@ -21,10 +20,8 @@ export interface RunningGateway {
   readonly failed: Promise<string>
 }
 
-/** @param look at the store, if one has begun already */
 export type RunGateway = (
   reading: ConfigReading,
-  look?: Promise<Inspection> | null,
 ) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>
 
 /**

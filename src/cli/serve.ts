@@ -3,7 +3,6 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
-import { type Inspection, inspectStore } from '../store/inspection.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
 import { type RunGateway, Signals, untilStopped } from './lifetime.ts'
 
@@ -23,15 +22,7 @@ Exit: 0 stopped as asked, 1 failed, 2 could not start. A write to the log that
 hangs ends the process with SIGKILL, for whatever looks after it to start another.
 `
 
-/** The store is looked at in a process of its own while this one loads the rest of the program. */
-function lookAhead(path: string): Promise<Inspection> {
-  const look = inspectStore(path)
-  // Whoever takes the folder asks for it; where nobody comes to that, how it ended does not matter.
-  look.catch(() => {})
-  return look
-}
-
-/** @param runGateway the composition root, handed in from above; loaded when it is called */
+/** @param runGateway the composition root, handed in from above */
 export const serve = (runGateway: RunGateway): Command => ({
   name: 'serve',
   summary: 'run the gateway',
@@ -43,8 +34,7 @@ export const serve = (runGateway: RunGateway): Command => ({
     })
     const signals = new Signals()
     const reading = readConfig(values.config, process.env, systemClock)
-    const look = reading.config === null ? null : lookAhead(reading.config.data.path)
-    const gateway = await runGateway(reading, look)
+    const gateway = await runGateway(reading)
     if ('problems' in gateway) {
       printProblems(
         gateway.problems,

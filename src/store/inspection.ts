@@ -1,6 +1,5 @@
 // The look at a store before it is taken up. A damaged database file does not make a read fail, it ends the process
-// that reads: so it is read in a child, inspector.ts, and how that ended is part of the answer. Knows no database, so
-// that the look can begin while the rest of the program is being loaded.
+// that reads: so it is read in a child, inspector.ts, and how that ended is part of the answer. Knows no database.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
