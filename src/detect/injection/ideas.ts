@@ -1,6 +1,5 @@
 // Finds the idea a word stands for, by the hashes of its letters as they are read. Knows nothing of features or weights.
 
-import { foldCodePoint } from './characters.ts'
 import { ideaWords } from './idea-table.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
@@ -13,7 +12,6 @@ const SLOTS = 8192
 const SLOT_MASK = SLOTS - 1
 /** Keeps stems and whole words with the same letters apart. */
 const STEM_SALT = 0x5bd1e995
-const SYLLABIC = /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
 
 /** Open addressing over hashes; filled once from the table. */
 export class Ideas {
@@ -22,12 +20,9 @@ export class Ideas {
 
   constructor() {
     for (const { word, stem, idea } of ideaWords()) {
-      const letters = Array.from(word, (letter) =>
-        letter < '\u0080' ? letter : foldCodePoint(letter.codePointAt(0) as number),
-      ).join('')
-      const limit = SYLLABIC.test(letters) ? 2 : stem ? STEM_MAX_LETTERS : letters.length
+      const length = stem ? Math.min(word.length, STEM_MAX_LETTERS) : word.length
       let hash = WORD_SEED
-      for (const unit of letters.slice(0, limit).split('')) hash = hashLetter(hash, unit.charCodeAt(0))
+      for (let at = 0; at < length; at++) hash = hashLetter(hash, word.charCodeAt(at))
       this.#put(stem ? hash ^ STEM_SALT : hash, idea)
     }
   }

@@ -1,6 +1,7 @@
 // Ideas: the same few in every language, found through cases, disguises and inflections, and not in other words.
 
 import t from 'tap'
+import { foldCodePoint } from '../../../src/detect/injection/characters.ts'
 import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
 import { IDEA_COUNT, ideaWords } from '../../../src/detect/injection/idea-table.ts'
@@ -68,4 +69,21 @@ t.test('every entry of the table is found as it stands', async (t) => {
   t.equal(new Set(words.map(({ idea }) => idea)).size, IDEA_COUNT)
   const lost = words.filter(({ word }) => ideasOf(word).length === 0).map(({ word }) => word)
   t.same(lost, [])
+})
+
+t.test('every entry stands as folding leaves it, East Asian ones as a pair', async (t) => {
+  const folded = (word: string) =>
+    Array.from(word, (letter) =>
+      letter < '\u0080' ? letter.toLowerCase() : foldCodePoint(letter.codePointAt(0) as number),
+    ).join('')
+  const EAST_ASIAN = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u
+  const words = ideaWords()
+  t.same(
+    words.filter(({ word }) => folded(word) !== word),
+    [],
+  )
+  t.same(
+    words.filter(({ word, stem }) => EAST_ASIAN.test(word) && (stem || word.length !== 2)),
+    [],
+  )
 })
