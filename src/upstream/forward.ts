@@ -43,6 +43,8 @@ export class Upstream {
     this.#pool = new Pool(url.origin, {
       connections,
       pipelining: 1,
+      // A server that has both would be spoken to in HTTP/2: other framing, other errors, calls that share a connection.
+      allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
       headersTimeout: config.timeouts.headersMs,
       bodyTimeout: config.timeouts.idleMs,

@@ -1,5 +1,11 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t from 'tap'
 import type { Config } from '../../src/core/config.ts'
 import { fixedSecret } from '../../src/core/secret.ts'
@@ -246,4 +252,35 @@ t.test('connections are used again, also after an answer that was let go', async
     response.discard()
   }
   t.equal(sockets.size, 1)
+})
+
+t.test('an upstream that has HTTP/2 as well is spoken to in HTTP/1.1', async (t) => {
+  const folder = t.testdir()
+  const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+  const args = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
+  const names = ['-addext', 'subjectAltName=DNS:localhost', '-keyout', keyFile, '-out', certFile]
+  const made = spawnSync('openssl', [...args.split(' '), ...names])
+  if (made.error !== undefined) {
+    t.pass('TLS', { skip: 'NOT TESTED: this machine has no openssl' })
+    return
+  }
+  const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')]
+  const before = getCACertificates('default')
+  setDefaultCACertificates([cert])
+  t.teardown(() => setDefaultCACertificates(before))
+  const versions: string[] = []
+  const server = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
+    versions.push(request.httpVersion)
+    response.end('{}')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const upstream = new Upstream(settings(`https://localhost:${port}/v1`, { retries: { attempts: 0 } }), 4)
+  t.teardown(async () => {
+    await upstream.close()
+    server.close()
+  })
+  const response = await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller())
+  t.equal(await readAll(response), '{}')
+  t.same(versions, ['1.1'])
 })
