@@ -33,17 +33,32 @@ const writtenValidators: Plugin = {
   },
 }
 
+/**
+ * Parts of libraries that nothing uses and that have Node load modules: a tenth of a start. Undici does without HTTP/2, which
+ * is switched off (upstream/forward.ts), where Node is built without it.
+ */
+const leftOut: Plugin = {
+  name: 'left-out',
+  resolveId: (id) => (id === 'node:http2' ? id : null),
+  load(id) {
+    if (id === 'node:http2') return "throw new Error('left out')"
+    return id.endsWith(join('prom-client', 'lib', 'pushgateway.js')) ? '' : null
+  },
+}
+
 async function buildInto(folder: string): Promise<void> {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder)
-  const write = async (input: string, format: 'esm' | 'cjs', file: string, wrap = (code: string) => code) =>
-    writeFileSync(file, wrap(await bundle(input, format)))
+  const write = async (input: string, file: string, wrap = (code: string) => code) =>
+    writeFileSync(file, wrap(await bundle(input)))
   const beside = ['inspector', 'checker', 'treereader']
   await Promise.all([
-    write('src/packaged.ts', 'esm', join(folder, 'main.js')),
-    ...beside.map((name) => write(`src/store/${name}.ts`, 'cjs', join(folder, `${name}.cjs`))),
-    write('src/program.ts', 'cjs', programFile(folder), asFunction),
+    write('src/packaged.ts', join(folder, 'main.js')),
+    ...beside.map((name) => write(`src/store/${name}.ts`, join(folder, `${name}.cjs`))),
+    write('src/program.ts', programFile(folder), asFunction),
   ])
+  // Otherwise Node would load its loader of ES modules first.
+  writeFileSync(join(folder, 'package.json'), '{ "type": "commonjs" }\n')
   chmodSync(join(folder, 'main.js'), 0o755)
   await warm(folder)
 }
@@ -56,19 +71,23 @@ const asFunction = (code: string): string =>
  * A program and all that it imports as one file. What is constant stays so, where other bundlers make variables of it:
  * V8 builds constants into what it compiles, a seventh of what a long prompt takes.
  */
-async function bundle(input: string, format: 'esm' | 'cjs'): Promise<string> {
+async function bundle(input: string): Promise<string> {
   const build = await rolldown({
     cwd: import.meta.dirname,
     input,
     platform: 'node',
     // lmdb finds the library for the machine by where it lies itself.
-    external: ['lmdb', /^node:/],
-    plugins: [writtenValidators],
-    ...(format === 'cjs' && {
-      transform: { define: { 'import.meta.filename': '__filename', 'import.meta.dirname': '__dirname' } },
-    }),
+    external: ['lmdb', /^node:(?!http2$)/],
+    plugins: [writtenValidators, leftOut],
+    transform: { define: { 'import.meta.filename': '__filename', 'import.meta.dirname': '__dirname' } },
   })
-  const { output } = await build.generate({ format, codeSplitting: false, comments: false })
+  // Modules are strict as they are written, and this is no module.
+  const { output } = await build.generate({
+    format: 'cjs',
+    strict: true,
+    codeSplitting: false,
+    comments: false,
+  })
   await build.close()
   // In ASCII, which takes V8 half the memory; an escape means the same in strings and expressions.
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`

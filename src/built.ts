@@ -12,6 +12,7 @@ import { Script } from 'node:vm'
  */
 export const NODE_FLAGS: readonly string[] = [
   '--expose-gc',
+  '--min-semi-space-size=4',
   '--max-semi-space-size=16',
   '--heap-growing-percent=100',
   '--no-memory-reducer',

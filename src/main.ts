@@ -1,4 +1,4 @@
-#!/usr/bin/env -S node --expose-gc --max-semi-space-size=16 --heap-growing-percent=100 --no-memory-reducer
+#!/usr/bin/env -S node --expose-gc --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=100 --no-memory-reducer
 // The program, run from its source: arguments, exit code; no logic.
 
 import { refuseOldNode } from './oldnode.ts'

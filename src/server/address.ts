@@ -1,7 +1,8 @@
 // Addresses to listen on: which go together, how they are written, and why one cannot be had. Serves nothing.
 
-import { lookup } from 'node:dns/promises'
+import { lookup } from 'node:dns'
 import { connect } from 'node:net'
+import { promisify } from 'node:util'
 import type { Address } from '../core/config.ts'
 
 /** The address that is opened as well: clients resolve `localhost` to either. */
@@ -45,13 +46,15 @@ export function describeListenError(error: unknown): string {
 export const formatAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
+/** With callbacks, as the module of promises takes ten milliseconds of a start to load. */
+const addressOf = promisify(lookup)
 /** How long a connection to the own address may take, milliseconds; what drops it is no reason not to listen there. */
 const CONNECT_MS = 1000
 
 /** Takes the address for a connection to itself: were it listened on for a try, a client could get in. */
 async function tryToBind(host: string, port: number): Promise<unknown> {
   try {
-    const { address } = await lookup(host)
+    const { address } = await addressOf(host)
     const socket = connect({ host: address, port, localAddress: address, localPort: port })
     return await new Promise<unknown>((resolve) => {
       socket.setTimeout(CONNECT_MS)

@@ -56,8 +56,8 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     () => startGateway({ name: longName, folder: longFolder, upstreamPort, main }),
     ...peers(upstreamPort),
   ]
-  for (const startOne of starters) {
-    const startMs = await timeStart(startOne, quick ? QUICK_STARTS : STARTS)
+  const startsMs = await timeStarts(starters, quick ? QUICK_STARTS : STARTS)
+  for (const [index, startOne] of starters.entries()) {
     const subject = await startOne()
     process.stderr.write(`\r\x1b[KMemory of ${subject.name}`)
     await saturate(subject, { body: BODY, connections: 1, durationMs: 200 })
@@ -73,7 +73,14 @@ export async function measureFootprint(main: string, folder: string, quick: bool
     await sleep(quick ? QUICK_REST_MS : REST_MS)
     const rested = subject.process.anonymousBytes()
     const curve = loaded.map(mebibytes).join(' ')
-    const cells = [subject.name, mebibytes(idle), curve, mebibytes(rested), requests, startMs.toFixed(0)]
+    const cells = [
+      subject.name,
+      mebibytes(idle),
+      curve,
+      mebibytes(rested),
+      requests,
+      startsMs[index]?.toFixed(0),
+    ]
     lines.push(`| ${cells.join(' | ')} |`)
     await subject.process.stop()
   }
@@ -104,16 +111,21 @@ export async function soak(main: string, folder: string): Promise<string> {
   return `${lines.join('\n')}\n`
 }
 
-/** Median time to a first whole answer, milliseconds, of a process that was there before. */
-async function timeStart(startOne: () => Promise<Subject>, turns: number): Promise<number> {
-  await (await startOne()).process.stop()
-  const times: number[] = []
-  for (let turn = 0; turn < turns; turn++) {
-    const startMs = performance.now()
-    const subject = await startOne()
-    await saturate(subject, { body: BODY, connections: 1, durationMs: 1 })
-    times.push(performance.now() - startMs)
-    await subject.process.stop()
+/**
+ * Median times to a first whole answer, milliseconds, of processes that were there before. Each turn starts every one of
+ * them: the machine's speed moves by more than what they differ by.
+ */
+async function timeStarts(starters: readonly (() => Promise<Subject>)[], turns: number): Promise<number[]> {
+  const times = starters.map((): number[] => [])
+  for (let turn = 0; turn <= turns; turn++) {
+    for (const [index, startOne] of starters.entries()) {
+      const startMs = performance.now()
+      const subject = await startOne()
+      await saturate(subject, { body: BODY, connections: 1, durationMs: 1 })
+      // The first turn makes what a process finds when it was there before.
+      if (turn > 0) times[index]?.push(performance.now() - startMs)
+      await subject.process.stop()
+    }
   }
-  return median(times)
+  return times.map(median)
 }

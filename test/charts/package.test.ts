@@ -39,7 +39,9 @@ t.test('npm pack', async (t) => {
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist\/.*\.(js|cjs|code)|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(path),
+          !/^(dist\/(.*\.(js|cjs|code)|package\.json)|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(
+            path,
+          ),
       ),
     [],
     'the built program, configuration and the readme; nothing else',

@@ -67,6 +67,15 @@ t.test('the built program', async (t) => {
     t.equal((await run(['--import', pretend(version), main, '--version'])).code, 0, version)
 })
 
+t.test('it is strict, as the modules are that it is made of', async (t) => {
+  t.match(readFileSync(programFile(dist), 'utf8'), /^\(function \([a-zA-Z_, ]+\) \{"use strict";/)
+  t.match(readFileSync(main, 'utf8'), /^#!.*\n"use strict";/)
+})
+
+t.test('a start loads no modules of Node that only unused parts of libraries ask for', async (t) => {
+  t.notMatch(readFileSync(programFile(dist), 'utf8'), /require\("(?:node:)?(?:https|http2)"\)/)
+})
+
 /** Whether V8 takes the compiled code that lies in a folder; undefined without any. */
 async function takesCode(flags: readonly string[], from: string): Promise<string> {
   const program = `
