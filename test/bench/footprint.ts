@@ -18,7 +18,7 @@ const LOAD_MS = 8000
 const QUICK_LOAD_MS = 1200
 const REST_MS = 2000
 const QUICK_REST_MS = 500
-const STARTS = 4
+const STARTS = 7
 const QUICK_STARTS = 2
 
 /** How often memory is looked at under load. */
