@@ -1,129 +1,121 @@
-// Whether expressions match somewhere in a text, told at one look into a table for each character. Every prompt
-// and every answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
+// Whether words or expressions occur somewhere in a text, told at one look at each character. Every prompt and every
+// answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
 
-import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
-import { MAY_MATCH, type Walk } from './joined.ts'
+import type { ExpressionAutomaton } from './automaton.ts'
+import { FOUND, MAX_CLASSES, ROWS_END, StepTable, UNKNOWN } from './step-table.ts'
 import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
+import { WORD_ENDS, type WordAutomaton } from './words.ts'
 
-/** Steps that a glance works out from the beginning of a text on before it leaves the text to a run. */
+/** In place of a place: a match is there, or only normalising the text can tell. */
+export const MAY_MATCH = -1
+
+/** Steps of expressions that a glance works out from the beginning of a text on before it leaves the text to a run. */
 const MAX_STEPS = 500
 
-/** Cells of the table, 4 bytes each; when they are used up, it starts over. */
-const MAX_CELLS = 1 << 16
-const FIRST_ROWS = 16
+/** A character's class among words stands in the upper bits of its symbol, that among expressions in the lower. */
+const WORD_SHIFT = 16
+const EXPRESSION_MASK = 2 ** WORD_SHIFT - 1
 
-/** In place of where the next row begins: an expression matches here, or it has not been worked out yet. */
-const FOUND = MAY_MATCH
-const UNKNOWN = -2
+/** A table without rules: one row, which everything leads to. */
+const NO_RULES = new Int32Array(1)
 
-export class Glance implements Walk {
-  readonly #automaton: ExpressionAutomaton
+/**
+ * Words and expressions followed along a text together. A place is a row of either, as one number: what the characters so
+ * far may be the beginning of.
+ */
+export class Glance {
   readonly #symbols: Symbols
-  /** Cells of one row: a class each, and the end of the text. */
-  readonly #width: number
-  readonly #maxRows: number
-  #cells: Int32Array
-  /** The set of threads that each row stands for, and where the row of each begins. */
-  #sets: ThreadSet[] = []
-  #rows = new Map<ThreadSet, number>()
+  /** Null when there are too many words or classes for tables: every text may match. */
+  readonly #words: Int32Array | null
+  readonly #steps: StepTable | null
   /** Steps that `step` may still work out. */
   #stepsLeft = MAX_STEPS
 
-  constructor(automaton: ExpressionAutomaton) {
-    const { alphabet } = automaton
-    this.#automaton = automaton
-    this.#symbols = new Symbols((plain, folded) => alphabet.classOf(plain, folded))
-    this.#width = alphabet.size + 1
-    this.#maxRows = Math.max(FIRST_ROWS, Math.floor(MAX_CELLS / this.#width))
-    this.#cells = new Int32Array(FIRST_ROWS * this.#width).fill(UNKNOWN)
+  constructor(words: WordAutomaton | null, expressions: ExpressionAutomaton | null) {
+    const alphabet = expressions?.alphabet
+    const fits = alphabet === undefined || alphabet.size <= MAX_CLASSES
+    this.#words = !fits ? null : words === null ? NO_RULES : words.rows
+    this.#steps = expressions === null || !fits ? null : new StepTable(expressions)
+    // Words that have rows have far fewer classes than the upper bits can tell apart.
+    this.#symbols = new Symbols(
+      (plain, folded) =>
+        ((words?.classOf(folded) ?? 0) << WORD_SHIFT) | (alphabet?.classOf(plain, folded) ?? 0),
+    )
   }
 
-  /** False when no expression matches in the text; true when one does, and where that is not known. */
+  /** False when nothing occurs in the text; true when something does, and where that is not known. */
   mayMatch(text: string): boolean {
-    const row = this.advance(this.begin(), text)
-    return row < 0 || this.endsInMatch(row)
+    const place = this.advance(this.begin(), text)
+    return place < 0 || this.endsInMatch(place)
   }
 
-  get table(): object {
-    return this.#sets
+  /** Places count only while this is the same. */
+  get generation(): object {
+    return this.#steps?.generation ?? this
   }
 
+  /** The place where a text begins. */
   begin(): number {
     this.#stepsLeft = MAX_STEPS
-    return this.#rowOf(this.#automaton.begin())
+    return this.#steps?.begin() ?? 0
   }
 
-  step(row: number, codePoint: number): number {
+  /** Whether the end of the text makes a match. */
+  endsInMatch(place: number): boolean {
+    return this.#steps?.endsInMatch(place % ROWS_END) === true
+  }
+
+  /** The place behind one character, or MAY_MATCH: also where too many steps are not known yet. */
+  step(place: number, codePoint: number): number {
     const symbol = this.#symbols.of(codePoint)
-    if (symbol === LEFT_OUT) return row
-    if (symbol === IN_CONTEXT) return MAY_MATCH
-    const next = this.#cells[row + symbol]!
-    if (next !== UNKNOWN) return next
-    return this.#stepsLeft-- > 0 ? this.#workOut(row, symbol) : MAY_MATCH
+    if (symbol === LEFT_OUT) return place
+    if (symbol === IN_CONTEXT || this.#words === null) return MAY_MATCH
+    const word = this.#words[Math.floor(place / ROWS_END) + (symbol >> WORD_SHIFT)]!
+    if (word === WORD_ENDS) return MAY_MATCH
+    if (this.#steps === null) return word * ROWS_END
+    const row = place % ROWS_END
+    let next = this.#steps.cells[row + (symbol & EXPRESSION_MASK)]!
+    if (next === UNKNOWN && this.#stepsLeft-- > 0) next = this.#steps.workOut(row, symbol & EXPRESSION_MASK)
+    return next < 0 ? MAY_MATCH : word * ROWS_END + next
   }
 
-  advance(from: number, text: string): number {
+  /** The place behind a text, or MAY_MATCH. */
+  advance(place: number, text: string): number {
     const { units } = this.#symbols
-    let row = from
+    const words = this.#words
+    if (words === null) return MAY_MATCH
+    let word = Math.floor(place / ROWS_END)
+    let row = place % ROWS_END
     let index = 0
-    for (let steps = 0; steps < MAX_STEPS; steps++) {
-      // Left only where the table does not say more; a loop that may change what it reads takes twice as long.
-      const cells = this.#cells
-      let symbol = IN_CONTEXT
+    for (let stepsLeft = MAX_STEPS; stepsLeft > 0; index++) {
+      // Left only where the tables do not say more; with anything else in it the loop takes half as long again.
+      const cells = this.#steps?.cells ?? NO_RULES
+      let symbol = 0
       let next = row
       for (; index < text.length; index++) {
         symbol = units[text.charCodeAt(index)]!
-        if (symbol < 0) {
-          symbol = this.#symbols.at(text, index)
-          if (symbol === IN_CONTEXT) return MAY_MATCH
-          if (symbol === LEFT_OUT) continue
-        }
-        next = cells[row + symbol]!
-        if (next < 0) break
+        if (symbol < 0) break
+        word = words[word + (symbol >> WORD_SHIFT)]!
+        next = cells[row + (symbol & EXPRESSION_MASK)]!
+        if ((word | next) < 0) break
         row = next
       }
-      if (index === text.length) return row
-      if (next === UNKNOWN) next = this.#workOut(row, symbol)
+      if (index === text.length) return word * ROWS_END + row
+      if (symbol < 0) {
+        symbol = this.#symbols.at(text, index)
+        if (symbol === IN_CONTEXT) return MAY_MATCH
+        if (symbol === LEFT_OUT) continue
+        word = words[word + (symbol >> WORD_SHIFT)]!
+        next = cells[row + (symbol & EXPRESSION_MASK)]!
+      }
+      if (word === WORD_ENDS) return MAY_MATCH
+      if (next === UNKNOWN && this.#steps !== null) {
+        next = this.#steps.workOut(row, symbol & EXPRESSION_MASK)
+        stepsLeft--
+      }
       if (next === FOUND) return MAY_MATCH
       row = next
-      index++
     }
     return MAY_MATCH
-  }
-
-  endsInMatch(row: number): boolean {
-    const last = this.#sets[row / this.#width]!
-    return this.#stepFrom(last, this.#automaton.alphabet.size).found.length > 0
-  }
-
-  /** What follows on a row by a class of characters; written down unless that made the table start over. */
-  #workOut(row: number, symbol: number): number {
-    const sets = this.#sets
-    const step = this.#stepFrom(sets[row / this.#width]!, symbol)
-    const next = step.found.length > 0 ? FOUND : this.#rowOf(step.target)
-    if (sets === this.#sets) this.#cells[row + symbol] = next
-    return next
-  }
-
-  #stepFrom(set: ThreadSet, symbol: number): Step {
-    return set.steps[symbol] ?? this.#automaton.workOut(set, symbol)
-  }
-
-  #rowOf(set: ThreadSet): number {
-    const known = this.#rows.get(set)
-    if (known !== undefined) return known
-    if (this.#sets.length === this.#maxRows) {
-      this.#sets = []
-      this.#rows = new Map()
-      this.#cells.fill(UNKNOWN)
-    }
-    const row = (this.#sets.push(set) - 1) * this.#width
-    this.#rows.set(set, row)
-    if (row + this.#width > this.#cells.length) {
-      const cells = new Int32Array(2 * this.#cells.length).fill(UNKNOWN)
-      cells.set(this.#cells)
-      this.#cells = cells
-    }
-    return row
   }
 }

@@ -78,7 +78,8 @@ export class KeywordIndex {
     this.rules = rules.map(({ reference }) => reference)
     this.words = words.length === 0 ? null : new WordAutomaton(words)
     this.expressions = programs.length === 0 ? null : new ExpressionAutomaton(programs)
-    this.#glance = this.expressions === null ? null : new Glance(this.expressions)
+    const none = words.length === 0 && programs.length === 0
+    this.#glance = none ? null : new Glance(this.words, this.expressions)
     this.wordRules = wordRules
     this.programRules = programRules
     const longest = words.reduce((length, word) => Math.max(length, word.length), 0)
@@ -95,12 +96,12 @@ export class KeywordIndex {
 
   /** False when no pattern of any rule occurs in the text, told without normalising it; true when one may. */
   mayMatch(text: string): boolean {
-    return this.words?.mayOccur(text) === true || this.#glance?.mayMatch(text) === true
+    return this.#glance?.mayMatch(text) === true
   }
 
   /** As `mayMatch`, for texts by themselves and joined. */
   mayMatchJoined(texts: readonly TouchingText[]): boolean {
-    return [this.words, this.#glance].some((walk) => walk !== null && mayMatchJoined(walk, texts))
+    return this.#glance !== null && mayMatchJoined(this.#glance, texts)
   }
 
   /** The ASCII characters with which a match of some rule can begin, 128 flags. */

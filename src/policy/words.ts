@@ -2,8 +2,6 @@
 // knows nothing of rules or offsets.
 
 import { ASCII_END } from './ascii.ts'
-import { MAY_MATCH, type Walk } from './joined.ts'
-import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
 
 /** Fewer children than this are looked at one by one. */
 const MAX_SCANNED_CHILDREN = 8
@@ -14,7 +12,7 @@ const MAX_ROW_CELLS = 1 << 20
 const START = 0
 const NO_ROW = -1
 /** In place of a row: a word ends here. */
-const WORD_ENDS = MAY_MATCH
+export const WORD_ENDS = -1
 
 interface TrieNode {
   readonly children: Map<number, TrieNode>
@@ -24,7 +22,7 @@ interface TrieNode {
 }
 
 /** The automaton. States are numbers, level by level, so that a state's children are neighbours; 0 is the start. */
-export class WordAutomaton implements Walk {
+export class WordAutomaton {
   /** How many characters of a word each state has seen. */
   readonly #depth: Uint16Array
   /** For each state that of the longest proper suffix which is also the beginning of a word. */
@@ -41,9 +39,8 @@ export class WordAutomaton implements Walk {
   /** Where a state's row begins in `cells`, or NO_ROW. */
   readonly #row: Int32Array
   readonly #cells: Int32Array
-  readonly #symbols: Symbols
-  /** As `cells`, but leading from row to row, or to WORD_ENDS; null when some state has no row. */
-  readonly #rows: Int32Array | null
+  /** By row and class: the next row, or WORD_ENDS; null when there are too many words. A text begins with row 0. */
+  readonly rows: Int32Array | null
 
   /** @param words non-empty, at most 65,535 characters each; their places in the list name them */
   constructor(words: readonly (readonly number[])[]) {
@@ -68,63 +65,19 @@ export class WordAutomaton implements Walk {
     this.#row = new Int32Array(nodes.length).fill(NO_ROW)
     this.#cells = this.#allotRows()
     for (let state = 0; state < nodes.length; state++) this.#link(state)
-    this.#symbols = new Symbols((_plain, folded) => this.#classOf(folded))
-    this.#rows = this.#row.includes(NO_ROW)
+    this.rows = this.#row.includes(NO_ROW)
       ? null
       : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : WORD_ENDS))
   }
 
   /** Takes one character. Over a whole text at most two steps a character. */
   next(state: number, character: number): number {
-    const symbol = this.#classOf(character)
+    const symbol = this.classOf(character)
     return symbol === 0 ? START : this.#step(state, symbol)
   }
 
-  /**
-   * Whether a word occurs in a text: the one loop that every prompt goes through. True also for a text that has to be
-   * normalised to know, and for words too many for rows.
-   */
-  mayOccur(text: string): boolean {
-    return this.advance(START, text) < 0
-  }
-
-  get table(): object {
-    return this
-  }
-
-  begin(): number {
-    return START
-  }
-
-  step(row: number, codePoint: number): number {
-    const symbol = this.#symbols.of(codePoint)
-    if (symbol === LEFT_OUT) return row
-    return symbol === IN_CONTEXT || this.#rows === null ? MAY_MATCH : this.#rows[row + symbol]!
-  }
-
-  endsInMatch(): boolean {
-    return false
-  }
-
-  advance(from: number, text: string): number {
-    const { units } = this.#symbols
-    const rows = this.#rows
-    if (rows === null) return MAY_MATCH
-    let row = from
-    for (let index = 0; index < text.length; index++) {
-      let symbol = units[text.charCodeAt(index)]!
-      if (symbol < 0) {
-        symbol = this.#symbols.at(text, index)
-        if (symbol === IN_CONTEXT) return MAY_MATCH
-        if (symbol === LEFT_OUT) continue
-      }
-      row = rows[row + symbol]!
-      if (row === WORD_ENDS) return MAY_MATCH
-    }
-    return row
-  }
-
-  #classOf(folded: number): number {
+  /** The class of a character: 0 for one that occurs in no word, 1 and up for the others. */
+  classOf(folded: number): number {
     return folded < ASCII_END ? this.#ascii[folded]! : (this.#classes.get(folded) ?? 0)
   }
 

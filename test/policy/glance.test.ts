@@ -3,15 +3,18 @@ import t from 'tap'
 import { ExpressionAutomaton } from '../../src/policy/automaton.ts'
 import { Glance } from '../../src/policy/glance.ts'
 import { compileExpression, type Program } from '../../src/policy/program.ts'
+import { WordAutomaton } from '../../src/policy/words.ts'
 
-function glance(...expressions: string[]): Glance {
+function automaton(...expressions: string[]): ExpressionAutomaton {
   const programs = expressions.map((expression) => {
     const program = compileExpression(expression)
     if ('message' in program) throw new TypeError(program.message)
     return program as Program
   })
-  return new Glance(new ExpressionAutomaton(programs))
+  return new ExpressionAutomaton(programs)
 }
+
+const glance = (...expressions: string[]) => new Glance(null, automaton(...expressions))
 
 t.test('it says what the expressions say', async (t) => {
   const cases = ['ab*c', '^a', 'c$', '\\bab\\b', 'a.c', '[ab]c|ca', '(?:ab){2}']
@@ -26,6 +29,22 @@ t.test('it says what the expressions say', async (t) => {
     )
   }
   t.pass()
+})
+
+t.test('words beside expressions, and words too many for a table', async (t) => {
+  const characters = (text: string) => [...text].map((character) => character.codePointAt(0)!)
+  const one = new Glance(new WordAutomaton([characters('bc a'), characters('cc')]), automaton('ab+c', 'c$'))
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom('a', 'B', 'c', ' ') }), (text) => {
+      return one.mayMatch(text) === /bc a|cc|ab+c|c$/i.test(text)
+    }),
+    { numRuns: 1000 },
+  )
+  const ideographs = Array.from({ length: 1100 }, (_, place) => [0x4e00 + place])
+  const many = new WordAutomaton(ideographs)
+  t.equal(many.rows, null)
+  t.ok(new Glance(many, automaton('a')).mayMatch('b'))
+  t.notOk(new Glance(new WordAutomaton(ideographs.slice(0, 900)), null).mayMatch('b'))
 })
 
 t.test('what does not stand for itself is left to a run', async (t) => {
