@@ -14,6 +14,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decide, type Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
+import { upstreamCause } from '../upstream/response.ts'
 import { type Admission, drainingError } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
@@ -268,7 +269,9 @@ function endingOf(failure: GatewayError, client: Client): Ending {
   if (left && !client.interrupted)
     return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
   const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
-  return { outcome: OUTCOMES[failure.code] ?? fallback, status: failure.status, errorCode: failure.code }
+  const outcome = OUTCOMES[failure.code] ?? fallback
+  const cause = outcome === 'upstream_error' ? upstreamCause(failure) : undefined
+  return { outcome, status: failure.status, errorCode: failure.code, cause }
 }
 
 const isEventStream = (contentType: string | undefined): boolean =>

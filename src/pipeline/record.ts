@@ -42,6 +42,8 @@ export interface Ending {
   /** HTTP status the client got, 499 when it was gone. */
   readonly status: number
   readonly errorCode: string | null
+  /** What failed upstream, for the log of the process alone: a code, or a sentence that names no address. */
+  readonly cause?: string | undefined
 }
 
 /** Calls under way, as the store keeps them in case the process ends. */
@@ -96,6 +98,7 @@ export async function record(
       outcome: draft.outcome,
       status: draft.status,
       code: draft.error_code,
+      cause: ending.cause,
       key: call.key.name,
       tokens: draft.total_tokens,
       pii: draft.pii_types,

@@ -46,6 +46,10 @@ export function upstreamError(error: AttemptError): GatewayError {
       })
 }
 
+/** What the operator is told of a failed upstream call: the code of the system, of TLS or of undici, where there is one. */
+export const upstreamCause = ({ cause, message }: GatewayError): string =>
+  cause instanceof AttemptError ? cause.code : message
+
 /** One dispatch: resolves `started` with itself at the response's head, then serves `read`. */
 export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse {
   status = 0

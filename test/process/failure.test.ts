@@ -84,6 +84,25 @@ t.test('an upstream that is not there', async (t) => {
   const response = await lonely.chat(other, body)
   t.match([response.status, await response.json()], [502, { error: { code: 'upstream_unavailable' } }])
   t.equal((await fetch(`${lonely.opsUrl}/readyz`)).status, 200, 'readiness is not the upstream’s')
+  t.equal(lonely.logs.find(({ msg }) => msg === 'call sealed')?.['cause'], 'ECONNREFUSED')
+})
+
+t.test('the operator is told what failed upstream, the client only that it did', async (t) => {
+  const causeOf = async (answer: Answer) => {
+    const { text, headers } = await ask(answer)
+    const id = headers.get('x-request-id')
+    const line = gateway.logs.find((one) => one['id'] === id)
+    return [line?.['cause'], text.includes(String(line?.['cause']))]
+  }
+  t.same(await causeOf((response) => void response.destroy()), ['UND_ERR_SOCKET', false])
+  t.same(await causeOf(() => {}), ['UND_ERR_HEADERS_TIMEOUT', false])
+  t.same(await causeOf((response) => void response.socket?.end('no HTTP\r\n\r\n')), [
+    'HTTPParserError',
+    false,
+  ])
+  t.same(await causeOf(json({}, 500)), ['The upstream answered with status 500.', true])
+  t.same(await causeOf(json({ error: {} }, 400)), [undefined, false], 'its own answer went to the client')
+  t.same(await causeOf(json(completion('ok'))), [undefined, false])
 })
 
 t.test('a client that leaves while a whole answer is awaited ends the upstream call', async (t) => {
