@@ -8,9 +8,11 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import t from 'tap'
 import type { Config } from '../../src/core/config.ts'
+import type { GatewayError } from '../../src/core/errors.ts'
 import { fixedSecret } from '../../src/core/secret.ts'
 import { decide, type Permit } from '../../src/policy/decide.ts'
 import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
+import { upstreamCause } from '../../src/upstream/response.ts'
 import { select } from '../policy/rules.ts'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
 
@@ -254,7 +256,7 @@ t.test('connections are used again, also after an answer that was let go', async
   t.equal(sockets.size, 1)
 })
 
-t.test('an upstream that has HTTP/2 as well is spoken to in HTTP/1.1', async (t) => {
+t.test('TLS: HTTP/1.1 also where a server has HTTP/2, and no server that nobody vouches for', async (t) => {
   const folder = t.testdir()
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const args = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
@@ -265,22 +267,29 @@ t.test('an upstream that has HTTP/2 as well is spoken to in HTTP/1.1', async (t)
     return
   }
   const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')]
-  const before = getCACertificates('default')
-  setDefaultCACertificates([cert])
-  t.teardown(() => setDefaultCACertificates(before))
   const versions: string[] = []
   const server = createSecureServer({ key, cert, allowHTTP1: true }, (request, response) => {
     versions.push(request.httpVersion)
     response.end('{}')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
+  t.teardown(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const upstream = new Upstream(settings(`https://localhost:${port}/v1`, { retries: { attempts: 0 } }), 4)
-  t.teardown(async () => {
-    await upstream.close()
-    server.close()
-  })
-  const response = await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller())
-  t.equal(await readAll(response), '{}')
+  const ask = async () => {
+    const upstream = new Upstream(settings(`https://localhost:${port}/v1`), 4)
+    try {
+      return await readAll(await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller()))
+    } catch (error) {
+      return upstreamCause(error as GatewayError)
+    } finally {
+      await upstream.close()
+    }
+  }
+  t.equal(await ask(), 'DEPTH_ZERO_SELF_SIGNED_CERT')
+  t.same(versions, [])
+  const before = getCACertificates('default')
+  setDefaultCACertificates([cert])
+  t.teardown(() => setDefaultCACertificates(before))
+  t.equal(await ask(), '{}')
   t.same(versions, ['1.1'])
 })
