@@ -28,22 +28,22 @@ const IDEAS: readonly string[] = [
   `secret secrets passwo- passph- creden- confid- hidden apikey geheim- passwort kennwort verste- secrete motdepasse cachee caches
   secreto secreta contra- clave claves oculto segred- senha senhas segreto segreta segreti wachtw- geheime haslo hasla tajne tajny sekret-
   heslo секрет- пароль пароля парол- таин- лозинк- lozink- tajna parola sifre gizli sirri السر سرية المرور رمز סיסמה סוד הסיסמה סודי गुप्त पासवर्ड राज़
-  密码 秘密 口令 密碼 機密 パス 暗号 合言 비밀 암호 sandi rahasia khau losen- hemli- adgang- jelszo- titkos κωδικ- μυστικ- parola secret-`,
+  密码 秘密 口令 密碼 機密 パス 暗号 合言 비밀 암호 sandi rahasia khau losen- hemli- adgang- jelszo- titkos κωδικ- μυστικ- secret-`,
   // 5 previous, above
   `previo- prior above earlier preced- before former foregoing initial origin- initia- vorher- bisher- vorige vorigen obigen obige oben
-  voran- urspru- urspru- davor zuvor preced- dessus avant anterio- antes arriba previa- acima prima sopra vorige bovens- eerdere hierbo-
+  voran- urspru- davor zuvor dessus avant anterio- antes arriba previa- acima prima sopra bovens- eerdere hierbo-
   poprze- powyz- wczesn- predch- puvodn- предыд- прежн- выше ранее раньше попере- вище prethod- ranije onceki yukari- السابق- اعلاه
   قبل قبلی הקודמות הקודם לעיל למעלה पिछले ऊपर पहले 之前 以前 上面 先前 前面 以上 これ 上記 前の 이전 위의 sebelum- atas truoc tren tidlig- tidiga-
-  ovanst- korabbi elozo fenti προηγ- παραπα- anterio-`,
+  ovanst- korabbi elozo fenti προηγ- παραπα-`,
   // 6 everything
   `all any every everyt- anythi- entire whole full alle alles saemtl- samtli- gesam- jede samtl- tout toute toutes tous todo toda todos todas tudo
-  tutto tutta tutti tutte ogni wszyst- caly cala vsechn- cely все все весь все всех всю усе всі усі sve svi tum butun hepsi كل جميع همه כל את सब
-  सभी सारे पूरा 所有 全部 一切 任何 すべ 全て 全部 모든 모두 전부 semua seluruh tatca allt minden osszes ολα ολες toate`,
+  tutto tutta tutti tutte ogni wszyst- caly cala vsechn- cely все весь всех всю усе всі усі sve svi tum butun hepsi كل جميع همه כל את सब
+  सभी सारे पूरा 所有 全部 一切 任何 すべ 全て 모든 모두 전부 semua seluruh tatca allt minden osszes ολα ολες toate`,
   // 7 you, your
-  `you your yours yourself du dein deine deinen deiner deinem dir dich ihre ihren tu ton ta tes toi vous votre vos tus tu ti te usted su
-  voce seu sua seus suas tuo tua tuoi tue je jij jouw uw twoje twoj twoja twoich ty jsi tvuj tvoje твои твои твоя твое твое тебе тебя тебя ты свои
-  вас вам ваши твоі твоі тобі ви tvoj tvoje sen senin sana انت لك שלך אתה לך तुम्हारे तुम्हारा तुम आप आपके अपने अपनी 你的 您的 あな 너의 당신 네가 kamu kau
-  anda ban din ditt dit te tied σου εσυ tau tale`,
+  `you your yours yourself du dein deine deinen deiner deinem dir dich ihre ihren tu ton ta tes toi vous votre vos tus ti te usted su
+  voce seu sua seus suas tuo tua tuoi tue je jij jouw uw twoje twoj twoja twoich ty jsi tvuj tvoje твои твоя твое тебе тебя ты свои
+  вас вам ваши твоі тобі ви tvoj sen senin sana انت لك שלך אתה לך तुम्हारे तुम्हारा तुम आप आपके अपने अपनी 你的 您的 あな 너의 당신 네가 kamu kau
+  anda ban din ditt dit tied σου εσυ tau tale`,
   // 8 now, new, instead
   `now instea- new henceforth starting jetzt nun stattd- sofort neue neuen ab maintenant desorm- plutot nouvel- nouveau ahora partir
   nuev- agora novo nova adesso invece nuovo nuova nu voortaan nieuwe teraz odteraz nowe nowy nyni nove теперь сеичас отныне новая новое
@@ -57,22 +57,22 @@ const IDEAS: readonly string[] = [
   // 10 without limits
   `unrest- unfilt- uncens- unlimi- restri- filter filters limits limita- censor- jailbr- moral morals ethics ethical safety safeguards freely
   uneing- einschr- ungefi- ohne schranken zensier- sans censur- filtre filtres limites morale libre sin censura filtro filtros sem limite
-  senza filtri limiti beperk- zonder censuur bez ogranic- filtr- omezeni без огран- фильтр- цензур- обмеж- фільтр- sinirs- filtre sansur etik ahlak
-  قيود حدود بدون محدود- הגבלות ללא सीमा बिना 限制 过滤 道德 过濾 审查 制限 倫理 检閲 제한 윤리 없이 batas filter utan granser granser
+  senza filtri limiti beperk- zonder censuur bez ogranic- filtr- omezeni без огран- фильтр- цензур- обмеж- фільтр- sinirs- sansur etik ahlak
+  قيود حدود بدون محدود- הגבלות ללא सीमा बिना 限制 过滤 道德 过濾 审查 制限 倫理 检閲 제한 윤리 없이 batas utan granser
   korlat- nelkul περιορ- χωρις restric- fara`,
   // 11 the machine
   `ai llm chatgpt gpt assist- chatbot bot model claude copilot agent agents ki assistent sprachm- ia modele asisten- asistente modelo
   assisten- modello sztuczna asystent model- umela ии неиросеть модель ассист- помощн- асист- yapay zeka asistan ذكاء مساعد המודל בינה עוזר एआई सहायक
-  模型 助手 人工 智能 模型 人工 モデ アシ 인공 모델 비서 asisten modell seged μοντελ- βοηθο- inteligenta`,
+  模型 助手 人工 智能 モデ アシ 인공 모델 비서 asisten modell seged μοντελ- βοηθο- inteligenta`,
   // 12 who gives orders
   `system develo- admin admini- root sudo operat- creator creators owner debug systemp- entwick- betreib- ersteller systeme sistema desarro- creador
-  programador criador desenvo- sviluppa- creatore systeem ontwik- tworca tworca systemo- vyvojar tvurce систем- разраб- админи- созда- розроб- творець
-  sustav programer sistem gelist- yonetici النظام المطور مطور سیستم המערכת מפתח सिस्टम डेवलपर निर्माता 系统 系統 开发 管理 開発 シス シス 管理 시스 개발 관리 pengembang
+  programador criador desenvo- sviluppa- creatore systeem ontwik- tworca systemo- vyvojar tvurce систем- разраб- админи- созда- розроб- творець
+  sustav programer sistem gelist- yonetici النظام المطور مطور سیستم המערכת מפתח सिस्टम डेवलपर निर्माता 系统 系統 开发 管理 開発 シス 시스 개발 관리 pengembang
    utvecklar- fejleszt- rendszer- συστημ- προγραμμ- sistemul dezvolt-`,
   // 13 word by word
-  `verbat- exactl- litera- letter wort wortli- wortli- exactem- litter- exacta- palabra textua- palavra exatam- parola esattam- letterl- woord
+  `verbat- exactl- litera- letter wort wortli- exactem- litter- exacta- palabra textua- palavra exatam- parola esattam- letterl- woord
   doslown- slowo doslov- дослов- слово точно дослівн- doslovno rijec aynen kelimesi حرفيا كلمة מילה שब्दशः शब्दश 原样 逐字 一字 原文 その まま 그대 persis kata nguyen ordret
-  ordagr- szorol szorol λεξη cuvant`,
+  ordagr- szorol λεξη cuvant`,
   // 14 only, must
   `only just must always never nur immer niemals musst seulem- jamais toujours dois solo siempre nunca debes somente sempre deve devi soltanto
    alleen altijd nooit tylko zawsze nigdy musisz pouze jen vzdy nikdy только всегда никогда должен лише завжди ніколи samo uvijek nikad sadece daima
@@ -80,7 +80,7 @@ const IDEAS: readonly string[] = [
   doar mereu`,
   // 15 to send, run, delete
   `send forward transf- email upload execut- delete remove wipe run call curl invoke sende schick- weiterl- uberwei- losche fuhre envoie
-  transf- execute suppri- envia enviar ejecuta borra elimina reenvia envie apague invia inoltra esegui cancella stuur voer verwijder wyslij
+   execute suppri- envia enviar ejecuta borra elimina reenvia envie apague invia inoltra esegui cancella stuur voer verwijder wyslij
   przesl- wykonaj usun odesli smaz spust отправ- перешл- выполни удали надішли виконаи видали posalji izvrsi obrisi gonder calistir sil ارسل نفذ احذف شלח הרץ מחק
   भेजो चलाओ हटाओ 发送 执行 删除 转发 傳送 執行 送信 実行 削除 转账 보내 실행 삭제 kirim jalankan hapus gui xoa skicka radera kuld torold στειλε trimite sterge`,
   // 16 the user, the reader
