@@ -29,7 +29,8 @@ export async function whyNotListen(address: Address): Promise<string | null> {
 export interface ListenError extends NodeJS.ErrnoException {
   readonly syscall: 'bind' | 'listen'
   readonly address: string
-  readonly port: number
+  /** Left out by Node where the system was to choose one. */
+  readonly port?: number
 }
 
 export const isListenError = (error: unknown): error is ListenError =>
@@ -40,7 +41,7 @@ export function describeListenError(error: unknown): string {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
   const reason = code === 'EADDRINUSE' ? 'the port is in use; stop what holds it or choose another' : code
   if (!isListenError(error)) return `cannot be listened on: ${reason}`
-  return `cannot listen on ${formatAddress({ host: error.address, port: error.port })}: ${reason}`
+  return `cannot listen on ${formatAddress({ host: error.address, port: error.port ?? 0 })}: ${reason}`
 }
 
 export const formatAddress = ({ host, port }: Address): string =>

@@ -103,4 +103,5 @@ t.test('an address that this machine has not', async (t) => {
     await whyNotListen({ host: '192.0.2.1', port: 4000 }),
     'cannot listen on 192.0.2.1:4000: EADDRNOTAVAIL',
   )
+  t.equal(await whyNotListen({ host: '192.0.2.1', port: 0 }), 'cannot listen on 192.0.2.1:0: EADDRNOTAVAIL')
 })
