@@ -65,8 +65,9 @@ export class Glance {
     return this.#steps?.endsInMatch(place % ROWS_END) === true
   }
 
-  /** The place behind one character, or MAY_MATCH: also where too many steps are not known yet. */
+  /** The place behind one character, or MAY_MATCH: also where too many steps are not known yet, and behind MAY_MATCH. */
   step(place: number, codePoint: number): number {
+    if (place < 0) return MAY_MATCH
     const symbol = this.#symbols.of(codePoint)
     if (symbol === LEFT_OUT) return place
     if (symbol === IN_CONTEXT || this.#words === null) return MAY_MATCH
@@ -74,9 +75,11 @@ export class Glance {
     if (word === WORD_ENDS) return MAY_MATCH
     if (this.#steps === null) return word * ROWS_END
     const row = place % ROWS_END
+    const { generation } = this
     let next = this.#steps.cells[row + (symbol & EXPRESSION_MASK)]!
     if (next === UNKNOWN && this.#stepsLeft-- > 0) next = this.#steps.workOut(row, symbol & EXPRESSION_MASK)
-    return next < 0 ? MAY_MATCH : word * ROWS_END + next
+    // Whoever goes on from several places would go on from some that count no more.
+    return next < 0 || this.generation !== generation ? MAY_MATCH : word * ROWS_END + next
   }
 
   /** The place behind a text, or MAY_MATCH. */

@@ -50,18 +50,15 @@ function follow(
   text: string,
   end: number,
 ): number {
-  const { generation } = glance
   let joined = place
   for (const code of between) joined = glance.step(joined, code)
   let alone = glance.begin()
-  for (let index = 0; index < text.length && joined !== alone; index++) {
-    if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
-    const codePoint = text.codePointAt(index)!
+  for (const character of text) {
+    if (joined === alone) return end
+    const codePoint = character.codePointAt(0)!
     joined = glance.step(joined, codePoint)
-    if (glance.generation !== generation) return MAY_MATCH
-    alone = glance.step(alone, codePoint)
-    if (codePoint > 0xffff) index++
+    alone = joined < 0 ? MAY_MATCH : glance.step(alone, codePoint)
+    if (alone < 0) return MAY_MATCH
   }
-  if (glance.generation !== generation) return MAY_MATCH
   return joined === alone ? end : joined
 }
