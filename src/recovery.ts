@@ -3,7 +3,7 @@
 import type { RequestDraft } from './audit/entry.ts'
 import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
-import type { Intent, Intents } from './store/intents.ts'
+import type { Intent, Intents, LeftBehind } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
 
 /** No status is known to have been sent. */
@@ -17,14 +17,14 @@ export async function sealInterrupted(
   metrics: Metrics,
   logger: GatewayLogger,
 ): Promise<void> {
-  const seal = async (intent: Intent): Promise<number> => {
+  const seal = async ({ intent, open }: LeftBehind): Promise<number> => {
     const missing = !log.has(intent.id)
     if (missing) {
       await log.append(draftOf(intent))
       metrics.auditEntries.inc({ type: 'request' })
       metrics.requests.inc({ outcome: 'interrupted', stream: String(intent.stream) })
     }
-    intents.sealed(intent.id)
+    intents.sealed(open)
     return Number(missing)
   }
   const outcomes = await Promise.allSettled(intents.leftBehind.map(seal))

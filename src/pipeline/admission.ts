@@ -1,6 +1,7 @@
 // Which calls are taken on at all, and how many at a time.
 
 import { GatewayError } from '../core/errors.ts'
+import { InFlight, type Place } from '../core/inflight.ts'
 import type { Client } from './client.ts'
 
 /** What a client that was turned away is told to wait, seconds. */
@@ -8,7 +9,7 @@ const RETRY_AFTER_SECONDS = '1'
 
 export class Admission {
   /** Calls at work. */
-  readonly #clients = new Set<Client>()
+  readonly #clients = new InFlight<Client>()
   /** Sealed and answered, but the answer has not been taken yet: it still takes room. */
   #undelivered = 0
   readonly #delivered = (): void => {
@@ -44,29 +45,29 @@ export class Admission {
     return this.#clients.size
   }
 
-  /** Takes a client's call on; it must `leave` when it is over. @throws GatewayError with status 503 */
-  enter(client: Client): void {
+  /** Takes a client's call on; its place must be left when it is over. @throws GatewayError with status 503 */
+  enter(client: Client): Place<Client> {
     if (this.#draining) throw drainingError()
     if (!this.#auditAvailable()) {
       throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
     }
     if (this.inFlight >= this.#limit)
       throw refusal('overloaded', `${this.#limit} calls are in flight already.`)
-    this.#clients.add(client)
     this.#entered++
+    return this.#clients.add(client)
   }
 
-  /** The call is sealed and its answer on its way. */
-  leave(client: Client): void {
-    this.#clients.delete(client)
+  /** The call is sealed and its answer on its way; once for each place. */
+  leave(place: Place<Client>): void {
+    this.#clients.remove(place)
     this.#undelivered++
-    client.onDelivered(this.#delivered)
+    place.item.onDelivered(this.#delivered)
     if (this.#clients.size === 0) this.#idle?.()
   }
 
   /** Ends what still runs; each call seals its entry and answers with an error. */
   interruptAll(): void {
-    for (const client of this.#clients) client.interrupt()
+    for (const client of this.#clients.items()) client.interrupt()
   }
 
   /** Turns new calls away from now on; resolves when the last running one is sealed. */

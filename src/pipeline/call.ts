@@ -6,6 +6,7 @@ import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
+import type { OpenIntent } from '../store/intents.ts'
 import type { InjectionEvidence } from './inspect.ts'
 
 export interface KeyIdentity {
@@ -60,6 +61,8 @@ export class Call {
   limit: LimitState | null = null
   usage: Usage | null = null
   estimatedPromptTokens = 0
+  /** Where it is written down as under way; null until then. */
+  intent: OpenIntent | null = null
   /** Whether the upstream was asked: only then tokens were used. */
   forwarded = false
   /** Text of the answer the client was sent, for the estimate when the upstream told no usage. */

@@ -7,6 +7,7 @@ import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
+import type { Place } from '../core/inflight.ts'
 import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -56,9 +57,10 @@ export interface Delivery {
 
 /** Handles one chat call from its head to the last byte of its answer. Never rejects. */
 export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
+  let place: Place<Client>
   try {
     // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
-    pipeline.admission.enter(client)
+    place = pipeline.admission.enter(client)
   } catch (error) {
     refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return
@@ -66,7 +68,7 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
   try {
     await take(pipeline, client)
   } finally {
-    pipeline.admission.leave(client)
+    pipeline.admission.leave(place)
   }
 }
 
@@ -139,7 +141,7 @@ class Exchange {
     if (json.length <= KEPT_JSON_CHARACTERS) call.requestJson = json
     const body = prepareUpstreamBody(request, json)
     // Written down first: a process that is killed from here on still leaves a trace of the call.
-    await intend(this.#pipeline.intents, call)
+    call.intent = await intend(this.#pipeline.intents, call)
     call.forwarded = true
     const { upstream } = this.#pipeline
     const response = await call.waitForUpstream(

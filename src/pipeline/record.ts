@@ -6,7 +6,7 @@ import type { PiiKind } from '../core/finding.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
-import type { Intents } from '../store/intents.ts'
+import type { Intents, OpenIntent } from '../store/intents.ts'
 import type { Call, InjectionJudgement } from './call.ts'
 import type { Quota } from './quota.ts'
 import type { Shadow } from './shadow.ts'
@@ -86,7 +86,7 @@ export async function record(
     ...(call.request === null ? {} : { content: capture(call) }),
     counters,
   })
-  parts.intents.sealed(call.id)
+  if (call.intent !== null) parts.intents.sealed(call.intent)
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)
   count(parts.metrics, call, draft, commitMs)
@@ -111,7 +111,7 @@ export async function record(
 }
 
 /** What is known of a call before it is forwarded, should nothing more become known. */
-export const intend = (intents: CallIntents, call: Call): Promise<void> =>
+export const intend = (intents: CallIntents, call: Call): Promise<OpenIntent> =>
   intents.begin({
     id: call.id,
     key_id: call.key.id,

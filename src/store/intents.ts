@@ -4,6 +4,7 @@
 
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { InFlight, type Place } from '../core/inflight.ts'
 import { unavailable } from './appender.ts'
 
 /** Beside the database, in the data folder. */
@@ -30,10 +31,22 @@ export interface Intent {
   readonly prompt_tokens: number
 }
 
-interface Waiting {
+/** A call that is written down as under way; kept until it is sealed. */
+export type OpenIntent = Place<Line>
+
+export interface LeftBehind {
+  readonly intent: Intent
+  readonly open: OpenIntent
+}
+
+interface Line {
   readonly id: string
-  readonly line: string
-  resolve(): void
+  readonly text: string
+}
+
+interface Waiting {
+  readonly line: Line
+  resolve(open: OpenIntent): void
   reject(error: unknown): void
 }
 
@@ -41,9 +54,9 @@ export class Intents {
   readonly #path: string
   readonly #maxBytes: number
   /** What an earlier process left behind. */
-  readonly leftBehind: readonly Intent[]
-  /** Lines of calls that are not sealed, by id. */
-  readonly #open = new Map<string, string>()
+  readonly leftBehind: readonly LeftBehind[]
+  /** Calls that are not sealed. */
+  readonly #open = new InFlight<Line>()
   /** Begun in this turn of the event loop: as many as may be in flight at most. */
   #waiting: Waiting[] = []
   /** Sealed since the last write; said by the next one, or found in the log by the next process. */
@@ -59,8 +72,7 @@ export class Intents {
     this.#path = join(folder, INTENTS_FILE)
     this.#maxBytes = this.#limit = maxBytes
     const text = readText(this.#path)
-    this.leftBehind = readIntents(text)
-    for (const intent of this.leftBehind) this.#open.set(intent.id, JSON.stringify(intent))
+    this.leftBehind = readIntents(text).map((intent) => ({ intent, open: this.#open.add(lineOf(intent)) }))
     this.#bytes = Buffer.byteLength(text)
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#file = openSync(this.#path, 'a', FILE_MODE)
@@ -75,16 +87,17 @@ export class Intents {
    * To be waited for before a call is forwarded: resolves when it is written down, at the end of this turn.
    * @throws GatewayError `audit_unavailable` (rejects) when it could not be: then it must not be forwarded
    */
-  begin(intent: Intent): Promise<void> {
+  begin(intent: Intent): Promise<OpenIntent> {
     if (this.#waiting.length === 0) setImmediate(() => this.#flush())
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    this.#waiting.push({ id: intent.id, line: JSON.stringify(intent), resolve, reject })
+    const { promise, resolve, reject } = Promise.withResolvers<OpenIntent>()
+    this.#waiting.push({ line: lineOf(intent), resolve, reject })
     return promise
   }
 
-  /** The call's entry is durable. A call that was never begun is fine. */
-  sealed(id: string): void {
-    if (this.#open.delete(id)) this.#sealed += `${SEALED}${id}\n`
+  /** The call's entry is durable; once for each that was begun. */
+  sealed(open: OpenIntent): void {
+    this.#open.remove(open)
+    this.#sealed += `${SEALED}${open.item.id}\n`
   }
 
   /** With nothing open an empty file is left. @throws the system's error */
@@ -101,16 +114,13 @@ export class Intents {
     this.#waiting = []
     try {
       if (this.#bytes >= this.#limit) this.#rewrite()
-      this.#append(waiting.reduce((text, { line }) => `${text}${line}\n`, this.#sealed))
+      this.#append(waiting.reduce((text, { line }) => `${text}${line.text}\n`, this.#sealed))
     } catch (error) {
       for (const { reject } of waiting) reject(unavailable('The call cannot be written down.', error))
       return
     }
     this.#sealed = ''
-    for (const { id, line, resolve } of waiting) {
-      this.#open.set(id, line)
-      resolve()
-    }
+    for (const { line, resolve } of waiting) resolve(this.#open.add(line))
   }
 
   #append(text: string): void {
@@ -128,7 +138,7 @@ export class Intents {
     const file = openSync(next, 'w', FILE_MODE)
     let written: number
     try {
-      const bytes = Buffer.from([...this.#open.values()].map((line) => `${line}\n`).join(''))
+      const bytes = Buffer.from(this.#open.items().reduce((lines, { text }) => `${lines}${text}\n`, ''))
       written = bytes.length === 0 ? 0 : writeSync(file, bytes)
       if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
       renameSync(next, this.#path)
@@ -144,6 +154,8 @@ export class Intents {
     this.#torn = false
   }
 }
+
+const lineOf = (intent: Intent): Line => ({ id: intent.id, text: JSON.stringify(intent) })
 
 function readText(path: string): string {
   try {

@@ -27,11 +27,11 @@ const retry = { headers: { 'retry-after': '1' } }
 t.test('room is given back when the answer has been taken, not when the call is sealed', async (t) => {
   const admission = new Admission(2, () => true)
   const [a, b, c] = [caller(), caller(), caller()]
-  admission.enter(a.client)
+  const place = admission.enter(a.client)
   admission.enter(b.client)
   t.same([admission.running, admission.inFlight], [2, 2])
   t.throws(() => admission.enter(c.client), like({ code: 'overloaded', ...retry }))
-  admission.leave(a.client)
+  admission.leave(place)
   t.same([admission.running, admission.inFlight], [1, 2])
   t.throws(() => admission.enter(c.client), like({ code: 'overloaded' }), 'its answer is still in memory')
   a.deliver()
@@ -52,17 +52,16 @@ t.test('nothing is taken on that could not be logged', async (t) => {
 t.test('draining: no one in, and over when the last is sealed', async (t) => {
   const admission = new Admission(5, () => true)
   const [a, b] = [caller(), caller()]
-  admission.enter(a.client)
-  admission.enter(b.client)
+  const places = [admission.enter(a.client), admission.enter(b.client)] as const
   t.notOk(admission.draining)
   let over = false
   const drained = admission.drain().then(() => (over = true))
   t.ok(admission.draining)
   t.throws(() => admission.enter(caller().client), like({ code: 'draining', ...retry }))
-  admission.leave(a.client)
+  admission.leave(places[0])
   await Promise.resolve()
   t.notOk(over)
-  admission.leave(b.client)
+  admission.leave(places[1])
   await drained
   t.equal(admission.inFlight, 2, 'whose answers are still being taken')
 })
@@ -75,8 +74,7 @@ t.test('ending what runs spares what is only being taken', async (t) => {
   const admission = new Admission(5, () => true)
   const [running, taking] = [caller(), caller()]
   admission.enter(running.client)
-  admission.enter(taking.client)
-  admission.leave(taking.client)
+  admission.leave(admission.enter(taking.client))
   admission.interruptAll()
   t.same([running.state.interrupted, taking.state.interrupted], [1, 0])
 })

@@ -4,7 +4,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
-import { INTENTS_FILE, type Intent, Intents } from '../../src/store/intents.ts'
+import { INTENTS_FILE, type Intent, Intents, type OpenIntent } from '../../src/store/intents.ts'
 
 const intent = (id: string): Intent => ({
   id,
@@ -17,7 +17,7 @@ const intent = (id: string): Intent => ({
   prompt_tokens: 3,
 })
 
-const ids = (intents: Intents): string[] => intents.leftBehind.map(({ id }) => id)
+const ids = (intents: Intents): string[] => intents.leftBehind.map(({ intent }) => intent.id)
 
 t.test('calls without a word that they were sealed are left behind, whatever the order', async (t) => {
   const root = t.testdir()
@@ -29,19 +29,22 @@ t.test('calls without a word that they were sealed are left behind, whatever the
       mkdirSync(folder)
       // Never closed: as if it had been killed.
       const intents = new Intents(folder, maxBytes)
-      const open = new Set<string>()
+      const open = new Map<string, OpenIntent>()
       const seen = new Set<string>()
-      for (const { id, seals } of steps) {
-        const name = `id-${id}`
-        if (seals) intents.sealed(name)
-        else await intents.begin(intent(name))
-        if (seals) open.delete(name)
-        else open.add(name)
-        seen.add(name)
+      for (const [n, { id, seals }] of steps.entries()) {
+        const [oldest] = [...open].slice(id)
+        if (seals && oldest !== undefined) {
+          intents.sealed(oldest[1])
+          open.delete(oldest[0])
+        } else {
+          const name = `id-${n}`
+          open.set(name, await intents.begin(intent(name)))
+          seen.add(name)
+        }
       }
       const left = ids(new Intents(folder, maxBytes))
       // Those sealed since the last write are told of by the log.
-      for (const id of open) if (!left.includes(id)) return false
+      for (const id of open.keys()) if (!left.includes(id)) return false
       return left.every((id) => seen.has(id)) && intents.open === open.size
     }),
   )
@@ -52,14 +55,13 @@ t.test('the file stays small while calls come and go, and keeps those that stay'
   const intents = new Intents(folder, 10_000)
   await intents.begin(intent('long'))
   for (let n = 0; n < 1000; n++) {
-    await intents.begin(intent(`id-${n}`))
-    intents.sealed(`id-${n}`)
+    intents.sealed(await intents.begin(intent(`id-${n}`)))
   }
   t.ok(statSync(join(folder, INTENTS_FILE)).size < 11_000)
   const next = new Intents(folder)
   t.ok(ids(next).includes('long'))
-  t.strictSame(next.leftBehind[0], intent('long'))
-  for (const id of ids(next)) next.sealed(id)
+  t.strictSame(next.leftBehind[0]?.intent, intent('long'))
+  for (const { open } of next.leftBehind) next.sealed(open)
   next.close()
   t.equal(statSync(join(folder, INTENTS_FILE)).size, 0)
 })
