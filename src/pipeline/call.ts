@@ -43,10 +43,8 @@ export class Call {
   models: readonly string[] = []
   stream = false
   policyRevision: string
-  /** The request body as rewritten; null until it was scanned, so nothing unscanned can be captured. */
-  request: JsonObject | null = null
-  /** `request` as text, where that is at hand. */
-  requestJson: string | null = null
+  /** The request body as rewritten, JSON; null until it was scanned, so nothing unscanned can be captured. */
+  request: string | null = null
   response: JsonObject | null = null
   hits: RuleHit[] = []
   /** Counted by kind and direction, with what the policy did about the kind. */

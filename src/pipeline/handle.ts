@@ -28,9 +28,6 @@ import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, rec
 import { relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
-/** Longest request whose text is kept for the log. Longer ones are written anew, and take no room in between. */
-const KEPT_JSON_CHARACTERS = 64 * 1024
-
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts {
   readonly clock: Clock
@@ -105,6 +102,14 @@ async function take(pipeline: Pipeline, client: Client): Promise<void> {
   }
 }
 
+/** A prompt that may be forwarded, and what its answer is to be read by. */
+interface Prompt extends Pick<Inspection, 'placeholders' | 'restoration'> {
+  readonly permit: Permit
+  readonly body: Buffer
+  readonly selection: Selection
+  readonly includeUsage: boolean
+}
+
 /** Steps 2 to 5 of one call. */
 class Exchange {
   quota: Quota | null = null
@@ -119,10 +124,41 @@ class Exchange {
   }
 
   async run(): Promise<Delivery> {
-    const { bodyBytes, clock, rules } = this.#pipeline
+    const { bodyBytes, upstream, intents, kinds } = this.#pipeline
     const call = this.#call
-    const bytes = await call.waitForClient(this.#client.readBody(bodyBytes))
+    const prompt = await this.#read(await call.waitForClient(this.#client.readBody(bodyBytes)))
+    const { selection, placeholders, restoration, includeUsage } = prompt
+    // Written down first: a process that is killed from here on still leaves a trace of the call.
+    call.intent = await intend(intents, call)
+    call.forwarded = true
+    // 4 Forward what was parsed and scanned, not what was received.
+    const response = await call.waitForUpstream(
+      upstream.forward(prompt.permit, prompt.body, this.#client.headers, this.#client),
+    )
+    call.upstreamStatus = response.status
+    // 5 The answer is scanned by the same rules, in whole or as it streams.
+    const scan: ScanRules = {
+      kinds,
+      piiAction: (kind) => selection.pii(kind, 'response').action,
+      keywords: selection.keywords('response'),
+      // Errors are logged by whoever gets them, so values are not put back into one.
+      restoration: response.status < 400 ? restoration : null,
+    }
+    const answer = { call, client: this.#client, response, scan, selection, placeholders }
+    const credential = upstream.credential()
+    return isEventStream(response.headers['content-type'])
+      ? relayStream(answer, includeUsage, credential)
+      : answerWhole(answer, credential)
+  }
+
+  /**
+   * Steps 2 and 3. By themselves, because upstreams take minutes: of a prompt only what is sent is kept meanwhile, and its text for
+   * the log.
+   */
+  async #read(bytes: Buffer): Promise<Prompt> {
     await endOfTurn()
+    const { clock, rules } = this.#pipeline
+    const call = this.#call
     const startMs = clock.monotonic()
     const request = readChatRequest(parseJson(bytes))
     call.model = request.model
@@ -133,65 +169,38 @@ class Exchange {
     call.policyRevision = selection.revision
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
     const inspection = this.#inspect(request, selection)
+    const { placeholders, restoration } = inspection
+    call.request = JSON.stringify(request.body)
     call.addPhase('inspect', clock.monotonic() - startMs)
+    if (inspection.binaryParts > 0) this.#admitBinaryParts(inspection.binaryParts)
     // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
-    // 4 Forward what was parsed and scanned, not what was received.
-    const json = JSON.stringify(request.body)
-    if (json.length <= KEPT_JSON_CHARACTERS) call.requestJson = json
-    const body = prepareUpstreamBody(request, json)
-    // Written down first: a process that is killed from here on still leaves a trace of the call.
-    call.intent = await intend(this.#pipeline.intents, call)
-    call.forwarded = true
-    const { upstream } = this.#pipeline
-    const response = await call.waitForUpstream(
-      upstream.forward(permit, body, this.#client.headers, this.#client),
-    )
-    call.upstreamStatus = response.status
-    // 5 The answer is scanned by the same rules, in whole or as it streams.
-    const scan: ScanRules = {
-      kinds: this.#pipeline.kinds,
-      piiAction: (kind) => selection.pii(kind, 'response').action,
-      keywords: selection.keywords('response'),
-      // Errors are logged by whoever gets them, so values are not put back into one.
-      restoration: response.status < 400 ? inspection.restoration : null,
-    }
-    const answer = {
-      call,
-      client: this.#client,
-      response,
-      scan,
-      selection,
-      placeholders: inspection.placeholders,
-    }
-    const credential = upstream.credential()
-    return isEventStream(response.headers['content-type'])
-      ? relayStream(answer, request.includeUsage, credential)
-      : answerWhole(answer, credential)
+    const body = prepareUpstreamBody(request, call.request)
+    return { permit, body, selection, placeholders, restoration, includeUsage: request.includeUsage }
   }
 
   #inspect(request: ChatRequest, selection: Selection): Inspection {
-    const { kinds, injection, binaryParts, metrics } = this.#pipeline
+    const { kinds, injection } = this.#pipeline
     const call = this.#call
     const inspection = inspect(request.body, selection, kinds, injection)
-    call.request = request.body
     for (const { kind, count } of countKinds(inspection.findings)) {
       const { action } = selection.pii(kind, 'request')
       call.findings.push({ kind, direction: 'request', count, action })
     }
     call.injection = judge(inspection, selection, injection)
-    if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
-    if (inspection.binaryParts > 0 && binaryParts === 'block') {
-      throw new GatewayError(
-        'blocked_by_policy',
-        'Image, audio and file payloads are not allowed (pii.binaryParts).',
-        {
-          param: 'messages',
-          headers: { 'x-should-retry': 'false' },
-        },
-      )
-    }
     return inspection
+  }
+
+  /** What cannot be scanned. @throws GatewayError `blocked_by_policy` where that is not allowed */
+  #admitBinaryParts(count: number): void {
+    const { binaryParts, metrics } = this.#pipeline
+    metrics.binaryParts.inc({ decision: binaryParts }, count)
+    if (binaryParts !== 'block') return
+    throw new GatewayError(
+      'blocked_by_policy',
+      'Image, audio and file payloads are not allowed (pii.binaryParts).',
+      { param: 'messages', headers: { 'x-should-retry': 'false' } },
+    )
   }
 
   #decide(request: ChatRequest, selection: Selection, inspection: Inspection): Permit {

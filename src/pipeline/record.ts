@@ -202,8 +202,8 @@ const sealedInjection = ({
 })
 
 /** The exchange after redaction, as it is kept beside the entry. */
-const capture = ({ request, requestJson, response }: Call): string =>
-  `{"request":${requestJson ?? JSON.stringify(request)},"response":${JSON.stringify(response)}}`
+const capture = ({ request, response }: Call): string =>
+  `{"request":${request},"response":${JSON.stringify(response)}}`
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)
