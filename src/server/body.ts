@@ -39,35 +39,35 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
 
 /** The body, or null when it is too large. */
 function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer | null> {
-  return new Promise((resolve, reject) => {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    let isSettled = false
-    const onData = (piece: Buffer) => {
-      bytes += piece.length
-      if (bytes <= limitBytes) {
-        pieces.push(piece)
-        return
-      }
-      request.off('data', onData)
-      pieces.length = 0
-      isSettled = true
-      resolve(discard(request))
+  const { promise, ...settling } = Promise.withResolvers<Buffer | null>()
+  // Listeners stay, which is cheaper than taking them away; what they hold must not, and the promise holds the body.
+  let waiting: Pick<typeof settling, 'resolve' | 'reject'> | null = settling
+  let pieces: Buffer[] = []
+  let bytes = 0
+  const settle = (body: Buffer | Promise<null>) => {
+    waiting?.resolve(body)
+    waiting = null
+    pieces = []
+  }
+  const onData = (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes <= limitBytes) {
+      pieces.push(piece)
+      return
     }
-    // Listeners stay, which is cheaper than taking them away; what they hold must not.
-    request.on('data', onData)
-    request.on('end', () => {
-      resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
-      pieces.length = 0
-      isSettled = true
-    })
-    // Every request closes in the end, and an error is dear to make.
-    const onBreak = () => {
-      if (!isSettled) reject(brokenOff())
-    }
-    request.on('close', onBreak)
-    request.on('error', onBreak)
-  })
+    request.off('data', onData)
+    settle(discard(request))
+  }
+  request.on('data', onData)
+  request.on('end', () => settle(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+  // Every request closes in the end, and an error is dear to make.
+  const onBreak = () => {
+    waiting?.reject(brokenOff())
+    waiting = null
+  }
+  request.on('close', onBreak)
+  request.on('error', onBreak)
+  return promise
 }
 
 /**

@@ -24,6 +24,8 @@ export class SocketClient implements Client {
   #stream: EventStream | null = null
   /** Ends the waiting for room in the socket. */
   #release: (() => void) | null = null
+  /** Ends the waiting for the body. */
+  #stopReading: (() => void) | null = null
   /** To be told when the answer is out, or the client gone. */
   readonly #deliveries: (() => void)[] = []
 
@@ -47,6 +49,7 @@ export class SocketClient implements Client {
   #cancel(): void {
     this.cancelled = true
     this.#release?.()
+    this.#stopReading?.()
     for (const listener of this.#listeners.splice(0)) listener()
   }
 
@@ -67,10 +70,18 @@ export class SocketClient implements Client {
 
   readBody(limitBytes: number): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      this.onCancel(() =>
-        reject(new GatewayError('bad_request', 'The call was ended before its body was read.')),
-      )
-      readJsonBody(this.#request, limitBytes).then(resolve, reject)
+      const stop = () =>
+        reject(new GatewayError('bad_request', 'The call was ended before its body was read.'))
+      if (this.cancelled) stop()
+      // Not one of the listeners, which stay as long as the call: it holds the promise, and that the body.
+      else this.#stopReading = stop
+      const settleBy =
+        <T>(settle: (result: T) => void) =>
+        (result: T) => {
+          this.#stopReading = null
+          settle(result)
+        }
+      readJsonBody(this.#request, limitBytes).then(settleBy(resolve), settleBy(reject))
     })
   }
 

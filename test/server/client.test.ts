@@ -2,6 +2,8 @@
 
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { SocketClient } from '../../src/server/client.ts'
@@ -45,6 +47,20 @@ t.test('an answer that is taken', async (t) => {
   socket.resume()
   await delivered(client)
   t.notOk(client.cancelled)
+  await delivered(client)
+})
+
+t.test('a body that was read is not kept while its call goes on', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const { client, socket } = await call(t)
+  const body = new WeakRef(await client.readBody(10))
+  // What is weak holds until the turn is over.
+  await new Promise(setImmediate)
+  gc()
+  t.equal(body.deref(), undefined)
+  client.respond(200, {}, 'done')
+  socket.resume()
   await delivered(client)
 })
 

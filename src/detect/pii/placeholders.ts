@@ -15,15 +15,16 @@ function identity(kind: PiiKind, value: string): string {
 /** The numbering of one call. */
 export class Placeholders {
   readonly #parent: Placeholders | null
-  readonly #given = new Map<string, string>()
-  readonly #values = new Map<string, string>()
-  readonly #next: Map<string, number>
+  // Made with the first placeholder: most calls have nothing to replace, and there may be thousands of them.
+  #given: Map<string, string> | null = null
+  #values: Map<string, string> | null = null
+  #next: Map<string, number> | null
   /** Forms in the texts themselves; shared by a numbering and its forks. */
   readonly #taken: Set<string>
 
   constructor(parent: Placeholders | null = null) {
     this.#parent = parent
-    this.#next = new Map(parent === null ? [] : parent.#next)
+    this.#next = parent === null || parent.#next === null ? null : new Map(parent.#next)
     this.#taken = parent === null ? new Set() : parent.#taken
   }
 
@@ -38,6 +39,9 @@ export class Placeholders {
     const key = `${kind} ${identity(kind, value)}`
     const known = this.#find(key)
     if (known !== undefined) return known
+    this.#given ??= new Map()
+    this.#values ??= new Map()
+    this.#next ??= new Map()
     const label = kind.toUpperCase()
     let number = this.#next.get(label) ?? 1
     while (this.#taken.has(`[${label}_${number}]`)) number++
@@ -55,11 +59,11 @@ export class Placeholders {
 
   /** What a placeholder stands for; undefined for one that was not given out here. */
   valueOf(placeholder: string): string | undefined {
-    return this.#values.get(placeholder) ?? this.#parent?.valueOf(placeholder)
+    return this.#values?.get(placeholder) ?? this.#parent?.valueOf(placeholder)
   }
 
   #find(key: string): string | undefined {
-    const known = this.#given.get(key)
+    const known = this.#given?.get(key)
     return known !== undefined || this.#parent === null ? known : this.#parent.#find(key)
   }
 }
