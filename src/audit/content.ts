@@ -36,9 +36,24 @@ export interface Commitment {
   readonly hash: string
 }
 
+/** JSON of an exchange, whole or in pieces that stand one behind the other; bytes are UTF-8. */
+export type Content = string | readonly (string | Uint8Array)[]
+
+export function contentBytes(content: Content): number {
+  if (typeof content === 'string') return Buffer.byteLength(content)
+  return content.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+}
+
 /** Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once. */
-export function commit(salt: Uint8Array, content: string): Commitment {
-  const bytes = begin(salt, Buffer.byteLength(content))
-  bytes.write(content, PREFIX_BYTES)
+export function commit(salt: Uint8Array, content: Content): Commitment {
+  const bytes = begin(salt, contentBytes(content))
+  let at = PREFIX_BYTES
+  for (const piece of typeof content === 'string' ? [content] : content) {
+    if (typeof piece === 'string') at += bytes.write(piece, at)
+    else {
+      bytes.set(piece, at)
+      at += piece.length
+    }
+  }
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
 }

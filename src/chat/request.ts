@@ -68,16 +68,21 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   }
 }
 
+const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}')
+
 /**
  * What is sent upstream. To be called when the texts have been rewritten.
- * @param json the body as it is now, for whoever needs that text as well
+ * @param json the body as it is now, for whoever needs that as well; where nothing is to be added, it is sent itself
  */
-export function prepareUpstreamBody(request: ChatRequest, json = JSON.stringify(request.body)): Buffer {
+export function prepareUpstreamBody(
+  request: ChatRequest,
+  json: Buffer = Buffer.from(JSON.stringify(request.body)),
+): Buffer {
   const { body, stream, includeUsage } = request
-  if (!stream || includeUsage) return Buffer.from(json)
+  if (!stream || includeUsage) return json
   // Tokens are counted for every call; the extra event is taken out of the answer again.
   if (!Object.hasOwn(body, 'stream_options')) {
-    return Buffer.from(`${json.slice(0, -1)},"stream_options":{"include_usage":true}}`)
+    return Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE])
   }
   const options = isObject(body['stream_options']) ? body['stream_options'] : {}
   return Buffer.from(JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } }))

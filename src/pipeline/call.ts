@@ -43,8 +43,8 @@ export class Call {
   models: readonly string[] = []
   stream = false
   policyRevision: string
-  /** The request body as rewritten, JSON; null until it was scanned, so nothing unscanned can be captured. */
-  request: string | null = null
+  /** The request body as rewritten, JSON in UTF-8; null until it was scanned, so nothing unscanned can be captured. */
+  request: Buffer | null = null
   response: JsonObject | null = null
   hits: RuleHit[] = []
   /** Counted by kind and direction, with what the policy did about the kind. */

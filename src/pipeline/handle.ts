@@ -170,7 +170,7 @@ class Exchange {
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
     const inspection = this.#inspect(request, selection)
     const { placeholders, restoration } = inspection
-    call.request = JSON.stringify(request.body)
+    call.request = Buffer.from(JSON.stringify(request.body))
     call.addPhase('inspect', clock.monotonic() - startMs)
     if (inspection.binaryParts > 0) this.#admitBinaryParts(inspection.binaryParts)
     // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.

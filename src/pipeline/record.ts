@@ -1,8 +1,10 @@
 // Step 6: what is known of a call becomes exactly one sealed entry, its metrics and its log line.
 
+import type { Content } from '../audit/content.ts'
 import type { Outcome, RequestDraft, SealedInjection, SealedRule } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
@@ -19,7 +21,7 @@ export interface EntryLog {
    */
   append(
     draft: RequestDraft,
-    options: { readonly content?: string; readonly counters?: readonly CounterChange[] },
+    options: { readonly content?: Content; readonly counters?: readonly CounterChange[] },
   ): Promise<Receipt>
 }
 
@@ -83,7 +85,7 @@ export async function record(
   const counters = quota?.settle(draft.total_tokens) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(call.request === null ? {} : { content: capture(call) }),
+    ...(call.request === null ? {} : { content: capture(call.request, call.response) }),
     counters,
   })
   if (call.intent !== null) parts.intents.sealed(call.intent)
@@ -202,8 +204,11 @@ const sealedInjection = ({
 })
 
 /** The exchange after redaction, as it is kept beside the entry. */
-const capture = ({ request, response }: Call): string =>
-  `{"request":${request},"response":${JSON.stringify(response)}}`
+const capture = (request: Uint8Array, response: JsonObject | null): Content => [
+  '{"request":',
+  request,
+  `,"response":${JSON.stringify(response)}}`,
+]
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)

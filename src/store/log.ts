@@ -3,7 +3,7 @@
 
 import { wellFormed } from '../audit/canonical.ts'
 import type { Head } from '../audit/chain.ts'
-import { type Commitment, commit, SALT_BYTES } from '../audit/content.ts'
+import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../audit/content.ts'
 import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import type { StoredRecord } from '../audit/verify.ts'
 import type { Clock } from '../core/clock.ts'
@@ -40,7 +40,7 @@ const ID_RANDOM_BYTES = 16
 
 export interface AppendOptions {
   /** The captured exchange: JSON of an object with `request` and `response`. */
-  readonly content?: string
+  readonly content?: Content
   /** What the call used of token limits; kept in the entry's own transaction. */
   readonly counters?: readonly CounterChange[]
 }
@@ -244,7 +244,7 @@ export class UsageLog {
   }
 
   /** Null where there is no room for it. */
-  #capture(content: string): Commitment | null {
+  #capture(content: Content): Commitment | null {
     if (!this.#hasRoomFor(content)) return null
     if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
     const salt = this.#salts.subarray(0, SALT_BYTES)
@@ -252,9 +252,9 @@ export class UsageLog {
     return commit(salt, content)
   }
 
-  #hasRoomFor(content: string): boolean {
+  #hasRoomFor(content: Content): boolean {
     if (this.#contentBytes === Number.POSITIVE_INFINITY) return true
-    const moreBytes = this.#pendingBytes + Buffer.byteLength(content)
+    const moreBytes = this.#pendingBytes + contentBytes(content)
     const fits =
       this.fileBytes + moreBytes < this.#contentBytes ||
       this.usedBytes + moreBytes < this.#contentBytes * REUSED_SHARE

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { genesis, type Head, type Sealed, seal } from '../../src/audit/chain.ts'
-import { hashContent } from '../../src/audit/content.ts'
+import { commit, hashContent } from '../../src/audit/content.ts'
 import type { EntryDraft } from '../../src/audit/entry.ts'
 import { ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord, verifyChain } from '../../src/audit/verify.ts'
 import { anyRequestDraft, requestDraft } from './drafts.ts'
@@ -253,4 +253,21 @@ t.test('once something was wrong it stays wrong', async (t) => {
   t.equal(verifier.push(records[1] as StoredRecord), false)
   t.equal(verifier.push(records[0] as StoredRecord), false)
   t.match(verifier.verdict, { ok: false, checked: 0, fault: { seq: 0 } })
+})
+
+t.test('what is committed to in pieces is the exchange in one', async (t) => {
+  const salt = Buffer.alloc(32, 5)
+  const piece = fc.record({ text: fc.string({ unit: 'grapheme' }), encoded: fc.boolean() })
+  fc.assert(
+    fc.property(fc.array(piece), (pieces) => {
+      const whole = pieces.map(({ text }) => text).join('')
+      const committed = commit(
+        salt,
+        pieces.map(({ text, encoded }) => (encoded ? Buffer.from(text) : text)),
+      )
+      t.same(committed, commit(salt, whole))
+      t.equal(committed.hash, hashContent(salt, Buffer.from(whole)))
+      t.equal(String(committed.salted.subarray(32)), whole)
+    }),
+  )
 })
