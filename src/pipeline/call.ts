@@ -5,6 +5,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Phase } from '../metrics/registry.ts'
+import type { Selection } from '../policy/compile.ts'
 import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/intents.ts'
 import type { InjectionEvidence } from './inspect.ts'
@@ -27,8 +28,8 @@ export interface InjectionJudgement extends InjectionEvidence {
   readonly model: string
   /** The model's own. */
   readonly threshold: number
-  /** Those of the rules that asked, by id. */
-  readonly thresholds: ReadonlyMap<string, number>
+  /** The rules that asked, each with a threshold of its own or null. */
+  readonly rules: Selection['injection']
 }
 
 export class Call {

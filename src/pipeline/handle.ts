@@ -247,10 +247,7 @@ function judge(
   { threshold, version }: InjectionModel,
 ): InjectionJudgement | null {
   if (injection === null) return null
-  const thresholds = selection.injection.map(
-    (asked) => [asked.rule.id, asked.threshold ?? threshold] as const,
-  )
-  return { ...injection, model: version, threshold, thresholds: new Map(thresholds) }
+  return { ...injection, model: version, threshold, rules: selection.injection }
 }
 
 /** Answers an error; the only place of the pipeline that logs one. */

@@ -6,7 +6,6 @@ import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Metrics } from '../metrics/registry.ts'
-import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intents, OpenIntent } from '../store/intents.ts'
 import type { Call, InjectionJudgement } from './call.ts'
@@ -158,7 +157,7 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     overhead_ms: Math.max(0, Math.round(latencyMs - call.upstreamMs - call.clientMs)),
     blocked: ending.outcome === 'blocked',
     pii_detected: call.findings.length > 0,
-    pii_types: [...new Set(call.findings.map(({ kind }): PiiKind => kind))].sort(),
+    pii_types: kindsOf(call.findings),
     pii: call.findings.map(({ kind, direction, count, action }) => ({ action, count, direction, kind })),
     key_id: call.key.id,
     key_name: call.key.name,
@@ -169,19 +168,27 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     finish_reason: call.finishReason,
     usage_source: tokens.source,
     cost: call.usage?.costMicros ?? null,
-    rules: call.hits.map((hit) => sealedRule(hit, call.injection)),
+    rules: call.hits.length === 0 ? [] : sealedRules(call),
     injection: call.injection === null ? null : sealedInjection(call.injection),
     policy_revision: call.policyRevision,
   }
 }
 
+const kindsOf = (findings: Call['findings']): PiiKind[] =>
+  findings.length === 0 ? [] : [...new Set(findings.map(({ kind }) => kind))].sort()
+
 const inThousandths = (rank: number): number => Math.round(rank * 1000)
 
-function sealedRule({ rule, direction }: RuleHit, injection: InjectionJudgement | null): SealedRule {
-  const threshold = rule.type === 'prompt_injection' ? injection?.thresholds.get(rule.id) : undefined
-  const { action, id, name, type } = rule
-  const limit = threshold === undefined ? {} : { threshold: inThousandths(threshold) }
-  return { action, direction, id, name, ...limit, type }
+function sealedRules({ hits, injection }: Call): SealedRule[] {
+  const thresholds = new Map(
+    injection?.rules.map(({ rule, threshold }) => [rule.id, threshold ?? injection.threshold]),
+  )
+  return hits.map(({ rule, direction }) => {
+    const { action, id, name, type } = rule
+    const threshold = thresholds.get(id)
+    const limit = threshold === undefined ? {} : { threshold: inThousandths(threshold) }
+    return { action, direction, id, name, ...limit, type }
+  })
 }
 
 /** A path further on holds names that the client chose. */

@@ -163,20 +163,21 @@ export class KeyStore {
     if (!parseApiKey(key)) return null
     const sha256 = hashApiKey(key)
     this.#environment.refresh()
-    const bytes = this.#environment.tables.keys.get(Buffer.from(sha256, 'hex'))
+    const bytes = this.#environment.tables.keys.peek(Buffer.from(sha256, 'hex'))
     const identity = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
     if (identity === undefined) return null
     this.#used.set(identity.id, this.#clock.now())
     return identity
   }
 
+  /** @param bytes the row as it is now, there only until the next read */
   #readActive(sha256: string, bytes: Buffer): KeyIdentity | undefined {
     const known = this.#read.get(sha256)
     if (known?.bytes.equals(bytes) === true) return known.identity
     const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
     const identity = revokedAtMs === null ? { id, name } : undefined
     if (this.#read.size >= MAX_READ_ROWS) this.#read.clear()
-    this.#read.set(sha256, { bytes, identity })
+    this.#read.set(sha256, { bytes: Buffer.from(bytes), identity })
     return identity
   }
 
