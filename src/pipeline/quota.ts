@@ -64,6 +64,8 @@ export class Quota {
 
   /** Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction. */
   settle(usedTokens: number): CounterChange[] {
-    return this.#held.flatMap(({ reservation }) => this.#counters.settle(reservation, usedTokens))
+    const changes: CounterChange[] = []
+    for (const { reservation } of this.#held) changes.push(...this.#counters.settle(reservation, usedTokens))
+    return changes
   }
 }

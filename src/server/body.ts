@@ -39,9 +39,12 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
 
 /** The body, or null when it is too large. */
 function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer | null> {
-  const { promise, ...settling } = Promise.withResolvers<Buffer | null>()
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
   // Listeners stay, which is cheaper than taking them away; what they hold must not, and the promise holds the body.
-  let waiting: Pick<typeof settling, 'resolve' | 'reject'> | null = settling
+  let waiting: { resolve(body: Buffer | Promise<null>): void; reject(error: Error): void } | null = {
+    resolve,
+    reject,
+  }
   let pieces: Buffer[] = []
   let bytes = 0
   const settle = (body: Buffer | Promise<null>) => {
