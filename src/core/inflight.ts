@@ -24,10 +24,12 @@ export class InFlight<T> {
     return place
   }
 
-  /** To be called once with each place. */
-  remove({ index }: Place<T>): void {
+  /** Harmless for what has left already. */
+  remove(place: Place<T>): void {
+    const { index } = place
+    if (this.#places[index] !== place) return
     const last = this.#places.pop()
-    if (last === undefined || last.index === index) return
+    if (last === undefined || last === place) return
     this.#places[index] = last
     last.index = index
   }

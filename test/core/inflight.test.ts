@@ -15,7 +15,10 @@ t.test('those that were added and not removed are in, in whatever order they com
         // Below the number of those that are in, one of them leaves.
         const [leaver] = places.splice(move, 1)
         if (leaver === undefined) places.push(inFlight.add(n))
-        else inFlight.remove(leaver)
+        else {
+          inFlight.remove(leaver)
+          inFlight.remove(leaver)
+        }
       }
       t.same(new Set(inFlight.items()), new Set(places.map(({ item }) => item)))
       t.equal(inFlight.size, places.length)
