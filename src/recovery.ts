@@ -3,7 +3,7 @@
 import type { RequestDraft } from './audit/entry.ts'
 import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
-import type { Intent, Intents, LeftBehind } from './store/intents.ts'
+import type { Intent, Intents, OpenIntent } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
 
 /** No status is known to have been sent. */
@@ -17,7 +17,8 @@ export async function sealInterrupted(
   metrics: Metrics,
   logger: GatewayLogger,
 ): Promise<void> {
-  const seal = async ({ intent, open }: LeftBehind): Promise<number> => {
+  const seal = async (open: OpenIntent): Promise<number> => {
+    const intent = open.item
     const missing = !log.has(intent.id)
     if (missing) {
       await log.append(draftOf(intent))

@@ -14,22 +14,6 @@ const DOMAIN_BYTES = Buffer.from(CONTENT_DOMAIN)
 /** What comes before the content in what is hashed. */
 const PREFIX_BYTES = DOMAIN_BYTES.length + SALT_BYTES
 
-/** The domain and the salt, with room for the content. @throws RangeError for a salt of another length */
-function begin(salt: Uint8Array, contentBytes: number): Buffer {
-  if (salt.length !== SALT_BYTES) throw new RangeError(`the salt takes ${SALT_BYTES} bytes`)
-  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes)
-  bytes.set(DOMAIN_BYTES)
-  bytes.set(salt, DOMAIN_BYTES.length)
-  return bytes
-}
-
-/** `sha256:` and the hex SHA-256 of the domain, the 32-byte salt and the content. */
-export function hashContent(salt: Uint8Array, content: Uint8Array): string {
-  const bytes = begin(salt, content.length)
-  bytes.set(content, PREFIX_BYTES)
-  return `sha256:${hash('sha256', bytes)}`
-}
-
 /** An exchange with the salt before it, as it is kept, and what an entry commits to it with. */
 export interface Commitment {
   readonly salted: Buffer
@@ -39,16 +23,22 @@ export interface Commitment {
 /** JSON of an exchange, whole or in pieces that stand one behind the other; bytes are UTF-8. */
 export type Content = string | readonly (string | Uint8Array)[]
 
-export function contentBytes(content: Content): number {
-  if (typeof content === 'string') return Buffer.byteLength(content)
-  return content.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
-}
+const piecesOf = (content: Content) => (typeof content === 'string' ? [content] : content)
 
-/** Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once. */
+export const contentBytes = (content: Content): number =>
+  piecesOf(content).reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+
+/**
+ * Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once.
+ * @throws RangeError for a salt of another length
+ */
 export function commit(salt: Uint8Array, content: Content): Commitment {
-  const bytes = begin(salt, contentBytes(content))
+  if (salt.length !== SALT_BYTES) throw new RangeError(`the salt takes ${SALT_BYTES} bytes`)
+  const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes(content))
+  bytes.set(DOMAIN_BYTES)
+  bytes.set(salt, DOMAIN_BYTES.length)
   let at = PREFIX_BYTES
-  for (const piece of typeof content === 'string' ? [content] : content) {
+  for (const piece of piecesOf(content)) {
     if (typeof piece === 'string') at += bytes.write(piece, at)
     else {
       bytes.set(piece, at)
@@ -57,3 +47,6 @@ export function commit(salt: Uint8Array, content: Content): Commitment {
   }
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
 }
+
+/** `sha256:` and the hex SHA-256 of the domain, the 32-byte salt and the content. */
+export const hashContent = (salt: Uint8Array, content: Uint8Array): string => commit(salt, [content]).hash

@@ -75,13 +75,10 @@ export class SocketClient implements Client {
       if (this.cancelled) stop()
       // Not one of the listeners, which stay as long as the call: it holds the promise, and that the body.
       else this.#stopReading = stop
-      const settleBy =
-        <T>(settle: (result: T) => void) =>
-        (result: T) => {
-          this.#stopReading = null
-          settle(result)
-        }
-      readJsonBody(this.#request, limitBytes).then(settleBy(resolve), settleBy(reject))
+      readJsonBody(this.#request, limitBytes).then((body) => {
+        this.#stopReading = null
+        resolve(body)
+      }, reject)
     })
   }
 

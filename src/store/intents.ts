@@ -32,20 +32,10 @@ export interface Intent {
 }
 
 /** A call that is written down as under way; kept until it is sealed. */
-export type OpenIntent = Place<Line>
-
-export interface LeftBehind {
-  readonly intent: Intent
-  readonly open: OpenIntent
-}
-
-interface Line {
-  readonly id: string
-  readonly text: string
-}
+export type OpenIntent = Place<Intent>
 
 interface Waiting {
-  readonly line: Line
+  readonly intent: Intent
   resolve(open: OpenIntent): void
   reject(error: unknown): void
 }
@@ -54,9 +44,9 @@ export class Intents {
   readonly #path: string
   readonly #maxBytes: number
   /** What an earlier process left behind. */
-  readonly leftBehind: readonly LeftBehind[]
+  readonly leftBehind: readonly OpenIntent[]
   /** Calls that are not sealed. */
-  readonly #open = new InFlight<Line>()
+  readonly #open = new InFlight<Intent>()
   /** Begun in this turn of the event loop: as many as may be in flight at most. */
   #waiting: Waiting[] = []
   /** Sealed since the last write; said by the next one, or found in the log by the next process. */
@@ -72,7 +62,7 @@ export class Intents {
     this.#path = join(folder, INTENTS_FILE)
     this.#maxBytes = this.#limit = maxBytes
     const text = readText(this.#path)
-    this.leftBehind = readIntents(text).map((intent) => ({ intent, open: this.#open.add(lineOf(intent)) }))
+    this.leftBehind = readIntents(text).map((intent) => this.#open.add(intent))
     this.#bytes = Buffer.byteLength(text)
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#file = openSync(this.#path, 'a', FILE_MODE)
@@ -90,7 +80,7 @@ export class Intents {
   begin(intent: Intent): Promise<OpenIntent> {
     if (this.#waiting.length === 0) setImmediate(() => this.#flush())
     const { promise, resolve, reject } = Promise.withResolvers<OpenIntent>()
-    this.#waiting.push({ line: lineOf(intent), resolve, reject })
+    this.#waiting.push({ intent, resolve, reject })
     return promise
   }
 
@@ -114,13 +104,13 @@ export class Intents {
     this.#waiting = []
     try {
       if (this.#bytes >= this.#limit) this.#rewrite()
-      this.#append(waiting.reduce((text, { line }) => `${text}${line.text}\n`, this.#sealed))
+      this.#append(this.#sealed + linesOf(waiting.map(({ intent }) => intent)))
     } catch (error) {
       for (const { reject } of waiting) reject(unavailable('The call cannot be written down.', error))
       return
     }
     this.#sealed = ''
-    for (const { line, resolve } of waiting) resolve(this.#open.add(line))
+    for (const { intent, resolve } of waiting) resolve(this.#open.add(intent))
   }
 
   #append(text: string): void {
@@ -138,7 +128,7 @@ export class Intents {
     const file = openSync(next, 'w', FILE_MODE)
     let written: number
     try {
-      const bytes = Buffer.from(this.#open.items().reduce((lines, { text }) => `${lines}${text}\n`, ''))
+      const bytes = Buffer.from(linesOf(this.#open.items()))
       written = bytes.length === 0 ? 0 : writeSync(file, bytes)
       if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
       renameSync(next, this.#path)
@@ -155,7 +145,8 @@ export class Intents {
   }
 }
 
-const lineOf = (intent: Intent): Line => ({ id: intent.id, text: JSON.stringify(intent) })
+const linesOf = (intents: readonly Intent[]): string =>
+  intents.reduce((lines, intent) => `${lines}${JSON.stringify(intent)}\n`, '')
 
 function readText(path: string): string {
   try {
