@@ -2,7 +2,7 @@
 // what is split over two of them is found, and replaced in each.
 
 import type { Finding } from '../core/finding.ts'
-import { detect } from '../detect/pii/detect.ts'
+import { detectAcross } from '../detect/pii/across.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 
 /**
@@ -46,9 +46,10 @@ export function joinTexts<T extends Joinable>(items: readonly T[], separator: st
 export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindSet): JointPart<T>[][] {
   if (items.length < 2) return []
   const { joined, pieces } = layOut(items, '')
+  const joints = pieces.filter(({ end }, index) => pieces[index + 1]?.start === end).map(({ end }) => end)
   const data: JointPart<T>[][] = []
   let first = 0
-  for (const finding of detect(joined, kinds)) {
+  for (const finding of detectAcross(joined, joints, kinds)) {
     while (pieces[first]!.end <= finding.start) first++
     if (pieces[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)
