@@ -10,8 +10,6 @@ import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './datafolder.ts'
-import { loadInjectionModel } from './detect/injection/score.ts'
-import { kindSet } from './detect/pii/kinds.ts'
 import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
@@ -24,6 +22,7 @@ import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { stateOfRules } from './rulestate.ts'
+import { openScanning } from './scanning.ts'
 import { describeListenError, formatAddress, isListenError } from './server/address.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
@@ -134,8 +133,7 @@ class Gateway {
       onError: (error) => logger.error({ err: error }, 'new rules could not be put in force'),
     })
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
-    const scanning = { injection: loadInjectionModel(), kinds: kindSet(config.pii.kinds) }
-    const parts = { clock: systemClock, logger, metrics: this.#metrics, ...scanning }
+    const parts = { clock: systemClock, logger, metrics: this.#metrics, ...openScanning(config) }
     const { candidatePath: candidate } = config.rules
     this.#trial = candidate === null ? null : createTrial(candidate, parts)
     this.#pipeline = {

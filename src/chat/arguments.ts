@@ -193,6 +193,27 @@ export class JsonTextDecoder {
   }
 }
 
+/** What a whole text says, the views of its runs put together: wherever an escape stands it is read as one. */
+export function decodeEscapes(text: string): string {
+  let at = text.indexOf('\\')
+  if (at < 0) return text
+  let view = ''
+  let from = 0
+  for (; at >= 0; at = text.indexOf('\\', from)) {
+    view += text.slice(from, at)
+    const simple = ESCAPES[text[at + 1] ?? '']
+    if (simple === undefined) {
+      const run = readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), true)!
+      view += run.view
+      from = at + run.raw.length
+    } else {
+      view += simple
+      from = at + 2
+    }
+  }
+  return view + text.slice(from)
+}
+
 /** Two `\uXXXX` of a surrogate pair. */
 const MAX_ESCAPE_CHARACTERS = 12
 

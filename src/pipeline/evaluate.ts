@@ -27,8 +27,9 @@ export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
   const request = readChatRequest(body)
+  const { kinds, injection } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
-  const inspection = inspect(request.body, selection, pipeline.kinds, pipeline.injection, true)
+  const inspection = inspect(request.body, selection, { kinds, injection, scored: true })
   const decision = decide({
     selection,
     findings: countKinds(inspection.findings),

@@ -24,6 +24,7 @@ import type { Client } from './client.ts'
 import { blockedBy, limited } from './denial.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
 import { Quota } from './quota.ts'
+import type { Recall } from './recall.ts'
 import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, record } from './record.ts'
 import { relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
@@ -36,6 +37,8 @@ export interface Pipeline extends RecordParts {
   readonly upstream: Upstream
   readonly injection: InjectionModel
   readonly kinds: KindSet
+  /** Of searches for these kinds and with this model. */
+  readonly recall: Recall
   readonly binaryParts: Config['pii']['binaryParts']
   readonly bodyBytes: number
   /** The rule set in force; taken once a call. */
@@ -180,9 +183,13 @@ class Exchange {
   }
 
   #inspect(request: ChatRequest, selection: Selection): Inspection {
-    const { kinds, injection } = this.#pipeline
+    const { kinds, injection, recall } = this.#pipeline
     const call = this.#call
-    const inspection = inspect(request.body, selection, kinds, injection)
+    const inspection = inspect(request.body, selection, {
+      kinds,
+      injection,
+      recall: (text) => recall.of(call.key.id, text),
+    })
     for (const { kind, count } of countKinds(inspection.findings)) {
       const { action } = selection.pii(kind, 'request')
       call.findings.push({ kind, direction: 'request', count, action })

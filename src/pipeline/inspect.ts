@@ -1,7 +1,7 @@
 // Step 2, and the evidence for step 3: every text a model will read is searched for personal data, rewritten, and
 // then, as it would be forwarded, matched against keywords and scored for prompt injection.
 
-import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
+import { decodeEscapes, JsonTextDecoder, type Run } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -12,6 +12,7 @@ import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
+import { Learned } from './recall.ts'
 import { Restoration } from './restoration.ts'
 import { plainRun, rawOf, replaceFindings, viewOf, writtenSpans } from './runs.ts'
 
@@ -42,13 +43,26 @@ export interface Inspection {
   readonly restoration: Restoration | null
 }
 
+/** What texts are searched for, and with what. */
+export interface Search {
+  readonly kinds: KindSet
+  readonly injection: InjectionModel
+  /** What is known of a text that was sent before; also, from then on, of one that was not. */
+  readonly recall?: (text: string) => Learned
+  /** Whether the prompt is scored for injection; by default when a rule asks for it. */
+  readonly scored?: boolean
+}
+
+const learnAnew = () => new Learned()
+
 /** A text with what is to be replaced in it. */
 interface Item {
   readonly text: Text
   readonly joined: number
-  readonly runs: readonly Run[]
   /** As the model would read it; after `rewrite`, as it will. */
   view: string
+  /** Of the view. */
+  learned: Learned
   edits: Edit[]
 }
 
@@ -60,42 +74,46 @@ interface Edit {
 
 /**
  * Searches a request body and rewrites it in place. Time is linear in its size.
- * @param scored whether the prompt is scored for injection; by default when a rule asks for it
  */
 export function inspect(
   body: JsonObject,
   selection: Selection,
-  kinds: KindSet,
-  model: InjectionModel,
-  scored: boolean = selection.injection.length > 0,
+  { kinds, injection, recall: recallSent = learnAnew, scored = selection.injection.length > 0 }: Search,
 ): Inspection {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
-  const items = walk.texts.map((text) => open(text, kinds))
+  const isUnderWay = walk.texts.some(({ role }) => role === 'assistant')
+  // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
+  const recall = isUnderWay ? recallSent : learnAnew
+  const items = walk.texts.map((text) => open(text, kinds, recall))
   const conversation = items.filter(({ text }) => text.joined !== null)
   for (const { view } of items) placeholders.avoid(view)
   addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
-  const findings = items.flatMap((item) => rewrite(item, selection, placeholders, restored))
+  const findings = items.flatMap((item) => rewrite(item, selection, placeholders, restored, recall))
   walk.commit()
   return {
     findings,
     keywordHits: matchKeywords(items, conversation, selection),
-    injection: scored ? scoreInjection(items, model) : null,
+    injection: scored ? scoreInjection(items, injection) : null,
     binaryParts: walk.binaryParts,
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),
   }
 }
 
-function open(text: Text, kinds: KindSet): Item {
-  const runs = text.encoding === 'plain' ? [plainRun(text.text)] : decode(text.text)
-  const view = text.encoding === 'plain' ? text.text : viewOf(runs)
-  const edits = detect(view, kinds).map((finding) => ({
-    finding,
-    value: view.slice(finding.start, finding.end),
-  }))
-  return { text, joined: text.joined ?? -1, runs, view, edits }
+function open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Item {
+  const view = text.encoding === 'plain' ? text.text : decodeEscapes(text.text)
+  const learned = recall(view)
+  const edits = learned
+    .findings(() => detect(view, kinds))
+    .map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  return { text, joined: text.joined ?? -1, view, learned, edits }
+}
+
+/** How what is said in a text is written. */
+function runsOf(text: Text): readonly Run[] {
+  return text.encoding === 'plain' ? [plainRun(text.text)] : decode(text.text)
 }
 
 function decode(json: string): readonly Run[] {
@@ -118,9 +136,11 @@ function rewrite(
   selection: Selection,
   placeholders: Placeholders,
   restored: Map<string, string>,
+  recall: (text: string) => Learned,
 ): LocatedFinding[] {
-  const { text, runs, edits } = item
+  const { text, edits } = item
   if (edits.length === 0) return []
+  const runs = runsOf(text)
   const counted: Finding[] = []
   const replaced = new Map<Finding, string>()
   for (const { finding, value } of edits) {
@@ -140,6 +160,7 @@ function rewrite(
       return form
     })
     item.view = viewOf(rewritten)
+    item.learned = recall(item.view)
     text.replace(rawOf(rewritten))
   }
   const spans = writtenSpans(runs, counted)
@@ -173,9 +194,10 @@ function matchKeywords(
 /** System and developer messages are the operator's own; what users and tools say is scored. */
 function scoreInjection(items: readonly Item[], model: InjectionModel): InjectionEvidence {
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
-  for (const { text, view } of items) {
+  for (const { text, view, learned } of items) {
     if (text.role !== 'user' && text.role !== 'tool' && text.role !== 'function') continue
-    const scored = model.score(view, text.role === 'user' ? 'whole' : 'windows')
+    const mode = text.role === 'user' ? 'whole' : 'windows'
+    const scored = learned.score(mode, () => model.score(view, mode))
     if (scored.score > worst.score) worst = { ...scored, path: text.path }
   }
   return worst

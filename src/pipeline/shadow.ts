@@ -148,7 +148,7 @@ export class Shadow {
     if (call.request === null) return []
     const seen = (direction: Direction) =>
       call.findings.filter((finding) => finding.direction === direction).map(({ kind }) => kind)
-    const inspection = inspect(JSON.parse(String(call.request)), selection, kinds, injection)
+    const inspection = inspect(JSON.parse(String(call.request)), selection, { kinds, injection })
     const request = decide({
       selection,
       findings: present([...seen('request'), ...inspection.findings.map(({ kind }) => kind)]),

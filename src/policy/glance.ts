@@ -2,15 +2,21 @@
 // answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
 
 import type { ExpressionAutomaton } from './automaton.ts'
-import { FOUND, MAX_CLASSES, ROWS_END, StepTable, UNKNOWN } from './step-table.ts'
+import type { Glimpse } from './glimpse.ts'
+import { MAX_CLASSES, ROWS_END, StepTable, UNKNOWN } from './step-table.ts'
+import { OUT_OF_REACH, Stretches } from './stretches.ts'
 import { IN_CONTEXT, LEFT_OUT, Symbols } from './symbols.ts'
 import { WORD_ENDS, type WordAutomaton } from './words.ts'
 
-/** In place of a place: a match is there, or only normalising the text can tell. */
+/** In place of a place: a match is there, or only searching the text in full can tell. */
 export const MAY_MATCH = -1
 
-/** Steps of expressions that a glance works out from the beginning of a text on before it leaves the text to a run. */
+/** Steps of expressions that a glance works out for one text before it leaves the text to a run. */
 const MAX_STEPS = 500
+/** In place of an offset: no further than here. */
+const STOPPED = -1
+/** A part of a text that is followed from two places, UTF-16 units. */
+const PART_UNITS = 16
 
 /** A character's class among words stands in the upper bits of its symbol, that among expressions in the lower. */
 const WORD_SHIFT = 16
@@ -25,11 +31,14 @@ const NO_RULES = new Int32Array(1)
  */
 export class Glance {
   readonly #symbols: Symbols
+  readonly #stretches: Stretches
   /** Null when there are too many words or classes for tables: every text may match. */
   readonly #words: Int32Array | null
   readonly #steps: StepTable | null
-  /** Steps that `step` may still work out. */
+  readonly #onlyGeneration: object = {}
   #stepsLeft = MAX_STEPS
+  /** Where the last walk has come to. */
+  #place = 0
 
   constructor(words: WordAutomaton | null, expressions: ExpressionAutomaton | null) {
     const alphabet = expressions?.alphabet
@@ -37,10 +46,10 @@ export class Glance {
     this.#words = !fits ? null : words === null ? NO_RULES : words.rows
     this.#steps = expressions === null || !fits ? null : new StepTable(expressions)
     // Words that have rows have far fewer classes than the upper bits can tell apart.
-    this.#symbols = new Symbols(
-      (plain, folded) =>
-        ((words?.classOf(folded) ?? 0) << WORD_SHIFT) | (alphabet?.classOf(plain, folded) ?? 0),
-    )
+    const classOf = (plain: number, folded: number) =>
+      ((words?.classOf(folded) ?? 0) << WORD_SHIFT) | (alphabet?.classOf(plain, folded) ?? 0)
+    this.#symbols = new Symbols(classOf)
+    this.#stretches = new Stretches(this.#symbols, classOf)
   }
 
   /** False when nothing occurs in the text; true when something does, and where that is not known. */
@@ -51,7 +60,7 @@ export class Glance {
 
   /** Places count only while this is the same. */
   get generation(): object {
-    return this.#steps?.generation ?? this
+    return this.#steps?.generation ?? this.#onlyGeneration
   }
 
   /** The place where a text begins. */
@@ -65,37 +74,63 @@ export class Glance {
     return this.#steps?.endsInMatch(place % ROWS_END) === true
   }
 
-  /** The place behind one character, or MAY_MATCH: also where too many steps are not known yet, and behind MAY_MATCH. */
-  step(place: number, codePoint: number): number {
-    if (place < 0) return MAY_MATCH
-    const symbol = this.#symbols.of(codePoint)
-    if (symbol === LEFT_OUT) return place
-    if (symbol === IN_CONTEXT || this.#words === null) return MAY_MATCH
-    const word = this.#words[Math.floor(place / ROWS_END) + (symbol >> WORD_SHIFT)]!
-    if (word === WORD_ENDS) return MAY_MATCH
-    if (this.#steps === null) return word * ROWS_END
-    const row = place % ROWS_END
-    const { generation } = this
-    let next = this.#steps.cells[row + (symbol & EXPRESSION_MASK)]!
-    if (next === UNKNOWN && this.#stepsLeft-- > 0) next = this.#steps.workOut(row, symbol & EXPRESSION_MASK)
-    // Whoever goes on from several places would go on from some that count no more.
-    return next < 0 || this.generation !== generation ? MAY_MATCH : word * ROWS_END + next
+  /** The place behind a text by itself, or MAY_MATCH. @param glimpse of the same text, to be kept for the next time */
+  pass(text: string, glimpse: Glimpse): number {
+    const known = glimpse.placeIn(this.generation)
+    if (known !== undefined) return known
+    const place = this.advance(this.begin(), text)
+    // More steps may be known the next time.
+    if (place >= 0) glimpse.keep(this.generation, place)
+    return place
   }
 
-  /** The place behind a text, or MAY_MATCH. */
+  /**
+   * The place behind a text, or MAY_MATCH: also behind MAY_MATCH, and where too many steps are not known yet. What the
+   * place stands for and the text do not change one another.
+   */
   advance(place: number, text: string): number {
+    let before = place
+    for (let at = 0; before >= 0; ) {
+      const { generation } = this
+      const index = this.#walk(before, text, at, text.length)
+      if (index === text.length) return this.#place
+      if (index === STOPPED) break
+      const start = this.#stretches.start(text, index, at)
+      const end = this.#stretches.end(text, index)
+      if (start === OUT_OF_REACH || end === OUT_OF_REACH || this.generation !== generation) break
+      // Once more as far as the stretch, where the walk had gone on.
+      if (this.#walk(before, text, at, start) !== start) break
+      before = this.#follow(this.#place, this.#stretches.symbols(text.slice(start, end)))
+      at = end
+    }
+    return MAY_MATCH
+  }
+
+  /** Whether two texts, neither empty, are together what each is by itself. */
+  areApart(before: string, behind: string): boolean {
+    return this.#stretches.areApart(before, behind)
+  }
+
+  /** Where a part of a text ends that begins at an offset: what it holds and what follows do not change one another. */
+  partEnd(text: string, start: number): number {
+    const end = this.#stretches.end(text, start + PART_UNITS)
+    return end === OUT_OF_REACH ? text.length : end
+  }
+
+  /** Goes along `text` from an offset to another; returns that, or where a character has neighbours that count, or STOPPED. */
+  #walk(place: number, text: string, from: number, to: number): number {
     const { units } = this.#symbols
     const words = this.#words
-    if (words === null) return MAY_MATCH
+    if (words === null) return STOPPED
     let word = Math.floor(place / ROWS_END)
     let row = place % ROWS_END
-    let index = 0
-    for (let stepsLeft = MAX_STEPS; stepsLeft > 0; index++) {
+    let index = from
+    for (; ; index++) {
       // Left only where the tables do not say more; with anything else in it the loop takes half as long again.
       const cells = this.#steps?.cells ?? NO_RULES
       let symbol = 0
       let next = row
-      for (; index < text.length; index++) {
+      for (; index < to; index++) {
         symbol = units[text.charCodeAt(index)]!
         if (symbol < 0) break
         word = words[word + (symbol >> WORD_SHIFT)]!
@@ -103,22 +138,37 @@ export class Glance {
         if ((word | next) < 0) break
         row = next
       }
-      if (index === text.length) return word * ROWS_END + row
+      if (index === to) break
       if (symbol < 0) {
         symbol = this.#symbols.at(text, index)
-        if (symbol === IN_CONTEXT) return MAY_MATCH
+        if (symbol === IN_CONTEXT) break
         if (symbol === LEFT_OUT) continue
         word = words[word + (symbol >> WORD_SHIFT)]!
         next = cells[row + (symbol & EXPRESSION_MASK)]!
       }
-      if (word === WORD_ENDS) return MAY_MATCH
-      if (next === UNKNOWN && this.#steps !== null) {
-        next = this.#steps.workOut(row, symbol & EXPRESSION_MASK)
-        stepsLeft--
-      }
-      if (next === FOUND) return MAY_MATCH
-      row = next
+      row = this.#nextRow(row, symbol, next)
+      if (word === WORD_ENDS || row < 0) return STOPPED
     }
-    return MAY_MATCH
+    this.#place = word * ROWS_END + row
+    return index
+  }
+
+  /** The place behind some symbols, or MAY_MATCH. */
+  #follow(place: number, symbols: readonly number[]): number {
+    let word = Math.floor(place / ROWS_END)
+    let row = place % ROWS_END
+    for (const symbol of symbols) {
+      word = this.#words?.[word + (symbol >> WORD_SHIFT)] ?? WORD_ENDS
+      const cells = this.#steps?.cells ?? NO_RULES
+      row = this.#nextRow(row, symbol, cells[row + (symbol & EXPRESSION_MASK)]!)
+      if (word === WORD_ENDS || row < 0) return MAY_MATCH
+    }
+    return word * ROWS_END + row
+  }
+
+  /** @param next what the table says follows on a row by a symbol; worked out if it does not say, while steps are left */
+  #nextRow(row: number, symbol: number, next: number): number {
+    if (next !== UNKNOWN || this.#steps === null || this.#stepsLeft-- <= 0) return next
+    return this.#steps.workOut(row, symbol & EXPRESSION_MASK)
   }
 }

@@ -3,62 +3,70 @@
 // characters.
 
 import { type Glance, MAY_MATCH } from './glance.ts'
+import type { Glimpse } from './glimpse.ts'
 
-const SPACE = 0x20
+const SPACE = ' '
 
 /** A text that may continue its neighbour. */
 export interface TouchingText {
   readonly view: string
   /** Consecutive for texts that touch. */
   readonly joined: number
+  /** What is known of this text. */
+  readonly learned: { readonly glimpse: Glimpse }
 }
 
 /** False when nothing matches in any of the texts, nor where they are joined; true when something may. */
 export function mayMatchJoined(glance: Glance, texts: readonly TouchingText[]): boolean {
   let before: TouchingText | null = null
+  /** The last of the texts that touch this one with anything in it. */
+  let neighbour = ''
   let plain = MAY_MATCH
   let spaced = MAY_MATCH
   for (const text of texts) {
     const { generation } = glance
-    const end = glance.advance(glance.begin(), text.view)
+    const end = glance.pass(text.view, text.learned.glimpse)
     if (end < 0 || glance.endsInMatch(end)) return true
     if (before !== null && glance.generation !== generation) return true
     if (before !== null && before.joined + 1 === text.joined) {
-      plain = follow(glance, plain, [], text.view, end)
-      spaced = plain < 0 ? plain : follow(glance, spaced, [SPACE], text.view, end)
-      if (spaced < 0) return true
+      if (!areApart(glance, neighbour, text.view)) return true
+      plain = follow(glance, plain, text.view, end)
+      spaced = follow(glance, glance.advance(spaced, SPACE), text.view, end)
+      if (plain < 0 || spaced < 0) return true
     } else {
       if (before !== null && (glance.endsInMatch(plain) || glance.endsInMatch(spaced))) return true
       plain = end
       spaced = end
+      neighbour = ''
     }
     before = text
+    if (text.view !== '') neighbour = text.view
   }
   return before !== null && (glance.endsInMatch(plain) || glance.endsInMatch(spaced))
 }
 
+/** Whether what stands on either side does not change the other, with nothing or a space between them. */
+const areApart = (glance: Glance, before: string, behind: string): boolean =>
+  before === '' || behind === '' || (glance.areApart(before, behind) && glance.areApart(SPACE, behind))
+
 /**
  * The place behind a text that continues another, or MAY_MATCH.
  * @param place behind the other
- * @param between characters between the two
  * @param end behind this text by itself: nothing else comes once both have come to the same place
  */
-function follow(
-  glance: Glance,
-  place: number,
-  between: readonly number[],
-  text: string,
-  end: number,
-): number {
+function follow(glance: Glance, place: number, text: string, end: number): number {
+  const { generation } = glance
   let joined = place
-  for (const code of between) joined = glance.step(joined, code)
   let alone = glance.begin()
-  for (const character of text) {
+  for (let at = 0; at < text.length; ) {
     if (joined === alone) return end
-    const codePoint = character.codePointAt(0)!
-    joined = glance.step(joined, codePoint)
-    alone = joined < 0 ? MAY_MATCH : glance.step(alone, codePoint)
-    if (alone < 0) return MAY_MATCH
+    const next = glance.partEnd(text, at)
+    const part = text.slice(at, next)
+    joined = glance.advance(joined, part)
+    alone = glance.advance(alone, part)
+    // Whoever goes on from several places would go on from some that count no more.
+    if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
+    at = next
   }
   return joined === alone ? end : joined
 }

@@ -28,6 +28,7 @@ export class StepTable {
   /** The set of threads that each row stands for, and where the row of each begins. */
   #sets: ThreadSet[] = []
   #rows = new Map<ThreadSet, number>()
+  #generation: object = {}
 
   /** @param automaton its alphabet has MAX_CLASSES at most */
   constructor(automaton: ExpressionAutomaton) {
@@ -43,9 +44,9 @@ export class StepTable {
     return this.#cells
   }
 
-  /** Another one when the table has started over. */
+  /** Another one when the table has started over; holds nothing, so that whoever keeps it keeps nothing else. */
   get generation(): object {
-    return this.#sets
+    return this.#generation
   }
 
   /** The row of a text's beginning. */
@@ -77,6 +78,7 @@ export class StepTable {
     if (this.#sets.length === this.#maxRows) {
       this.#sets = []
       this.#rows = new Map()
+      this.#generation = {}
       this.#cells.fill(UNKNOWN)
     }
     const row = (this.#sets.push(set) - 1) * this.#width

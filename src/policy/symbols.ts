@@ -16,7 +16,7 @@ const BMP = 0x10000
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint <= 0xdfff
 
 /** The class of a normalised character. @param folded the ASCII letter that `plain` looks like, or `plain` */
-type ClassOf = (plain: number, folded: number) => number
+export type ClassOf = (plain: number, folded: number) => number
 
 export class Symbols {
   /**

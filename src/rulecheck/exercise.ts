@@ -57,7 +57,7 @@ export async function exercise(
 ): Promise<Outcome> {
   const request = readChatRequest({ ...structuredClone(written), stream: seed !== null })
   const selection = rules.select(request.models, keyName)
-  const inspection = inspect(request.body, selection, bench.kinds, bench.injection)
+  const inspection = inspect(request.body, selection, bench)
   const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
   for (const found of countKinds(inspection.findings)) {
     call.findings.push({

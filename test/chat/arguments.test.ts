@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { JsonTextDecoder, type Run } from '../../src/chat/arguments.ts'
+import { decodeEscapes, JsonTextDecoder, type Run } from '../../src/chat/arguments.ts'
 
 const decode = (pieces: readonly string[]): Run[] => {
   const decoder = new JsonTextDecoder()
@@ -67,6 +67,20 @@ t.test('runs put together are the text, and do not depend on the pieces', async 
       t.same(merge(decode([...text.split('')])), merge(whole))
     }),
     { numRuns: 500 },
+  )
+})
+
+t.test('what a whole text says is what its runs say', async (t) => {
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      t.equal(
+        decodeEscapes(text),
+        decode([text])
+          .map(({ view }) => view)
+          .join(''),
+      )
+    }),
+    { numRuns: 2000 },
   )
 })
 

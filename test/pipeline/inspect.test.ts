@@ -22,7 +22,7 @@ const AURORA = rule('aurora', 'keyword_block', 'project aurora', 'block')
 
 function look(body: JsonObject, rules: readonly Rule[] = [AURORA]) {
   const selection = compileRules(rules, 'r').select(['m'], 'k')
-  const inspection = inspect(body, selection, kindSet(PII_KINDS), model)
+  const inspection = inspect(body, selection, { kinds: kindSet(PII_KINDS), injection: model })
   return { ...inspection, hits: inspection.keywordHits.map(({ name }) => name), sent: JSON.stringify(body) }
 }
 

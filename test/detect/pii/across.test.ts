@@ -42,14 +42,19 @@ const KINDS = [DEFAULT_KINDS, kindSet(PII_KINDS), kindSet(['email']), kindSet(['
 t.test('all that lies over a joint, for any joints', async (t) => {
   let across = 0
   fc.assert(
-    fc.property(text, fc.array(fc.nat(), { maxLength: 8 }), fc.constantFrom(...KINDS), (whole, places, kinds) => {
-      const joints = places.map((place) => place % (whole.length + 1)).sort((a, b) => a - b)
-      const isAcross = ({ start, end }: { start: number; end: number }) =>
-        joints.some((joint) => start < joint && joint < end)
-      const expected = detect(whole, kinds).filter(isAcross)
-      across += expected.length
-      t.same(detectAcross(whole, joints, kinds).filter(isAcross), expected)
-    }),
+    fc.property(
+      text,
+      fc.array(fc.nat(), { maxLength: 8 }),
+      fc.constantFrom(...KINDS),
+      (whole, places, kinds) => {
+        const joints = places.map((place) => place % (whole.length + 1)).sort((a, b) => a - b)
+        const isAcross = ({ start, end }: { start: number; end: number }) =>
+          joints.some((joint) => start < joint && joint < end)
+        const expected = detect(whole, kinds).filter(isAcross)
+        across += expected.length
+        t.same(detectAcross(whole, joints, kinds).filter(isAcross), expected)
+      },
+    ),
     { numRuns: 3000 },
   )
   t.ok(across > 500, `there are some: ${across}`)

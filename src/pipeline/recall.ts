@@ -1,0 +1,64 @@
+// What was learned of texts that were sent before. Models remember nothing, so a conversation is sent whole with each
+// turn of it, and nearly all of a prompt has been searched by then. Texts themselves are not kept.
+
+import { hash } from 'node:crypto'
+import type { Finding } from '../core/finding.ts'
+import type { InjectionMode, InjectionScore } from '../detect/injection/score.ts'
+import { Glimpse } from '../policy/glimpse.ts'
+
+/** Texts that are remembered go by so many before the older half of them is forgotten: some 7 MiB in all. */
+const MAX_TEXTS = 8192
+/** Shorter ones, UTF-16 units, are searched as fast as they are recognised. */
+const MIN_CHARACTERS = 128
+/** Findings kept of one text; one with more is searched again. */
+const MAX_FINDINGS = 32
+
+/** What depends on a text alone, found out when it is first asked for. */
+export class Learned {
+  /** Of keyword rules. */
+  readonly glimpse = new Glimpse()
+  #findings: readonly Finding[] | null = null
+  readonly #scores: Partial<Record<InjectionMode, InjectionScore>> = {}
+
+  /** @param find always the same search of the same text */
+  findings(find: () => readonly Finding[]): readonly Finding[] {
+    if (this.#findings !== null) return this.#findings
+    const findings = find()
+    if (findings.length <= MAX_FINDINGS) this.#findings = findings
+    return findings
+  }
+
+  /** @param find always the same score of the same text */
+  score(mode: InjectionMode, find: () => InjectionScore): InjectionScore {
+    const known = this.#scores[mode]
+    if (known !== undefined) return known
+    const score = find()
+    this.#scores[mode] = score
+    return score
+  }
+}
+
+/** One for all calls that search in the same way: for the same kinds of data, with the same weights. */
+export class Recall {
+  #recent = new Map<string, Learned>()
+  #older = new Map<string, Learned>()
+
+  /**
+   * What was learned of a text when the holder of this key sent it before; what is added to it is there the next time.
+   * Nobody can tell from the time a call takes what another has sent.
+   */
+  of(keyId: string, text: string): Learned {
+    // Half a pair has no UTF-8, which is what is hashed.
+    if (text.length < MIN_CHARACTERS || !text.isWellFormed()) return new Learned()
+    const name = hash('sha256', text, 'base64url') + keyId
+    const recent = this.#recent.get(name)
+    if (recent !== undefined) return recent
+    const learned = this.#older.get(name) ?? new Learned()
+    if (this.#recent.size >= MAX_TEXTS) {
+      this.#older = this.#recent
+      this.#recent = new Map()
+    }
+    this.#recent.set(name, learned)
+    return learned
+  }
+}
