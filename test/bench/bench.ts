@@ -14,10 +14,12 @@ import {
   type Figures,
   firstEvent,
   fixedRate,
+  machinePrompt,
   promptSize,
   type Scenario,
   saturation,
   streams,
+  turns,
 } from './scenarios.ts'
 import { peers, type Subject, startFloor, startGateway, startStandIn } from './targets.ts'
 
@@ -51,7 +53,8 @@ const { values: options } = parseArgs({
 function scenarios(): Scenario[] {
   // What is asked for most comes last, when everything has run longest.
   const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
-  const full = [...[1, 10, 100, 1000].map(promptSize), streams(256), streams(1000), ...quick, saturation(256)]
+  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100)]
+  const full = [...prompts, streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options
   return (options.quick && only === '' ? quick : full).filter(({ title }) => title.includes(only))
 }

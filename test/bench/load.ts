@@ -27,6 +27,9 @@ const TIMEOUT_MS = 30_000
 export const quantile = (ascending: readonly number[], share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
 
+/** The same for every request, or what is asked for each time. */
+export type Body = string | (() => string)
+
 /** The bytes of a chat request. */
 export function requestBytes(target: Target, body: string): Buffer {
   const headers = { host: '127.0.0.1', 'content-type': 'application/json', ...target.headers }
@@ -133,18 +136,25 @@ class Tally {
   }
 }
 
+function requestsOf(target: Target, body: Body): () => Buffer {
+  if (typeof body !== 'string') return () => requestBytes(target, body())
+  const request = requestBytes(target, body)
+  return () => request
+}
+
 /** As much as the target takes: every connection sends the next request when its answer is complete. */
 export async function saturate(
   target: Target,
-  { body, connections, durationMs }: { body: string; connections: number; durationMs: number },
+  { body, connections, durationMs }: { body: Body; connections: number; durationMs: number },
 ): Promise<Measured> {
-  const request = requestBytes(target, body)
+  const next = requestsOf(target, body)
   const tally = new Tally()
   const endMs = performance.now() + durationMs
   const drive = async () => {
     let connection = new Connection(target.port)
     while (performance.now() < endMs) {
       if (connection.closed) connection = new Connection(target.port)
+      const request = next()
       const sentMs = performance.now()
       tally.add(await connection.send(request), sentMs)
     }

@@ -1,20 +1,10 @@
 // What is measured of each subject. A scenario is run in rounds, the subjects one after the other in every round, so
 // that a noisy minute is shared by all of them.
 
-import { atRate, type Measured, quantile, saturate } from './load.ts'
+import { conversation, machineText, PROSE } from './conversation.ts'
+import { atRate, type Body, type Measured, quantile, saturate } from './load.ts'
 import type { Subject } from './targets.ts'
 
-/** What people write: prose without anything to find, about 1 KB, repeated for longer prompts. */
-const PROSE = [
-  'We met on Tuesday with the team from the harbour office to go through the plan for the new ferry terminal.',
-  'The engineers explained why the quay has to be rebuilt before winter, and how the crane will be brought in from',
-  'the other side of the river. Most of the questions were about parking: where buses will stop, whether bicycles',
-  'may use the lower deck, and who pays for the fence along the railway. Anna thinks that the budget is tight but',
-  'workable if the steel arrives in March. Two people asked about noise at night, and we promised to send them the',
-  'measurements from last year. After lunch we walked along the shore and looked at the old warehouse, which could',
-  'become a waiting room with a small kitchen and toilets. Please summarise these notes in five points for the board,',
-  'and list the decisions that are still open, each with the person who should prepare it until the meeting in April.',
-].join(' ')
 const KIB = 1024
 
 export interface Figures {
@@ -29,12 +19,15 @@ export interface Scenario {
   run(subject: Subject, roundMs: number): Promise<Figures>
 }
 
-const chatBody = (bytes: number, stream: boolean): string =>
+const requestOf = (content: string, stream = false): string =>
   JSON.stringify({
     model: 'bench/model',
     ...(stream ? { stream: true } : {}),
-    messages: [{ role: 'user', content: PROSE.repeat(Math.ceil(bytes / PROSE.length)).slice(0, bytes) }],
+    messages: [{ role: 'user', content }],
   })
+
+const chatBody = (bytes: number, stream: boolean): string =>
+  requestOf(PROSE.repeat(Math.ceil(bytes / PROSE.length)).slice(0, bytes), stream)
 
 /** Runs a load and adds what the kernel counted of the subject meanwhile. */
 async function withCpu(
@@ -112,14 +105,28 @@ export const firstEvent: Scenario = {
   },
 }
 
-export const promptSize = (kib: number): Scenario => ({
-  title: `Prompt of ${kib} KB, one connection`,
+/** One call after the other. */
+const oneByOne = (title: string, body: Body): Scenario => ({
+  title,
   headline: 'p50 ms',
   async run(subject, durationMs) {
-    const body = chatBody(kib * KIB, false)
     const { measured, cpuUs } = await withCpu(subject, () =>
       saturate(subject, { body, connections: 1, durationMs }),
     )
     return { 'p50 ms': quantile(measured.latencies, 0.5), 'CPU µs': cpuUs, errors: measured.errors }
   },
 })
+
+export const promptSize = (kib: number): Scenario =>
+  oneByOne(`Prompt of ${kib} KB, one connection`, chatBody(kib * KIB, false))
+
+export const machinePrompt = (kib: number): Scenario =>
+  oneByOne(`Prompt of ${kib} KB of code and tables, one connection`, requestOf(machineText(kib * KIB)))
+
+/** No two calls of a run have the same last message. */
+let calls = 0
+
+export function turns(kib: number): Scenario {
+  const body = conversation(kib * KIB)
+  return oneByOne(`Conversation of ${kib} KB, the last message new, one connection`, () => body(calls++))
+}
