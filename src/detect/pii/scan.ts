@@ -49,14 +49,15 @@ export function scanSegment(search: Search, start: number, end: number, mayHoldK
 /**
  * Adds the findings of one segment of a text without private keys, where no names are looked for.
  * @param trigger the first in the segment, offset in the text
- * @returns the first behind it, -1 if there is none
+ * @param until triggers from there on are left alone
+ * @returns the first of those, -1 if there is none
  */
-export function scanFrom(search: Search, trigger: number, start: number, end: number): number {
+export function scanFrom(search: Search, trigger: number, start: number, end: number, until = end): number {
   const segment = new Segment(search, start, end)
   const { text, kinds } = search
   const { offset } = segment
   let at = trigger
-  while (at >= 0 && at < end) {
+  while (at >= 0 && at < until) {
     // What stands behind the segment does not count, as it may not have arrived yet.
     const isTrigger =
       at + TRIGGER_CHARACTERS <= end || nextTrigger(segment.text, at - offset, kinds) === at - offset
