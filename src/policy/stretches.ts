@@ -67,6 +67,8 @@ export class Stretches {
 
   /** Whether two texts, neither empty, become together what each becomes by itself; perhaps false although they do. */
   areApart(before: string, behind: string): boolean {
+    if (this.#isFresh(before.charCodeAt(before.length - 1)) && this.#isFresh(behind.charCodeAt(0)))
+      return true
     const start = this.start(before, before.length, 0)
     const end = this.end(behind, -1)
     // Without an anchor in it what stands before that text counts, too.
