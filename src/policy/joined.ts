@@ -27,12 +27,13 @@ export function mayMatchJoined(glance: Glance, texts: readonly TouchingText[]): 
     const { generation } = glance
     const end = glance.pass(text.view, text.learned.glimpse)
     if (end < 0 || glance.endsInMatch(end)) return true
+    // The places of the texts before count no more.
     if (before !== null && glance.generation !== generation) return true
     if (before !== null && before.joined + 1 === text.joined) {
       if (!areApart(glance, neighbour, text.view)) return true
-      plain = follow(glance, plain, text.view, end)
-      spaced = follow(glance, glance.advance(spaced, SPACE), text.view, end)
-      if (plain < 0 || spaced < 0) return true
+      plain = follow(glance, plain, '', text.view, end)
+      spaced = plain < 0 ? plain : follow(glance, spaced, SPACE, text.view, end)
+      if (spaced < 0) return true
     } else {
       if (before !== null && (glance.endsInMatch(plain) || glance.endsInMatch(spaced))) return true
       plain = end
@@ -50,23 +51,23 @@ const areApart = (glance: Glance, before: string, behind: string): boolean =>
   before === '' || behind === '' || (glance.areApart(before, behind) && glance.areApart(SPACE, behind))
 
 /**
- * The place behind a text that continues another, or MAY_MATCH.
+ * The place behind a text that continues another, or MAY_MATCH: also where places of before count no more.
  * @param place behind the other
+ * @param between characters between the two
  * @param end behind this text by itself: nothing else comes once both have come to the same place
  */
-function follow(glance: Glance, place: number, text: string, end: number): number {
+function follow(glance: Glance, place: number, between: string, text: string, end: number): number {
   const { generation } = glance
-  let joined = place
+  let joined = glance.advance(place, between)
   let alone = glance.begin()
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; ; ) {
+    if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
     if (joined === alone) return end
+    if (at === text.length) return joined
     const next = glance.partEnd(text, at)
     const part = text.slice(at, next)
     joined = glance.advance(joined, part)
-    alone = glance.advance(alone, part)
-    // Whoever goes on from several places would go on from some that count no more.
-    if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
+    alone = glance.generation === generation ? glance.advance(alone, part) : MAY_MATCH
     at = next
   }
-  return joined === alone ? end : joined
 }

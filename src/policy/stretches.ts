@@ -12,6 +12,11 @@ const MAX_REACH = 64
 const MAX_KNOWN = 1024
 const MAX_KNOWN_UNITS = 12
 
+const UNITS = 0x10000
+const NOT_ASKED = 0
+const FRESH = 1
+const CHANGING = 2
+
 /** In place of an offset: too far away. */
 export const OUT_OF_REACH = -1
 
@@ -21,6 +26,8 @@ const isAsciiLetter = (unit: number): boolean =>
 export class Stretches {
   readonly #symbols: Symbols
   readonly #classOf: ClassOf
+  /** By unit. */
+  readonly #fresh = new Uint8Array(UNITS)
   readonly #known = new Map<string, readonly number[]>()
 
   constructor(symbols: Symbols, classOf: ClassOf) {
@@ -81,6 +88,11 @@ export class Stretches {
 
   /** Whether a character is the same whatever stands before it, and whatever comes behind it is so too. */
   #isFresh(unit: number): boolean {
+    if (this.#fresh[unit] === NOT_ASKED) this.#fresh[unit] = this.#findFresh(unit) ? FRESH : CHANGING
+    return this.#fresh[unit] === FRESH
+  }
+
+  #findFresh(unit: number): boolean {
     if (this.#symbols.of(unit) < 0) return false
     if (unit < ASCII_END) return true
     const plain = foldCharacter(unit)

@@ -12,6 +12,8 @@ export const IN_CONTEXT = -2
 const UNKNOWN = -3
 
 const BMP = 0x10000
+/** Characters of more than one unit that are remembered: more than there are emoji. */
+const MAX_PAIRS = 8192
 
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint <= 0xdfff
 
@@ -25,6 +27,7 @@ export class Symbols {
    */
   readonly units = new Int32Array(BMP).fill(UNKNOWN)
   readonly #classOf: ClassOf
+  readonly #pairs = new Map<number, number>()
 
   constructor(classOf: ClassOf) {
     this.#classOf = classOf
@@ -42,11 +45,20 @@ export class Symbols {
 
   /** The class of a character, LEFT_OUT or IN_CONTEXT. */
   of(codePoint: number): number {
-    if (codePoint >= BMP) return this.#find(codePoint)
+    if (codePoint >= BMP) return this.#ofPair(codePoint)
     const known = this.units[codePoint]!
     if (known !== UNKNOWN) return known
     const found = this.#find(codePoint)
     this.units[codePoint] = found
+    return found
+  }
+
+  #ofPair(codePoint: number): number {
+    const known = this.#pairs.get(codePoint)
+    if (known !== undefined) return known
+    if (this.#pairs.size >= MAX_PAIRS) this.#pairs.clear()
+    const found = this.#find(codePoint)
+    this.#pairs.set(codePoint, found)
     return found
   }
 
