@@ -1,6 +1,7 @@
 // Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
 
-import { dropLogprobs, responseTexts } from '../chat/texts.ts'
+import { decodeEscapes } from '../chat/arguments.ts'
+import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
@@ -120,7 +121,7 @@ function scanTexts(answer: Answer, body: JsonObject) {
   for (const text of walk.texts) {
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text.text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    if (text.encoding === 'plain' && isClean(text.text, rules)) {
+    if (isClean(text, rules)) {
       passages.push({ sent: text.text, kept: text.text })
       continue
     }
@@ -134,10 +135,25 @@ function scanTexts(answer: Answer, body: JsonObject) {
   return { scans, passages, changed }
 }
 
-const isClean = (text: string, { kinds, keywords, restoration }: ScanRules): boolean =>
-  restoration?.mayOccurIn(text) !== true &&
-  detect(text, kinds).length === 0 &&
-  (keywords === null || keywords.match(text).length === 0)
+function isClean(text: Text, { kinds, keywords, restoration }: ScanRules): boolean {
+  // Of several JSON texts in a row each is scanned by itself.
+  if (text.encoding === 'json' && !isOneJson(text.text)) return false
+  const view = text.encoding === 'json' ? decodeEscapes(text.text) : text.text
+  return (
+    restoration?.mayOccurIn(view) !== true &&
+    detect(view, kinds).length === 0 &&
+    (keywords === null || keywords.match(view).length === 0)
+  )
+}
+
+function isOneJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
 
 /** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
 export function noteResponse(
