@@ -12,6 +12,8 @@ const REGIONAL_INDICATOR_A = 0x1f1e6
 const NEGATIVE_CIRCLED_A = 0x1f150
 const NEGATIVE_SQUARED_A = 0x1f170
 const LETTERS = 26
+/** What half a pair folds to: a space. */
+const LONE_SURROGATE = 0x20
 
 /** Format characters, marks of vowels that Arabic and Hebrew writers leave out, and combining accents. */
 const INVISIBLE =
@@ -63,6 +65,8 @@ export function foldCodePoint(codePoint: number): string {
 }
 
 function remember(codePoint: number): number {
+  // Half a pair is never remembered, so that the table says nothing of a unit that may be half of one.
+  if (codePoint >= 0xd800 && codePoint < 0xe000) return LONE_SURROGATE
   const folded = isPlainSyllable(codePoint) ? String.fromCharCode(codePoint) : compute(codePoint)
   const unit = folded.charCodeAt(0)
   const one = folded.length === 1 && unit !== FOLDED.unknown && unit < FOLDED.several

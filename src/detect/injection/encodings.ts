@@ -1,6 +1,7 @@
 // Text hidden in text: base64, hexadecimal and binary runs, variation selectors, escapes, rot13 and reversal. Decodes what
 // turns out to be text again and says where it stood; judges nothing.
 
+import { base64End, isNoText } from './base64.ts'
 import { CodeUnits } from './code-units.ts'
 import { HintReader, type Stretch, TURNED_BLOCK_UNITS } from './encoding-hints.ts'
 import { Unescaper } from './escapes.ts'
@@ -24,9 +25,6 @@ const DECODED_MIN = 8
 const TEXT_SHARE = 0.8
 const LETTERS = 26
 
-/** Lines of one block belong together; the last may be short if nothing follows it. */
-const BASE64 =
-  /(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{16,}(?:\r?\n[A-Za-z0-9+/_-]{16,})*(?:\r?\n[A-Za-z0-9+/_-]{2,15}={0,2}(?=\s|$))?/y
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
 const BINARY = /(?:[01]{8}\s?){8,}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
@@ -49,7 +47,7 @@ export class Decoder {
       yield* blocks(matchesIn(text, HEX, hints.digits), decodeHex)
       yield* blocks(matchesIn(text, BINARY, hints.digits), decodeBinary)
     }
-    if (hints.base64.length > 0) yield* blocks(matchesAt(text, BASE64, hints.base64), decodeBase64)
+    if (hints.base64.length > 0) yield* blocks(base64Runs(text, hints.base64), decodeBase64)
     if (hints.selectors) yield* blocks(text.matchAll(SELECTORS), decodeSelectors)
     if (hints.escapes) yield* this.#unescaped(text)
     if (hints.rot13 !== null) {
@@ -113,16 +111,16 @@ function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]
   }
 }
 
-/** Matches of a sticky pattern at these places, leaving out those inside the match before. */
-function* matchesAt(text: string, pattern: RegExp, places: readonly number[]): Generator<Match> {
+/** Runs of base64 that begin at these places, leaving out those inside the run before, and those that are no text. */
+function* base64Runs(text: string, places: readonly number[]): Generator<Match> {
   let after = 0
   for (const place of places) {
     if (place < after) continue
-    pattern.lastIndex = place
-    const match = pattern.exec(text)
-    if (match === null) continue
-    after = pattern.lastIndex
-    yield match
+    after = base64End(text, place)
+    const isShort = after - place <= BLOCK_CHARACTERS
+    if (!isShort || !isNoText(text, place, after, ASCII_TEXT)) {
+      yield { 0: text.slice(place, after), index: place }
+    }
   }
 }
 

@@ -15,18 +15,21 @@ export const PLAIN = {
   spreader: 0x9e3779b1 | 0,
   shift: 19,
 } as const
-/** Plain words remembered: of English prose they are nine of ten. */
-const PLAIN_SLOTS = 2 ** (32 - PLAIN.shift)
-/** Other words remembered, a power of two. */
-const OTHER_SLOTS = 4096
-/** Other words of more letters are rare and computed each time. */
-const OTHER_LETTERS_MAX = 16
+/** Other words, remembered behind the plain ones. */
+export const OTHER = {
+  /** Slot of the first: as many as there are of plain ones. */
+  first: 8192,
+  /** So many slots, a power of two, less one. */
+  mask: 4095,
+  /** Words of more letters are rare and computed each time. */
+  lettersMax: 32,
+} as const
 /** Times its class, the hash of a mark; apart from those of words by being far from any of one or two letters. */
 const PUNCTUATION_HASH = 0x510e527f
 /** Classes of characters are below. */
 const MARK_CLASSES = 10
 /** Where words are put that are not remembered. */
-const UNREMEMBERED = PLAIN_SLOTS + OTHER_SLOTS
+const UNREMEMBERED = OTHER.first + OTHER.mask + 1
 
 /** Columns of an entry. The first two tell which word it is, the others are as those of a token's row. */
 export const ENTRY = {
@@ -46,12 +49,15 @@ export class Lexicon {
   readonly ideas: Ideas
   /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
   readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
+  /** Letters of the other words. */
+  readonly letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
   /** Hash and weight of the mark of each class that is one. */
   readonly marks: Int32Array
   /** What numbers of any value are. */
   readonly numberHash = 0x2545f491
   readonly numberSum: number
-  readonly #letters = new Uint16Array(OTHER_SLOTS * OTHER_LETTERS_MAX)
+  /** Hash and weight of what counts as a word whatever its letters: see WHOLE. */
+  readonly wholes: Int32Array
   readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
 
   /** Of a table of BUCKETS weights. */
@@ -59,6 +65,12 @@ export class Lexicon {
     this.weights = weights
     this.ideas = ideas
     this.numberSum = weights[wordBucket(this.numberHash)] as number
+    this.wholes = Int32Array.from(
+      [this.numberHash, 0x3c6ef372, 0x6a09e667].flatMap((hash) => [
+        hash,
+        weights[wordBucket(hash)] as number,
+      ]),
+    )
     this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
       const hash = Math.imul(PUNCTUATION_HASH, at >> 1)
       return at % 2 === 0 ? hash : (weights[wordBucket(hash)] as number)
@@ -73,11 +85,13 @@ export class Lexicon {
     const { entries } = this
     const mixed = Math.imul(low ^ Math.imul(high, PLAIN.mixer), PLAIN.spreader)
     const entry = (mixed >>> PLAIN.shift) * ENTRY.columns
-    if (entries[entry] !== low || entries[entry + ENTRY.high] !== high) {
-      this.#learn(units, first, end, hashLetters(units, first, end), entry)
-      entries[entry] = low
-      entries[entry + ENTRY.high] = high
-    }
+    if (entries[entry] === low && entries[entry + ENTRY.high] === high) return entry
+    const second = entry ^ ENTRY.columns
+    if (entries[second] === low && entries[second + ENTRY.high] === high) return second
+    entries.copyWithin(second, entry, entry + ENTRY.columns)
+    this.#learn(units, first, end, hashLetters(units, first, end), entry)
+    entries[entry] = low
+    entries[entry + ENTRY.high] = high
     return entry
   }
 
@@ -85,17 +99,18 @@ export class Lexicon {
   other(units: Uint16Array, first: number, end: number, hash: number): number {
     const { entries } = this
     const length = end - first
-    if (length > OTHER_LETTERS_MAX) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY.columns)
-    const letters = this.#letters
-    const slot = (hash ^ (hash >>> 15)) & (OTHER_SLOTS - 1)
-    const entry = (PLAIN_SLOTS + slot) * ENTRY.columns
-    const offset = slot * OTHER_LETTERS_MAX - first
-    if (entries[entry] === length) {
+    if (length > OTHER.lettersMax) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY.columns)
+    const { letters } = this
+    const slot = (hash ^ (hash >>> 15)) & OTHER.mask
+    const entry = (OTHER.first + slot) * ENTRY.columns
+    const offset = slot * OTHER.lettersMax - first
+    if (entries[entry] === length && entries[entry + ENTRY.high] === hash) {
       let index = first
       while (index < end && letters[offset + index] === units[index]) index++
       if (index === end) return entry
     }
     entries[entry] = length
+    entries[entry + ENTRY.high] = hash
     for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
     return this.#learn(units, first, end, hash, entry)
   }

@@ -16,11 +16,6 @@ const INVISIBLE: typeof FOLDED.invisible = 0xffff
 /** Stands behind the last unit, so that readers may look one ahead: a separator. */
 const END_OF_PIECE = 0x20
 
-/** ASCII in lower case, by code unit. */
-const LOWER_CASE = Uint8Array.from({ length: 0x80 }, (_, unit) =>
-  unit >= 0x41 && unit <= 0x5a ? unit | 0x20 : unit,
-)
-
 /** Room for one folded piece; made once and used again and again. */
 export interface Folded {
   /** Folded code units; valid up to `length`. */
@@ -30,7 +25,7 @@ export interface Folded {
   length: number
   /** Offset of the piece in the source text. */
   base: number
-  /** All ASCII: unit `i` came from `base + i`. */
+  /** Each character is one unit: unit `i` came from `base + i`. */
   plain: boolean
   /** The piece before folding. */
   readonly source: CodeUnits
@@ -69,43 +64,85 @@ export function pieceEnd(text: string, start: number): number {
 export function fold(text: string, start: number, end: number, out: Folded): void {
   const { units } = out
   const source = out.source.units
+  const folds = FOLDED_UNITS
   const size = out.source.write(text, start, end)
   let index = 0
   for (; index < size; index++) {
-    const code = source[index] as number
-    if (code >= 0x80) break
-    units[index] = LOWER_CASE[code] as number
+    const one = folds[source[index] as number] as number
+    if (one === UNKNOWN || one >= SEVERAL) break
+    units[index] = one
   }
+  if (index < size) index = foldNewUnits(source, index, size, units)
   out.base = start
   out.plain = index === size
   out.length = out.plain ? size : foldRest(source, index, size, out)
   units[out.length] = END_OF_PIECE
 }
 
-/** Goes on at the first character above ASCII; returns the folded length. */
+/** Folds characters that are one unit after it, as nearly all of the basic plane are; returns where another stands that is not known to be. */
+function foldUnits(source: Uint16Array, start: number, size: number, units: Uint16Array): number {
+  let index = start
+  for (; index < size; index++) {
+    const code = source[index] as number
+    const one = FOLDED_UNITS[code] as number
+    if (one === UNKNOWN || one >= SEVERAL) break
+    units[index] = one
+  }
+  return index
+}
+
+/** As foldUnits, for characters that it does not know yet too. */
+function foldNewUnits(source: Uint16Array, start: number, size: number, units: Uint16Array): number {
+  let index = start
+  for (; index < size; index = foldUnits(source, index + 1, size, units)) {
+    const unit = newUnit(source[index] as number)
+    if (unit >= SEVERAL) break
+    units[index] = unit
+  }
+  return index
+}
+
+/** As foldUnits, to the units from `length` on, with their origins; returns how many. */
+function foldRun(source: Uint16Array, start: number, size: number, length: number, out: Folded): number {
+  const { units, origins, base } = out
+  const folds = FOLDED_UNITS
+  let index = start
+  const shift = length - start
+  for (; index < size; index++) {
+    const one = folds[source[index] as number] as number
+    if (one === UNKNOWN || one >= SEVERAL) break
+    units[index + shift] = one
+    origins[index + shift] = base + index
+  }
+  return index - start
+}
+
+/** What a character that foldUnits does not know folds to, if that is one unit. */
+function newUnit(code: number): number {
+  if (code < 0x80) return code
+  return isSurrogate(code) ? SEVERAL : foldToUnit(code)
+}
+
+/** Goes on at the first character that is not one unit after folding; returns the folded length. */
 function foldRest(source: Uint16Array, first: number, size: number, out: Folded): number {
   const { units, origins, base } = out
   for (let index = 0; index < first; index++) origins[index] = base + index
   let length = first
   let tagged = false
   for (let index = first; index < size; index++) {
-    const code = source[index] as number
     if (!tagged) {
-      // Nearly all characters of the basic plane are one unit after folding.
-      const one = FOLDED_UNITS[code] as number
-      if (one !== UNKNOWN && one < SEVERAL && (code & 0xf800) !== 0xd800) {
-        units[length] = one
-        origins[length++] = base + index
-        continue
-      }
-      if (one === INVISIBLE) continue
+      const run = foldRun(source, index, size, length, out)
+      length += run
+      index += run
+      if (index === size) break
     }
+    const code = source[index] as number
     const at = base + index
     let codePoint = code
     if (isHighSurrogate(code) && index + 1 < size && isLowSurrogate(source[index + 1] as number)) {
       codePoint = pair(code, source[++index] as number)
     }
-    const unit = code < 0x80 ? (LOWER_CASE[code] as number) : foldToUnit(codePoint)
+    const unit = code < 0x80 ? (FOLDED_UNITS[code] as number) : foldToUnit(codePoint)
     if (unit === INVISIBLE) continue
     if (tagged !== isTag(codePoint)) {
       // Hidden text does not glue to the visible text around it.
@@ -135,6 +172,10 @@ function addSeveral(codePoint: number, at: number, found: number, { units, origi
 /** Offset after the source character at `offset`. */
 export function afterCharacter(text: string, offset: number): number {
   return offset + (isHighSurrogate(text.charCodeAt(offset)) && offset + 1 < text.length ? 2 : 1)
+}
+
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code < 0xe000
 }
 
 function isHighSurrogate(code: number): boolean {

@@ -10,7 +10,7 @@ const LEET_PAIRS = '0o 1i 3e 4a 5s 7t 8b 9g @a $s !i +t €e |i'
 
 /** Tables over all UTF-16 code units; zero where a unit stands for itself. */
 export class Spelling {
-  readonly #homoglyphs = homoglyphTable()
+  readonly twins = homoglyphTable()
   readonly #leet = leetTable()
 
   /** Whether a digit or sign can stand for a letter. */
@@ -31,7 +31,7 @@ export class Spelling {
   ): void {
     if (!mixed && !(afterLatin && this.#allAlike(letters, first, end))) return
     for (let index = first; index < end; index++) {
-      const twin = this.#homoglyphs[letters[index] as number] as number
+      const twin = this.twins[letters[index] as number] as number
       if (twin !== 0) letters[index] = twin
     }
   }
@@ -49,8 +49,7 @@ export class Spelling {
   }
 
   #allAlike(letters: Uint16Array, first: number, end: number): boolean {
-    for (let index = first; index < end; index++)
-      if (this.#homoglyphs[letters[index] as number] === 0) return false
+    for (let index = first; index < end; index++) if (this.twins[letters[index] as number] === 0) return false
     return true
   }
 }

@@ -35,10 +35,8 @@ export interface Tokens {
   readonly rows: Int32Array
   /** Words in which a letter follows a digit, as in `1gn0re`. */
   mixedWords: number
-  /** Words that needed no cleaning; counts on. */
-  plainWords: number
 }
 
 export function createTokens(capacity: number): Tokens {
-  return { length: 0, rows: new Int32Array(capacity * TOKEN.columns), mixedWords: 0, plainWords: 0 }
+  return { length: 0, rows: new Int32Array(capacity * TOKEN.columns), mixedWords: 0 }
 }

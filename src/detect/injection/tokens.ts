@@ -2,23 +2,17 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { type CharacterClasses, CLASS } from './classes.ts'
-import { type Lexicon, PLAIN } from './lexicon.ts'
+import type { Lexicon } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
-import { readPlainWords } from './plain-words.ts'
 import { Spelling } from './spelling.ts'
 import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
-import { finishHash, hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
+import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
+import { type Before, IDENTIFIER_DIGITS, IDENTIFIER_UNITS, MAX_WORD_UNITS, readWords } from './words.ts'
 
-/** Longer words are no words: they count as one kind of thing, whatever their letters. */
-const MAX_WORD_UNITS = 40
 /** So many single letters with the same separator between them are a spaced-out word. */
 const SPACED_RUN_MIN = 4
 /** Within spaced-out text short words are enough ("i s"). */
 const SPACED_RUN_NEXT_MIN = 2
-/** Longer words with so many digits are identifiers, hashes or encoded data. */
-const IDENTIFIER_UNITS = 12
-const IDENTIFIER_DIGITS = 3
-
 const SPACE = 0x20
 const LETTER_A = 0x61
 const LETTER_Z = 0x7a
@@ -33,15 +27,11 @@ const LONG_HASH = 0x3c6ef372
 export class Tokeniser {
   readonly #classes: CharacterClasses
   readonly #spelling = new Spelling()
-  /** Running hash of the ideograph or syllable that ended just before. */
-  #singleBefore = 0
-  #singleEnd = -1
+  readonly #before: Before = { latin: false, spaced: false, single: 0, singleEnd: -1 }
   #folded!: Folded
   #lexicon!: Lexicon
   #out!: Tokens
   #leetView = false
-  #latinBefore = false
-  #spacedBefore = false
 
   /** Classes for plain words in the leet view: signs that can be letters break them up as apostrophes do. */
   readonly #leetClasses = new Uint8Array(0x10000)
@@ -49,7 +39,8 @@ export class Tokeniser {
   constructor(classes: CharacterClasses) {
     this.#classes = classes
     for (let unit = 0; unit < 0x80; unit++) {
-      this.#leetClasses[unit] = this.#spelling.isLeet(unit) ? CLASS.joiner : classes.of(unit)
+      const digit = unit >= DIGIT_0 && unit <= DIGIT_9
+      if (digit || !this.#spelling.isLeet(unit)) this.#leetClasses[unit] = classes.of(unit)
     }
   }
 
@@ -62,56 +53,42 @@ export class Tokeniser {
     this.#lexicon = lexicon
     this.#out = out
     this.#leetView = leetView
-    this.#latinBefore = false
-    this.#spacedBefore = false
-    this.#singleEnd = -1
+    this.#before.latin = false
+    this.#before.spaced = false
+    this.#before.singleEnd = -1
     out.length = 0
     out.mixedWords = 0
     const { units, length } = folded
     const known = leetView ? this.#leetClasses : this.#classes.known
-    for (let index = 0; index < length; index = this.#next(index)) {
-      const { length: before, plainWords } = out
-      index = readPlainWords(units, index, length, known, lexicon, out)
+    for (let index = 0; index < length; index = this.#next(index, known)) {
+      index = readWords(
+        units,
+        index,
+        length,
+        known,
+        this.#spelling.twins,
+        leetView,
+        lexicon,
+        this.#before,
+        out,
+      )
       if (index === length) return
-      if (out.length > before) this.#spacedBefore = false
-      if (out.plainWords > plainWords) this.#latinBefore = true
     }
   }
 
-  /** Whether a word of plain letters goes on, or could, at `unit`. */
-  #goesOn(unit: number): boolean {
-    const kind = this.#classes.of(unit)
-    if (kind === LETTER || kind === DIGIT || kind === JOINER) return true
-    return this.#leetView && this.#spelling.isLeet(unit)
-  }
-
   /** Reads what stands at `index`; returns where it ends. */
-  #next(index: number): number {
-    const kind = this.#classes.of(this.#folded.units[index] as number)
-    if (kind === CLASS.letter || kind === CLASS.digit)
-      return this.#plainWord(index) || this.#foreignWord(index) || this.#word(index)
-    if (kind === CLASS.single) return this.#singles(index)
+  #next(index: number, known: Uint8Array): number {
+    const unit = this.#folded.units[index] as number
+    const isNew = known[unit] === 0 && !(this.#leetView && this.#spelling.isLeet(unit))
+    const kind = this.#classes.of(unit)
+    if (isNew) {
+      known[unit] = kind
+      return index
+    }
+    if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
     if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
     return index + 1
-  }
-
-  /** Ideographs and syllables one behind the other; returns where they end. */
-  #singles(start: number): number {
-    const { units, length } = this.#folded
-    const { ideas } = this.#lexicon
-    let before = this.#singleBefore
-    let index = start
-    do {
-      const unit = units[index] as number
-      const idea = this.#singleEnd === index ? ideas.ofHash(hashLetter(before, unit)) : 0
-      before = hashLetter(WORD_SEED, unit)
-      this.#singleEnd = index + 1
-      this.#lexicon.addPlain(this.#out, finishHash(before), 1, idea, index, index)
-      index++
-    } while (index < length && this.#classes.of(units[index] as number) === CLASS.single)
-    this.#singleBefore = before
-    return index
   }
 
   /** The class of a unit, of a separator's past the end. */
@@ -154,46 +131,7 @@ export class Tokeniser {
     )
       return
     this.#lexicon.addPlain(this.#out, hash, 0, 0, index, index)
-    this.#spacedBefore = false
-  }
-
-  /** Words of letters a to z alone need no cleaning. Returns where it ends, 0 where there is none. */
-  #plainWord(start: number): number {
-    const { units } = this.#folded
-    const limit = start + PLAIN.lettersMax
-    let high = 0
-    let low = 0
-    let end = start
-    let unit = units[end] as number
-    for (; unit >= LETTER_A && unit <= LETTER_Z && end < limit; unit = units[++end] as number) {
-      high = (high << 5) | (low >>> 25)
-      low = ((low << 5) & 0x3fffffff) | (unit - LETTER_A + 1)
-    }
-    if (end < start + 2 || this.#goesOn(unit)) return 0
-    this.#latinBefore = true
-    this.#spacedBefore = false
-    const entry = this.#lexicon.plain(units, start, end, high, low)
-    this.#lexicon.addWord(this.#out, entry, start, end, end - 1)
-    return end
-  }
-
-  /** Words without Latin letters behind others need no cleaning either. Returns where it ends, 0 where there is none. */
-  #foreignWord(start: number): number {
-    if (this.#latinBefore) return 0
-    const { units } = this.#folded
-    const { known } = this.#classes
-    const limit = start + MAX_WORD_UNITS
-    let hash = WORD_SEED
-    let end = start
-    let unit = units[end] as number
-    for (; unit >= 0x80 && known[unit] === CLASS.letter && end < limit; unit = units[++end] as number) {
-      hash = hashLetter(hash, unit)
-    }
-    if (end < start + 2 || this.#goesOn(unit)) return 0
-    this.#spacedBefore = false
-    const entry = this.#lexicon.other(units, start, end, hash)
-    this.#lexicon.addWord(this.#out, entry, start, end, end - 1)
-    return end
+    this.#before.spaced = false
   }
 
   #word(start: number): number {
@@ -201,7 +139,7 @@ export class Tokeniser {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#spaced(start, end)
     }
-    this.#spacedBefore = false
+    this.#before.spaced = false
     return this.#cleaned(start)
   }
 
@@ -221,8 +159,8 @@ export class Tokeniser {
       end += 2
       letters++
     }
-    if (letters < (this.#spacedBefore ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN)) return start
-    this.#spacedBefore = true
+    if (letters < (this.#before.spaced ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN)) return start
+    this.#before.spaced = true
     return end
   }
 
@@ -246,6 +184,7 @@ export class Tokeniser {
     for (; ; index++) {
       const unit = units[index] as number
       const kind = known[unit] || this.#classes.of(unit)
+      if (leetView && !this.#spelling.isLeet(unit)) this.#leetClasses[unit] = kind
       if (kind !== LETTER && kind !== DIGIT && index > start) {
         if (kind === JOINER && this.#classes.of(units[index + 1] as number) === LETTER) continue
         if (!leetView || !this.#isLeetSign(unit, index)) break
@@ -261,11 +200,11 @@ export class Tokeniser {
     if (mixed) this.#out.mixedWords++
     if (foreign > 0 || (leetView && latin > 0)) {
       // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
-      if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#latinBefore)
+      if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#before.latin)
       if (leetView) digits = this.#spelling.foldLeet(units, start, count)
       hash = hashLetters(units, start, count)
     }
-    this.#latinBefore = foreign === 0
+    this.#before.latin = foreign === 0
     this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last)
     return index
   }
