@@ -64,7 +64,7 @@ export function countFeatures(text: string, leetView: boolean): Counted {
     tokeniser.tokenise(folded, leetView, lexicon, tokens)
     mixedWords += tokens.mixedWords
     const seen: number[][] = []
-    context.read(tokens, lexicon.weights, seen)
+    context.read(tokens, 0, lexicon.weights, seen)
     for (const [index, neighbours] of seen.entries()) {
       const [hash, first, end] = [TOKEN.hash, TOKEN.first, TOKEN.lettersEnd].map(
         (column) => tokens.rows[index * TOKEN.columns + column],

@@ -1,6 +1,7 @@
 // A cheap walk over a text that says which encodings could be in it, and where, so that everyday text is spared the patterns
 // that find them. May say yes too often, never no wrongly.
 
+import type { BASE64_RUN_MIN as RUN_MIN } from './base64.ts'
 import { CodeUnits } from './code-units.ts'
 import { findHints, HINT_UNITS_MAX, isRare, RARE_TRIGRAMS, type TRIGRAM_MASK } from './turned-hints.ts'
 
@@ -34,11 +35,11 @@ const SIGN_SHIFT = 31
 const HEX_DIGIT = 1
 const ESCAPE_START = 2
 
-/** A copy, kept the same by its type: constants of this module are part of the machine code. */
+// Copies, kept the same by their types: constants of this module are part of the machine code.
 const TRIGRAM: typeof TRIGRAM_MASK = 0x7fff
+const BASE64_RUN_MIN: typeof RUN_MIN = 16
 
 /** Shortest runs that the patterns in encodings.ts match. */
-const BASE64_RUN_MIN = 16
 const HEX_DIGITS_MIN = 24
 const SELECTORS_MIN = 8
 const ESCAPES_MIN = 3

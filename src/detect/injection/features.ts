@@ -2,17 +2,19 @@
 // code counts in training and in scoring; it knows nothing of weights. A token has some by itself, the rest by what
 // stands before it.
 
-import type { TOKEN, Tokens, TRAIT } from './token-list.ts'
+import type { TOKEN, TOTAL, Tokens, TRAIT } from './token-list.ts'
 
 // Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
 const HASH: typeof TOKEN.hash = 0
 const SUM: typeof TOKEN.sum = 1
 const TRAITS: typeof TOKEN.traits = 2
+const TOTAL_COLUMN: typeof TOKEN.total = 7
 const COLUMNS: typeof TOKEN.columns = 8
 const WORD: typeof TRAIT.word = 1
 const IDEA_SHIFT: typeof TRAIT.ideaShift = 1
 const IDEA_MASK: typeof TRAIT.ideaMask = 0x1f
 const COUNT_SHIFT: typeof TRAIT.countShift = 8
+const SUM_SHIFT: typeof TOTAL.sumShift = 8
 
 /** log2 of the number of weights. */
 const BUCKET_BITS = 18
@@ -26,6 +28,9 @@ export const FEATURE_FORM = 2
 const FEATURE_FLOOR = 8
 /** From here on, about two hundred words, a text counts by its average: length alone is no evidence. */
 const FEATURE_CEILING = 1600
+
+/** Windows of 48 tokens have fewer. */
+const WINDOW_FEATURES_MAX = 4095
 
 /** Words shorter than this have no parts. */
 const PART_MIN_UNITS = 4
@@ -57,6 +62,14 @@ const ROOTS = Float64Array.from({ length: FEATURE_CEILING + 1 }, (_, count) =>
   Math.sqrt(count + FEATURE_FLOOR),
 )
 const ROOT_OF_CEILING = Math.sqrt(FEATURE_CEILING + FEATURE_FLOOR)
+
+/**
+ * What a window's sum is divided by, by number of features, to a trifle: rules out nearly all windows without a
+ * division.
+ */
+export const WINDOW_DIVISORS = Float64Array.from({ length: WINDOW_FEATURES_MAX + 1 }, (_, count) =>
+  count <= FEATURE_CEILING ? (ROOTS[count] as number) : (count + FEATURE_FLOOR) / ROOT_OF_CEILING,
+)
 
 /** Token before the text: the beginning is the beginning of a sentence. */
 const NO_TOKEN = 0x7ed558cc
@@ -132,12 +145,25 @@ export class ContextReader {
     this.#wordBeforePrevious = NO_TOKEN
   }
 
+  /** Goes on where another one is. */
+  copy(other: ContextReader): void {
+    this.#position = other.#position
+    this.#afterMark = other.#afterMark
+    this.#idea = other.#idea
+    this.#ideaBefore = other.#ideaBefore
+    this.#ideaPosition = other.#ideaPosition
+    this.#previous = other.#previous
+    this.#beforePrevious = other.#beforePrevious
+    this.#previousWord = other.#previousWord
+    this.#wordBeforePrevious = other.#wordBeforePrevious
+  }
+
   /**
-   * Adds to the sum and the count of every token those of its features that have to do with its neighbours
+   * Fills in the total of every token from an index on: its own features, and those that have to do with its neighbours
    * or with ideas.
    * @param seen takes their buckets, token by token, when a model learns
    */
-  read(tokens: Tokens, weights: Int8Array, seen: number[][] | null): void {
+  read(tokens: Tokens, from: number, weights: Int8Array, seen: number[][] | null): void {
     const { rows } = tokens
     const end = tokens.length * COLUMNS
     let previous = this.#previous
@@ -145,14 +171,14 @@ export class ContextReader {
     let previousWord = this.#previousWord
     let wordBeforePrevious = this.#wordBeforePrevious
     let afterMark = this.#afterMark
-    for (let row = 0; row < end; row += COLUMNS) {
+    for (let row = from * COLUMNS; row < end; row += COLUMNS) {
       const hash = rows[row + HASH] as number
       const traits = rows[row + TRAITS] as number
       const pair = Math.imul(previous, MIX_A) ^ hash
       const two = bucket(pair ^ BIGRAM)
       const three = bucket(Math.imul(beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
       let sum = (rows[row + SUM] as number) + (weights[two] as number) + (weights[three] as number)
-      let count = 2
+      let count = 2 + (traits >> COUNT_SHIFT)
       if (seen !== null) seen.push([two, three])
       if ((traits & WORD) !== 0) {
         if (previousWord !== previous) {
@@ -168,7 +194,7 @@ export class ContextReader {
         if (seen !== null) seen.at(-1)?.push(skip)
         const idea = (traits >> IDEA_SHIFT) & IDEA_MASK
         if (idea !== 0) {
-          const position = this.#position + row / COLUMNS
+          const position = this.#position + row / COLUMNS - from
           const found = this.#readIdea(idea, position, afterMark)
           for (let at = 0; at < found; at++) {
             sum += weights[this.#ideaBuckets[at] as number] as number
@@ -182,10 +208,9 @@ export class ContextReader {
       } else afterMark = true
       beforePrevious = previous
       previous = hash
-      rows[row + SUM] = sum
-      rows[row + TRAITS] = traits + (count << COUNT_SHIFT)
+      rows[row + TOTAL_COLUMN] = (sum << SUM_SHIFT) | count
     }
-    this.#position += tokens.length
+    this.#position += tokens.length - from
     this.#previous = previous
     this.#beforePrevious = beforePrevious
     this.#previousWord = previousWord

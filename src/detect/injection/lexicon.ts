@@ -31,6 +31,10 @@ const MARK_CLASSES = 10
 /** Where words are put that are not remembered. */
 const UNREMEMBERED = OTHER.first + OTHER.mask + 1
 
+/** What counts as a word whatever its letters, and where its hash and weight stand. */
+export const WHOLE = { none: -1, number: 0, long: 2, identifier: 4 } as const
+const WHOLE_HASHES = [0x2545f491, 0x3c6ef372, 0x6a09e667]
+
 /** Columns of an entry. The first two tell which word it is, the others are as those of a token's row. */
 export const ENTRY = {
   low: 0,
@@ -42,7 +46,7 @@ export const ENTRY = {
   columns: 8,
 } as const
 
-/** A fixed 512 KiB, of which what is not used is not touched. */
+/** A fixed 640 KiB, of which what is not used is not touched. */
 export class Lexicon {
   readonly weights: Int8Array
   /** Where ideas are looked up. */
@@ -53,10 +57,7 @@ export class Lexicon {
   readonly letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
   /** Hash and weight of the mark of each class that is one. */
   readonly marks: Int32Array
-  /** What numbers of any value are. */
-  readonly numberHash = 0x2545f491
-  readonly numberSum: number
-  /** Hash and weight of what counts as a word whatever its letters: see WHOLE. */
+  /** Hash and weight of what is one thing whatever its letters: see WHOLE. */
   readonly wholes: Int32Array
   readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
 
@@ -64,13 +65,7 @@ export class Lexicon {
   constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
     this.weights = weights
     this.ideas = ideas
-    this.numberSum = weights[wordBucket(this.numberHash)] as number
-    this.wholes = Int32Array.from(
-      [this.numberHash, 0x3c6ef372, 0x6a09e667].flatMap((hash) => [
-        hash,
-        weights[wordBucket(hash)] as number,
-      ]),
-    )
+    this.wholes = Int32Array.from(WHOLE_HASHES.flatMap((hash) => [hash, weights[wordBucket(hash)] as number]))
     this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
       const hash = Math.imul(PUNCTUATION_HASH, at >> 1)
       return at % 2 === 0 ? hash : (weights[wordBucket(hash)] as number)
@@ -116,7 +111,7 @@ export class Lexicon {
   }
 
   /** Adds the word of an entry: units `start` to `last`, its letters `[start, end)`. */
-  addWord(out: Tokens, entry: number, start: number, end: number, last: number): void {
+  addWord(out: Tokens, entry: number, start: number, end: number, last: number, state: number): void {
     const { rows } = out
     const { entries } = this
     const row = out.length++ * TOKEN.columns
@@ -126,18 +121,20 @@ export class Lexicon {
     rows[row + TOKEN.first] = start
     rows[row + TOKEN.last] = last
     rows[row + TOKEN.lettersEnd] = end
+    rows[row + TOKEN.state] = state
   }
 
   /** Adds a token without letters; `word` is 0 for a mark and 1 for what counts as a word. */
-  addPlain(out: Tokens, hash: number, word: number, idea: number, start: number, last: number): void {
+  addPlain(out: Tokens, hash: number, word: number, start: number, last: number, state: number): void {
     const { rows } = out
     const row = out.length++ * TOKEN.columns
     rows[row + TOKEN.hash] = hash
     rows[row + TOKEN.sum] = this.weights[wordBucket(hash)] as number
-    rows[row + TOKEN.traits] = word | (idea << TRAIT.ideaShift) | (1 << TRAIT.countShift)
+    rows[row + TOKEN.traits] = word | (1 << TRAIT.countShift)
     rows[row + TOKEN.first] = start
     rows[row + TOKEN.last] = last
     rows[row + TOKEN.lettersEnd] = start
+    rows[row + TOKEN.state] = state
   }
 
   #learn(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {

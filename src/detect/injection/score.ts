@@ -32,8 +32,6 @@ export interface InjectionModel {
   score(text: string, mode: InjectionMode): InjectionScore
 }
 
-/** One word in fifty may be a part number; two such words call for a second look as leet. */
-const LEET_WORDS_MIN = 2
 /** How much further a window must stand out to decide about a whole text: quotes and examples are common there. */
 const WINDOW_IN_WHOLE_HANDICAP = 0.7
 /** Below this score nobody asks for reasons, and reading them takes as long as a third of the scoring. */
@@ -43,7 +41,7 @@ const DECODE_DEPTH = 2
 
 /**
  * Decodes the weights that ship with this code: about two milliseconds, to be done once. With its
- * buffers a model holds about 3.5 MiB.
+ * buffers a model holds about 4 MiB.
  * @throws Error when the weights do not belong to this code
  */
 export function loadInjectionModel(): InjectionModel {
@@ -108,14 +106,9 @@ class Scoring {
     depth: number,
   ): Evidence | null {
     const lexicon = mode === 'whole' ? this.#messages : this.#documents
-    const plain = this.#scanner.scan(text, lexicon, false)
+    const { plain, leet } = this.#scanner.scan(text, lexicon)
     let best = this.#evidence(text, plain, mode, back, trick)
-    if (plain.mixedWords >= LEET_WORDS_MIN) {
-      best = stronger(
-        best,
-        this.#evidence(text, this.#scanner.scan(text, lexicon, true), mode, back, 'leet_spelling'),
-      )
-    }
+    if (leet !== null) best = stronger(best, this.#evidence(text, leet, mode, back, 'leet_spelling'))
     if (depth === 0) return best
     for (const decoded of this.#decoder.decodings(text)) {
       const through = throughDecoding(decoded, back)

@@ -15,6 +15,7 @@ const TRAITS: typeof TOKEN.traits = 2
 const FIRST: typeof TOKEN.first = 3
 const LAST: typeof TOKEN.last = 4
 const LETTERS_END: typeof TOKEN.lettersEnd = 5
+const STATE: typeof TOKEN.state = 6
 const COLUMNS: typeof TOKEN.columns = 8
 const IDEA_SHIFT: typeof TRAIT.ideaShift = 1
 /** One feature, and counts as a word. */
@@ -47,6 +48,7 @@ export function readSingles(
     rows[row + FIRST] = index
     rows[row + LAST] = index
     rows[row + LETTERS_END] = index
+    rows[row + STATE] = before.state
     row += COLUMNS
     joined = true
     unit = units[++index] as number

@@ -14,6 +14,10 @@ export const TOKEN = {
   last: 4,
   /** Where a word's cleaned letters end that begin at `first`; `first` itself for what has no letters. */
   lettersEnd: 5,
+  /** What later tokens may depend on, and whether the leet view reads it otherwise: see STATE. */
+  state: 6,
+  /** Sum and number of all its features, those that have to do with its neighbours too: see TOTAL. */
+  total: 7,
   /** From one row to the next. */
   columns: 8,
 } as const
@@ -29,14 +33,39 @@ export const TRAIT = {
   countShift: 8,
 } as const
 
+/** Parts of the column of states. */
+export const STATE = {
+  /** The last word was of Latin letters, or a number. */
+  latin: 1,
+  /** The last token is a spaced-out word. */
+  spaced: 2,
+  /** The two above are what is read on with. */
+  readOn: 3,
+  /** A word with digits among its letters, which the leet view reads as letters. */
+  leet: 4,
+} as const
+
+/** Parts of the column of totals: the sum so many bits up, and below it the number. */
+export const TOTAL = { sumShift: 8, countMask: 0xff } as const
+
 /** Room for the tokens of one piece; made once and used again and again. */
 export interface Tokens {
   length: number
   readonly rows: Int32Array
   /** Words in which a letter follows a digit, as in `1gn0re`. */
   mixedWords: number
+  /** Words that STATE.leet is set for. */
+  leetWords: number
+  /** Whether cleaned letters were written over others. */
+  rewritten: boolean
 }
 
 export function createTokens(capacity: number): Tokens {
-  return { length: 0, rows: new Int32Array(capacity * TOKEN.columns), mixedWords: 0 }
+  return {
+    length: 0,
+    rows: new Int32Array(capacity * TOKEN.columns),
+    mixedWords: 0,
+    leetWords: 0,
+    rewritten: false,
+  }
 }

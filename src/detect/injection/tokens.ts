@@ -2,12 +2,13 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { type CharacterClasses, CLASS } from './classes.ts'
-import type { Lexicon } from './lexicon.ts'
+import { type Lexicon, WHOLE } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
+import { readSingles } from './singles.ts'
 import { Spelling } from './spelling.ts'
-import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
+import { STATE, TOKEN, type Tokens, TRAIT } from './token-list.ts'
 import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
-import { type Before, IDENTIFIER_DIGITS, IDENTIFIER_UNITS, MAX_WORD_UNITS, readWords } from './words.ts'
+import { type Before, MAX_WORD_UNITS, readWords, wholeOf } from './words.ts'
 
 /** So many single letters with the same separator between them are a spaced-out word. */
 const SPACED_RUN_MIN = 4
@@ -20,28 +21,18 @@ const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
 const { letter: LETTER, digit: DIGIT, joiner: JOINER } = CLASS
 
-const IDENTIFIER_HASH = 0x6a09e667
-const LONG_HASH = 0x3c6ef372
-
 /** Cuts folded text into tokens. Keeps nothing between pieces. */
 export class Tokeniser {
   readonly #classes: CharacterClasses
   readonly #spelling = new Spelling()
-  readonly #before: Before = { latin: false, spaced: false, single: 0, singleEnd: -1 }
+  readonly #before: Before = { state: 0, single: 0, singleEnd: -1 }
   #folded!: Folded
   #lexicon!: Lexicon
   #out!: Tokens
   #leetView = false
 
-  /** Classes for plain words in the leet view: signs that can be letters break them up as apostrophes do. */
-  readonly #leetClasses = new Uint8Array(0x10000)
-
   constructor(classes: CharacterClasses) {
     this.#classes = classes
-    for (let unit = 0; unit < 0x80; unit++) {
-      const digit = unit >= DIGIT_0 && unit <= DIGIT_9
-      if (digit || !this.#spelling.isLeet(unit)) this.#leetClasses[unit] = classes.of(unit)
-    }
   }
 
   /**
@@ -49,43 +40,70 @@ export class Tokeniser {
    * written over the units they were read from.
    */
   tokenise(folded: Folded, leetView: boolean, lexicon: Lexicon, out: Tokens): void {
-    this.#folded = folded
-    this.#lexicon = lexicon
-    this.#out = out
-    this.#leetView = leetView
-    this.#before.latin = false
-    this.#before.spaced = false
-    this.#before.singleEnd = -1
-    out.length = 0
-    out.mixedWords = 0
+    this.begin(folded, leetView, lexicon, out)
     const { units, length } = folded
-    const known = leetView ? this.#leetClasses : this.#classes.known
-    for (let index = 0; index < length; index = this.#next(index, known)) {
-      index = readWords(
-        units,
-        index,
-        length,
-        known,
-        this.#spelling.twins,
-        leetView,
-        lexicon,
-        this.#before,
-        out,
-      )
+    const { known } = this.#classes
+    const { twins } = this.#spelling
+    for (let index = 0; index < length; index = this.next(index)) {
+      if (!leetView) index = readWords(units, index, length, known, twins, lexicon, this.#before, out)
       if (index === length) return
     }
   }
 
-  /** Reads what stands at `index`; returns where it ends. */
-  #next(index: number, known: Uint8Array): number {
-    const unit = this.#folded.units[index] as number
-    const isNew = known[unit] === 0 && !(this.#leetView && this.#spelling.isLeet(unit))
-    const kind = this.#classes.of(unit)
-    if (isNew) {
-      known[unit] = kind
+  /** As tokenise, to be followed by calls of `next`. */
+  begin(folded: Folded, leetView: boolean, lexicon: Lexicon, out: Tokens): void {
+    this.#folded = folded
+    this.#lexicon = lexicon
+    this.#out = out
+    this.#leetView = leetView
+    this.#before.state = 0
+    this.#before.singleEnd = -1
+    out.length = 0
+    out.mixedWords = 0
+    out.leetWords = 0
+    out.rewritten = false
+  }
+
+  /** Parts of STATE, as after the token before. */
+  get state(): number {
+    return this.#before.state
+  }
+
+  /** Reads on behind the token that ends with the unit at `last`, from the state after it. */
+  resume(last: number, state: number): void {
+    const unit = this.#folded.units[last] as number
+    const isSingle = this.#classes.known[unit] === CLASS.single
+    this.#before.state = state
+    this.#before.single = hashLetter(WORD_SEED, unit)
+    this.#before.singleEnd = isSingle ? last + 1 : -1
+  }
+
+  /** Where the next sign stands, from `start` on, that the leet view reads as a letter; `length` if none does. */
+  leetSign(units: Uint16Array, start: number, length: number): number {
+    const { leet } = this.#spelling
+    const { known } = this.#classes
+    for (let index = start; index < length; index++) {
+      const unit = units[index] as number
+      if (leet[unit] === 0 || (unit >= DIGIT_0 && unit <= DIGIT_9)) continue
+      const after = known[units[index + 1] as number] as number
+      if (after === LETTER || after === DIGIT || after === 0) return index
+    }
+    return length
+  }
+
+  /** Reads what stands at `index`, at most a token; returns where it ends. */
+  next(index: number): number {
+    const { units } = this.#folded
+    const { known } = this.#classes
+    const unit = units[index] as number
+    if (known[unit] === 0) {
+      this.#classes.of(unit)
       return index
     }
+    const kind = known[unit] as number
     if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
+    if (kind === CLASS.single)
+      return readSingles(units, index, index + 1, known, this.#lexicon, this.#before, this.#out)
     if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
     return index + 1
@@ -130,8 +148,8 @@ export class Tokeniser {
       (rows[previous + TOKEN.traits]! & TRAIT.word) === 0
     )
       return
-    this.#lexicon.addPlain(this.#out, hash, 0, 0, index, index)
-    this.#before.spaced = false
+    this.#before.state &= ~STATE.spaced
+    this.#lexicon.addPlain(this.#out, hash, 0, index, index, this.#before.state)
   }
 
   #word(start: number): number {
@@ -139,7 +157,7 @@ export class Tokeniser {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#spaced(start, end)
     }
-    this.#before.spaced = false
+    this.#before.state &= ~STATE.spaced
     return this.#cleaned(start)
   }
 
@@ -159,8 +177,9 @@ export class Tokeniser {
       end += 2
       letters++
     }
-    if (letters < (this.#before.spaced ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN)) return start
-    this.#before.spaced = true
+    if (letters < ((this.#before.state & STATE.spaced) !== 0 ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN))
+      return start
+    this.#before.state |= STATE.spaced
     return end
   }
 
@@ -184,7 +203,6 @@ export class Tokeniser {
     for (; ; index++) {
       const unit = units[index] as number
       const kind = known[unit] || this.#classes.of(unit)
-      if (leetView && !this.#spelling.isLeet(unit)) this.#leetClasses[unit] = kind
       if (kind !== LETTER && kind !== DIGIT && index > start) {
         if (kind === JOINER && this.#classes.of(units[index + 1] as number) === LETTER) continue
         if (!leetView || !this.#isLeetSign(unit, index)) break
@@ -198,14 +216,17 @@ export class Tokeniser {
       hash = hashLetter(hash, unit)
     }
     if (mixed) this.#out.mixedWords++
+    if (count < index || foreign > 0) this.#out.rewritten = true
+    const leet = digits > 0 && latin + foreign > 0
+    const latinBefore = (this.#before.state & STATE.latin) !== 0
     if (foreign > 0 || (leetView && latin > 0)) {
       // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
-      if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, this.#before.latin)
+      if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, latinBefore)
       if (leetView) digits = this.#spelling.foldLeet(units, start, count)
       hash = hashLetters(units, start, count)
     }
-    this.#before.latin = foreign === 0
-    this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last)
+    this.#before.state = (this.#before.state & STATE.spaced) | (foreign === 0 ? STATE.latin : 0)
+    this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last, leet)
     return index
   }
 
@@ -216,22 +237,24 @@ export class Tokeniser {
     for (let index = start; index < end; index += 2) units[count++] = units[index] as number
     const kept = units[count] as number
     units[count] = SPACE
+    this.#out.rewritten = true
     this.#cleaned(start, end - 1)
     units[count] = kept
     return end
   }
 
   /** Words keep their letters, for their parts; numbers and what is no word are one hash each. */
-  #addCleaned(start: number, end: number, digits: number, hash: number, last: number): void {
+  #addCleaned(start: number, end: number, digits: number, hash: number, last: number, leet: boolean): void {
     const length = end - start
     const lexicon = this.#lexicon
-    if (length === digits) lexicon.addPlain(this.#out, lexicon.numberHash, 1, 0, start, last)
-    else if (length > MAX_WORD_UNITS) lexicon.addPlain(this.#out, LONG_HASH, 1, 0, start, last)
-    else if (length > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
-      lexicon.addPlain(this.#out, IDENTIFIER_HASH, 1, 0, start, last)
-    else {
+    const state = this.#before.state | (leet ? STATE.leet : 0)
+    if (leet) this.#out.leetWords++
+    const whole = wholeOf(length, digits)
+    if (whole !== WHOLE.none) {
+      lexicon.addPlain(this.#out, lexicon.wholes[whole] as number, 1, start, last, state)
+    } else {
       const entry = lexicon.other(this.#folded.units, start, end, hash)
-      lexicon.addWord(this.#out, entry, start, end, last)
+      lexicon.addWord(this.#out, entry, start, end, last, state)
     }
   }
 }

@@ -3,17 +3,16 @@
 // compiler keeps all of it in registers.
 
 import type { CLASS } from './classes.ts'
-import { type ENTRY, type Lexicon, type OTHER, PLAIN } from './lexicon.ts'
+import { type ENTRY, type Lexicon, type OTHER, PLAIN, type WHOLE } from './lexicon.ts'
 import { readSingles } from './singles.ts'
-import type { TOKEN, Tokens } from './token-list.ts'
+import { moveTogether } from './spelling.ts'
+import type { STATE, TOKEN, Tokens } from './token-list.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** What stands before the place that is read. */
 export interface Before {
-  /** Whether the last word was of Latin letters, or a number. */
-  latin: boolean
-  /** Whether the last token was a spaced-out word. */
-  spaced: boolean
+  /** Parts of STATE. */
+  state: number
   /** Running hash of the ideograph or syllable that ended at `singleEnd`. */
   single: number
   singleEnd: number
@@ -22,8 +21,8 @@ export interface Before {
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
 export const MAX_WORD_UNITS = 40
 /** Longer words with so many digits are identifiers, hashes or encoded data. */
-export const IDENTIFIER_UNITS = 12
-export const IDENTIFIER_DIGITS = 3
+const IDENTIFIER_UNITS = 12
+const IDENTIFIER_DIGITS = 3
 
 const DOT = 0x2e
 const DIGIT_0 = 0x30
@@ -48,13 +47,21 @@ const SLOT_SHIFT: typeof PLAIN.shift = 19
 const OTHER_FIRST: typeof OTHER.first = 8192
 const OTHER_MASK: typeof OTHER.mask = 4095
 const OTHER_LETTERS_MAX: typeof OTHER.lettersMax = 32
+const NO_WHOLE: typeof WHOLE.none = -1
+const NUMBER: typeof WHOLE.number = 0
+const LONG: typeof WHOLE.long = 2
+const IDENTIFIER: typeof WHOLE.identifier = 4
 const HASH: typeof TOKEN.hash = 0
 const SUM: typeof TOKEN.sum = 1
 const TRAITS: typeof TOKEN.traits = 2
 const FIRST: typeof TOKEN.first = 3
 const LAST: typeof TOKEN.last = 4
 const LETTERS_END: typeof TOKEN.lettersEnd = 5
+const STATE_COLUMN: typeof TOKEN.state = 6
 const COLUMNS: typeof TOKEN.columns = 8
+const LATIN: typeof STATE.latin = 1
+const SPACED: typeof STATE.spaced = 2
+const LEET: typeof STATE.leet = 4
 const ENTRY_LOW: typeof ENTRY.low = 0
 const ENTRY_HIGH: typeof ENTRY.high = 1
 const ENTRY_HASH: typeof ENTRY.hash = 2
@@ -66,7 +73,6 @@ const ENTRY_COLUMNS: typeof ENTRY.columns = 8
  * Adds what stands from `start` on, up to something that takes more thought; returns where that begins, or `length`.
  * @param known classes of code units, zero for those to be left alone
  * @param twins for letters of other scripts the Latin ones they look like, zero for all others
- * @param leetView digits within words are left alone too
  */
 export function readWords(
   units: Uint16Array,
@@ -74,23 +80,22 @@ export function readWords(
   length: number,
   known: Uint8Array,
   twins: Uint16Array,
-  leetView: boolean,
   lexicon: Lexicon,
   before: Before,
   out: Tokens,
 ): number {
   const { rows } = out
-  const { entries, letters, marks, numberHash, numberSum } = lexicon
+  const { entries, letters, marks, wholes } = lexicon
   const { mixer, spreader } = PLAIN
   let row = out.length * COLUMNS
-  let latinBefore = before.latin
-  let spacedBefore = before.spaced
+  let state = before.state
   let index = start
   while (index < length) {
     let unit = units[index] as number
     let entry = 0
     let end = index
     let lettersEnd = 0
+    let leet = 0
     if (unit >= LETTER_A && unit <= LETTER_Z) {
       // Six letters of five bits each in either number.
       let high = 0
@@ -103,12 +108,12 @@ export function readWords(
       const after = known[unit] as number
       const count = end - index
       if (count <= LETTERS_MAX && (after === SEPARATOR || after >= STOP)) {
-        if (count === 1 && !standsAlone(units, known, index, spacedBefore)) break
+        if (count === 1 && !standsAlone(units, known, index, (state & SPACED) !== 0)) break
         entry = (Math.imul(low ^ Math.imul(high, mixer), spreader) >>> SLOT_SHIFT) * ENTRY_COLUMNS
         if (entries[entry + ENTRY_LOW] !== low || entries[entry + ENTRY_HIGH] !== high) {
           entry = lexicon.plain(units, index, end, high, low)
         }
-        latinBefore = true
+        state = LATIN
         lettersEnd = end
       }
     } else {
@@ -142,14 +147,16 @@ export function readWords(
           rows[row + FIRST] = index
           rows[row + LAST] = index
           rows[row + LETTERS_END] = index
+          state &= ~SPACED
+          rows[row + STATE_COLUMN] = state
           row += COLUMNS
-          spacedBefore = false
         }
         index++
         continue
       }
       if (kind === SINGLE) {
         out.length = row / COLUMNS
+        before.state = state
         index = readSingles(units, index, length, known, lexicon, before, out)
         row = out.length * COLUMNS
         continue
@@ -160,15 +167,15 @@ export function readWords(
         while (unit >= DIGIT_0 && unit <= DIGIT_9)
         const after = known[unit] as number
         if (end - index <= LETTERS_MAX && (after === SEPARATOR || after >= STOP)) {
-          rows[row + HASH] = numberHash
-          rows[row + SUM] = numberSum
+          rows[row + HASH] = wholes[NUMBER] as number
+          rows[row + SUM] = wholes[NUMBER + 1] as number
           rows[row + TRAITS] = NUMBER_TRAITS
           rows[row + FIRST] = index
           rows[row + LAST] = end - 1
           rows[row + LETTERS_END] = index
+          state = LATIN
+          rows[row + STATE_COLUMN] = state
           row += COLUMNS
-          latinBefore = true
-          spacedBefore = false
           index = end
           continue
         }
@@ -210,39 +217,41 @@ export function readWords(
         count++
       }
       if (kind === 0 || (kind === JOINER && known[units[end + 1] as number] === 0)) break
-      if (leetView && digits > 0 && latin + foreign > 0) break
       if (end === index + 1 && digits === 0 && (known[units[index] as number] as number) === LETTER) {
-        if (kind !== JOINER && (kind === SINGLE || !standsAlone(units, known, index, spacedBefore))) break
+        if (kind !== JOINER && (kind === SINGLE || !standsAlone(units, known, index, (state & SPACED) !== 0)))
+          break
       }
       // Look-alikes may stand for Latin letters.
-      if (alike > 0 && (latin > 0 || (latinBefore && alike === count))) break
-      if (joiners > 0) moveTogether(units, index, end, count, known)
+      if (alike > 0 && (latin > 0 || ((state & LATIN) !== 0 && alike === count))) break
+      if (joiners > 0) {
+        moveTogether(units, index, end, count, known)
+        out.rewritten = true
+      }
       if (mixed !== 0) out.mixedWords++
-      latinBefore = foreign === 0
-      if (
-        count === digits ||
-        count > MAX_WORD_UNITS ||
-        (count > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS)
-      ) {
-        const whole = count === digits ? 0 : count > MAX_WORD_UNITS ? 2 : 4
-        rows[row + HASH] = lexicon.wholes[whole] as number
-        rows[row + SUM] = lexicon.wholes[whole + 1] as number
+      state = foreign === 0 ? LATIN : 0
+      if (digits > 0 && latin + foreign > 0) {
+        leet = LEET
+        out.leetWords++
+      }
+      const whole = wholeOf(count, digits)
+      if (whole !== NO_WHOLE) {
+        rows[row + HASH] = wholes[whole] as number
+        rows[row + SUM] = wholes[whole + 1] as number
         rows[row + TRAITS] = NUMBER_TRAITS
         rows[row + FIRST] = index
         rows[row + LAST] = end - 1
         rows[row + LETTERS_END] = index
+        rows[row + STATE_COLUMN] = state | leet
         row += COLUMNS
-        spacedBefore = false
         index = end
         continue
       }
       lettersEnd = index + count
       const slot = (hash ^ (hash >>> 15)) & OTHER_MASK
       entry = (OTHER_FIRST + slot) * ENTRY_COLUMNS
-      let at = lettersEnd
       if (entries[entry + ENTRY_LOW] === count && entries[entry + ENTRY_HIGH] === hash) {
         const offset = slot * OTHER_LETTERS_MAX - index
-        at = index
+        let at = index
         while (at < lettersEnd && letters[offset + at] === units[at]) at++
         if (at < lettersEnd) entry = lexicon.other(units, index, lettersEnd, hash)
       } else entry = lexicon.other(units, index, lettersEnd, hash)
@@ -253,13 +262,12 @@ export function readWords(
     rows[row + FIRST] = index
     rows[row + LAST] = end - 1
     rows[row + LETTERS_END] = lettersEnd
+    rows[row + STATE_COLUMN] = state | leet
     row += COLUMNS
-    spacedBefore = false
     index = end
   }
   out.length = row / COLUMNS
-  before.latin = latinBefore
-  before.spaced = spacedBefore
+  before.state = state
   return index
 }
 
@@ -278,17 +286,9 @@ function standsAlone(units: Uint16Array, known: Uint8Array, index: number, space
   return false
 }
 
-/** Takes the letters of the word at `start` together that stand around apostrophes: so many. */
-function moveTogether(
-  units: Uint16Array,
-  start: number,
-  end: number,
-  letters: number,
-  known: Uint8Array,
-): void {
-  let count = start
-  for (let index = start; index < end && count < start + letters; index++) {
-    const unit = units[index] as number
-    if (known[unit] !== JOINER) units[count++] = unit
-  }
+/** Which of WHOLE a word of so many letters and digits, of them so many digits, is. */
+export function wholeOf(letters: number, digits: number): number {
+  if (letters === digits) return NUMBER
+  if (letters > MAX_WORD_UNITS) return LONG
+  return letters > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS ? IDENTIFIER : NO_WHOLE
 }

@@ -101,8 +101,8 @@ t.test('no view is longer than a stretch, however long the text', async (t) => {
 t.test('a long text is scanned in pieces of bounded size', async (t) => {
   const weights = new Lexicon(decodeModel(STORED_MODEL).messages.weights)
   const scanner = new Scanner()
-  const short = scanner.scan(ATTACK.repeat(10), weights, false)
-  const long = scanner.scan(ATTACK.repeat(40_000), weights, false)
+  const short = scanner.scan(ATTACK.repeat(10), weights).plain
+  const long = scanner.scan(ATTACK.repeat(40_000), weights).plain
   t.equal(short.tokens, 50)
   t.equal(long.tokens, 200_000)
   t.equal(long.whole.end, ATTACK.length * 40_000 - 1)
