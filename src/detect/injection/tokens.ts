@@ -4,11 +4,12 @@
 import { type CharacterClasses, CLASS } from './classes.ts'
 import { type Lexicon, WHOLE } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
+import { MAX_WORD_UNITS, wholeOf } from './other-words.ts'
 import { readSingles } from './singles.ts'
 import { Spelling } from './spelling.ts'
 import { STATE, TOKEN, type Tokens, TRAIT } from './token-list.ts'
 import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
-import { type Before, MAX_WORD_UNITS, readWords, wholeOf } from './words.ts'
+import { type Before, readWords } from './words.ts'
 
 /** So many single letters with the same separator between them are a spaced-out word. */
 const SPACED_RUN_MIN = 4
