@@ -47,7 +47,7 @@ const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd年', (character) => cha
 const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.charCodeAt(0)))
 
 /** A quick look. */
-function mayBeDate(text: string, at: number, end: number): boolean {
+export function mayBeDate(text: string, at: number, end: number): boolean {
   const digits = end - at
   if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end))
   return digits === 8 || (digits === 4 && BEHIND_FOUR.has(codeAt(text, end)))

@@ -65,7 +65,7 @@ export function scanDocument(segment: Segment, word: number): number {
 }
 
 /** A quick look: whether so many characters and digits are there before what no number goes on behind. */
-function isLongEnough(text: string, word: number): boolean {
+export function isLongEnough(text: string, word: number): boolean {
   if (codeAt(text, word - 1) === PLUS) return false
   let characters = 0
   let digits = 0
@@ -81,7 +81,7 @@ function isLongEnough(text: string, word: number): boolean {
 }
 
 /** Capitals and digits, a digit among them. */
-function isGroup(text: string, start: number): boolean {
+export function isGroup(text: string, start: number): boolean {
   for (let at = start; at - start < MAX_GROUP; at++) {
     const code = codeAt(text, at)
     if (isDigit(code)) return true

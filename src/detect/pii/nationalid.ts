@@ -117,6 +117,10 @@ function maySuit(text: string, letters: number, at: number, end: number): boolea
   return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
 
+/** Whether any number with so many letters has as many digits behind them, or fewer: where a text is cut is not known. */
+export const mayGrowToSuit = (letters: number, digits: number): boolean =>
+  letters < DIGITS_BEHIND.length && ((DIGITS_BEHIND[letters] ?? 0) & ((2 << digits) - 1)) !== 0
+
 /** Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`; the digit if none do. */
 export function lettersBefore(text: string, at: number, from: number): number {
   const separator = codeAt(text, at - 1)

@@ -128,7 +128,7 @@ const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
 const COLON = 0x3a
 const HYPHEN = 0x2d
-const isMacCharacter = (code: number): boolean =>
+export const isMacCharacter = (code: number): boolean =>
   isHex(code) || code === COLON || code === HYPHEN || code === DOT
 
 /** Whether a word may be one of the first groups of one: a quick look. */

@@ -3,6 +3,7 @@
 import { codeAt, endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
+import { endOfNothing } from './nothing.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
@@ -25,9 +26,17 @@ export function nextTrigger(text: string, from: number, kinds: KindSet): number 
   let at = nextMark(text, from)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
-  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at))
+  while (at >= 0) {
+    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at)
+    if (end === at) return at
+    at = nextMark(text, end)
+  }
   return at
 }
+
+/** Whether there is a trigger at a place that one would be at if the text went on. */
+export const isTrigger = (text: string, at: number, kinds: KindSet): boolean =>
+  nextMark(text, at) === at && ((kinds & ADDRESS) !== 0 || !isQuantity(text, at))
 
 function nextMark(text: string, from: number): number {
   for (let at = from; at < from + NEAR; at++) {
