@@ -12,8 +12,8 @@ import {
   isSpace,
   isWordCharacter,
 } from './characters.ts'
-import { mayBeDate } from './birthdate.ts'
-import { isGroup, isLongEnough } from './documents.ts'
+import { mayBeBirth, mayBeDate } from './birthdate.ts'
+import { isGroup, isLongEnough, mayBeDocument } from './documents.ts'
 import { mayBeMonth } from './months.ts'
 import { mayGrowToSuit } from './nationalid.ts'
 import { isMacCharacter, isPartOfMac } from './network.ts'
@@ -30,6 +30,9 @@ const PLUS = 0x2b
 const UNDERSCORE = 0x5f
 const ZERO = 0x30
 const LETTER_O = 0x6f
+const AT_SIGN = 0x40
+const QUOTE = 0x22
+const STAR = 0x2a
 const LETTER_T = 0x54
 const CASE_BIT = 0x20
 const LETTER_X = 0x78
@@ -56,7 +59,8 @@ const MAX_RUN = 24
 export function endOfNothing(text: string, at: number): number {
   const code = text.charCodeAt(at)
   if (isDigit(code)) return isWordCharacter(codeAt(text, at - 1)) ? endOfWord(text, at) : endOfNumber(text, at)
-  return code === COLON && isLoneColon(text, at) ? at + 1 : at
+  if (code === COLON) return isLoneColon(text, at) ? at + 1 : at
+  return code === AT_SIGN && isLoneAt(text, at) ? at + 1 : at
 }
 
 function endOfNumber(text: string, at: number): number {
@@ -65,13 +69,21 @@ function endOfNumber(text: string, at: number): number {
   const after = codeAt(text, end)
   if (after >= BEYOND_ASCII) return at
   if (isAlphanumeric(after)) return endOfWord(text, at)
-  if (end - at > MAX_SHORT) return at
+  if (end - at > MAX_SHORT) return isUnnumbered(text, at, end, after) && isShort(text, at, end, after) ? end : at
   if (isDigit(codeAt(text, end + 1))) {
     if (after === DOT) return endOfDecimal(text, at, end)
     if (after === HYPHEN) return endOfDate(text, at, end)
     if (after === COLON) return endOfTime(text, at, end)
   }
   return isShort(text, at, end, after) ? end : at
+}
+
+/** Six digits, and no word for a document before. */
+function isUnnumbered(text: string, at: number, end: number, after: number): boolean {
+  if (end - at > MAX_SHORT + 1 || after === HYPHEN || after === PLUS) return false
+  if (!isLetterBefore(text, at)) return true
+  // `AB 123456 C`
+  return (after !== SPACE || codeAt(text, at - 1) !== SPACE) && !mayBeDocument(wordsBefore(text, at))
 }
 
 /** Few digits, and no other group of digits behind. */
@@ -108,7 +120,7 @@ function isDated(text: string, at: number, digits: number): boolean {
 
 /** `12.34`, `0.8347234723472342`, `1.5s`, `1.2.3` */
 function endOfDecimal(text: string, at: number, point: number): number {
-  if (!isApart(text, at)) return at
+  if (!isApart(text, at, point)) return at
   let end = point + 1
   while (isDigit(codeAt(text, end))) if (++end - point > MAX_DECIMALS) return at
   const after = codeAt(text, end)
@@ -142,18 +154,19 @@ function endOfVersion(text: string, at: number, first: number, second: number): 
   if (separatorAt(text, end) > 0) return at
   const last = end - second - 1
   // `12.05.90`
-  if ((first - at === 4 || last === 2 || last === 4) && isLetterBefore(text, at)) return at
+  if ((first - at === 4 || last === 2 || last === 4) && isLetterBefore(text, at) && mayBeBirth(wordsBefore(text, at)))
+    return at
   return isNoSecret(text, at, end) ? end : at
 }
 
 /** `2026-11-10`, `2026-11-10T` before a time. */
 function endOfDate(text: string, at: number, end: number): number {
   const last = end + 6
-  if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === ZERO || !isApart(text, at)) return at
+  if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === ZERO) return at
   const before = codeAt(text, at - 1)
-  if (before === COLON || before === PLUS || before === HYPHEN || isBracket(before)) return at
+  if (before >= BEYOND_ASCII || isMacCharacter(before) || before === PLUS || isBracket(before)) return at
   if (!isDigit(codeAt(text, end + 2)) || !isDigit(codeAt(text, end + 4)) || !isDigit(codeAt(text, end + 5))) return at
-  if (isLetterBefore(text, at)) return at
+  if (isLetterBefore(text, at) && isNamed(wordsBefore(text, at))) return at
   const after = codeAt(text, last)
   if (after === LETTER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
     return codeAt(text, last + 3) === COLON ? endOfTime(text, last + 1, last + 3, at) : at
@@ -215,7 +228,7 @@ function endOfWord(text: string, at: number): number {
     const letters = at - word
     if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd) : mayGrowToSuit(letters, digitsEnd - at)) return at
     if (letters === 2 && isDigit(codeAt(text, word + 3)) && (length >= MIN_IBAN || !isEnd(after))) return at
-    if (isLongEnough(text, word) && isLetterBefore(text, word)) return at
+    if (isLongEnough(text, word) && isLetterBefore(text, word) && mayBeDocument(wordsBefore(text, word))) return at
   }
   return isNoSecret(text, word, end) ? end : at
 }
@@ -228,10 +241,27 @@ const isPlainBeginning = (text: string, at: number, end: number): boolean =>
   end - at <= MAX_SHORT && !(mayBeDate(text, at, end) && isLetterBefore(text, at))
 
 /** Not the end of something longer. */
-function isApart(text: string, at: number): boolean {
+function isApart(text: string, at: number, point: number): boolean {
   const before = codeAt(text, at - 1)
-  if (before >= BEYOND_ASCII || before === DOT || before === SLASH || before === PLUS) return false
-  return (before !== HYPHEN && before !== COLON) || !isWordCharacter(codeAt(text, at - 2))
+  if (before >= BEYOND_ASCII || before === DOT || before === PLUS) return false
+  return point - at !== 4 || !isMacCharacter(before) || !isWordCharacter(codeAt(text, at - 2))
+}
+
+/** As far before a number as a word for it may stand: no digit is between. */
+const WINDOW_CHARACTERS = 60
+
+function wordsBefore(text: string, at: number): string {
+  let start = at
+  while (start > 0 && at - start < WINDOW_CHARACTERS && !isDigit(text.charCodeAt(start - 1))) start--
+  return text.slice(start, at)
+}
+
+const isNamed = (words: string): boolean => mayBeBirth(words) || mayBeDocument(words)
+
+/** No part of an address or a password ends before it. */
+function isLoneAt(text: string, at: number): boolean {
+  const before = codeAt(text, at - 1)
+  return before <= SPACE || before === SLASH || before === QUOTE || before === STAR
 }
 
 /** Whether a cut that is forced by the length of a line stands before the number rather than in it. */
