@@ -100,6 +100,7 @@ const BY_STEM = bits(STEMS, STEM_LETTERS)
 const UNSPACED_WORDS = Map.groupBy(bits(UNSPACED, CONTEXT_CHARACTERS), ([word]) => word.charCodeAt(0))
 
 const NEWLINE = 0x0a
+const BEYOND_ASCII = 0x80
 /** Further away than any word counts. */
 const NOWHERE = CONTEXT_CHARACTERS + 1
 /** An offset that is nowhere near any place. */
@@ -230,8 +231,24 @@ export class Words {
   }
 }
 
+/** By the first two letters, which lengths the words have that begin so: one bit a length, the lowest for stems. */
+const BEGINNINGS = new Int32Array(1024)
+const beginningOf = (first: number, second: number): number => ((first & 31) << 5) | (second & 31)
+for (const word of BY_WORD.keys()) BEGINNINGS[beginningOf(word.charCodeAt(0), word.charCodeAt(1))]! |= 1 << word.length
+for (const stem of BY_STEM.keys()) BEGINNINGS[beginningOf(stem.charCodeAt(0), stem.charCodeAt(1))]! |= 1
+
+/** A quick look. */
+function mayBeKnown(text: string, start: number, length: number): boolean {
+  const first = text.charCodeAt(start)
+  const second = length > 1 ? text.charCodeAt(start + 1) : 0
+  if (first >= BEYOND_ASCII || second >= BEYOND_ASCII) return true
+  const lengths = BEGINNINGS[beginningOf(first, second)] ?? 0
+  return length > STEM_LETTERS ? (lengths & ((1 << length) | 1)) !== 0 : (lengths & (1 << length)) !== 0
+}
+
 function classesOf(text: string, start: number, end: number): number {
   const length = end - start
+  if (!mayBeKnown(text, start, length)) return 0
   if (length <= MAX_KNOWN_WORD) {
     const found = BY_WORD.get(text.slice(start, end).toLowerCase())
     if (found !== undefined) return found

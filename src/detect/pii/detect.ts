@@ -15,9 +15,10 @@ export function detect(whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
   if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
-  let at = nextTrigger(text, 0, kinds)
+  let at = nextTrigger(text, 0, kinds, null)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
+  at = nextTrigger(text, at, kinds, search.words)
   const cutter = new Cutter()
   let end = 0
   while (at >= 0) {

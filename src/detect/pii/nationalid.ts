@@ -2,6 +2,7 @@
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
 import { codeAt, endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
+import { IDENTIFIERS } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
 import { identifiersOf } from './nationalid-shapes.ts'
 import type { NumberRuns } from './numberrun.ts'
@@ -22,6 +23,17 @@ const GENERAL_WORDS =
   '(?:personal|social|citizen|national|tax|taxpayer)[ -]?(?:id|identification|identity)(?: (?:number|code|no))?|' +
   "ausweis|carte d['’]identit|documento d['’]identit|documento de identidad|identiteits|dowod|dowód|" +
   '身份|身分|주민|บัตรประชาชน|هوية|удостоверени'
+
+const ANY_WORD = new RegExp(
+  [
+    GENERAL_WORDS,
+    ...new Set([...IDENTIFIERS, ...LETTER_IDENTIFIERS.flat()].map(({ words }) => words)),
+  ].join('|'),
+)
+
+/** Whether a word before a number may be for a personal number: a quick look. */
+export const mayBePersonal = (before: string): boolean =>
+  ANY_WORD.test(before.toLowerCase().replaceAll('_', ' '))
 
 const compiled = new Map<string, RegExp>()
 

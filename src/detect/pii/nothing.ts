@@ -13,10 +13,13 @@ import {
   isWordCharacter,
 } from './characters.ts'
 import { mayBeBirth, mayBeDate } from './birthdate.ts'
+import type { Words } from './context.ts'
+import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { isGroup, isLongEnough, mayBeDocument } from './documents.ts'
 import { mayBeMonth } from './months.ts'
-import { mayGrowToSuit } from './nationalid.ts'
+import { mayBePersonal, mayGrowToSuit } from './nationalid.ts'
 import { isMacCharacter, isPartOfMac } from './network.ts'
+import { isLabelBehind } from './phone.ts'
 import { isNoSecret } from './secrets.ts'
 import { separatorAt } from './separators.ts'
 
@@ -44,6 +47,8 @@ const MAX_SHORT = 5
 const MIN_DIGITS = 7
 /** No number of so many digits and a point is one to call. */
 const MIN_LONG_DECIMAL = 16
+/** Longer ones may be cards without a word. */
+const MAX_PLAIN = 13
 /** More decimals than a computer writes. */
 const MAX_DECIMALS = 20
 /** Shorter than a wallet or what is coded. */
@@ -56,19 +61,21 @@ const MAX_RUN = 24
  * Where to go on behind a trigger that nothing begins at, nor at what is passed over; the trigger if it is to be
  * looked at.
  */
-export function endOfNothing(text: string, at: number): number {
+export function endOfNothing(text: string, at: number, words: Words | null): number {
   const code = text.charCodeAt(at)
-  if (isDigit(code)) return isWordCharacter(codeAt(text, at - 1)) ? endOfWord(text, at) : endOfNumber(text, at)
+  if (isDigit(code))
+    return isWordCharacter(codeAt(text, at - 1)) ? endOfWord(text, at) : endOfNumber(text, at, words)
   if (code === COLON) return isLoneColon(text, at) ? at + 1 : at
   return code === AT_SIGN && isLoneAt(text, at) ? at + 1 : at
 }
 
-function endOfNumber(text: string, at: number): number {
+function endOfNumber(text: string, at: number, words: Words | null): number {
   let end = at + 1
   while (isDigit(codeAt(text, end))) if (++end - at > MAX_WORD) return at
   const after = codeAt(text, end)
   if (after >= BEYOND_ASCII) return at
   if (isAlphanumeric(after)) return endOfWord(text, at)
+  if (end - at >= MIN_DIGITS) return words !== null && isUnspokenOf(text, at, end, words) ? end : at
   if (end - at > MAX_SHORT) return isUnnumbered(text, at, end, after) && isShort(text, at, end, after) ? end : at
   if (isDigit(codeAt(text, end + 1))) {
     if (after === DOT) return endOfDecimal(text, at, end)
@@ -84,6 +91,19 @@ function isUnnumbered(text: string, at: number, end: number, after: number): boo
   if (!isLetterBefore(text, at)) return true
   // `AB 123456 C`
   return (after !== SPACE || codeAt(text, at - 1) !== SPACE) && !mayBeDocument(wordsBefore(text, at))
+}
+
+/** A number in one piece, with no word near that would make it anything. */
+function isUnspokenOf(text: string, at: number, end: number, words: Words): boolean {
+  const behind = codeAt(text, at - 1)
+  if (end - at > MAX_PLAIN || codeAt(text, at) === ZERO || behind >= BEYOND_ASCII || UNPLAIN_BEFORE.has(behind))
+    return false
+  if (UNPLAIN_BEHIND.has(codeAt(text, end)) || separatorAt(text, end) > 0 || isLabelBehind(text, end)) return false
+  const { phone, number, ssn, card } = words.before(at)
+  if (Math.min(phone, number, ssn, card) < CONTEXT_CHARACTERS) return false
+  if (!isLetterBefore(text, at)) return true
+  const before = wordsBefore(text, at)
+  return !isNamed(before) && !mayBePersonal(before)
 }
 
 /** Few digits, and no other group of digits behind. */
@@ -246,6 +266,10 @@ function isApart(text: string, at: number, point: number): boolean {
   if (before >= BEYOND_ASCII || before === DOT || before === PLUS) return false
   return point - at !== 4 || !isMacCharacter(before) || !isWordCharacter(codeAt(text, at - 2))
 }
+
+/** What makes a number part of something longer, or one from abroad. */
+const UNPLAIN_BEFORE = new Set(Array.from('-+./(', (character) => character.charCodeAt(0)))
+const UNPLAIN_BEHIND = new Set(Array.from('-+.:_', (character) => character.charCodeAt(0)))
 
 /** As far before a number as a word for it may stand: no digit is between. */
 const WINDOW_CHARACTERS = 60

@@ -258,7 +258,8 @@ function isLetterNear(text: string, end: number): boolean {
   return false
 }
 
-function isLabelBehind(text: string, end: number): boolean {
+/** Whether a word that is put behind phone numbers follows. */
+export function isLabelBehind(text: string, end: number): boolean {
   let at = end
   while (at < end + 4 && !isLetter(codeAt(text, at))) at++
   return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)

@@ -61,7 +61,7 @@ export function scanFrom(search: Search, trigger: number, start: number, end: nu
     // What stands behind the segment does not count, as it may not have arrived yet.
     const isWhole = at + TRIGGER_CHARACTERS <= end || isTrigger(segment.text, at - offset, kinds)
     const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
-    at = nextTrigger(text, next, kinds)
+    at = nextTrigger(text, next, kinds, search.words)
   }
   RUNS.begin('')
   return at
@@ -82,8 +82,8 @@ function scanNames(segment: Segment, from: number, to: number): void {
 
 function scanTriggers(segment: Segment, from: number, to: number): void {
   const { text, kinds } = segment
-  let at = nextTrigger(text, from, kinds)
-  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1), kinds)
+  let at = nextTrigger(text, from, kinds, null)
+  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1), kinds, null)
 }
 
 /** Looks around a trigger; returns where to go on. */

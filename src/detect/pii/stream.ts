@@ -59,7 +59,7 @@ export class StreamDetector {
     const text = this.#text
     let search: Search | null = null
     let segment = this.#safe - this.#start
-    let trigger = nextTrigger(text, segment, this.#kinds)
+    let trigger = nextTrigger(text, segment, this.#kinds, null)
     for (;;) {
       const at = trigger < 0 ? text.length : trigger
       segment = cutBefore(text, segment, at)

@@ -1,6 +1,7 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
 import { codeAt, endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
+import type { Words } from './context.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 import { endOfNothing } from './nothing.ts'
@@ -21,13 +22,16 @@ const LETTER_O = 0x6f
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
 const NEAR = 6
 
-/** The first trigger from a place on; -1 for none. */
-export function nextTrigger(text: string, from: number, kinds: KindSet): number {
+/**
+ * The first trigger from a place on; -1 for none.
+ * @param words of the text, if they are at hand: with them fewer places are triggers
+ */
+export function nextTrigger(text: string, from: number, kinds: KindSet, words: Words | null): number {
   let at = nextMark(text, from)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
   while (at >= 0) {
-    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at)
+    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at, words)
     if (end === at) return at
     at = nextMark(text, end)
   }
