@@ -5,6 +5,7 @@ import type { Words } from './context.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 import { endOfNothing } from './nothing.ts'
+import { endOfStretch } from './stretch.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
@@ -31,7 +32,8 @@ export function nextTrigger(text: string, from: number, kinds: KindSet, words: W
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
   while (at >= 0) {
-    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at, words)
+    let end = isQuantity(text, at) ? endOfDigits(text, at) : endOfStretch(text, at)
+    if (end === at) end = endOfNothing(text, at, words)
     if (end === at) return at
     at = nextMark(text, end)
   }
