@@ -168,18 +168,13 @@ export function tokenEnd(text: string, at: number): number {
 }
 
 /** The first two characters of all that TOKEN matches, but for digits before a colon. */
-const BEGINNINGS = new Set(
-  (
-    'sk AK AS AB AC gh gi gl xo xa AI GO ya rk pk wh np py ru dc hf gs nv r8 pp tv fw cs SG ke SK do sh sq EA hv li nt ' +
-    'se AT PM AG sg ey'
-  )
-    .split(' ')
-    .map((beginning) => beginningOf(beginning.charCodeAt(0), beginning.charCodeAt(1))),
-)
-
-function beginningOf(first: number, second: number): number {
-  return (first << 8) | second
-}
+const BEGINNINGS = new Uint8Array(128 * 128)
+const beginningOf = (first: number, second: number): number => first * 128 + second
+for (const [first = '', second = ''] of (
+  'sk AK AS AB AC gh gi gl xo xa AI GO ya rk pk wh np py ru dc hf gs nv r8 pp tv fw cs SG ke SK do sh sq EA hv li nt ' +
+  'se AT PM AG sg ey'
+).split(' '))
+  BEGINNINGS[beginningOf(first.charCodeAt(0), second.charCodeAt(0))] = 1
 
 /** Further than this is not looked. */
 const MAX_QUICK = 64
@@ -193,26 +188,36 @@ export function isNoSecret(text: string, from: number, to: number): boolean {
   let start = from
   while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAX_QUICK) return false
   let end = to
-  let hasDots = false
   for (; end - to <= MAX_QUICK; end++) {
     const code = codeAt(text, end)
-    if (isTokenCharacter(code)) continue
-    if (code !== DOT || !isTokenCharacter(codeAt(text, end + 1))) break
-    hasDots = true
+    if (!isTokenCharacter(code) && (code !== DOT || !isTokenCharacter(codeAt(text, end + 1)))) break
   }
   if (end - start < MIN_TOKEN) return true
-  if (end - to > MAX_QUICK || codeAt(text, start - 1) === DOT || codeAt(text, end) === COLON) return false
-  for (let at = from; !hasDots && at < to; at++) hasDots = codeAt(text, at) === DOT
-  return !holdsBeginning(text, start, end, hasDots) && !holdsKey(text, start, end)
+  const before = codeAt(text, start - 1)
+  const behind = codeAt(text, end)
+  if (end - to > MAX_QUICK || before === DOT || behind === COLON) return false
+  // Paths are made of base64, too.
+  if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(behind)) {
+    if (holdsKey(text, start, end)) return false
+  }
+  return !holdsBeginning(text, start, end)
 }
 
-/** @param anywhere also in the middle of a word */
-function holdsBeginning(text: string, start: number, end: number, anywhere: boolean): boolean {
+/** Whether a word begins like a secret; behind a dot any part of one may. */
+function holdsBeginning(text: string, start: number, end: number): boolean {
+  let isInside = false
+  let mayBegin = false
+  let hasDots = false
   for (let at = start; at < end - 1; at++) {
-    if (!anywhere && at > start && isAlphanumeric(codeAt(text, at - 1))) continue
-    if (BEGINNINGS.has(beginningOf(codeAt(text, at), codeAt(text, at + 1)))) return true
+    const code = text.charCodeAt(at)
+    if (code === DOT) hasDots = true
+    if (BEGINNINGS[beginningOf(code, text.charCodeAt(at + 1))] === 1) {
+      if (!isInside) return true
+      mayBegin = true
+    }
+    isInside = isAlphanumeric(code)
   }
-  return false
+  return mayBegin && hasDots
 }
 
 /** Whether there are as many characters of base64 in a row as named keys have. */
@@ -220,7 +225,8 @@ function holdsKey(text: string, start: number, end: number): boolean {
   let at = start
   while (start - at < KEY_CHARACTERS && isBase64(codeAt(text, at - 1))) at--
   let count = 0
-  for (; count < KEY_CHARACTERS && (at < end || count > 0); at++) count = isBase64(codeAt(text, at)) ? count + 1 : 0
+  for (; count < KEY_CHARACTERS && (at < end || count > 0); at++)
+    count = isBase64(codeAt(text, at)) ? count + 1 : 0
   return count === KEY_CHARACTERS
 }
 

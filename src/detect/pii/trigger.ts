@@ -1,6 +1,6 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
-import { codeAt, endOfDigits, isAsciiLower, isDigit, isLetter } from './characters.ts'
+import { codeAt, endOfDigits, isAsciiLower, isDigit, isHex, isLetter } from './characters.ts'
 import type { Words } from './context.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
@@ -21,7 +21,9 @@ const COMMA = 0x2c
 const SPACE = 0x20
 const LETTER_O = 0x6f
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
-const NEAR = 6
+const NEAR = 16
+/** How near to another a number is tried as the beginning of a stretch of such. */
+const MAX_DENSE = 2
 
 /**
  * The first trigger from a place on; -1 for none.
@@ -31,11 +33,13 @@ export function nextTrigger(text: string, from: number, kinds: KindSet, words: W
   let at = nextMark(text, from)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
+  let isDense = false
   while (at >= 0) {
-    let end = isQuantity(text, at) ? endOfDigits(text, at) : endOfStretch(text, at)
+    let end = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
     if (end === at) end = endOfNothing(text, at, words)
     if (end === at) return at
     at = nextMark(text, end)
+    isDense = at - end <= MAX_DENSE
   }
   return at
 }
@@ -48,7 +52,10 @@ function nextMark(text: string, from: number): number {
   for (let at = from; at < from + NEAR; at++) {
     const code = codeAt(text, at)
     if (isDigit(code) || code === AT_SIGN) return at
-    if (code === COLON || code === HYPHEN || code === DOT || code === UNDERSCORE) break
+    if (code === COLON) {
+      const next = codeAt(text, at + 1)
+      if (isHex(next) || next === COLON) return at
+    } else if ((code === HYPHEN || code === DOT || code === UNDERSCORE) && isLetter(codeAt(text, at + 1))) break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
