@@ -246,7 +246,7 @@ function endOfWord(text: string, at: number): number {
   if (codeAt(text, word - 1) !== UNDERSCORE) {
     if (after === COLON || isPartOfMac(text, word, end)) return at
     const letters = at - word
-    if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd) : mayGrowToSuit(letters, digitsEnd - at)) return at
+    if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd, end) : mayGrowToSuit(letters, digitsEnd - at)) return at
     if (letters === 2 && isDigit(codeAt(text, word + 3)) && (length >= MIN_IBAN || !isEnd(after))) return at
     if (isLongEnough(text, word) && isLetterBefore(text, word) && mayBeDocument(wordsBefore(text, word))) return at
   }
@@ -256,9 +256,20 @@ function endOfWord(text: string, at: number): number {
 /** No value in groups goes on behind. */
 const isEnd = (code: number): boolean => code !== SPACE && code !== HYPHEN && code !== DOT
 
-/** Digits at the beginning of a word that are neither a day nor of a number with letters. */
-const isPlainBeginning = (text: string, at: number, end: number): boolean =>
-  end - at <= MAX_SHORT && !(mayBeDate(text, at, end) && isLetterBefore(text, at))
+/** Digits at the beginning of a word that are neither a date nor of a number with letters or an extension. */
+function isPlainBeginning(text: string, at: number, end: number, wordEnd: number): boolean {
+  const digits = end - at
+  // `4th`, `20240115T3456`
+  if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at)) return false
+  if (digits <= MAX_SHORT) return true
+  if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isWhole(text, at)) return false
+  return SUITING[digits]?.includes(wordEnd - at) !== true
+}
+
+/** Of ordinal numbers. */
+const SUFFIX = 2
+/** By the number of digits at their beginning, how long the personal numbers are that have letters behind. */
+const SUITING: Readonly<Record<number, readonly number[]>> = { 6: [7, 11], 7: [8, 9], 8: [9, 12], 17: [18] }
 
 /** Not the end of something longer. */
 function isApart(text: string, at: number, point: number): boolean {

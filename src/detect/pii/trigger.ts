@@ -35,7 +35,7 @@ export function nextTrigger(text: string, from: number, kinds: KindSet, words: W
   if ((kinds & ADDRESS) !== 0) return at
   let isDense = false
   while (at >= 0) {
-    let end = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
+    let end: number = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
     if (end === at) end = endOfNothing(text, at, words)
     if (end === at) return at
     at = nextMark(text, end)
