@@ -10,6 +10,9 @@ const BIRTH =
   /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|szület|n[aă][sșş]cut|na[sșş]ter|роден|рођен|rođen|rojen|تولد|ميلاد|مواليد|ولدت?|לידה|נולד|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
 /** The same without their place, for a quick look at a whole segment. */
 const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
+/** What `mayBeBirth` looks for. */
+export const BIRTH_WORDS = ANY_WORD.source
+
 /** Whether a word before a date may say so: a quick look. */
 export const mayBeBirth = (before: string): boolean => ANY_WORD.test(before)
 

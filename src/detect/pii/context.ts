@@ -234,7 +234,8 @@ export class Words {
 /** By the first two letters, which lengths the words have that begin so: one bit a length, the lowest for stems. */
 const BEGINNINGS = new Int32Array(1024)
 const beginningOf = (first: number, second: number): number => ((first & 31) << 5) | (second & 31)
-for (const word of BY_WORD.keys()) BEGINNINGS[beginningOf(word.charCodeAt(0), word.charCodeAt(1))]! |= 1 << word.length
+for (const word of BY_WORD.keys())
+  BEGINNINGS[beginningOf(word.charCodeAt(0), word.charCodeAt(1))]! |= 1 << word.length
 for (const stem of BY_STEM.keys()) BEGINNINGS[beginningOf(stem.charCodeAt(0), stem.charCodeAt(1))]! |= 1
 
 /** A quick look. */

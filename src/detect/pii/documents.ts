@@ -48,6 +48,9 @@ const WINDOW_CHARACTERS = 60
 const ANY_WORD =
   /pa[sșş]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ/i
 
+/** What `mayBeDocument` looks for. */
+export const DOCUMENT_WORDS = ANY_WORD.source
+
 /** Whether a word before a number may be for a document: a quick look. */
 export const mayBeDocument = (before: string): boolean => ANY_WORD.test(before)
 

@@ -25,11 +25,13 @@ const GENERAL_WORDS =
   '身份|身分|주민|บัตรประชาชน|هوية|удостоверени'
 
 const ANY_WORD = new RegExp(
-  [
-    GENERAL_WORDS,
-    ...new Set([...IDENTIFIERS, ...LETTER_IDENTIFIERS.flat()].map(({ words }) => words)),
-  ].join('|'),
+  [GENERAL_WORDS, ...new Set([...IDENTIFIERS, ...LETTER_IDENTIFIERS.flat()].map(({ words }) => words))].join(
+    '|',
+  ),
 )
+
+/** What `mayBePersonal` looks for. */
+export const PERSONAL_WORDS = ANY_WORD.source
 
 /** Whether a word before a number may be for a personal number: a quick look. */
 export const mayBePersonal = (before: string): boolean =>

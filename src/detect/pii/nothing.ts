@@ -1,6 +1,7 @@
 // Numbers of tables, logs, data and programs that are nothing that is looked for, told by a few characters around them:
 // nearly all of such texts. What is said here holds wherever the text is cut, before the number, in it or behind it.
 
+import { BIRTH_WORDS, mayBeBirth, mayBeDate } from './birthdate.ts'
 import {
   codeAt,
   isAlphanumeric,
@@ -12,12 +13,12 @@ import {
   isSpace,
   isWordCharacter,
 } from './characters.ts'
-import { mayBeBirth, mayBeDate } from './birthdate.ts'
 import type { Words } from './context.ts'
+import { Cues } from './cues.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
-import { isGroup, isLongEnough, mayBeDocument } from './documents.ts'
+import { DOCUMENT_WORDS, isGroup, isLongEnough, mayBeDocument } from './documents.ts'
 import { mayBeMonth } from './months.ts'
-import { mayBePersonal, mayGrowToSuit } from './nationalid.ts'
+import { mayBePersonal, mayGrowToSuit, PERSONAL_WORDS } from './nationalid.ts'
 import { isMacCharacter, isPartOfMac } from './network.ts'
 import { isLabelBehind } from './phone.ts'
 import { isNoSecret } from './secrets.ts'
@@ -76,7 +77,8 @@ function endOfNumber(text: string, at: number, words: Words | null): number {
   if (after >= BEYOND_ASCII) return at
   if (isAlphanumeric(after)) return endOfWord(text, at)
   if (end - at >= MIN_DIGITS) return words !== null && isUnspokenOf(text, at, end, words) ? end : at
-  if (end - at > MAX_SHORT) return isUnnumbered(text, at, end, after) && isShort(text, at, end, after) ? end : at
+  if (end - at > MAX_SHORT)
+    return isUnnumbered(text, at, end, after) && isShort(text, at, end, after) ? end : at
   if (isDigit(codeAt(text, end + 1))) {
     if (after === DOT) return endOfDecimal(text, at, end)
     if (after === HYPHEN) return endOfDate(text, at, end)
@@ -96,9 +98,15 @@ function isUnnumbered(text: string, at: number, end: number, after: number): boo
 /** A number in one piece, with no word near that would make it anything. */
 function isUnspokenOf(text: string, at: number, end: number, words: Words): boolean {
   const behind = codeAt(text, at - 1)
-  if (end - at > MAX_PLAIN || codeAt(text, at) === ZERO || behind >= BEYOND_ASCII || UNPLAIN_BEFORE.has(behind))
+  if (
+    end - at > MAX_PLAIN ||
+    codeAt(text, at) === ZERO ||
+    behind >= BEYOND_ASCII ||
+    UNPLAIN_BEFORE.has(behind)
+  )
     return false
-  if (UNPLAIN_BEHIND.has(codeAt(text, end)) || separatorAt(text, end) > 0 || isLabelBehind(text, end)) return false
+  if (UNPLAIN_BEHIND.has(codeAt(text, end)) || separatorAt(text, end) > 0 || isLabelBehind(text, end))
+    return false
   const { phone, number, ssn, card } = words.before(at)
   if (Math.min(phone, number, ssn, card) < CONTEXT_CHARACTERS) return false
   if (!isLetterBefore(text, at)) return true
@@ -149,7 +157,8 @@ function endOfDecimal(text: string, at: number, point: number): number {
   // `0012.3456.abcd`
   if (after === DOT && point - at === 4) return at
   const digits = end - at - 1
-  if (isAlphanumeric(after)) return digits < MIN_DIGITS || isWhole(text, at) ? endOfUnit(text, at, point, end) : at
+  if (isAlphanumeric(after))
+    return digits < MIN_DIGITS || isWhole(text, at) ? endOfUnit(text, at, point, end) : at
   if (digits >= MIN_DIGITS && (digits < MIN_LONG_DECIMAL || !isWhole(text, at))) return at
   return separatorAt(text, end) === 0 && isNoSecret(text, at, end) ? end : at
 }
@@ -170,11 +179,16 @@ function endOfVersion(text: string, at: number, first: number, second: number): 
   let end = second + 1
   while (isDigit(codeAt(text, end))) end++
   const after = codeAt(text, end)
-  if (end - at - 2 >= MIN_DIGITS || after === COLON || after >= BEYOND_ASCII || isAlphanumeric(after)) return at
+  if (end - at - 2 >= MIN_DIGITS || after === COLON || after >= BEYOND_ASCII || isAlphanumeric(after))
+    return at
   if (separatorAt(text, end) > 0) return at
   const last = end - second - 1
   // `12.05.90`
-  if ((first - at === 4 || last === 2 || last === 4) && isLetterBefore(text, at) && mayBeBirth(wordsBefore(text, at)))
+  if (
+    (first - at === 4 || last === 2 || last === 4) &&
+    isLetterBefore(text, at) &&
+    mayBeBirth(wordsBefore(text, at))
+  )
     return at
   return isNoSecret(text, at, end) ? end : at
 }
@@ -185,7 +199,8 @@ function endOfDate(text: string, at: number, end: number): number {
   if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === ZERO) return at
   const before = codeAt(text, at - 1)
   if (before >= BEYOND_ASCII || isMacCharacter(before) || before === PLUS || isBracket(before)) return at
-  if (!isDigit(codeAt(text, end + 2)) || !isDigit(codeAt(text, end + 4)) || !isDigit(codeAt(text, end + 5))) return at
+  if (!isDigit(codeAt(text, end + 2)) || !isDigit(codeAt(text, end + 4)) || !isDigit(codeAt(text, end + 5)))
+    return at
   if (isLetterBefore(text, at) && isNamed(wordsBefore(text, at))) return at
   const after = codeAt(text, last)
   if (after === LETTER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
@@ -246,9 +261,11 @@ function endOfWord(text: string, at: number): number {
   if (codeAt(text, word - 1) !== UNDERSCORE) {
     if (after === COLON || isPartOfMac(text, word, end)) return at
     const letters = at - word
-    if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd, end) : mayGrowToSuit(letters, digitsEnd - at)) return at
+    if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd, end) : mayGrowToSuit(letters, digitsEnd - at))
+      return at
     if (letters === 2 && isDigit(codeAt(text, word + 3)) && (length >= MIN_IBAN || !isEnd(after))) return at
-    if (isLongEnough(text, word) && isLetterBefore(text, word) && mayBeDocument(wordsBefore(text, word))) return at
+    if (isLongEnough(text, word) && isLetterBefore(text, word) && mayBeDocument(wordsBefore(text, word)))
+      return at
   }
   return isNoSecret(text, word, end) ? end : at
 }
@@ -260,7 +277,8 @@ const isEnd = (code: number): boolean => code !== SPACE && code !== HYPHEN && co
 function isPlainBeginning(text: string, at: number, end: number, wordEnd: number): boolean {
   const digits = end - at
   // `4th`, `20240115T3456`
-  if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at)) return false
+  if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
+    return false
   if (digits <= MAX_SHORT) return true
   if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isWhole(text, at)) return false
   return SUITING[digits]?.includes(wordEnd - at) !== true
@@ -285,11 +303,16 @@ const UNPLAIN_BEHIND = new Set(Array.from('-+.:_', (character) => character.char
 /** As far before a number as a word for it may stand: no digit is between. */
 const WINDOW_CHARACTERS = 60
 
+/** The text in which a word for a number may stand; '' if none does. */
 function wordsBefore(text: string, at: number): string {
   let start = at
   while (start > 0 && at - start < WINDOW_CHARACTERS && !isDigit(text.charCodeAt(start - 1))) start--
-  return text.slice(start, at)
+  cues ??= new Cues([BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS])
+  return cues.mayStand(text, start, at) ? text.slice(start, at) : ''
 }
+
+/** Read when first asked. */
+let cues: Cues | null = null
 
 const isNamed = (words: string): boolean => mayBeBirth(words) || mayBeDocument(words)
 

@@ -20,7 +20,10 @@ const TEXT = '[\\x00-*,/;-?A-Z[-^`a-z{-\\x7f]*'
 const MARK =
   '(?:-(?![A-Fa-f]{2}-|[A-Za-z]{20})|\\.(?!\\d|[A-Fa-f]{4}\\.)|:(?![0-9A-Fa-f:])|_(?![A-Za-z]{20})|' +
   '(?<=["\']):(?=[0-9A-Fa-f]{1,20}(?:\\.\\d{1,20})?(?![0-9A-Fa-f:.-])))'
-const STRETCH = new RegExp(`(?:${BEGINNING}${NUMBER}${TEXT}(?:${MARK}${TEXT})?(?:${MARK}${TEXT})?){1,32}`, 'y')
+const STRETCH = new RegExp(
+  `(?:${BEGINNING}${NUMBER}${TEXT}(?:${MARK}${TEXT})?(?:${MARK}${TEXT})?){1,32}`,
+  'y',
+)
 
 /** What stands before one: the last characters of BEGINNING. */
 const BEFORE = new Uint8Array(128)

@@ -55,7 +55,8 @@ function nextMark(text: string, from: number): number {
     if (code === COLON) {
       const next = codeAt(text, at + 1)
       if (isHex(next) || next === COLON) return at
-    } else if ((code === HYPHEN || code === DOT || code === UNDERSCORE) && isLetter(codeAt(text, at + 1))) break
+    } else if ((code === HYPHEN || code === DOT || code === UNDERSCORE) && isLetter(codeAt(text, at + 1)))
+      break
   }
   TRIGGER.lastIndex = from
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1

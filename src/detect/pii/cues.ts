@@ -1,0 +1,124 @@
+// The first three characters of all that some patterns match, so that a stretch of text which holds none of them is told
+// without trying the patterns. Reads the patterns that are used here: no references, no ranges but in classes.
+
+const LENGTH = 3
+/** Classes of characters: letters by their place in the alphabet, what may stand for a space, all others. */
+const CLASS_BITS = 5
+const OTHER = 31
+const BEYOND_ASCII = 0x80
+
+const CLASSES = Uint8Array.from({ length: BEYOND_ASCII }, (_, code) => {
+  const character = String.fromCharCode(code)
+  if (/[a-z]/i.test(character)) return code & OTHER
+  return /[\s_]/.test(character) ? 0 : OTHER
+})
+
+/** What one piece of a pattern may match, as far as its first characters; '' if it may match nothing. */
+type Beginnings = ReadonlySet<string>
+
+const NOTHING: Beginnings = new Set([''])
+
+function joined(first: Beginnings, second: Beginnings): Beginnings {
+  const all = new Set<string>()
+  if ([...first].every(({ length }) => length === LENGTH)) return first
+  for (const one of first)
+    for (const two of one.length < LENGTH ? second : NOTHING) all.add((one + two).slice(0, LENGTH))
+  return all
+}
+
+/** Reads a pattern from its beginning to its end. */
+class Pattern {
+  readonly #source: string
+  #at = 0
+
+  constructor(source: string) {
+    this.#source = source
+  }
+
+  alternatives(): Beginnings {
+    const all = new Set<string>()
+    let sequence = NOTHING
+    while (this.#at < this.#source.length && this.#source[this.#at] !== ')') {
+      if (this.#source[this.#at] === '|') {
+        for (const beginning of sequence) all.add(beginning)
+        sequence = NOTHING
+        this.#at++
+      } else sequence = joined(sequence, this.#repeated(this.#piece()))
+    }
+    for (const beginning of sequence) all.add(beginning)
+    return all
+  }
+
+  #piece(): Beginnings {
+    const character = this.#source[this.#at++] ?? ''
+    if (character === '\\') return escaped(this.#source[this.#at++] ?? '')
+    if (character === '[') return this.#oneOf()
+    if (character !== '(') return new Set([character])
+    const isGroup = this.#source.startsWith('?:', this.#at)
+    this.#at = this.#source.startsWith('?', this.#at) ? this.#at + 2 : this.#at
+    const inside = this.alternatives()
+    this.#at++
+    // What is only looked at takes nothing.
+    return isGroup ? inside : NOTHING
+  }
+
+  #oneOf(): Beginnings {
+    const end = this.#source.indexOf(']', this.#at)
+    const characters = this.#source
+      .slice(this.#at, end)
+      .replace('a-z', 'abcdefghijklmnopqrstuvwxyz')
+      .replaceAll('\\', '')
+    this.#at = end + 1
+    return new Set(characters)
+  }
+
+  #repeated(piece: Beginnings): Beginnings {
+    const [quantifier = ''] = /^(?:[?*+]|\{\d+,\d+\})/.exec(this.#source.slice(this.#at)) ?? []
+    this.#at += quantifier.length
+    if (quantifier === '') return piece
+    const maybe = new Set([...piece, ''])
+    if (quantifier === '?') return maybe
+    return joined(joined(quantifier === '+' ? piece : maybe, maybe), maybe)
+  }
+}
+
+const escaped = (character: string): Beginnings =>
+  character === 'b' ? NOTHING : new Set([character === 's' ? ' ' : character])
+
+/** Where words of some patterns may begin. */
+export class Cues {
+  readonly #table = new Uint8Array(1 << (LENGTH * CLASS_BITS))
+
+  /** @param patterns sources; any case */
+  constructor(patterns: readonly string[]) {
+    for (const source of patterns) {
+      for (const beginning of new Pattern(source).alternatives()) this.#add(beginning)
+    }
+  }
+
+  #add(beginning: string): void {
+    let known = 0
+    for (const character of beginning) {
+      const code = character.charCodeAt(0)
+      // In a text such characters are a cue by themselves.
+      if (code >= BEYOND_ASCII) return
+      known = (known << CLASS_BITS) | (CLASSES[code] ?? OTHER)
+    }
+    const open = CLASS_BITS * (LENGTH - beginning.length)
+    this.#table.fill(1, known << open, (known + 1) << open)
+  }
+
+  /** @returns false only if nothing between the places matches one of the patterns */
+  mayStand(text: string, start: number, end: number): boolean {
+    let last = (OTHER << CLASS_BITS) | OTHER
+    for (let at = start; at < end; at++) {
+      const code = text.charCodeAt(at)
+      if (code >= BEYOND_ASCII) return true
+      last = ((last << CLASS_BITS) | (CLASSES[code] ?? OTHER)) & (this.#table.length - 1)
+      if (this.#table[last] === 1) return true
+    }
+    // Words of two letters at the end.
+    last = ((last << CLASS_BITS) | OTHER) & (this.#table.length - 1)
+    return this.#table[last] === 1
+  }
+}
