@@ -164,6 +164,12 @@ export class Cutter {
   }
 }
 
+/** Whether a cut that is forced by the length of a line stands before a number rather than in it. */
+export function isUncut(text: string, number: number): boolean {
+  const before = text[number - 1] ?? ''
+  return DELIMITER.test(before) ? !isDigit(codeAt(text, number - 2)) : DELIMITER.test(text[number - 2] ?? '')
+}
+
 /** Where a segment without a natural end is cut: behind a delimiter that is not between digits, if one is near. */
 function forcedCut(text: string, end: number): number {
   for (let cut = end; cut > end - FORCED_CUT_CHOICE; cut--) {

@@ -21,7 +21,7 @@ import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
 import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { isUniform } from './separators.ts'
-import { AT_SIGN, COLON, isTrigger, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
+import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
 
 /** @param base added to the offsets of findings */
@@ -59,7 +59,8 @@ export function scanFrom(search: Search, trigger: number, start: number, end: nu
   let at = trigger
   while (at >= 0 && at < until) {
     // What stands behind the segment does not count, as it may not have arrived yet.
-    const isWhole = at + TRIGGER_CHARACTERS <= end || isTrigger(segment.text, at - offset, kinds)
+    const isWhole =
+      at + TRIGGER_CHARACTERS <= end || nextPlace(segment.text, at - offset, kinds) === at - offset
     const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
     at = nextTrigger(text, next, kinds, search.words)
   }

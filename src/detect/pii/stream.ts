@@ -7,7 +7,7 @@ import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
-import { nextTrigger } from './trigger.ts'
+import { nextPlace, nextTrigger } from './trigger.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -59,7 +59,7 @@ export class StreamDetector {
     const text = this.#text
     let search: Search | null = null
     let segment = this.#safe - this.#start
-    let trigger = nextTrigger(text, segment, this.#kinds, null)
+    let trigger = nextPlace(text, segment, this.#kinds)
     for (;;) {
       const at = trigger < 0 ? text.length : trigger
       segment = cutBefore(text, segment, at)
@@ -70,8 +70,10 @@ export class StreamDetector {
       }
       this.#safe = this.#start + segment
       if (end < 0) return
+      // Only now: what has not ended comes again with the next piece.
       search ??= this.#newSearch(findings)
-      trigger = scanFrom(search, trigger, segment, end)
+      trigger = nextTrigger(text, trigger, this.#kinds, search.words)
+      if (trigger >= 0 && trigger < end) trigger = scanFrom(search, trigger, segment, end)
       segment = end
     }
   }
