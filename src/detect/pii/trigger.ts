@@ -22,15 +22,16 @@ const SPACE = 0x20
 const LETTER_O = 0x6f
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
 const NEAR = 16
+const NEARER = 6
 /** How near to another a number is tried as the beginning of a stretch of such. */
 const MAX_DENSE = 2
 
 /** The first place from one on where a value may begin, by the characters there and right behind; -1 for none. */
 export function nextPlace(text: string, from: number, kinds: KindSet): number {
-  let at = nextMark(text, from)
+  let at = nextMark(text, from, NEARER)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
-  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at))
+  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at), NEARER)
   return at
 }
 
@@ -39,22 +40,23 @@ export function nextPlace(text: string, from: number, kinds: KindSet): number {
  * @param words of the text, if they are at hand: with them fewer places are triggers
  */
 export function nextTrigger(text: string, from: number, kinds: KindSet, words: Words | null): number {
-  let at = nextMark(text, from)
+  let at = nextMark(text, from, NEARER)
   if ((kinds & ADDRESS) !== 0) return at
   let isDense = false
   while (at >= 0) {
     let end: number = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
     if (end === at) end = endOfNothing(text, at, words)
     if (end === at) return at
-    at = nextMark(text, end)
+    at = nextMark(text, end, NEAR)
     isDense = at - end <= MAX_DENSE
   }
   return at
 }
 
-function nextMark(text: string, from: number): number {
-  for (let at = from; at < from + NEAR; at++) {
-    const code = codeAt(text, at)
+function nextMark(text: string, from: number, near: number): number {
+  const limit = Math.min(text.length, from + near)
+  for (let at = from; at < limit; at++) {
+    const code = text.charCodeAt(at)
     if (isDigit(code) || code === AT_SIGN) return at
     if (code === COLON) {
       const next = codeAt(text, at + 1)
