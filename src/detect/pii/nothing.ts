@@ -179,7 +179,7 @@ function endOfVersion(text: string, at: number, first: number, second: number): 
 /** Not the end of something longer. */
 function isApart(text: string, at: number, point: number): boolean {
   const before = codeAt(text, at - 1)
-  if (before >= BEYOND_ASCII || before === DOT || before === PLUS) return false
+  if (before >= BEYOND_ASCII || before === PLUS) return false
   return point - at !== 4 || !isMacCharacter(before) || !isWordCharacter(codeAt(text, at - 2))
 }
 

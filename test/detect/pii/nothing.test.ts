@@ -1,0 +1,137 @@
+// What is passed over without a look is nothing: where addresses are looked for every number is looked at, and the
+// findings are the same.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { DEFAULT_PII_KINDS, type Finding } from '../../../src/core/finding.ts'
+import { BIRTH_WORDS } from '../../../src/detect/pii/birthdate.ts'
+import { Words } from '../../../src/detect/pii/context.ts'
+import { Cues } from '../../../src/detect/pii/cues.ts'
+import { detect } from '../../../src/detect/pii/detect.ts'
+import { DOCUMENT_WORDS } from '../../../src/detect/pii/documents.ts'
+import { fold } from '../../../src/detect/pii/fold.ts'
+import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
+import { PERSONAL_WORDS } from '../../../src/detect/pii/nationalid.ts'
+import { isNoSecret } from '../../../src/detect/pii/secrets.ts'
+import { nextTrigger } from '../../../src/detect/pii/trigger.ts'
+import { TEXTS } from './texts-data.ts'
+
+const plain = (marked: string): string => marked.replace(/[«»]/g, '')
+const triggerOf = (text: string): number => nextTrigger(fold(text), 0, DEFAULT_KINDS, new Words(fold(text)))
+
+const PASSED_OVER = [
+  'id,created,amount\n100000,2026-10-11,eu-0,12.34,0,1.234\n100001,2026-11-12,eu-1,412.30,11,28.041\n',
+  '{"id":10000,"created_at":1763700000,"updated":"2026-11-01T10:00:00Z","ok":false,"score":0.8347234723472342}',
+  '  "price": -12.5,\n  "size": 1234.5\n',
+  '2026-11-10T00:10:10.100Z INFO [http-nio-8000-exec-0] c.e.s.Controller : took 13 ms status=200 bytes=23423\n',
+  '[10:15:30] x12 is utf8, 10px, 1.5s, 99% and v1.2.3-rc.1',
+  '"@types/node": "^24.1.0", /** @param a of 3 */ x = y[0] + f(12)',
+  'created 1763700000000 in batch 7f3a9c2e',
+]
+
+t.test('tables, data, logs and programs have no trigger', async (t) => {
+  for (const text of PASSED_OVER) t.equal(triggerOf(text), -1, text)
+})
+
+t.test('every value is behind a trigger', async (t) => {
+  for (const marked of TEXTS) {
+    const text = plain(marked)
+    const [first] = detect(text)
+    if (first !== undefined) t.ok(triggerOf(text) >= 0 && triggerOf(text) <= first.end, text)
+  }
+})
+
+const NUMBERS = fc.oneof(
+  fc.stringMatching(/^\d{1,5}$/),
+  fc.stringMatching(/^\d{1,20}$/),
+  fc.stringMatching(/^\d{1,5}\.\d{1,18}$/),
+  fc.stringMatching(/^(?:19|20)\d\d-[01]\d-[0-3]\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z?)?$/),
+  fc.stringMatching(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){1,6}$/),
+  fc.stringMatching(/^\d{1,2}(?:[.:]\d{1,3}){1,4}$/),
+  fc.stringMatching(/^[A-Za-z]{0,3}\d{1,9}[A-Za-z]{0,2}$/),
+  fc.stringMatching(/^[0-9a-f]{6,40}$/),
+  fc.constantFrom(...TEXTS.map((text) => /«(.*?)»/.exec(text)?.[1] ?? text)),
+)
+const BETWEEN = fc.constantFrom(
+  ...[
+    ',',
+    ', ',
+    ',"',
+    '":',
+    '": ',
+    '"',
+    '\n',
+    ' ',
+    ' ',
+    '-',
+    '.',
+    ':',
+    '/',
+    '(',
+    ')',
+    '[',
+    '=',
+    ';',
+    '_',
+    '+',
+    '@',
+  ],
+  ...[
+    ' tel ',
+    ' ssn ',
+    ' card ',
+    'dob ',
+    '"birth_date":"',
+    ' passport ',
+    ' nhs ',
+    ' cpf ',
+    ' id ',
+    ' v',
+    ' ms ',
+  ],
+)
+const machine = fc
+  .array(fc.tuple(NUMBERS, BETWEEN), { minLength: 1, maxLength: 40 })
+  .map((parts) => parts.flat().join(''))
+
+t.test('what is passed over would not have been found', async (t) => {
+  const kinds = kindSet([...DEFAULT_PII_KINDS, 'address'])
+  fc.assert(
+    fc.property(machine, (text) => {
+      const whole: Finding[] = detect(text, kinds)
+      fc.pre(whole.every(({ kind }) => kind !== 'address'))
+      t.same(detect(text), whole)
+      return true
+    }),
+    { numRuns: 2000 },
+  )
+})
+
+t.test('a cue stands wherever a pattern matches', async (t) => {
+  const sources = [BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS]
+  const cues = new Cues(sources)
+  const patterns = sources.map((source) => new RegExp(source, 'i'))
+  const pieces = sources
+    .flatMap((source) => source.split(/[|()?:[\]{}\\^$*+]+/))
+    .filter((piece) => piece !== '')
+  const marks = fc.constantFrom('', '', ' ', '.', '-', "'", 'e', 'i', 'a')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...pieces), marks), { maxLength: 4 }), (parts) => {
+      const text = parts.flat().join('')
+      return cues.mayStand(text, 0, text.length) || !patterns.some((pattern) => pattern.test(text))
+    }),
+    { numRuns: 5000 },
+  )
+  t.notOk(cues.mayStand(',"created_at":', 0, 14))
+})
+
+t.test('a secret is one wherever it is looked at', async (t) => {
+  const secrets = TEXTS.flatMap((marked) =>
+    detect(plain(marked)).map((finding) => ({ finding, text: plain(marked) })),
+  )
+  for (const { finding, text } of secrets) {
+    if (!/^(?:sk-|gh|glpat|A[KI]|xox|eyJ|npm|hf_)/.test(text.slice(finding.start))) continue
+    t.notOk(isNoSecret(text, finding.start, finding.start + 1), text)
+  }
+  t.ok(isNoSecret('http-nio-8000-exec-0', 9, 13))
+})
