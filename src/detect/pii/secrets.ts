@@ -6,47 +6,45 @@ import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
 
 /** A token by prefix, and what an issuer's own scanner looks for behind it. */
-const TOKEN = new RegExp(
-  [
-    'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
-    '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
-    'gh[pousr]_[A-Za-z0-9]{30,255}', // GitHub
-    'github_pat_[A-Za-z0-9_]{22,255}',
-    'gl(?:pat|ptt|rt|dt|ft|soat|cbt)-[A-Za-z0-9_.-]{20,300}', // GitLab
-    'xox[abceoprs]-[A-Za-z0-9-]{10,200}', // Slack
-    'xapp-\\d-[A-Za-z0-9-]{20,200}',
-    'AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])', // Google
-    'GOCSPX-[A-Za-z0-9_-]{28}',
-    'ya29\\.[A-Za-z0-9_-]{30,400}',
-    '[srp]k_(?:live|test)_[A-Za-z0-9]{16,200}', // Stripe
-    'whsec_[A-Za-z0-9+/=]{24,100}',
-    'npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])',
-    'pypi-[A-Za-z0-9_-]{50,300}',
-    'rubygems_[a-f0-9]{48}',
-    'dckr_pat_[A-Za-z0-9_-]{20,60}',
-    'hf_[A-Za-z0-9]{30,64}', // Hugging Face
-    '(?:gsk|xai|nvapi|r8|pplx|tvly|fw|csk)[-_][A-Za-z0-9_-]{30,120}', // other model providers
-    'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}', // SendGrid
-    'key-[0-9a-f]{32}(?![A-Za-z0-9])', // Mailgun
-    'AC[0-9a-f]{32}(?![A-Za-z0-9])|SK[0-9a-f]{32}(?![A-Za-z0-9])', // Twilio
-    'dop_v1_[0-9a-f]{64}', // DigitalOcean
-    'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
-    'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
-    'EAAC[A-Za-z0-9]{80,300}', // Meta
-    'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault
-    'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}', // Grafana
-    'lin_api_[A-Za-z0-9]{40}', // Linear
-    'ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])', // Notion
-    'ATATT3[A-Za-z0-9_=-]{50,300}', // Atlassian
-    'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman
-    'AGE-SECRET-KEY-1[0-9A-Z]{58}',
-    'sgate_live_[A-Za-z0-9]{49}(?![A-Za-z0-9])',
-    // JSON web token, RFC 7519: two objects and a signature, which may be missing.
-    'eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,12000}\\.[A-Za-z0-9_-]{0,2000}',
-    '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
-  ].join('|'),
-  'y',
-)
+export const TOKEN_FORMS: readonly string[] = [
+  'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
+  '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
+  'gh[pousr]_[A-Za-z0-9]{30,255}', // GitHub
+  'github_pat_[A-Za-z0-9_]{22,255}',
+  'gl(?:pat|ptt|rt|dt|ft|soat|cbt)-[A-Za-z0-9_.-]{20,300}', // GitLab
+  'xox[abceoprs]-[A-Za-z0-9-]{10,200}', // Slack
+  'xapp-\\d-[A-Za-z0-9-]{20,200}',
+  'AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])', // Google
+  'GOCSPX-[A-Za-z0-9_-]{28}',
+  'ya29\\.[A-Za-z0-9_-]{30,400}',
+  '[srp]k_(?:live|test)_[A-Za-z0-9]{16,200}', // Stripe
+  'whsec_[A-Za-z0-9+/=]{24,100}',
+  'npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])',
+  'pypi-[A-Za-z0-9_-]{50,300}',
+  'rubygems_[a-f0-9]{48}',
+  'dckr_pat_[A-Za-z0-9_-]{20,60}',
+  'hf_[A-Za-z0-9]{30,64}', // Hugging Face
+  '(?:gsk|xai|nvapi|r8|pplx|tvly|fw|csk)[-_][A-Za-z0-9_-]{30,120}', // other model providers
+  'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}', // SendGrid
+  'key-[0-9a-f]{32}(?![A-Za-z0-9])', // Mailgun
+  'AC[0-9a-f]{32}(?![A-Za-z0-9])|SK[0-9a-f]{32}(?![A-Za-z0-9])', // Twilio
+  'dop_v1_[0-9a-f]{64}', // DigitalOcean
+  'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
+  'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
+  'EAAC[A-Za-z0-9]{80,300}', // Meta
+  'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault
+  'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}', // Grafana
+  'lin_api_[A-Za-z0-9]{40}', // Linear
+  'ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])', // Notion
+  'ATATT3[A-Za-z0-9_=-]{50,300}', // Atlassian
+  'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman
+  'AGE-SECRET-KEY-1[0-9A-Z]{58}',
+  'sgate_live_[A-Za-z0-9]{49}(?![A-Za-z0-9])',
+  // JSON web token, RFC 7519: two objects and a signature, which may be missing.
+  'eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,12000}\\.[A-Za-z0-9_-]{0,2000}',
+  '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
+]
+const TOKEN = new RegExp(TOKEN_FORMS.join('|'), 'y')
 /** No secret is shorter, nor the chance to judge one by. */
 export const MIN_TOKEN = 15
 const MAX_DOTTED = 64

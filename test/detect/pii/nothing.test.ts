@@ -12,7 +12,7 @@ import { DOCUMENT_WORDS } from '../../../src/detect/pii/documents.ts'
 import { fold } from '../../../src/detect/pii/fold.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
 import { PERSONAL_WORDS } from '../../../src/detect/pii/nationalid.ts'
-import { isNoSecret } from '../../../src/detect/pii/secrets.ts'
+import { isNoSecret, TOKEN_FORMS } from '../../../src/detect/pii/secrets.ts'
 import { nextTrigger } from '../../../src/detect/pii/trigger.ts'
 import { TEXTS } from './texts-data.ts'
 
@@ -134,4 +134,17 @@ t.test('a secret is one wherever it is looked at', async (t) => {
     t.notOk(isNoSecret(text, finding.start, finding.start + 1), text)
   }
   t.ok(isNoSecret('http-nio-8000-exec-0', 9, 13))
+})
+
+t.test('what begins like any form of a secret is looked at', async (t) => {
+  for (const form of TOKEN_FORMS) {
+    const ends = form.replaceAll(/[(][?]![^)]*[)]/g, '')
+    const token = fc.stringMatching(new RegExp(`^(?:${ends})$`), { size: 'small' })
+    fc.assert(
+      // Behind a colon nothing is passed over.
+      fc.property(token, (text) => text.includes(':') || !isNoSecret(` ${text} `, 1, 1 + text.length)),
+      { numRuns: 100 },
+    )
+  }
+  t.pass()
 })
