@@ -134,14 +134,15 @@ export class Cutter {
   next(text: string, start: number, known: number): number {
     let at = Math.max(start, known)
     // Where the length may end it.
-    let limit = at + MAX_SEGMENT - ((at - start) & (MAX_SEGMENT - 1))
+    let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
     for (;;) {
       const cut = firstCut(text, start, at, Math.min(limit, text.length))
       if (cut >= 0) {
         if (text.charCodeAt(cut - 1) !== NEWLINE || !this.#insideKey(text, start, cut - 1)) return cut
         at = cut
       } else {
-        if (limit > text.length) return -1
+        // What stands behind the cut counts, too.
+        if (limit >= text.length) return -1
         if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
         at = limit
         limit += MAX_SEGMENT

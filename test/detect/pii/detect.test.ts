@@ -186,6 +186,30 @@ t.test('a stream finds what the whole has, and lets go only of what is final', a
   )
 })
 
+t.test('also of a line that has to be cut for its length', async (t) => {
+  const piece = fc.constantFrom(
+    'FR14 2004 1010 0505 0001 3M02 606{"a":"',
+    ...VALUES.map((value) => `${value}"`),
+  )
+  fc.assert(
+    fc.property(
+      fc.array(piece, { minLength: 1, maxLength: 3 }),
+      fc.nat(12),
+      fc.integer({ min: 1, max: 9 }),
+      (pieces, shift, size) => {
+        const text = '1'.repeat(shift) + pieces.join('').repeat(60).slice(0, 3000)
+        const detector = new StreamDetector()
+        const findings: Finding[] = []
+        for (let at = 0; at < text.length; at += size)
+          findings.push(...detector.push(text.slice(at, at + size)))
+        findings.push(...detector.finish())
+        t.same(findings, detect(text))
+      },
+    ),
+    { numRuns: 120 },
+  )
+})
+
 t.test('the hold-back is bounded', async (t) => {
   for (const text of [
     'x'.repeat(50_000),
