@@ -13,7 +13,7 @@ export const MAX_CLASSES = 2 ** 16 - 1
 export const ROWS_END = FIRST_ROWS * (MAX_CLASSES + 1)
 
 /** In place of where the next row begins: an expression matches here, or it has not been worked out yet. */
-export const FOUND = -1
+const FOUND = -1
 export const UNKNOWN = -2
 
 /** A row for each set of threads, named by where it begins. Rows count until the table starts over. */
