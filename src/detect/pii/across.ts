@@ -28,7 +28,7 @@ export function detectAcross(whole: string, joints: readonly number[], kinds: Ki
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let end = 0
-  let trigger = nextTrigger(text, 0, kinds, search.words)
+  let trigger = nextTrigger(text, 0, kinds, search.words, 0)
   for (let index = 0; index < joints.length && trigger >= 0; index++) {
     const joint = joints[index]!
     if (joint < end) continue
@@ -43,7 +43,7 @@ export function detectAcross(whole: string, joints: readonly number[], kinds: Ki
     while (joints[index + 1] !== undefined && joints[index + 1]! < end) index++
     const from = partingBefore(text, joint - MAX_LOOSE_VALUE, start)
     const until = partingBehind(text, joints[index]! + MAX_LOOSE_VALUE, end)
-    if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words)
+    if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
     if (trigger >= 0 && trigger < until) trigger = scanFrom(search, trigger, start, end, until)
   }
   return findings

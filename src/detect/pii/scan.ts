@@ -49,20 +49,26 @@ export function scanSegment(search: Search, start: number, end: number, mayHoldK
 /**
  * Adds the findings of one segment of a text without private keys, where no names are looked for.
  * @param trigger the first in the segment, offset in the text
- * @param until triggers from there on are left alone
+ * @param until triggers from there on are left alone, and may be none
  * @returns the first of those, -1 if there is none
  */
-export function scanFrom(search: Search, trigger: number, start: number, end: number, until = end): number {
+export function scanFrom(
+  search: Search,
+  trigger: number,
+  start: number,
+  end: number,
+  until?: number,
+): number {
   const segment = new Segment(search, start, end)
   const { text, kinds } = search
   const { offset } = segment
   let at = trigger
-  while (at >= 0 && at < until) {
+  while (at >= 0 && at < (until ?? end)) {
     // What stands behind the segment does not count, as it may not have arrived yet.
     const isWhole =
       at + TRIGGER_CHARACTERS <= end || nextPlace(segment.text, at - offset, kinds) === at - offset
     const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
-    at = nextTrigger(text, next, kinds, search.words)
+    at = nextTrigger(text, next, kinds, search.words, until)
   }
   RUNS.begin('')
   return at

@@ -38,12 +38,19 @@ export function nextPlace(text: string, from: number, kinds: KindSet): number {
 /**
  * The first trigger from a place on: less than half of such places in prose, next to none in tables; -1 for none.
  * @param words of the text, if they are at hand: with them fewer places are triggers
+ * @param until from there on any place is good enough
  */
-export function nextTrigger(text: string, from: number, kinds: KindSet, words: Words | null): number {
+export function nextTrigger(
+  text: string,
+  from: number,
+  kinds: KindSet,
+  words: Words | null,
+  until = text.length,
+): number {
   let at = nextMark(text, from, NEARER)
   if ((kinds & ADDRESS) !== 0) return at
   let isDense = false
-  while (at >= 0) {
+  while (at >= 0 && at < until) {
     let end: number = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
     if (end === at) end = endOfNothing(text, at, words)
     if (end === at) return at
