@@ -137,14 +137,14 @@ t.test('characters of any script: nothing that is found is missed', async (t) =>
         found++
         return one.mayMatchJoined(rowOf(only))
       }),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     )
     fc.assert(
       fc.property(row, (given) => !isFound(one, given) || one.mayMatchJoined(given)),
-      { numRuns: 3000 },
+      { numRuns: 1500 },
     )
   }
-  t.ok(found > 3000, `in some it is found: ${found}`)
+  t.ok(found > 1000, `in some it is found: ${found}`)
 })
 
 t.test('everyday texts of many languages are told without a search', async (t) => {

@@ -65,7 +65,7 @@ t.test('all that lies over a joint, for any joints', async (t) => {
         t.same(detectAcross(whole, joints, kinds).filter(isAcross), expected)
       },
     ),
-    { numRuns: 5000 },
+    { numRuns: 2500 },
   )
   t.ok(across > 500, `there are some: ${across}`)
 })

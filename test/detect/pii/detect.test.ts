@@ -206,7 +206,7 @@ t.test('also of a line that has to be cut for its length', async (t) => {
         t.same(findings, detect(text))
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 25 },
   )
 })
 
