@@ -11,3 +11,6 @@ export const PLAIN_ASCII = Uint8Array.from({ length: ASCII_END }, (_, code) =>
 export const LOWER_ASCII = Uint8Array.from({ length: ASCII_END }, (_, code) =>
   code >= 0x41 && code <= 0x5a ? code + 0x20 : code,
 )
+
+export const isAsciiLetter = (codePoint: number): boolean =>
+  (codePoint >= 0x61 && codePoint <= 0x7a) || (codePoint >= 0x41 && codePoint <= 0x5a)

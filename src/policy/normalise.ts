@@ -1,7 +1,7 @@
 // Text as keywords see it: without invisible characters, NFKC, case folded, look-alikes of Latin letters known as
 // such. Works on a growing text; what comes out depends on the text alone, not on how it was cut. Knows no rules.
 
-import { ASCII_END, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
+import { ASCII_END, isAsciiLetter, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
 import { EXTENDS, foldCharacter, foldCluster, IGNORED, latinLookalike, roleOf } from './characters.ts'
 import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
 
@@ -23,9 +23,6 @@ export interface CharacterSink {
 }
 
 const NONE = -1
-
-const isAsciiLetter = (codePoint: number): boolean =>
-  (codePoint >= 0x61 && codePoint <= 0x7a) || (codePoint >= 0x41 && codePoint <= 0x5a)
 
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff

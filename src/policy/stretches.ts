@@ -1,7 +1,7 @@
 // The few characters of a text that change with their neighbours, or become several: marks, letters that look Latin beside
 // Latin ones, `ß` and `…`. They are normalised with the characters around them, and no more of the text is.
 
-import { ASCII_END } from './ascii.ts'
+import { ASCII_END, isAsciiLetter } from './ascii.ts'
 import { foldCharacter, latinLookalike } from './characters.ts'
 import { Normaliser } from './normalise.ts'
 import type { ClassOf, Symbols } from './symbols.ts'
@@ -19,9 +19,6 @@ const CHANGING = 2
 
 /** In place of an offset: too far away. */
 export const OUT_OF_REACH = -1
-
-const isAsciiLetter = (unit: number): boolean =>
-  (unit >= 0x61 && unit <= 0x7a) || (unit >= 0x41 && unit <= 0x5a)
 
 export class Stretches {
   readonly #symbols: Symbols

@@ -16,7 +16,7 @@ export const PLAIN = {
   shift: 19,
 } as const
 /** Other words, remembered behind the plain ones. */
-export const OTHER = {
+const OTHER = {
   /** Slot of the first: as many as there are of plain ones. */
   first: 8192,
   /** So many slots, a power of two, less one. */
@@ -54,7 +54,7 @@ export class Lexicon {
   /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
   readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
   /** Letters of the other words. */
-  readonly letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
+  readonly #letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
   /** Hash and weight of the mark of each class that is one. */
   readonly marks: Int32Array
   /** Hash and weight of what is one thing whatever its letters: see WHOLE. */
@@ -95,7 +95,7 @@ export class Lexicon {
     const { entries } = this
     const length = end - first
     if (length > OTHER.lettersMax) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY.columns)
-    const { letters } = this
+    const letters = this.#letters
     const slot = (hash ^ (hash >>> 15)) & OTHER.mask
     const entry = (OTHER.first + slot) * ENTRY.columns
     const offset = slot * OTHER.lettersMax - first
@@ -121,19 +121,6 @@ export class Lexicon {
     rows[row + TOKEN.first] = start
     rows[row + TOKEN.last] = last
     rows[row + TOKEN.lettersEnd] = end
-    rows[row + TOKEN.state] = state
-  }
-
-  /** Adds a token without letters; `word` is 0 for a mark and 1 for what counts as a word. */
-  addPlain(out: Tokens, hash: number, word: number, start: number, last: number, state: number): void {
-    const { rows } = out
-    const row = out.length++ * TOKEN.columns
-    rows[row + TOKEN.hash] = hash
-    rows[row + TOKEN.sum] = this.weights[wordBucket(hash)] as number
-    rows[row + TOKEN.traits] = word | (1 << TRAIT.countShift)
-    rows[row + TOKEN.first] = start
-    rows[row + TOKEN.last] = last
-    rows[row + TOKEN.lettersEnd] = start
     rows[row + TOKEN.state] = state
   }
 

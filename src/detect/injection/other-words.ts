@@ -2,7 +2,7 @@
 // other scripts. A function that returns the index it was given has read nothing: what stands there takes more thought.
 
 import type { CLASS } from './classes.ts'
-import type { ENTRY, Lexicon, OTHER, PLAIN, WHOLE } from './lexicon.ts'
+import type { Lexicon, PLAIN, WHOLE } from './lexicon.ts'
 import { moveTogether } from './spelling.ts'
 import type { STATE, TOKEN, Tokens } from './token-list.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
@@ -31,9 +31,6 @@ const SINGLE: typeof CLASS.single = 4
 const JOINER: typeof CLASS.joiner = 5
 const STOP: typeof CLASS.stop = 6
 const LETTERS_MAX: typeof PLAIN.lettersMax = 12
-const OTHER_FIRST: typeof OTHER.first = 8192
-const OTHER_MASK: typeof OTHER.mask = 4095
-const OTHER_LETTERS_MAX: typeof OTHER.lettersMax = 32
 const NO_WHOLE: typeof WHOLE.none = -1
 const NUMBER: typeof WHOLE.number = 0
 const LONG: typeof WHOLE.long = 2
@@ -49,9 +46,6 @@ const COLUMNS: typeof TOKEN.columns = 8
 const LATIN: typeof STATE.latin = 1
 const SPACED: typeof STATE.spaced = 2
 const LEET: typeof STATE.leet = 4
-const ENTRY_LOW: typeof ENTRY.low = 0
-const ENTRY_HIGH: typeof ENTRY.high = 1
-const ENTRY_COLUMNS: typeof ENTRY.columns = 8
 
 /** Adds the mark at `index`; returns where to go on. */
 export function readMark(
@@ -62,7 +56,6 @@ export function readMark(
   before: Before,
   out: Tokens,
 ): number {
-  const { rows } = out
   const unit = units[index] as number
   if (unit === DOT && known[units[index + 1] as number] !== SEPARATOR) {
     // A dot may stand inside a name or number.
@@ -71,15 +64,18 @@ export function readMark(
     if (next === 0 || last === 0) return index
     if ((next === LETTER || next === DIGIT) && (last === LETTER || last === DIGIT)) return index + 1
   }
-  const kind = known[unit] as number
+  addMark(out, lexicon, known[unit] as number, index, before)
+  return index + 1
+}
+
+/** Adds a mark of a class; of a run of the same mark the first counts. */
+export function addMark(out: Tokens, lexicon: Lexicon, kind: number, index: number, before: Before): void {
+  const { rows } = out
   const hash = lexicon.marks[kind * 2] as number
   const previous = (out.length - 1) * COLUMNS
-  // Of a run of the same mark the first counts.
-  if (out.length > 0 && rows[previous + HASH] === hash && rows[previous + TRAITS] === MARK_TRAITS)
-    return index + 1
+  if (out.length > 0 && rows[previous + HASH] === hash && rows[previous + TRAITS] === MARK_TRAITS) return
   before.state &= ~SPACED
   addRow(out, hash, lexicon.marks[kind * 2 + 1] as number, MARK_TRAITS, index, index, before.state)
-  return index + 1
 }
 
 /** Adds the number at `index`, of ASCII digits with nothing else in it; returns where it ends. */
@@ -164,26 +160,14 @@ export function readOther(
   const whole = wholeOf(count, digits)
   if (whole !== NO_WHOLE) addWhole(out, lexicon, whole, index, end - 1, state)
   else {
-    const entry = entryOf(units, index, index + count, hash, lexicon)
+    const entry = lexicon.other(units, index, index + count, hash)
     lexicon.addWord(out, entry, index, index + count, end - 1, state)
   }
   return end
 }
 
-/** The entry of the word `units[first, end)`, at hand for most. */
-function entryOf(units: Uint16Array, first: number, end: number, hash: number, lexicon: Lexicon): number {
-  const { entries, letters } = lexicon
-  const slot = (hash ^ (hash >>> 15)) & OTHER_MASK
-  const entry = (OTHER_FIRST + slot) * ENTRY_COLUMNS
-  if (entries[entry + ENTRY_LOW] !== end - first || entries[entry + ENTRY_HIGH] !== hash)
-    return lexicon.other(units, first, end, hash)
-  const offset = slot * OTHER_LETTERS_MAX - first
-  for (let at = first; at < end; at++)
-    if (letters[offset + at] !== units[at]) return lexicon.other(units, first, end, hash)
-  return entry
-}
-
-function addWhole(
+/** Adds what is one thing whatever its letters: see WHOLE. */
+export function addWhole(
   out: Tokens,
   lexicon: Lexicon,
   whole: number,

@@ -4,10 +4,10 @@
 import { type CharacterClasses, CLASS } from './classes.ts'
 import { type Lexicon, WHOLE } from './lexicon.ts'
 import type { Folded } from './normalise.ts'
-import { MAX_WORD_UNITS, wholeOf } from './other-words.ts'
+import { addMark, addWhole, MAX_WORD_UNITS, wholeOf } from './other-words.ts'
 import { readSingles } from './singles.ts'
 import { Spelling } from './spelling.ts'
-import { STATE, TOKEN, type Tokens, TRAIT } from './token-list.ts'
+import { STATE, type Tokens } from './token-list.ts'
 import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
 import { type Before, readWords } from './words.ts'
 
@@ -105,7 +105,8 @@ export class Tokeniser {
     if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
     if (kind === CLASS.single)
       return readSingles(units, index, index + 1, known, this.#lexicon, this.#before, this.#out)
-    if (kind >= CLASS.stop && !this.#isInnerDot(index)) this.#punctuation(kind, index)
+    if (kind >= CLASS.stop && !this.#isInnerDot(index))
+      addMark(this.#out, this.#lexicon, kind, index, this.#before)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
     return index + 1
   }
@@ -136,21 +137,6 @@ export class Tokeniser {
     return (
       this.#spelling.isLeet(this.#folded.units[index] as number) && this.#classAt(index + 1) === CLASS.letter
     )
-  }
-
-  #punctuation(kind: number, index: number): void {
-    const out = this.#out
-    const hash = this.#lexicon.marks[kind * 2] as number
-    const previous = (out.length - 1) * TOKEN.columns
-    const { rows } = out
-    if (
-      previous >= 0 &&
-      rows[previous + TOKEN.hash] === hash &&
-      (rows[previous + TOKEN.traits]! & TRAIT.word) === 0
-    )
-      return
-    this.#before.state &= ~STATE.spaced
-    this.#lexicon.addPlain(this.#out, hash, 0, index, index, this.#before.state)
   }
 
   #word(start: number): number {
@@ -252,7 +238,7 @@ export class Tokeniser {
     if (leet) this.#out.leetWords++
     const whole = wholeOf(length, digits)
     if (whole !== WHOLE.none) {
-      lexicon.addPlain(this.#out, lexicon.wholes[whole] as number, 1, start, last, state)
+      addWhole(this.#out, lexicon, whole, start, last, state)
     } else {
       const entry = lexicon.other(this.#folded.units, start, end, hash)
       lexicon.addWord(this.#out, entry, start, end, last, state)

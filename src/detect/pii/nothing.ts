@@ -3,6 +3,7 @@
 
 import {
   codeAt,
+  endOfDigits,
   isAlphanumeric,
   isAsciiLower,
   isAsciiUpper,
@@ -87,12 +88,12 @@ function isUnnumbered(text: string, at: number, end: number, after: number): boo
 
 /** A number in one piece, with no word near that would make it anything. */
 function isUnspokenOf(text: string, at: number, end: number, words: Words): boolean {
-  const behind = codeAt(text, at - 1)
+  const before = codeAt(text, at - 1)
   if (
     end - at > MAX_PLAIN ||
     codeAt(text, at) === ZERO ||
-    behind >= BEYOND_ASCII ||
-    UNPLAIN_BEFORE.has(behind)
+    before >= BEYOND_ASCII ||
+    UNPLAIN_BEFORE.has(before)
   )
     return false
   if (UNPLAIN_BEHIND.has(codeAt(text, end)) || separatorAt(text, end) > 0 || isLabelBehind(text, end))
@@ -164,8 +165,7 @@ function endOfUnit(text: string, at: number, point: number, from: number): numbe
 
 /** Three small numbers. */
 function endOfVersion(text: string, at: number, first: number, second: number): number {
-  let end = second + 1
-  while (isDigit(codeAt(text, end))) end++
+  const end = endOfDigits(text, second + 1)
   const after = codeAt(text, end)
   if (end - at - 2 >= MIN_DIGITS || after === COLON || after >= BEYOND_ASCII || isAlphanumeric(after))
     return at

@@ -5,7 +5,6 @@ import type { Words } from './context.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
 import { mayBeMonth } from './months.ts'
 import { endOfNothing } from './nothing.ts'
-import { endOfStretch } from './stretch.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
@@ -21,17 +20,16 @@ const COMMA = 0x2c
 const SPACE = 0x20
 const LETTER_O = 0x6f
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
-const NEAR = 16
-const NEARER = 6
-/** How near to another a number is tried as the beginning of a stretch of such. */
-const MAX_DENSE = 2
+const NEAR = 6
+/** Behind one that is none, where most are. */
+const NEAR_NOTHING = 16
 
 /** The first place from one on where a value may begin, by the characters there and right behind; -1 for none. */
 export function nextPlace(text: string, from: number, kinds: KindSet): number {
-  let at = nextMark(text, from, NEARER)
+  let at = nextMark(text, from, NEAR)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
-  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at), NEARER)
+  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at), NEAR)
   return at
 }
 
@@ -47,15 +45,12 @@ export function nextTrigger(
   words: Words | null,
   until = text.length,
 ): number {
-  let at = nextMark(text, from, NEARER)
+  let at = nextMark(text, from, NEAR)
   if ((kinds & ADDRESS) !== 0) return at
-  let isDense = false
   while (at >= 0 && at < until) {
-    let end: number = isQuantity(text, at) ? endOfDigits(text, at) : isDense ? endOfStretch(text, at) : at
-    if (end === at) end = endOfNothing(text, at, words)
+    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at, words)
     if (end === at) return at
-    at = nextMark(text, end, NEAR)
-    isDense = at - end <= MAX_DENSE
+    at = nextMark(text, end, NEAR_NOTHING)
   }
   return at
 }
