@@ -15,6 +15,7 @@ export interface Usage {
 const ASCII_CHARACTERS_A_TOKEN = 4
 /** Other scripts need about a token for one or two characters; counted as one and a half. */
 const OTHER_CHARACTERS_A_TOKEN = 1.5
+const ASCII_END = 0x80
 /** Role and separators of one message. */
 const TOKENS_A_MESSAGE = 4
 /** What providers charge for a picture of ordinary size. */
@@ -44,8 +45,14 @@ export function readUsage(body: JsonObject): Usage | null {
 
 /** There is no tokenizer here: a rough, slightly generous count of a text's tokens. */
 export function estimateTokens(text: string): number {
-  const other = Buffer.byteLength(text) === text.length ? 0 : text.replace(/[\u0000-\u007f]+/g, '').length
+  const other = Buffer.byteLength(text) === text.length ? 0 : charactersBeyondAscii(text)
   return Math.ceil((text.length - other) / ASCII_CHARACTERS_A_TOKEN + other / OTHER_CHARACTERS_A_TOKEN)
+}
+
+function charactersBeyondAscii(text: string): number {
+  let found = 0
+  for (let index = 0; index < text.length; index++) if (text.charCodeAt(index) >= ASCII_END) found++
+  return found
 }
 
 /** As estimateTokens, for everything in a request that a model reads; payloads of images and sound count little. */

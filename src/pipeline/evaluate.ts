@@ -3,6 +3,7 @@
 import { prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import { decide } from '../policy/decide.ts'
 import type { Pipeline } from './handle.ts'
@@ -18,18 +19,19 @@ const DEFAULT_KEY_NAME = 'evaluate'
  *
  * Offsets of findings are of the strings in `input`; those of the injection span of the strings in `redacted`, which
  * are the ones that are scored.
- * @throws GatewayError as the chat endpoint would
+ * @throws GatewayError (rejects) as the chat endpoint would
  */
-export function evaluate(pipeline: Pipeline, input: JsonValue): JsonObject {
+export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<JsonObject> {
   if (!isObject(input)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
   const { key_name: keyName = DEFAULT_KEY_NAME, ...body } = input
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
   const request = readChatRequest(body)
-  const { kinds, injection } = pipeline
+  const { clock, kinds, injection } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
-  const inspection = inspect(request.body, selection, { kinds, injection, scored: true })
+  const steps = inspect(request.body, selection, { kinds, injection, scored: true })
+  const inspection = await inSlices(steps, clock)
   const decision = decide({
     selection,
     findings: countKinds(inspection.findings),

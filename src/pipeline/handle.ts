@@ -1,6 +1,5 @@
 // The one place that knows the order of a chat call. Each step stands where it does for a reason given beside it.
 
-import type { Outcome } from '../audit/entry.ts'
 import { parseJson } from '../chat/json.ts'
 import { type ChatRequest, prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { estimatePromptTokens } from '../chat/usage.ts'
@@ -8,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Place } from '../core/inflight.ts'
+import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -15,13 +15,13 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decide, type Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
-import { upstreamCause } from '../upstream/response.ts'
 import { type Admission, drainingError } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
 import { Call, callHeaders, type InjectionJudgement } from './call.ts'
 import type { Client } from './client.ts'
 import { blockedBy, limited } from './denial.ts'
+import { endingOf } from './ending.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
 import { Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
@@ -89,7 +89,7 @@ async function take(pipeline: Pipeline, client: Client): Promise<void> {
   let delivery: Delivery
   try {
     delivery = await exchange.run()
-    if (client.cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
+    assertWaiting(client)
   } catch (error) {
     await exchange.fail(error)
     return
@@ -161,6 +161,7 @@ class Exchange {
   async #read(bytes: Buffer): Promise<Prompt> {
     await endOfTurn()
     const { clock, rules } = this.#pipeline
+    const client = this.#client
     const call = this.#call
     const startMs = clock.monotonic()
     const request = readChatRequest(parseJson(bytes))
@@ -171,21 +172,23 @@ class Exchange {
     const selection = rules().select(request.models, call.key.name)
     call.policyRevision = selection.revision
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
-    const inspection = this.#inspect(request, selection)
+    // A long prompt keeps no other call waiting, and goes no further when nobody waits for it.
+    const steps = this.#inspect(request, selection)
+    const isLong = bytes.length > STEP_UNITS
+    const inspection = isLong ? await inSlices(steps, clock, () => assertWaiting(client)) : atOnce(steps)
     const { placeholders, restoration } = inspection
-    call.request = Buffer.from(JSON.stringify(request.body))
     call.addPhase('inspect', clock.monotonic() - startMs)
     if (inspection.binaryParts > 0) this.#admitBinaryParts(inspection.binaryParts)
     // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
-    const body = prepareUpstreamBody(request, call.request)
+    const body = prepareUpstreamBody(request, call.request!)
     return { permit, body, selection, placeholders, restoration, includeUsage: request.includeUsage }
   }
 
-  #inspect(request: ChatRequest, selection: Selection): Inspection {
+  *#inspect(request: ChatRequest, selection: Selection): Steps<Inspection> {
     const { kinds, injection, recall } = this.#pipeline
     const call = this.#call
-    const inspection = inspect(request.body, selection, {
+    const inspection = yield* inspect(request.body, selection, {
       kinds,
       injection,
       recall: (text) => recall.of(call.key.id, text),
@@ -195,6 +198,13 @@ class Exchange {
       call.findings.push({ kind, direction: 'request', count, action })
     }
     call.injection = judge(inspection, selection, injection)
+    // Each of these goes through all of the prompt.
+    yield
+    const json = JSON.stringify(request.body)
+    yield
+    call.request = Buffer.from(json)
+    yield
+    call.estimatedPromptTokens = estimatePromptTokens(request.body)
     return inspection
   }
 
@@ -213,7 +223,6 @@ class Exchange {
   #decide(request: ChatRequest, selection: Selection, inspection: Inspection): Permit {
     const { counters, clock, injection } = this.#pipeline
     const call = this.#call
-    call.estimatedPromptTokens = estimatePromptTokens(request.body)
     const reserved = call.estimatedPromptTokens + (request.maxTokens ?? 0)
     const quota = new Quota(counters, selection, call.key, reserved, clock.now())
     this.quota = quota
@@ -257,6 +266,10 @@ function judge(
   return { ...injection, model: version, threshold, rules: selection.injection }
 }
 
+function assertWaiting({ cancelled }: Client): void {
+  if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
+}
+
 /** Answers an error; the only place of the pipeline that logs one. */
 function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Record<string, string>): void {
   const failure = toGatewayError(error)
@@ -265,28 +278,6 @@ function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Rec
     pipeline.logger.error({ id: headers['x-request-id'], err: failure.cause }, 'unexpected error in a call')
   }
   client.fail(failure, headers)
-}
-
-const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
-  blocked_by_policy: 'blocked',
-  response_blocked_by_policy: 'blocked',
-  rate_limit_exceeded: 'rate_limited',
-  upstream_unavailable: 'upstream_error',
-  upstream_timeout: 'upstream_error',
-}
-
-/** nginx's status for a client that closed its request. */
-const CLIENT_CLOSED_REQUEST = 499
-
-function endingOf(failure: GatewayError, client: Client): Ending {
-  // A body that breaks off is a client that left, whichever of its sides was noticed first.
-  const left = client.cancelled || failure.code === 'bad_request'
-  if (left && !client.interrupted)
-    return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
-  const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
-  const outcome = OUTCOMES[failure.code] ?? fallback
-  const cause = outcome === 'upstream_error' ? upstreamCause(failure) : undefined
-  return { outcome, status: failure.status, errorCode: failure.code, cause }
 }
 
 const isEventStream = (contentType: string | undefined): boolean =>

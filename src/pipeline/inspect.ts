@@ -5,8 +5,9 @@ import { decodeEscapes, JsonTextDecoder, type Run } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
+import { Pace, type Steps } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
-import { detect } from '../detect/pii/detect.ts'
+import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
@@ -73,19 +74,24 @@ interface Edit {
 }
 
 /**
- * Searches a request body and rewrites it in place. Time is linear in its size.
+ * Searches a request body and rewrites it in place, in steps. Time is linear in its size.
  */
-export function inspect(
+export function* inspect(
   body: JsonObject,
   selection: Selection,
   { kinds, injection, recall: recallSent = learnAnew, scored = selection.injection.length > 0 }: Search,
-): Inspection {
+): Steps<Inspection> {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
   const isUnderWay = walk.texts.some(({ role }) => role === 'assistant')
   // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
   const recall = isUnderWay ? recallSent : learnAnew
-  const items = walk.texts.map((text) => open(text, kinds, recall))
+  const pace = new Pace()
+  const items: Item[] = []
+  for (const text of walk.texts) {
+    if (pace.isOver(text.text.length)) yield
+    items.push(yield* open(text, kinds, recall))
+  }
   const conversation = items.filter(({ text }) => text.joined !== null)
   for (const { view } of items) placeholders.avoid(view)
   addSplitData(conversation, kinds)
@@ -94,20 +100,19 @@ export function inspect(
   walk.commit()
   return {
     findings,
-    keywordHits: matchKeywords(items, conversation, selection),
-    injection: scored ? scoreInjection(items, injection) : null,
+    keywordHits: yield* matchKeywords(items, conversation, selection, pace),
+    injection: scored ? yield* scoreInjection(items, injection, pace) : null,
     binaryParts: walk.binaryParts,
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),
   }
 }
 
-function open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Item {
+function* open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Steps<Item> {
   const view = text.encoding === 'plain' ? text.text : decodeEscapes(text.text)
   const learned = recall(view)
-  const edits = learned
-    .findings(() => detect(view, kinds))
-    .map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  const findings = learned.findings ?? learned.keepFindings(yield* detectSteps(view, kinds))
+  const edits = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
   return { text, joined: text.joined ?? -1, view, learned, edits }
 }
 
@@ -167,37 +172,45 @@ function rewrite(
   return counted.map(({ kind }, index) => ({ kind, path: text.path, ...spans[index]! }))
 }
 
-function matchKeywords(
+function* matchKeywords(
   items: readonly Item[],
   conversation: readonly Item[],
   selection: Selection,
-): RuleReference[] {
+  pace: Pace,
+): Steps<RuleReference[]> {
   const matcher = selection.keywords('request')
   if (matcher === null) return []
   const hits = new Set<RuleReference>()
-  const match = (text: string) => {
-    for (const { rule } of matcher.match(text)) hits.add(rule)
+  function* match(text: string): Steps<void> {
+    for (const { rule } of yield* matcher!.matchSteps(text)) hits.add(rule)
   }
   // Nearly every conversation has nothing to find, which is told in one pass in place of three.
-  const quiet = conversation.length > 1 && !matcher.mayMatchJoined(conversation)
+  const quiet = conversation.length > 1 && !(yield* matcher.mayMatchJoined(conversation))
   for (const { text, view } of items) {
-    if (!quiet || text.joined === null) match(view)
+    if (quiet && text.joined !== null) continue
+    if (pace.isOver(view.length)) yield
+    yield* match(view)
   }
   if (conversation.length > 1 && !quiet) {
     // A split may fall inside a word or between two.
-    match(joinTexts(conversation, ''))
-    match(joinTexts(conversation, ' '))
+    yield* match(joinTexts(conversation, ''))
+    yield* match(joinTexts(conversation, ' '))
   }
   return [...hits]
 }
 
 /** System and developer messages are the operator's own; what users and tools say is scored. */
-function scoreInjection(items: readonly Item[], model: InjectionModel): InjectionEvidence {
+function* scoreInjection(
+  items: readonly Item[],
+  model: InjectionModel,
+  pace: Pace,
+): Steps<InjectionEvidence> {
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
   for (const { text, view, learned } of items) {
     if (text.role !== 'user' && text.role !== 'tool' && text.role !== 'function') continue
+    if (pace.isOver(view.length)) yield
     const mode = text.role === 'user' ? 'whole' : 'windows'
-    const scored = learned.score(mode, () => model.score(view, mode))
+    const scored = learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
     if (scored.score > worst.score) worst = { ...scored, path: text.path }
   }
   return worst

@@ -13,26 +13,29 @@ const MIN_CHARACTERS = 128
 /** Findings kept of one text; one with more is searched again. */
 const MAX_FINDINGS = 32
 
-/** What depends on a text alone, found out when it is first asked for. */
+/** What depends on a text alone, as far as it has been found out. */
 export class Learned {
   /** Of keyword rules. */
   readonly glimpse = new Glimpse()
   #findings: readonly Finding[] | null = null
   readonly #scores: Partial<Record<InjectionMode, InjectionScore>> = {}
 
-  /** @param find always the same search of the same text */
-  findings(find: () => readonly Finding[]): readonly Finding[] {
-    if (this.#findings !== null) return this.#findings
-    const findings = find()
+  /** Null while they are not known. */
+  get findings(): readonly Finding[] | null {
+    return this.#findings
+  }
+
+  /** @param findings of the one search that there is for this text */
+  keepFindings(findings: readonly Finding[]): readonly Finding[] {
     if (findings.length <= MAX_FINDINGS) this.#findings = findings
     return findings
   }
 
-  /** @param find always the same score of the same text */
-  score(mode: InjectionMode, find: () => InjectionScore): InjectionScore {
-    const known = this.#scores[mode]
-    if (known !== undefined) return known
-    const score = find()
+  score(mode: InjectionMode): InjectionScore | undefined {
+    return this.#scores[mode]
+  }
+
+  keepScore(mode: InjectionMode, score: InjectionScore): InjectionScore {
     this.#scores[mode] = score
     return score
   }

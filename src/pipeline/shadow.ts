@@ -8,8 +8,9 @@
 import { responseTexts } from '../chat/texts.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
+import { inSlices, type Steps } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
-import { detect } from '../detect/pii/detect.ts'
+import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
@@ -60,13 +61,10 @@ export interface ShadowParts {
   readonly injection: InjectionModel
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
-  /** Runs the work when nothing more urgent is left of this turn. */
-  readonly later?: (work: () => void) => void
 }
 
 export class Shadow {
   readonly #parts: ShadowParts
-  readonly #later: (work: () => void) => void
   #waiting = 0
   /** The two revisions that are being compared. */
   #live = ''
@@ -80,7 +78,6 @@ export class Shadow {
 
   constructor(parts: ShadowParts) {
     this.#parts = parts
-    this.#later = parts.later ?? setImmediate
     this.#sinceMs = parts.clock.now()
   }
 
@@ -94,10 +91,7 @@ export class Shadow {
       return
     }
     this.#waiting++
-    this.#later(() => {
-      this.#waiting--
-      this.#compare(call, candidate)
-    })
+    setImmediate(() => void this.#compare(call, candidate))
   }
 
   report(): ShadowReport {
@@ -124,9 +118,12 @@ export class Shadow {
     this.#samples = []
   }
 
-  #compare(call: Call, candidate: RuleSet): void {
-    const { metrics } = this.#parts
-    const hits = this.#judge(call, candidate.select(call.models, call.key.name))
+  async #compare(call: Call, candidate: RuleSet): Promise<void> {
+    const { clock, metrics } = this.#parts
+    const hits = await inSlices(this.#judge(call, candidate.select(call.models, call.key.name)), clock)
+    this.#waiting--
+    // Other rules than were compared may be in force or on trial by now.
+    if (call.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
     const differences = differencesOf(call.hits, hits)
     this.#calls++
     if (differences.length > 0) this.#changed++
@@ -143,12 +140,12 @@ export class Shadow {
     this.#samples = this.#samples.slice(-MAX_SAMPLES)
   }
 
-  #judge(call: Call, selection: Selection): readonly RuleHit[] {
+  *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
     const { kinds, injection } = this.#parts
     if (call.request === null) return []
     const seen = (direction: Direction) =>
       call.findings.filter((finding) => finding.direction === direction).map(({ kind }) => kind)
-    const inspection = inspect(JSON.parse(String(call.request)), selection, { kinds, injection })
+    const inspection = yield* inspect(JSON.parse(String(call.request)), selection, { kinds, injection })
     const request = decide({
       selection,
       findings: present([...seen('request'), ...inspection.findings.map(({ kind }) => kind)]),
@@ -163,8 +160,9 @@ export class Shadow {
     const words = new Set<RuleReference>()
     const matcher = selection.keywords('response')
     for (const { text } of responseTexts(call.response).texts) {
-      for (const { kind } of detect(text, kinds)) found.push(kind)
-      for (const { rule } of matcher?.match(text) ?? []) words.add(rule)
+      for (const { kind } of yield* detectSteps(text, kinds)) found.push(kind)
+      if (matcher === null) continue
+      for (const { rule } of yield* matcher.matchSteps(text)) words.add(rule)
     }
     const answer = decideResponse(selection, { findings: present(found), keywordHits: [...words] })
     return [...request.hits, ...answer.hits]

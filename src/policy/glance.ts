@@ -1,6 +1,7 @@
 // Whether words or expressions occur somewhere in a text, told at one look at each character. Every prompt and every
 // answer goes through this loop, and nearly none any further. Knows no offsets and no rules.
 
+import { STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { ExpressionAutomaton } from './automaton.ts'
 import type { Glimpse } from './glimpse.ts'
 import { MAX_CLASSES, ROWS_END, StepTable, UNKNOWN } from './step-table.ts'
@@ -15,8 +16,6 @@ export const MAY_MATCH = -1
 const MAX_STEPS = 500
 /** In place of an offset: no further than here. */
 const STOPPED = -1
-/** A part of a text that is followed from two places, UTF-16 units. */
-const PART_UNITS = 16
 
 /** A character's class among words stands in the upper bits of its symbol, that among expressions in the lower. */
 const WORD_SHIFT = 16
@@ -58,6 +57,12 @@ export class Glance {
     return place < 0 || this.endsInMatch(place)
   }
 
+  /** As `mayMatch`, in steps. */
+  *mayMatchSteps(text: string): Steps<boolean> {
+    const place = yield* this.#behind(text)
+    return place < 0 || this.endsInMatch(place)
+  }
+
   /** Places count only while this is the same. */
   get generation(): object {
     return this.#steps?.generation ?? this.#onlyGeneration
@@ -75,12 +80,27 @@ export class Glance {
   }
 
   /** The place behind a text by itself, or MAY_MATCH. @param glimpse of the same text, to be kept for the next time */
-  pass(text: string, glimpse: Glimpse): number {
+  *pass(text: string, glimpse: Glimpse): Steps<number> {
     const known = glimpse.placeIn(this.generation)
     if (known !== undefined) return known
-    const place = this.advance(this.begin(), text)
+    const place = yield* this.#behind(text)
     // More steps may be known the next time.
     if (place >= 0) glimpse.keep(this.generation, place)
+    return place
+  }
+
+  *#behind(text: string): Steps<number> {
+    let place = this.begin()
+    if (text.length <= STEP_UNITS) return this.advance(place, text)
+    for (let at = 0; place >= 0 && at < text.length; ) {
+      const { generation } = this
+      if (at > 0) yield
+      // Other texts may have taken the tables up by now.
+      if (this.generation !== generation) return MAY_MATCH
+      const end = this.partEnd(text, at, STEP_UNITS)
+      place = this.advance(place, text.slice(at, end))
+      at = end
+    }
     return place
   }
 
@@ -111,9 +131,9 @@ export class Glance {
     return this.#stretches.areApart(before, behind)
   }
 
-  /** Where a part of a text ends that begins at an offset: what it holds and what follows do not change one another. */
-  partEnd(text: string, start: number): number {
-    const end = this.#stretches.end(text, start + PART_UNITS)
+  /** Where a part of a text ends, of some units or a few more: what it holds and what follows do not change one another. */
+  partEnd(text: string, start: number, units: number): number {
+    const end = this.#stretches.end(text, start + units)
     return end === OUT_OF_REACH ? text.length : end
   }
 

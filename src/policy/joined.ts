@@ -2,10 +2,13 @@
 // or a space between them. One pass over each text does: how far the text before reaches into one shows in its first
 // characters.
 
+import { Pace, type Steps } from '../core/steps.ts'
 import { type Glance, MAY_MATCH } from './glance.ts'
 import type { Glimpse } from './glimpse.ts'
 
 const SPACE = ' '
+/** A part of a text that is followed from two places, UTF-16 units. */
+const PART_UNITS = 16
 
 /** A text that may continue its neighbour. */
 export interface TouchingText {
@@ -17,18 +20,21 @@ export interface TouchingText {
 }
 
 /** False when nothing matches in any of the texts, nor where they are joined; true when something may. */
-export function mayMatchJoined(glance: Glance, texts: readonly TouchingText[]): boolean {
+export function* mayMatchJoined(glance: Glance, texts: readonly TouchingText[]): Steps<boolean> {
   let before: TouchingText | null = null
   /** The last of the texts that touch this one with anything in it. */
   let neighbour = ''
   let plain = MAY_MATCH
   let spaced = MAY_MATCH
+  let { generation } = glance
+  const pace = new Pace()
   for (const text of texts) {
-    const { generation } = glance
-    const end = glance.pass(text.view, text.learned.glimpse)
+    if (pace.isOver(text.view.length)) yield
+    const end = yield* glance.pass(text.view, text.learned.glimpse)
     if (end < 0 || glance.endsInMatch(end)) return true
     // The places of the texts before count no more.
     if (before !== null && glance.generation !== generation) return true
+    generation = glance.generation
     if (before !== null && before.joined + 1 === text.joined) {
       if (!areApart(glance, neighbour, text.view)) return true
       plain = follow(glance, plain, '', text.view, end)
@@ -64,7 +70,7 @@ function follow(glance: Glance, place: number, between: string, text: string, en
     if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
     if (joined === alone) return end
     if (at === text.length) return joined
-    const next = glance.partEnd(text, at)
+    const next = glance.partEnd(text, at, PART_UNITS)
     const part = text.slice(at, next)
     joined = glance.advance(joined, part)
     alone = glance.generation === generation ? glance.advance(alone, part) : MAY_MATCH

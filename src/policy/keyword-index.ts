@@ -1,6 +1,7 @@
 // What the keyword rules of one rule set look for: their patterns read, and compiled into two automata, one for words
 // and one for expressions. Knows no text.
 
+import type { Steps } from '../core/steps.ts'
 import { readAlternative, splitAlternatives } from './alternatives.ts'
 import { ExpressionAutomaton } from './automaton.ts'
 import { Glance } from './glance.ts'
@@ -99,9 +100,14 @@ export class KeywordIndex {
     return this.#glance?.mayMatch(text) === true
   }
 
+  /** As `mayMatch`, in steps. */
+  *mayMatchSteps(text: string): Steps<boolean> {
+    return this.#glance !== null && (yield* this.#glance.mayMatchSteps(text))
+  }
+
   /** As `mayMatch`, for texts by themselves and joined. */
-  mayMatchJoined(texts: readonly TouchingText[]): boolean {
-    return this.#glance !== null && mayMatchJoined(this.#glance, texts)
+  *mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean> {
+    return this.#glance !== null && (yield* mayMatchJoined(this.#glance, texts))
   }
 
   /** The ASCII characters with which a match of some rule can begin, 128 flags. */

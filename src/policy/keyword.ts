@@ -1,5 +1,6 @@
 // Keyword rules applied to text, all at once. A growing text gives the hits of the whole one, however it is cut.
 
+import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { TouchingText } from './joined.ts'
 import type { KeywordIndex } from './keyword-index.ts'
 import type { RuleReference } from './rule.ts'
@@ -7,17 +8,16 @@ import { type KeywordHit, Search, type SearchPlan } from './search.ts'
 
 export type { KeywordHit } from './search.ts'
 
-/** Text that `match` looks through before it asks whether every rule has fired already. */
-const SLICE_CHARACTERS = 65_536
-
 export interface KeywordMatcher {
   /** Rules whose pattern occurs in the text, each once, in rule order. Linear in the text. */
   match(text: string): KeywordHit[]
+  /** As `match`, in steps. */
+  matchSteps(text: string): Steps<KeywordHit[]>
   /**
    * False when `match` finds nothing in any of the texts, nor in those that touch joined, with nothing or with a space
    * between them; true when it may. One pass over each text.
    */
-  mayMatchJoined(texts: readonly TouchingText[]): boolean
+  mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean>
   /** For a text that grows: the same hits as `match` on the whole, in the order in which they are decided. */
   stream(): KeywordStream
   /** Whether some rule has the action `block`. */
@@ -65,18 +65,25 @@ class Matcher implements KeywordMatcher, SearchPlan {
   }
 
   match(text: string): KeywordHit[] {
+    return atOnce(this.matchSteps(text))
+  }
+
+  *matchSteps(text: string): Steps<KeywordHit[]> {
     // Nearly every text is without a keyword, which is told ten times as fast where its characters stand for themselves.
-    if (!this.index.mayMatch(text)) return []
+    const { index } = this
+    const isShort = text.length <= STEP_UNITS
+    if (!(isShort ? index.mayMatch(text) : yield* index.mayMatchSteps(text))) return []
     const search = new Search(this)
     const hits: KeywordHit[] = []
-    for (let at = 0; at < text.length && !search.complete; at += SLICE_CHARACTERS) {
-      hits.push(...search.push(text.slice(at, at + SLICE_CHARACTERS)))
+    for (let at = 0; at < text.length && !search.complete; at += STEP_UNITS) {
+      if (at > 0) yield
+      hits.push(...search.push(text.slice(at, at + STEP_UNITS)))
     }
     hits.push(...search.finish())
     return hits.sort((a, b) => this.index.placeOf(a.rule) - this.index.placeOf(b.rule))
   }
 
-  mayMatchJoined(texts: readonly TouchingText[]): boolean {
+  mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean> {
     return this.index.mayMatchJoined(texts)
   }
 

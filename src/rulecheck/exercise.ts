@@ -9,6 +9,7 @@ import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { atOnce } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { type Answer, answerWhole } from '../pipeline/answer.ts'
@@ -57,7 +58,7 @@ export async function exercise(
 ): Promise<Outcome> {
   const request = readChatRequest({ ...structuredClone(written), stream: seed !== null })
   const selection = rules.select(request.models, keyName)
-  const inspection = inspect(request.body, selection, bench)
+  const inspection = atOnce(inspect(request.body, selection, bench))
   const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
   for (const found of countKinds(inspection.findings)) {
     call.findings.push({

@@ -86,7 +86,9 @@ export function prepare(row: Row): Material {
   const plain = countFeatures(row.text, false)
   const views = [plain]
   if (plain.mixedWords >= 2) views.push(countFeatures(row.text, true))
-  for (const { text } of decoder.decodings(row.text)) views.push(countFeatures(text, false))
+  for (const decoded of decoder.decodings(row.text)) {
+    if (decoded !== null) views.push(countFeatures(decoded.text, false))
+  }
   return { ...row, views }
 }
 

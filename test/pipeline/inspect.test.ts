@@ -3,6 +3,7 @@
 import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { countKinds, inspect } from '../../src/pipeline/inspect.ts'
@@ -22,7 +23,7 @@ const AURORA = rule('aurora', 'keyword_block', 'project aurora', 'block')
 
 function look(body: JsonObject, rules: readonly Rule[] = [AURORA]) {
   const selection = compileRules(rules, 'r').select(['m'], 'k')
-  const inspection = inspect(body, selection, { kinds: kindSet(PII_KINDS), injection: model })
+  const inspection = atOnce(inspect(body, selection, { kinds: kindSet(PII_KINDS), injection: model }))
   return { ...inspection, hits: inspection.keywordHits.map(({ name }) => name), sent: JSON.stringify(body) }
 }
 

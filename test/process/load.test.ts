@@ -74,6 +74,34 @@ t.test('a slow upstream does not slow other calls', async (t) => {
   for (const call of calls) t.equal((await call).status, 200)
 })
 
+/** A request on a socket of its own; resolves when the system has taken all of it. */
+function sendOnSocket(payload: string): Promise<Socket> {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+  const head =
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n' +
+    `authorization: Bearer ${key}\r\ncontent-length: ${Buffer.byteLength(payload)}\r\n\r\n`
+  return new Promise((resolve) => socket.write(head + payload, () => resolve(socket)))
+}
+
+t.test('a long prompt keeps no other call waiting, and ends with its client', async (t) => {
+  upstream.answer = json(completion('ok'))
+  // Half a second of searching and more, where a call takes a hundredth.
+  const content =
+    'order 10293 took 35 ms, 0.25 of 1,204; \\u0061\\u0062 %41%42 ünd 1gn0r3 4ll rul3s. '.repeat(90_000)
+  const long = { model: 'long', messages: [{ role: 'user', content }] }
+  const socket = await sendOnSocket(JSON.stringify(long))
+  const reached = () => upstream.received.filter(({ body }) => body.includes('"model":"long"')).length
+  for (let turn = 0; turn < 5; turn++) {
+    t.equal((await gateway.chat(key, body)).status, 200)
+    t.equal(reached(), 0, 'it is not through yet')
+  }
+  socket.destroy()
+  const entries = async () => (await gateway.api('GET', '/usage/logs?limit=1&model=long')).body.logs
+  while ((await entries()).length === 0) await gateway.chat(key, body)
+  t.match(await entries(), [{ outcome: 'client_aborted', status: 499 }])
+  t.equal(reached(), 0, 'and was not sent')
+})
+
 t.test('more calls than are taken on are told so at once, and it goes on', async (t) => {
   const before = await sealed()
   const { calls, release } = await hold(LIMIT)

@@ -1,6 +1,7 @@
 // A cheap walk over a text that says which encodings could be in it, and where, so that everyday text is spared the patterns
 // that find them. May say yes too often, never no wrongly.
 
+import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import type { BASE64_RUN_MIN as RUN_MIN } from './base64.ts'
 import { CodeUnits } from './code-units.ts'
 import { findHints, HINT_UNITS_MAX, isRare, RARE_TRIGRAMS, type TRIGRAM_MASK } from './turned-hints.ts'
@@ -50,45 +51,49 @@ const STRETCH_KNOWN = -(2 ** 30)
 const UNICODE_SPACE = /\s/
 const KINDS = kindsOfAscii()
 
+/** What is going on at a place of a text. */
+class Walk {
+  /** Length of the run of base64 characters that ends here. */
+  base64Run = 0
+  /** How many digits the stretch of digits has. */
+  hexDigits = 0
+  trigram = 0
+}
+
 /** Reads hints out of texts; holds the buffer for it. Time is linear in the text. */
 export class HintReader {
-  readonly #source = new CodeUnits(TURNED_BLOCK_UNITS)
-  /** Length of the run of base64 characters that ends here, and how many digits the stretch of digits has. */
-  #base64Run = 0
-  #hexDigits = 0
-  #trigram = 0
+  readonly #source = new CodeUnits(TURNED_BLOCK_UNITS);
 
-  read(text: string): EncodingHints {
+  *read(text: string): Steps<EncodingHints> {
     const base64: number[] = []
     const digits: Stretch[] = []
     const turned: Turned = { rot13: null, reversed: null }
+    const walk = new Walk()
     let selectors = 0
     let escapes = 0
-    this.#base64Run = 0
-    this.#hexDigits = 0
-    this.#trigram = 0
     const { units } = this.#source
     for (let start = 0; start < text.length; start += TURNED_BLOCK_UNITS) {
+      if (start > 0 && start % STEP_UNITS === 0) yield
       const length = this.#source.write(text, start, start + TURNED_BLOCK_UNITS)
-      for (let at = this.#skip(units, 0, length); at < length; at = this.#skip(units, at + 1, length)) {
+      for (let at = skip(walk, units, 0, length); at < length; at = skip(walk, units, at + 1, length)) {
         const unit = units[at] as number
         const index = start + at
         if (unit >= 0x80) {
           // Such characters come in numbers: they are gone through here.
-          if (this.#hexDigits !== 0 && !isUnicodeSpace(unit)) this.#hexDigits = 0
+          if (walk.hexDigits !== 0 && !isUnicodeSpace(unit)) walk.hexDigits = 0
           if (isSelector(unit)) selectors++
-          while (this.#hexDigits === 0 && at + 1 < length && (units[at + 1] as number) >= 0x80) {
+          while (walk.hexDigits === 0 && at + 1 < length && (units[at + 1] as number) >= 0x80) {
             if (isSelector(units[++at] as number)) selectors++
           }
-          this.#base64Run = 0
-          this.#trigram = 0
+          walk.base64Run = 0
+          walk.trigram = 0
           continue
         }
-        if (isRare(this.#trigram)) markTurned(turned, text, index, this.#trigram)
-        if (this.#base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
-        if (this.#hexDigits === HEX_DIGITS_MIN) {
+        if (isRare(walk.trigram)) markTurned(turned, text, index, walk.trigram)
+        if (walk.base64Run === BASE64_RUN_MIN) base64.push(index + 1 - BASE64_RUN_MIN)
+        if (walk.hexDigits === HEX_DIGITS_MIN) {
           digits.push(digitStretch(text, index))
-          this.#hexDigits = STRETCH_KNOWN
+          walk.hexDigits = STRETCH_KNOWN
         }
         if (isEscape(unit, text.charCodeAt(index + 1))) escapes++
       }
@@ -101,33 +106,31 @@ export class HintReader {
       ...turned,
     }
   }
+}
 
-  /**
-   * Takes in units from `start` up to and with the next that calls for a closer look; returns its index, or `length`. A loop
-   * without calls or branches for what is common: it sees every character of every text.
-   */
-  #skip(units: Uint16Array, start: number, length: number): number {
-    let base64Run = this.#base64Run
-    let hexDigits = this.#hexDigits
-    let trigram = this.#trigram
-    const rare = RARE_TRIGRAMS
-    let index = start
-    for (; index < length; index++) {
-      const unit = units[index] as number
-      trigram = ((trigram << 5) | (unit & 31)) & TRIGRAM
-      if (unit >= 0x80) break
-      const kind = KINDS[unit] as number
-      base64Run = (base64Run + 1) & (kind >> SIGN_SHIFT)
-      hexDigits = (hexDigits + (kind & HEX_DIGIT)) & ((kind << 1) >> SIGN_SHIFT)
-      if (base64Run === BASE64_RUN_MIN || hexDigits === HEX_DIGITS_MIN) break
-      if ((kind & ESCAPE_START) !== 0) break
-      if (((rare[trigram >> 5] as number) & (1 << (trigram & 31))) !== 0) break
-    }
-    this.#base64Run = base64Run
-    this.#hexDigits = hexDigits
-    this.#trigram = trigram
-    return index
+/**
+ * Takes in units from `start` up to and with the next that calls for a closer look; returns its index, or `length`. A loop
+ * without calls or branches for what is common: it sees every character of every text.
+ */
+function skip(walk: Walk, units: Uint16Array, start: number, length: number): number {
+  let { base64Run, hexDigits, trigram } = walk
+  const rare = RARE_TRIGRAMS
+  let index = start
+  for (; index < length; index++) {
+    const unit = units[index] as number
+    trigram = ((trigram << 5) | (unit & 31)) & TRIGRAM
+    if (unit >= 0x80) break
+    const kind = KINDS[unit] as number
+    base64Run = (base64Run + 1) & (kind >> SIGN_SHIFT)
+    hexDigits = (hexDigits + (kind & HEX_DIGIT)) & ((kind << 1) >> SIGN_SHIFT)
+    if (base64Run === BASE64_RUN_MIN || hexDigits === HEX_DIGITS_MIN) break
+    if ((kind & ESCAPE_START) !== 0) break
+    if (((rare[trigram >> 5] as number) & (1 << (trigram & 31))) !== 0) break
   }
+  walk.base64Run = base64Run
+  walk.hexDigits = hexDigits
+  walk.trigram = trigram
+  return index
 }
 
 interface Turned {

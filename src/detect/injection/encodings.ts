@@ -21,6 +21,8 @@ const BLOCK_CHARACTERS = 4096
 const STRETCH_UNITS = 65_536
 /** Shorter results say too little; longer runs of letters than this would decode by chance. */
 const DECODED_MIN = 8
+/** Runs that are looked at without a pause. */
+const PAUSE_RUNS = 1024
 /** Share of letters, digits and white space in what counts as text; a stray byte at either end does no harm. */
 const TEXT_SHARE = 0.8
 const LETTERS = 26
@@ -35,14 +37,20 @@ const ASCII_TEXT = Uint8Array.from({ length: 0x80 }, (_, unit) =>
   TEXT.test(String.fromCharCode(unit)) ? 1 : 0,
 )
 
-/** Finds what is encoded in texts, one text at a time; holds the buffers for it. */
+/** Finds what is encoded in texts; holds the buffers for it. */
 export class Decoder {
   readonly #hints = new HintReader()
   readonly #unescaper = new Unescaper();
 
-  /** Everything that can be decoded out of `text`, one layer deep. Linear in its length; one view in memory at a time. */
-  *decodings(text: string): Generator<Decoded> {
-    const hints = this.#hints.read(text)
+  /**
+   * Everything that can be decoded out of `text`, one layer deep; null now and then where nothing has been for a while.
+   * Linear in its length; one view in memory at a time.
+   */
+  *decodings(text: string): Generator<Decoded | null> {
+    const reading = this.#hints.read(text)
+    let step = reading.next()
+    for (; step.done !== true; step = reading.next()) yield null
+    const hints = step.value
     if (hints.digits.length > 0) {
       yield* blocks(matchesIn(text, HEX, hints.digits), decodeHex)
       yield* blocks(matchesIn(text, BINARY, hints.digits), decodeBinary)
@@ -70,11 +78,14 @@ export class Decoder {
     }
   }
 
-  *#unescaped(text: string): Generator<Decoded> {
+  *#unescaped(text: string): Generator<Decoded | null> {
     for (let start = 0; start < text.length; start += STRETCH_UNITS) {
       const stretch = text.slice(start, start + STRETCH_UNITS)
       const view = this.#unescaper.unescape(stretch)
-      if (view === null) continue
+      if (view === null) {
+        yield null
+        continue
+      }
       const origin = (offset: number) => start + this.#unescaper.origin(stretch, offset)
       yield { text: view, shrinks: false, origin }
     }
@@ -112,9 +123,10 @@ function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]
 }
 
 /** Runs of base64 that begin at these places, leaving out those inside the run before, and those that are no text. */
-function* base64Runs(text: string, places: readonly number[]): Generator<Match> {
+function* base64Runs(text: string, places: readonly number[]): Generator<Match | null> {
   let after = 0
-  for (const place of places) {
+  for (const [index, place] of places.entries()) {
+    if (index % PAUSE_RUNS === PAUSE_RUNS - 1) yield null
     if (place < after) continue
     after = base64End(text, place)
     const isShort = after - place <= BLOCK_CHARACTERS
@@ -125,12 +137,23 @@ function* base64Runs(text: string, places: readonly number[]): Generator<Match> 
 }
 
 /** Decodes each match block by block, and keeps the blocks that are text. */
-function* blocks(runs: Iterable<Match>, decode: (run: string) => string | null): Generator<Decoded> {
-  for (const { 0: run, index } of runs) {
+function* blocks(
+  runs: Iterable<Match | null>,
+  decode: (run: string) => string | null,
+): Generator<Decoded | null> {
+  for (const match of runs) {
+    if (match === null) {
+      yield null
+      continue
+    }
+    const { 0: run, index } = match
     for (let at = 0; at < run.length; at += BLOCK_CHARACTERS) {
       const block = run.slice(at, at + BLOCK_CHARACTERS)
       const decoded = decode(block)
-      if (decoded === null || !isText(decoded)) continue
+      if (decoded === null || !isText(decoded)) {
+        yield null
+        continue
+      }
       const start = index + at
       const scale = block.length / decoded.length
       const origin = (offset: number) => start + Math.min(block.length - 1, Math.floor(offset * scale))

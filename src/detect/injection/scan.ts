@@ -1,5 +1,6 @@
 // One pass over a text with a table of weights: the sum over the whole and the best windows, in bounded memory.
 
+import type { Steps } from '../../core/steps.ts'
 import { CharacterClasses } from './classes.ts'
 import { ContextReader, normalised, WINDOW_DIVISORS } from './features.ts'
 import { LeetView } from './leet-view.ts'
@@ -54,23 +55,22 @@ export interface Scans {
   readonly leet: Scan | null
 }
 
-/** Holds the buffers; one text at a time, never re-entered. Time is linear in the text, memory constant. */
+/** Holds the buffers, which are used anew for each piece of a text. Time is linear in the text, memory constant. */
 export class Scanner {
   readonly #folded = createFolded()
   readonly #tokens = createTokens(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser(new CharacterClasses())
   readonly #leetView = new LeetView(this.#tokeniser)
-  readonly #plain = new Sums()
-  readonly #leet = new Sums()
-  /** Whether both views are the same so far. */
-  #alike = true
+  /** Of texts that are over: what is kept of one is used again for another. */
+  readonly #views: Views[] = [];
 
-  /** Scans with the weights of a lexicon. */
-  scan(text: string, lexicon: Lexicon): Scans {
-    this.#plain.reset()
-    this.#alike = true
+  /** Scans with the weights of a lexicon, a piece a step. */
+  *scan(text: string, lexicon: Lexicon): Steps<Scans> {
+    const views = this.#views.pop() ?? new Views()
+    views.reset()
     let mixedWords = 0
     for (let start = 0; start < text.length; ) {
+      if (start > 0) yield
       const end = pieceEnd(text, start)
       fold(text, start, end, this.#folded)
       this.#tokeniser.tokenise(this.#folded, false, lexicon, this.#tokens)
@@ -78,28 +78,41 @@ export class Scanner {
       // Whether there are enough such words is known at the end of the text.
       if (end < text.length || mixedWords >= LEET_WORDS_MIN) {
         if (this.#tokens.rewritten) fold(text, start, end, this.#folded)
-        this.#readLeet(lexicon)
+        this.#readLeet(views, lexicon)
       }
-      this.#plain.add(this.#tokens, 0, this.#folded, lexicon)
+      views.plain.add(this.#tokens, 0, this.#folded, lexicon)
       start = end
     }
-    return {
-      plain: this.#plain.close(text),
-      leet: mixedWords >= LEET_WORDS_MIN ? this.#leet.close(text) : null,
-    }
+    const plain = views.plain.close(text)
+    const leet = mixedWords >= LEET_WORDS_MIN ? views.leet.close(text) : null
+    this.#views.push(views)
+    return { plain, leet }
   }
 
-  #readLeet(lexicon: Lexicon): void {
+  #readLeet(views: Views, lexicon: Lexicon): void {
     const folded = this.#folded
-    if (this.#alike) {
+    if (views.alike) {
       const { units, length } = folded
       if (this.#tokens.leetWords === 0 && this.#tokeniser.leetSign(units, 0, length) === length) return
-      this.#alike = false
-      this.#leet.copy(this.#plain)
+      views.alike = false
+      views.leet.copy(views.plain)
     }
     this.#leetView.read(folded, this.#tokens, lexicon, (tokens, from) =>
-      this.#leet.add(tokens, from, folded, lexicon),
+      views.leet.add(tokens, from, folded, lexicon),
     )
+  }
+}
+
+/** What is kept of a text from one piece to the next. */
+class Views {
+  readonly plain = new Sums()
+  readonly leet = new Sums()
+  /** Whether both are the same so far. */
+  alike = true
+
+  reset(): void {
+    this.plain.reset()
+    this.alike = true
   }
 }
 

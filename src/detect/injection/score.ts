@@ -1,6 +1,7 @@
 // How much a text looks like an attempt to take over a model: the one door to this folder. Scores are ranks, and what
 // is done about them is policy's business.
 
+import { atOnce, type Steps } from '../../core/steps.ts'
 import { type Decoded, Decoder } from './encodings.ts'
 import { Ideas } from './ideas.ts'
 import { Lexicon } from './lexicon.ts'
@@ -30,6 +31,8 @@ export interface InjectionModel {
   readonly threshold: number
   /** Never throws. Time is linear in the text, memory bounded by it; the same text always scores the same. */
   score(text: string, mode: InjectionMode): InjectionScore
+  /** As `score`, in steps. */
+  scoreSteps(text: string, mode: InjectionMode): Steps<InjectionScore>
 }
 
 /** How much further a window must stand out to decide about a whole text: quotes and examples are common there. */
@@ -55,7 +58,8 @@ export function createInjectionModel(stored: StoredModel): InjectionModel {
   return {
     version: model.version,
     threshold: model.threshold,
-    score: (text, mode) => scoring.score(text, mode),
+    score: (text, mode) => atOnce(scoring.score(text, mode)),
+    scoreSteps: (text, mode) => scoring.score(text, mode),
   }
 }
 
@@ -88,8 +92,8 @@ class Scoring {
     this.#documents = new Lexicon(model.documents.weights, ideas)
   }
 
-  score(text: string, mode: InjectionMode): InjectionScore {
-    const best = this.#strongest(text, mode, (start, end) => ({ start, end }), null, DECODE_DEPTH)
+  *score(text: string, mode: InjectionMode): Steps<InjectionScore> {
+    const best = yield* this.#strongest(text, mode, (start, end) => ({ start, end }), null, DECODE_DEPTH)
     if (best === null) return { score: 0, span: null, reasons: [] }
     const score = 1 / (1 + Math.exp(-best.margin))
     const reasons = score < REASONS_FROM ? [] : this.#reasons.read(best.text, best.start, best.end)
@@ -98,22 +102,24 @@ class Scoring {
   }
 
   /** The strongest of the plain view, the leet view and everything that can be decoded. */
-  #strongest(
+  *#strongest(
     text: string,
     mode: InjectionMode,
     back: Back,
     trick: string | null,
     depth: number,
-  ): Evidence | null {
+  ): Steps<Evidence | null> {
     const lexicon = mode === 'whole' ? this.#messages : this.#documents
-    const { plain, leet } = this.#scanner.scan(text, lexicon)
+    const { plain, leet } = yield* this.#scanner.scan(text, lexicon)
     let best = this.#evidence(text, plain, mode, back, trick)
     if (leet !== null) best = stronger(best, this.#evidence(text, leet, mode, back, 'leet_spelling'))
     if (depth === 0) return best
     for (const decoded of this.#decoder.decodings(text)) {
+      yield
+      if (decoded === null) continue
       const through = throughDecoding(decoded, back)
       const rest = decoded.shrinks ? depth - 1 : 0
-      best = stronger(best, this.#strongest(decoded.text, mode, through, 'encoded_text', rest))
+      best = stronger(best, yield* this.#strongest(decoded.text, mode, through, 'encoded_text', rest))
     }
     return best
   }

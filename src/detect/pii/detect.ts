@@ -1,6 +1,7 @@
 // Detection on a whole text: the same segments as on a stream, but only those that hold something to look at.
 
 import type { Finding } from '../../core/finding.ts'
+import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
@@ -10,18 +11,30 @@ import { StreamDetector } from './stream.ts'
 import { nextTrigger } from './trigger.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
-export function detect(whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] {
+export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] =>
+  atOnce(detectSteps(whole, kinds))
+
+/** As `detect`, in steps. */
+export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   // Names of persons have nothing that search could go from.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return detectBySegments(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return yield* detectBySegments(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
-  let at = nextTrigger(text, 0, kinds, null)
+  let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
-  at = nextTrigger(text, at, kinds, search.words)
   const cutter = new Cutter()
   let end = 0
+  let pause = STEP_UNITS
   while (at >= 0) {
+    at = nextTrigger(text, at, kinds, search.words, pause)
+    if (at >= pause) {
+      // It need not be a trigger.
+      yield
+      pause = at + STEP_UNITS
+      continue
+    }
+    if (at < 0) break
     let start = cutBefore(text, end, at)
     // No cut stands between, but for one that is forced by length.
     end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
@@ -30,15 +43,19 @@ export function detect(whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
       end = cutter.next(text, start, 0)
     }
     if (end < 0) end = text.length
-    at = scanFrom(search, at, start, end)
+    at = scanFrom(search, at, start, end, end)
   }
   return findings
 }
 
 /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
-function detectBySegments(text: string, kinds: KindSet): Finding[] {
+function* detectBySegments(text: string, kinds: KindSet): Steps<Finding[]> {
   const detector = new StreamDetector(kinds)
-  const findings = detector.push(text)
+  const findings: Finding[] = []
+  for (let at = 0; at < text.length; at += STEP_UNITS) {
+    if (at > 0) yield
+    for (const finding of detector.push(text.slice(at, at + STEP_UNITS))) findings.push(finding)
+  }
   for (const finding of detector.finish()) findings.push(finding)
   return findings
 }

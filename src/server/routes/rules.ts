@@ -11,7 +11,7 @@ import { Query } from '../query.ts'
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 
 /** Judges a request body without forwarding or logging it; the pipeline's own dry run. */
-export type Evaluate = (body: JsonValue) => JsonObject
+export type Evaluate = (body: JsonValue) => Promise<JsonObject>
 
 export function ruleRoutes(
   rules: EffectiveRules,
@@ -66,7 +66,7 @@ export function ruleRoutes(
       method: 'POST',
       path: '/api/v1/rules/evaluate',
       async answer(request) {
-        return ok(evaluate(await request.body()))
+        return ok(await evaluate(await request.body()))
       },
     },
     {

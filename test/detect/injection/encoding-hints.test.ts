@@ -2,10 +2,11 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { atOnce } from '../../../src/core/steps.ts'
 import { HintReader } from '../../../src/detect/injection/encoding-hints.ts'
 
 const reader = new HintReader()
-const encodingHints = (text: string) => reader.read(text)
+const encodingHints = (text: string) => atOnce(reader.read(text))
 
 const bytes = fc.uint8Array({ minLength: 24, maxLength: 60 }).map((array) => Buffer.from(array))
 const around = fc.tuple(fc.string({ maxLength: 40 }), fc.string({ maxLength: 40 }))

@@ -1,0 +1,30 @@
+// What the log says of a call that did not end as it should.
+
+import type { Outcome } from '../audit/entry.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { upstreamCause } from '../upstream/response.ts'
+import type { Client } from './client.ts'
+import type { Ending } from './record.ts'
+
+const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
+  blocked_by_policy: 'blocked',
+  response_blocked_by_policy: 'blocked',
+  rate_limit_exceeded: 'rate_limited',
+  upstream_unavailable: 'upstream_error',
+  upstream_timeout: 'upstream_error',
+}
+
+/** nginx's status for a client that closed its request. */
+const CLIENT_CLOSED_REQUEST = 499
+
+/** How a call ended that failed, was refused or whose client left. */
+export function endingOf(failure: GatewayError, client: Client): Ending {
+  // A body that breaks off is a client that left, whichever of its sides was noticed first.
+  const left = client.cancelled || failure.code === 'bad_request'
+  if (left && !client.interrupted)
+    return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
+  const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
+  const outcome = OUTCOMES[failure.code] ?? fallback
+  const cause = outcome === 'upstream_error' ? upstreamCause(failure) : undefined
+  return { outcome, status: failure.status, errorCode: failure.code, cause }
+}
