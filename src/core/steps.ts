@@ -23,7 +23,7 @@ export class Pace {
 }
 
 /** Work that is long goes on for so much of each turn of the event loop, and a step more. */
-const SLICE_MS: Milliseconds = 4
+const SLICE_MS: Milliseconds = 2
 
 /** Pieces of work that wait for a turn of their own: at most one for each call that is under way or being judged on trial. */
 const waiting: (() => void)[] = []

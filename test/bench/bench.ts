@@ -11,6 +11,7 @@ import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
 import {
+  besideLong,
   type Figures,
   firstEvent,
   fixedRate,
@@ -53,7 +54,7 @@ const { values: options } = parseArgs({
 function scenarios(): Scenario[] {
   // What is asked for most comes last, when everything has run longest.
   const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
-  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100)]
+  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), besideLong(1000)]
   const full = [...prompts, streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options
   return (options.quick && only === '' ? quick : full).filter(({ title }) => title.includes(only))

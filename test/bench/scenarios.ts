@@ -123,6 +123,24 @@ export const promptSize = (kib: number): Scenario =>
 export const machinePrompt = (kib: number): Scenario =>
   oneByOne(`Prompt of ${kib} KB of code and tables, one connection`, requestOf(machineText(kib * KIB)))
 
+/** What short calls wait while long prompts are searched, one after the other. */
+export const besideLong = (kib: number): Scenario => ({
+  title: `Calls of 1 KB, 50 a second, beside prompts of ${kib} KB of code and tables`,
+  headline: 'p90 ms',
+  async run(subject, durationMs) {
+    const long = { body: requestOf(machineText(kib * KIB)), connections: 1, durationMs }
+    const short = { body: chatBody(KIB, false), perSecond: 50, durationMs }
+    const [beside, measured] = await Promise.all([saturate(subject, long), atRate(subject, short)])
+    return {
+      'p50 ms': quantile(measured.latencies, 0.5),
+      'p90 ms': quantile(measured.latencies, 0.9),
+      'longest ms': quantile(measured.latencies, 1),
+      'long prompt p50 ms': quantile(beside.latencies, 0.5),
+      errors: measured.errors + beside.errors,
+    }
+  },
+})
+
 /** No two calls of a run have the same last message. */
 let calls = 0
 
