@@ -2,7 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { atOnce } from '../../src/core/steps.ts'
+import { atOnce, STEP_UNITS } from '../../src/core/steps.ts'
 import { Glimpse } from '../../src/policy/glimpse.ts'
 import type { TouchingText } from '../../src/policy/joined.ts'
 import { type KeywordMatcher, keywordMatcher } from '../../src/policy/keyword.ts'
@@ -214,6 +214,28 @@ t.test('a table that starts over in the middle misses nothing', async (t) => {
       return !isFound(one, row) || mayMatchJoined(one, row)
     }),
     { numRuns: 300 },
+  )
+  t.pass()
+})
+
+t.test('nor does one that starts over while a long text pauses', async (t) => {
+  const one = matcher('a.{11}b', 'a.{12}b')
+  const noise = fc.array(fc.string({ unit: fc.constantFrom('a', 'c'), minLength: 300, maxLength: 450 }), {
+    minLength: 10,
+    maxLength: 10,
+  })
+  const shift = fc.integer({ min: -14, max: 2 })
+  fc.assert(
+    fc.property(noise, shift, fc.nat(12), fc.boolean(), (others, by, gap, isSplit) => {
+      const before = `${'c'.repeat(STEP_UNITS + by)}a${'c'.repeat(gap)}`
+      const behind = `${'c'.repeat(12 - gap)}b`
+      const row = isSplit ? rowOf(before, behind) : rowOf(before + behind, 'c')
+      const steps = one.mayMatchJoined(row)
+      let step = steps.next()
+      for (; step.done !== true; step = steps.next()) for (const other of others) one.match(other)
+      return step.value
+    }),
+    { numRuns: 100 },
   )
   t.pass()
 })
