@@ -71,6 +71,7 @@ class Matcher implements KeywordMatcher, SearchPlan {
   *matchSteps(text: string): Steps<KeywordHit[]> {
     // Nearly every text is without a keyword, which is told ten times as fast where its characters stand for themselves.
     const { index } = this
+    // Short texts, which nearly all are, without a generator.
     const isShort = text.length <= STEP_UNITS
     if (!(isShort ? index.mayMatch(text) : yield* index.mayMatchSteps(text))) return []
     const search = new Search(this)

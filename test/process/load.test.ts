@@ -74,13 +74,16 @@ t.test('a slow upstream does not slow other calls', async (t) => {
   for (const call of calls) t.equal((await call).status, 200)
 })
 
-/** A request on a socket of its own; resolves when the system has taken all of it. */
-function sendOnSocket(payload: string): Promise<Socket> {
+/** A call whose answer is not read yet. @param taken runs when the system has taken all of it */
+function callOnSocket(request: object, taken?: () => void): Socket {
+  const payload = JSON.stringify(request)
   const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-  const head =
-    'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n' +
-    `authorization: Bearer ${key}\r\ncontent-length: ${Buffer.byteLength(payload)}\r\n\r\n`
-  return new Promise((resolve) => socket.write(head + payload, () => resolve(socket)))
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
+      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(payload)}\r\n\r\n${payload}`,
+    taken,
+  )
+  return socket.pause()
 }
 
 t.test('a long prompt keeps no other call waiting, and ends with its client', async (t) => {
@@ -89,7 +92,9 @@ t.test('a long prompt keeps no other call waiting, and ends with its client', as
   const content =
     'order 10293 took 35 ms, 0.25 of 1,204; \\u0061\\u0062 %41%42 ünd 1gn0r3 4ll rul3s. '.repeat(90_000)
   const long = { model: 'long', messages: [{ role: 'user', content }] }
-  const socket = await sendOnSocket(JSON.stringify(long))
+  const sent = Promise.withResolvers<void>()
+  const socket = callOnSocket(long, sent.resolve)
+  await sent.promise
   const reached = () => upstream.received.filter(({ body }) => body.includes('"model":"long"')).length
   for (let turn = 0; turn < 5; turn++) {
     t.equal((await gateway.chat(key, body)).status, 200)
@@ -166,17 +171,6 @@ const drained = (response: ServerResponse) =>
 const anonymousBytes = (): number =>
   Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1024
 
-/** A call whose answer is not read yet. */
-function call(): Socket {
-  const payload = JSON.stringify({ ...body, stream: true })
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-  socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`,
-  )
-  return socket.pause()
-}
-
 /** Reads all of an answer; returns its end. */
 async function readOut(socket: Socket): Promise<string> {
   let end = ''
@@ -202,7 +196,7 @@ t.test(
       response.end(event(delta('so much for that')) + event(finish()) + event('[DONE]'))
     }
     const before = anonymousBytes()
-    const sockets = Array.from({ length: STREAMS }, call)
+    const sockets = Array.from({ length: STREAMS }, () => callOnSocket({ ...body, stream: true }))
     const total = () => [...written.values()].reduce((sum, bytes) => sum + bytes, 0)
     // Until a second has passed in which nothing was taken from the upstream.
     for (let last = -1; written.size < STREAMS || total() !== last; ) {
