@@ -5,8 +5,9 @@ import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { atOnce, Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
-import { detect } from '../detect/pii/detect.ts'
+import { detectSteps } from '../detect/pii/detect.ts'
 import type { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { decideResponse } from '../policy/decide.ts'
@@ -44,8 +45,12 @@ export async function answerWhole(answer: Answer, credential: string | null): Pr
   const { call, client, response } = answer
   const received = clean(await call.waitForUpstream(readAll(response)), credential)
   await endOfTurn()
-  const { body, changed } = call.measure('response', () => scanAnswer(answer, received))
-  const sent = changed ? Buffer.from(JSON.stringify(body)) : received
+  const steps = scanAnswer(answer, received)
+  // A long answer keeps no other call waiting.
+  const sent =
+    received.length > STEP_UNITS
+      ? await call.measureSlices('response', steps)
+      : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
@@ -83,13 +88,8 @@ export function clean(bytes: Buffer, credential: string | null): Buffer {
   return Buffer.from(bytes.toString('utf8').replaceAll(credential, '[UPSTREAM_CREDENTIAL]'))
 }
 
-interface Scanned {
-  /** For the client, values put back. */
-  readonly body: JsonObject
-  readonly changed: boolean
-}
-
-function scanAnswer(answer: Answer, received: Buffer): Scanned {
+/** Returns the answer as the client gets it, values put back. */
+function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { call, response, selection } = answer
   const parsed = parseAnswer(received)
   if (parsed === null && response.status < 400) {
@@ -101,32 +101,37 @@ function scanAnswer(answer: Answer, received: Buffer): Scanned {
   // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
   const body = parsed ?? { error: plainError(response.status) }
   call.usage = response.status < 400 ? readUsage(body) : null
-  const { scans, passages, changed } = scanTexts(answer, body)
+  const { scans, passages, changed } = yield* scanTexts(answer, body)
   if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
   call.finishReason = finishReason(body)
+  yield
   call.response = isRestored(passages) ? keptBody(parseAnswer(received) ?? {}, passages) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
-  return { body, changed: changed || parsed === null }
+  if (parsed !== null && !changed) return received
+  yield
+  return Buffer.from(JSON.stringify(body))
 }
 
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
-function scanTexts(answer: Answer, body: JsonObject) {
+function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
   // An error keeps its placeholders, whatever its status.
   const rules = isObject(body['error']) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
   const passages: Passage[] = []
+  const pace = new Pace()
   for (const text of walk.texts) {
+    if (pace.isOver(text.text.length)) yield
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text.text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    if (isClean(text, rules)) {
+    if (yield* isClean(text, rules)) {
       passages.push({ sent: text.text, kept: text.text })
       continue
     }
     const scan = new TextScan(rules, placeholders.fork(), text.encoding)
-    const passage = scan.all(text.text)
+    const passage = yield* scan.allSteps(text.text)
     scans.push(scan)
     passages.push(passage)
   }
@@ -135,14 +140,14 @@ function scanTexts(answer: Answer, body: JsonObject) {
   return { scans, passages, changed }
 }
 
-function isClean(text: Text, { kinds, keywords, restoration }: ScanRules): boolean {
+function* isClean(text: Text, { kinds, keywords, restoration }: ScanRules): Steps<boolean> {
   // Of several JSON texts in a row each is scanned by itself.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
   const view = text.encoding === 'json' ? decodeEscapes(text.text) : text.text
   return (
     restoration?.mayOccurIn(view) !== true &&
-    detect(view, kinds).length === 0 &&
-    (keywords === null || keywords.match(view).length === 0)
+    (yield* detectSteps(view, kinds)).length === 0 &&
+    (keywords === null || (yield* keywords.matchSteps(view)).length === 0)
   )
 }
 

@@ -4,6 +4,7 @@ import type { Usage } from '../chat/usage.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
+import { inSlices, type Steps } from '../core/steps.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
@@ -90,6 +91,16 @@ export class Call {
     const startMs = this.#clock.monotonic()
     try {
       return step()
+    } finally {
+      this.addPhase(phase, this.#clock.monotonic() - startMs)
+    }
+  }
+
+  /** As `measure`, for work that takes turns with other calls; their turns are counted too. */
+  async measureSlices<T>(phase: Phase, steps: Steps<T>): Promise<T> {
+    const startMs = this.#clock.monotonic()
+    try {
+      return await inSlices(steps, this.#clock)
     } finally {
       this.addPhase(phase, this.#clock.monotonic() - startMs)
     }

@@ -4,6 +4,7 @@
 
 import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
+import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
@@ -73,7 +74,17 @@ export class TextScan implements TextProgress {
 
   /** A text that is all there. */
   all(text: string): Passage {
-    return join(this.push(text), this.finish())
+    return atOnce(this.allSteps(text))
+  }
+
+  /** As `all`, in steps. */
+  *allSteps(text: string): Steps<Passage> {
+    let passage = NOTHING
+    for (let at = 0; at < text.length && !this.blocked; at += STEP_UNITS) {
+      if (at > 0) yield
+      passage = join(passage, this.push(text.slice(at, at + STEP_UNITS)))
+    }
+    return join(passage, this.finish())
   }
 
   #passage(sent: string): Passage {

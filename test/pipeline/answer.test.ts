@@ -3,6 +3,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
 import { answerWhole } from '../../src/pipeline/answer.ts'
@@ -32,11 +34,11 @@ const scan: ScanRules = {
   restoration: null,
 }
 
-/** What a client gets of a tool call's arguments; null where the answer is refused. */
-async function sent(json: string) {
-  const call = new Call({ now: () => 0, monotonic: () => 0 }, 'id', { id: 'k', name: 'k' }, 0, 'r')
+/** What a client gets of an answer; null where it is refused. Time goes on with every look at the clock. */
+async function sent(message: JsonObject) {
+  let nowMs = 0
+  const call = new Call({ now: () => 0, monotonic: () => nowMs++ }, 'id', { id: 'k', name: 'k' }, 0, 'r')
   const client = new CollectingClient()
-  const message = { role: 'assistant', tool_calls: [{ function: { name: 'f', arguments: json } }] }
   const pieces = [Buffer.from(JSON.stringify({ choices: [{ message }] }))]
   const response = {
     status: 200,
@@ -56,15 +58,20 @@ async function sent(json: string) {
     throw error
   }
   const found = call.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
-  return { text: JSON.parse(client.text).choices[0].message.tool_calls[0].function.arguments, found }
+  return { message: JSON.parse(client.text).choices[0].message, found: found.sort() }
 }
 
-/** The same by a scan. */
-function scanned(json: string) {
-  const one = new TextScan(scan, new Placeholders(), 'json')
-  const { sent: text } = one.all(json)
-  return one.blocked ? null : { text, found: [...one.findings].sort() }
+/** As it would be sent, by a scan of the text in one piece. */
+function scanned(text: string, encoding: 'plain' | 'json') {
+  const one = new TextScan(scan, new Placeholders(), encoding)
+  const passed = one.push(text).sent + one.finish().sent
+  return one.blocked ? null : { text: passed, found: [...one.findings].sort() }
 }
+
+const toolCall = (json: string) => ({
+  role: 'assistant',
+  tool_calls: [{ function: { name: 'f', arguments: json } }],
+})
 
 const PIECES = [
   'alice@example.com',
@@ -94,14 +101,45 @@ t.test('of one JSON text, of several, of none', async (t) => {
   let refused = 0
   await fc.assert(
     fc.asyncProperty(json, async (text) => {
-      const expected = scanned(text)
-      const got = await sent(text)
-      if (got !== null) got.found.sort()
+      const expected = scanned(text, 'json')
       if (expected === null) refused++
       else if (expected.text === text) clean++
-      t.same(got, expected, text)
+      t.same(
+        await sent(toolCall(text)),
+        expected && { message: toolCall(expected.text), found: expected.found },
+        text,
+      )
     }),
     { numRuns: 2000 },
   )
   t.ok(clean > 100 && refused > 50, `${clean} clean, ${refused} refused`)
+})
+
+/** A text of several steps, half of them with what refuses it near the end. */
+const unit = fc.array(fc.constantFrom(...PIECES, 'Grüße, ', '{"a": 10293}', '😀'), {
+  minLength: 1,
+  maxLength: 12,
+})
+const long = fc.tuple(unit, fc.nat(99), fc.constantFrom('', 'project aurora')).map(([pieces, shift, end]) => {
+  const once = `${pieces.join('')}, `
+  return 'x'.repeat(shift) + once.repeat(Math.ceil((2.2 * STEP_UNITS) / once.length)) + end
+})
+
+t.test('long ones that take turns come out as each by itself', async (t) => {
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(long, { minLength: 2, maxLength: 3 }), async (texts) => {
+      const got = await Promise.all(texts.map((content) => sent({ role: 'assistant', content })))
+      for (const [index, text] of texts.entries()) {
+        const expected = scanned(text, 'plain')
+        if (expected === null) refused++
+        t.same(
+          got[index],
+          expected && { message: { role: 'assistant', content: expected.text }, found: expected.found },
+        )
+      }
+    }),
+    { numRuns: 12 },
+  )
+  t.ok(refused > 0, `${refused} refused`)
 })
