@@ -27,8 +27,9 @@ const PAUSE_RUNS = 1024
 const TEXT_SHARE = 0.8
 const LETTERS = 26
 
-const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,}/g
-const BINARY = /(?:[01]{8}\s?){8,}/g
+/** Bytes of one run: what a pattern repeats without end takes a place each on the engine's stack. */
+const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,4096}/g
+const BINARY = /(?:[01]{8}\s?){8,4096}/g
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
 const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{8,}/gu
 /** Letters, digits and white space. */

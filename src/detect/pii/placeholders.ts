@@ -6,6 +6,8 @@ const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose writing varies by separators alone. */
 const BY_CHARACTERS = new Set<PiiKind>(['phone', 'credit_card', 'us_ssn', 'iban', 'mac_address'])
 
+const formOf = (label: string, number: number): string => `[${label}_${number}]`
+
 /** What makes two writings the same value. */
 function identity(kind: PiiKind, value: string): string {
   if (kind === 'email') return value.toLowerCase()
@@ -21,11 +23,14 @@ export class Placeholders {
   #next: Map<string, number> | null
   /** Forms in the texts themselves; shared by a numbering and its forks. */
   readonly #taken: Set<string>
+  /** Of forms that are taken: the number behind which there may be one that is not. Shared in the same way. */
+  readonly #passed: Map<string, number>
 
   constructor(parent: Placeholders | null = null) {
     this.#parent = parent
     this.#next = parent === null || parent.#next === null ? null : new Map(parent.#next)
     this.#taken = parent === null ? new Set() : parent.#taken
+    this.#passed = parent === null ? new Map() : parent.#passed
   }
 
   /** Tells a text that will be sent: forms in it are not given out. */
@@ -43,10 +48,9 @@ export class Placeholders {
     this.#values ??= new Map()
     this.#next ??= new Map()
     const label = kind.toUpperCase()
-    let number = this.#next.get(label) ?? 1
-    while (this.#taken.has(`[${label}_${number}]`)) number++
+    const number = this.#free(label, this.#next.get(label) ?? 1)
     this.#next.set(label, number + 1)
-    const placeholder = `[${label}_${number}]`
+    const placeholder = formOf(label, number)
     this.#given.set(key, placeholder)
     this.#values.set(placeholder, value)
     return placeholder
@@ -60,6 +64,17 @@ export class Placeholders {
   /** What a placeholder stands for; undefined for one that was not given out here. */
   valueOf(placeholder: string): string | undefined {
     return this.#values?.get(placeholder) ?? this.#parent?.valueOf(placeholder)
+  }
+
+  /** The first number from there on whose form is not taken. Each that is taken is passed once, however many forks ask. */
+  #free(label: string, from: number): number {
+    if (!this.#taken.has(formOf(label, from))) return from
+    let number = this.#passed.get(formOf(label, from)) ?? from + 1
+    while (this.#taken.has(formOf(label, number))) {
+      number = this.#passed.get(formOf(label, number)) ?? number + 1
+    }
+    this.#passed.set(formOf(label, from), number)
+    return number
   }
 
   #find(key: string): string | undefined {

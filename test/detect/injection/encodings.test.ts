@@ -65,6 +65,14 @@ t.test('a hidden text in the middle of junk is found in its block', async (t) =>
   t.ok(found.some(({ text }) => text.includes(SECRET)))
 })
 
+t.test('a run of digits as long as a prompt may be', async (t) => {
+  for (const unit of ['1', '0', 'a1 ', '\\x41']) {
+    t.doesNotThrow(() => decoded(unit.repeat(8_000_000 / unit.length)), JSON.stringify(unit))
+  }
+  const hidden = Buffer.from(`${'so '.repeat(7000)}${SECRET}${' so'.repeat(7000)}`).toString('hex')
+  t.ok(decoded(hidden).some(({ text }) => text.includes(SECRET)))
+})
+
 t.test('never throws, and every origin is inside the text', async (t) => {
   const pieces = fc.constantFrom(
     base64(SECRET),

@@ -42,3 +42,19 @@ t.test('forks know what was given, and number by themselves', async (t) => {
   t.equal(one.valueOf('[EMAIL_1]'), 'a@b.co')
   t.equal(two.valueOf('[EMAIL_2]'), 'z@y.co')
 })
+
+t.test('forms that are taken are passed once, however many forks ask', async (t) => {
+  const numbers = new Placeholders()
+  const taken = 200_000
+  numbers.avoid(Array.from({ length: taken }, (_, index) => `[EMAIL_${index + 1}]`).join(''))
+  // By each fork anew it would be 10^9 looks.
+  for (let index = 0; index < 5000; index++) {
+    const fork = numbers.fork()
+    t.equal(
+      fork.for('email', 'a@b.co') + fork.for('email', 'c@d.co'),
+      `[EMAIL_${taken + 1}][EMAIL_${taken + 2}]`,
+    )
+  }
+  numbers.avoid(`[EMAIL_${taken + 1}]`)
+  t.equal(numbers.fork().for('email', 'a@b.co'), `[EMAIL_${taken + 2}]`, 'also one that was met later')
+})
