@@ -66,6 +66,8 @@ export function writtenSpans(
 /** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
 export class RunQueue {
   #runs: SentRun[] = []
+  /** Of the first run held: those before it have left. */
+  #first = 0
   #start = 0
 
   /** View offset of the first run held. */
@@ -79,33 +81,41 @@ export class RunQueue {
 
   /** Everything that ends at or before `offset`; a plain run is cut there, any other that goes on beyond it stays. */
   takeBefore(offset: number): SentRun[] {
-    let count = 0
+    let at = this.#first
     let end = this.#start
-    while (count < this.#runs.length) {
-      const run = this.#runs[count]!
+    for (; at < this.#runs.length; at++) {
+      const run = this.#runs[at]!
       if (end + run.view.length > offset) break
       end += run.view.length
-      count++
     }
-    const next = this.#runs[count]
+    const next = this.#runs[at]
     return next?.kind === 'text' ? this.takeUntil(offset) : this.takeUntil(end)
   }
 
   /** Everything that begins before `offset`; a plain run is cut there, any other leaves whole. */
   takeUntil(offset: number): SentRun[] {
-    let count = 0
+    let next = this.#first
     let end = this.#start
-    while (count < this.#runs.length && end < offset) end += this.#runs[count++]!.view.length
-    const taken = this.#runs.splice(0, count)
+    while (next < this.#runs.length && end < offset) end += this.#runs[next++]!.view.length
+    const taken = this.#runs.slice(this.#first, next)
     const last = taken.at(-1)
     if (last !== undefined && end > offset && last.kind === 'text') {
       const keep = last.view.length - (end - offset)
       taken[taken.length - 1] = plainRun(last.view.slice(0, keep))
-      this.#runs.unshift(plainRun(last.view.slice(keep)))
+      this.#runs[--next] = plainRun(last.view.slice(keep))
       end = offset
     }
+    this.#first = next
     this.#start = end
+    this.#forget()
     return taken
+  }
+
+  /** Lets go of runs that have left, once they are half of all: moving the rest for each that leaves is quadratic. */
+  #forget(): void {
+    if (2 * this.#first < this.#runs.length) return
+    this.#runs = this.#runs.slice(this.#first)
+    this.#first = 0
   }
 }
 

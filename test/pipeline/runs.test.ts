@@ -69,6 +69,16 @@ t.test('a queue gives back what it was given, cut where asked', async () => {
   )
 })
 
+t.test('a long queue is taken from the front at no more than it gives', async (t) => {
+  const queue = new RunQueue()
+  const count = 300_000
+  for (let i = 0; i < count; i++) queue.push(plainRun('ab'))
+  let taken = 0
+  // Moving what is left for each of them would be 10^11 moves.
+  for (let at = 1; at <= 2 * count; at += 1) taken += viewOf(queue.takeUntil(at)).length
+  t.equal(taken, 2 * count)
+})
+
 t.test('runs other than text leave whole', async (t) => {
   const queue = new RunQueue()
   queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
