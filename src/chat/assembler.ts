@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { choiceIndex } from './stream.ts'
+import { choiceIndex, finishReason } from './stream.ts'
 import { setMember } from './text.ts'
 
 /** Largest answer that is kept: characters of its strings and names, and a flat charge for every value. */
@@ -98,9 +98,10 @@ export class Assembler {
       this.#choices.set(index, choice)
       this.#unfinished++
     }
-    if (typeof chunk['finish_reason'] === 'string') {
+    const reason = finishReason(chunk)
+    if (reason !== null) {
       if (choice.finishReason === null) this.#unfinished--
-      choice.finishReason = chunk['finish_reason']
+      choice.finishReason = reason
     }
     if (isObject(chunk['delta'])) this.#grow(choice.message, chunk['delta'])
     // Some upstreams repeat or give the whole message in the last chunk.

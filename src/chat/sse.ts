@@ -6,8 +6,10 @@ import { GatewayError } from '../core/errors.ts'
 export interface SseEvent {
   /** The event as it came, with the blank line that ends it. */
   readonly raw: string
-  /** Its data lines joined by line feeds; null when it has none (comments, ids). */
+  /** Its data lines joined by line feeds; null when there is nothing in them, and clients pass over it (§9.2.6). */
   readonly data: string | null
+  /** Its other lines (comments, ids, fields nobody knows) joined by line feeds; empty for nearly every event. */
+  readonly around: string
 }
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -99,7 +101,7 @@ export class SseParser {
     this.#first = false
     this.#hasLines = false
     this.#inLine = false
-    return { raw, data: readData(raw) }
+    return { raw, ...readLines(raw) }
   }
 }
 
@@ -126,24 +128,33 @@ class LineEnds {
   }
 }
 
-/** §9.2.6: the values of all `data` lines. */
-function readData(raw: string): string | null {
+/** §9.2.6: the values of all `data` lines, and the lines that are none. */
+function readLines(raw: string): Pick<SseEvent, 'data' | 'around'> {
   // Nearly every event is one line of data.
   if (raw.startsWith('data: ') && raw.indexOf('\n') === raw.length - 2 && !raw.includes('\r')) {
-    return raw.slice('data: '.length, -2)
+    const data = raw.slice('data: '.length, -2)
+    return { data: data === '' ? null : data, around: '' }
   }
-  let data: string | null = null
+  const values: string[] = []
+  const around: string[] = []
   for (const line of raw.split(END_OF_LINE)) {
     const colon = line.indexOf(':')
-    if ((colon < 0 ? line : line.slice(0, colon)) !== 'data') continue
-    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
-    data = data === null ? value : `${data}\n${value}`
+    if ((colon < 0 ? line : line.slice(0, colon)) === 'data') {
+      values.push(colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1))
+    } else if (line !== '') around.push(line)
   }
-  return data
+  const data = values.join('\n')
+  return { data: data === '' ? null : data, around: around.join('\n') }
 }
 
 /** An event with these data; they must not have line breaks, which JSON does not. */
 export const encodeData = (data: string): string => `data: ${data}\n\n`
+
+/** An event of these lines, `data` among them where it is not null. */
+export function encodeEvent(around: string, data: string | null): string {
+  const lines = data === null ? [] : data.split('\n').map((line) => `data: ${line}`)
+  return `${[around, ...lines].filter((line) => line !== '').join('\n')}\n\n`
+}
 
 /** A comment: clients pass over it, people and proofs find it. It must not have line breaks. */
 export const encodeComment = (comment: string): string => `: ${comment}\n\n`

@@ -87,7 +87,7 @@ class ChunkReader {
 
   #readChoice(choice: JsonObject, place: Place): void {
     this.#choice = choiceIndex(choice)
-    if (typeof choice['finish_reason'] === 'string') this.finished.push(this.#choice)
+    if (finishReason(choice) !== null) this.finished.push(this.#choice)
     for (const key of Object.keys(choice)) {
       const value = choice[key]
       if (key === 'delta' && isObject(value)) this.#readDelta(value, { parent: place, key })
@@ -103,6 +103,8 @@ class ChunkReader {
       else if (key === 'tool_calls' && Array.isArray(value)) this.#readTools(value, { parent: place, key })
       else if (key === 'reasoning_details' && Array.isArray(value)) {
         this.#readDetails(value, { parent: place, key })
+      } else if (key === 'thinking_blocks' && Array.isArray(value)) {
+        this.#readThoughts(value, { parent: place, key })
       } else if (key === 'function_call' && isObject(value)) {
         this.#grow(value, { arguments: 'function_call' }, { parent: place, key }, DELTA_DEPTH + 1)
       } else if (key === 'audio' && isObject(value)) {
@@ -154,6 +156,13 @@ class ChunkReader {
       const channel = `reasoning_details:${indexOf(detail, position)}`
       const growing = { text: `${channel}:text`, summary: `${channel}:summary` }
       this.#grow(detail, growing, at, DELTA_DEPTH + 2)
+    })
+  }
+
+  /** What a model thinks, as LiteLLM streams it. */
+  #readThoughts(blocks: JsonValue[], place: Place): void {
+    this.#each(blocks, place, DELTA_DEPTH + 1, (block, at, position) => {
+      this.#grow(block, { thinking: `thinking_blocks:${indexOf(block, position)}` }, at, DELTA_DEPTH + 2)
     })
   }
 
@@ -222,6 +231,12 @@ const isToolChannel = (channel: string): boolean => channel.startsWith('tool:') 
 const indexOf = (item: JsonObject, fallback: number): number =>
   Number.isSafeInteger(item['index']) ? (item['index'] as number) : fallback
 
+/** Why a choice ended; null while it goes on, which some servers write as `""` or `"null"`. */
+export function finishReason(choice: JsonObject): string | null {
+  const reason = choice['finish_reason']
+  return typeof reason === 'string' && reason !== '' && reason !== 'null' ? reason : null
+}
+
 /** The number of a choice; the only one where it is not said. */
 export const choiceIndex = (choice: JsonObject): number => indexOf(choice, 0)
 
@@ -254,6 +269,8 @@ function channelDelta(channel: string, text: string): JsonObject {
       return { audio: { transcript: text } }
     case 'reasoning_details':
       return { reasoning_details: [{ type: detailType(field), index: Number(name), [field]: text }] }
+    case 'thinking_blocks':
+      return { thinking_blocks: [{ type: 'thinking', index: Number(name), thinking: text }] }
     case 'thinking':
       return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
     case 'field':

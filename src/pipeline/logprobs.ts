@@ -9,7 +9,7 @@ export interface TextProgress {
   readonly redacted: boolean
 }
 
-/** The lists of a choice's `logprobs`, each named after the text it repeats. */
+/** The lists of a choice's `logprobs`, each named after the text it repeats. Whatever else stands there is left out. */
 const LISTS = ['content', 'refusal'] as const
 
 /** One token's entry, held until its text has left. */
@@ -46,6 +46,7 @@ export class LogprobGate {
     let changed = false
     for (const choice of Array.isArray(chunk['choices']) ? chunk['choices'] : []) {
       if (!isObject(choice)) continue
+      changed = dropOthers(choice) || changed
       const index = typeof choice['index'] === 'number' ? choice['index'] : 0
       for (const list of LISTS) {
         changed =
@@ -86,6 +87,23 @@ export class LogprobGate {
     choice['logprobs'] = { ...(isObject(logprobs) ? logprobs : {}), [list]: released }
     return true
   }
+}
+
+/** Members that repeat a text in a way that cannot be held back with it. @returns whether there were any */
+function dropOthers(choice: JsonObject): boolean {
+  const { logprobs, delta } = choice
+  let dropped = false
+  if (isObject(delta) && delta['logprobs'] != null) {
+    delta['logprobs'] = null
+    dropped = true
+  }
+  if (!isObject(logprobs)) return dropped
+  for (const name of Object.keys(logprobs)) {
+    if (logprobs[name] === null || name === 'content' || name === 'refusal') continue
+    delete logprobs[name]
+    dropped = true
+  }
+  return dropped
 }
 
 /** An entry without a readable token cannot be told to have left. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { encodeComment, encodeData, type SseEvent, SseParser } from '../../src/chat/sse.ts'
+import { encodeComment, encodeData, encodeEvent, type SseEvent, SseParser } from '../../src/chat/sse.ts'
 
 const LIMIT = 10_000
 
@@ -29,7 +29,9 @@ t.test('events as the specification has them', async (t) => {
     ['data:  a\n\n', [' a']],
     ['data: a\ndata: b\n\n', ['a\nb']],
     ['data: a\r\ndata: b\r\n\r\n', ['a\nb']],
-    ['data\n\n', ['']],
+    ['data\n\n', [null]],
+    ['data:\n\n', [null]],
+    ['data: \n\n', [null]],
     ['data:\ndata\n\n', ['\n']],
     [': comment\n\n', [null]],
     [':\n\n', [null]],
@@ -82,9 +84,18 @@ t.test('an event leaves with its blank line, not with the next event', async (t)
 })
 
 t.test('a stream that ends without the last blank line', async (t) => {
-  t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), { raw: 'data: [DONE]\n\n', data: '[DONE]' })
-  t.same(parse(Buffer.from('data: [DONE]\n')), [{ raw: 'data: [DONE]\n\n', data: '[DONE]' }])
+  const done = { raw: 'data: [DONE]\n\n', data: '[DONE]', around: '' }
+  t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), done)
+  t.same(parse(Buffer.from('data: [DONE]\n')), [done])
   t.same(dataOf(parse(Buffer.from(': half a com'))), [null])
+})
+
+t.test('lines without data stand by themselves, and can be put back', async (t) => {
+  const [event] = parse(Buffer.from(': ping\r\nevent: x\r\ndata: {\r\ndata: }\r\nerror: {"a":1}\r\n\r\n'))
+  t.same([event?.data, event?.around], ['{\n}', ': ping\nevent: x\nerror: {"a":1}'])
+  const again = parse(Buffer.from(encodeEvent(event?.around ?? '', event?.data ?? null)))
+  t.match(again, [{ data: event?.data, around: event?.around }])
+  t.equal(encodeEvent(': ping', null), ': ping\n\n')
 })
 
 t.test('bytes that are no UTF-8 are shown as such', async (t) => {

@@ -35,7 +35,7 @@ function eventsOf(pieces: readonly string[], alike: boolean, role: boolean): str
 }
 
 /** What the client got, what is kept, and what was found; `created` apart. */
-async function relay(events: readonly string[]) {
+async function relay(events: readonly string[], credential: string | null = null) {
   const clock = { now: () => 0, monotonic: () => 0 }
   const call = new Call(clock, 'id', { id: 'k', name: 'k' }, 0, 'r')
   const sent: string[] = []
@@ -63,7 +63,11 @@ async function relay(events: readonly string[]) {
   }
   let failure = ''
   try {
-    const delivery = await relayStream({ call, client, response, scan, selection, placeholders }, false, null)
+    const delivery = await relayStream(
+      { call, client, response, scan, selection, placeholders },
+      false,
+      credential,
+    )
     delivery.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as { code: string }).code
@@ -105,4 +109,86 @@ t.test('alike or not, events come to the same', async () => {
     }),
     { numRuns: 400 },
   )
+})
+
+const event = (choice: object) =>
+  `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, ...choice }] })}\n\n`
+const END = [event({ delta: {}, finish_reason: 'stop' }), 'data: [DONE]\n\n']
+const MAIL = ['write to dora@exam', 'ple.com now']
+
+t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
+  for (const reason of [null, '', 'null']) {
+    const pieces = MAIL.map((content) => event({ delta: { content }, finish_reason: reason }))
+    const { sent, kept, failure } = await relay([...pieces, ...END])
+    t.notMatch(sent.join('') + kept, /dora/, `finish_reason ${JSON.stringify(reason)}`)
+    t.equal(failure, '')
+  }
+  const cut = await relay([event({ delta: { content: 'a' }, finish_reason: '' }), 'data: [DONE]\n\n'])
+  t.equal(cut.failure, 'upstream_unavailable', 'and is not complete')
+  const ended = [...MAIL, ...MAIL].map((content) => event({ delta: { content }, finish_reason: 'stop' }))
+  const { sent } = await relay([...ended, ...END])
+  t.equal(sent.join('').split('dora').length, 2, 'one that goes on behind its end is one text from there on')
+})
+
+t.test('lines that are no data pass, read like any text', async (t) => {
+  const around = async (lines: string) =>
+    relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], 'sk-secret')
+  const { sent } = await around(': PROCESSING\nid: 7\nx-unknown: y')
+  t.match(sent.join(''), /^: PROCESSING\nid: 7\nx-unknown: y\n\n/)
+  for (const lines of [
+    ': for dora@example.com',
+    'error: {"message":"dora@example.com"}',
+    '{"error":"dora@example.com"}',
+  ]) {
+    const { sent, findings } = await around(lines)
+    t.notMatch(sent.join(''), /dora/, lines)
+    t.match(findings, [{ kind: 'email', direction: 'response', count: 1 }])
+  }
+  const quoted = await around(': Bearer sk-secret')
+  t.match(quoted.sent.join(''), /^: Bearer \[UPSTREAM_CREDENTIAL\]\n\n/)
+  const forbidden = await around('error: of project aurora')
+  t.equal(forbidden.failure, 'response_blocked_by_policy')
+  t.notMatch(forbidden.sent.join(''), /aurora/)
+  const beside = event({ delta: { role: 'assistant' } })
+  const both = await relay([`: for dora@example.com\n${beside}`, ...END])
+  t.match(both.sent.join(''), new RegExp(`^: for \\[EMAIL_\\d\\]\n${beside.slice(0, 20)}`))
+})
+
+t.test('events without data, and spaces behind the last one, are nothing', async (t) => {
+  const { sent, failure } = await relay([
+    'data:\n\n',
+    event({ delta: { content: 'hi' }, finish_reason: 'stop' }),
+    'data: \n\n',
+    'data: [DONE] \n\n',
+  ])
+  t.equal(failure, '')
+  t.match(sent.join(''), /"content":"hi"/)
+})
+
+t.test('what a model thinks grows, in whichever field', async (t) => {
+  const pieces = MAIL.map((thinking) =>
+    event({ delta: { thinking_blocks: [{ type: 'thinking', thinking }] } }),
+  )
+  const { sent, kept } = await relay([...pieces, ...END])
+  t.notMatch(sent.join('') + kept, /dora|ple\.com/)
+  t.match(sent.join(''), /"thinking_blocks":\[\{"type":"thinking",.*\[EMAIL_2\]/)
+})
+
+t.test('log probabilities of any text of a choice go with what was replaced in it', async (t) => {
+  const tokens = (...list: string[]) => ({ content: list.map((token) => ({ token, logprob: -1 })) })
+  const tool = (json: string) => ({ tool_calls: [{ index: 0, function: { arguments: json } }] })
+  const { sent } = await relay([
+    event({ delta: { content: 'Sure' }, logprobs: tokens('Sure') }),
+    event({ delta: tool('{"to":"dora@exam'), logprobs: tokens('{"to":"', 'dora', '@exam') }),
+    event({ delta: tool('ple.com"}'), logprobs: tokens('ple', '.com', '"}') }),
+    ...END,
+  ])
+  t.match(sent.join(''), /"token":"Sure"/)
+  t.notMatch(sent.join(''), /dora|"ple"/)
+  const odd = await relay([
+    event({ delta: { content: 'to dora@' }, logprobs: { tokens: ['to', ' dora', '@'] } }),
+    event({ delta: { content: 'example.com', logprobs: ['example', '.com'] } }),
+    ...END,
+  ])
+  t.notMatch(odd.sent.join(''), /dora|tokens|\.com/)
 })

@@ -1,0 +1,272 @@
+// The events of a stream, one after the other: each is parsed, its texts pass their scans, and what is safe leaves at
+// once. Events nothing changed in leave as they came.
+
+import { Assembler } from '../chat/assembler.ts'
+import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
+import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Answer, noteResponse } from './answer.ts'
+import { isEmpty } from './empty.ts'
+import { LogprobGate, type TextProgress } from './logprobs.ts'
+import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
+import { EventForm, type EventTemplate, writeEvent } from './template.ts'
+import { TextScan } from './textscan.ts'
+
+/** Largest single event; an upstream that sends more is cut off. */
+const MAX_EVENT_BYTES = 4 * 1024 * 1024
+
+/** Texts that may grow side by side in one answer: choices × channels. */
+const MAX_TEXTS = 4096
+
+export const DONE = '[DONE]'
+
+const brokenOff = () =>
+  new GatewayError('upstream_unavailable', 'The upstream broke off its answer before it was complete.')
+
+/** The state of one stream: bytes in, text for the client out. */
+export class EventRelay {
+  readonly assembler = new Assembler()
+  readonly scans: TextScan[] = []
+  /** Nothing more is to be read: `[DONE]` came, or a failure. */
+  done = false
+  /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
+  readonly #finished = new Set<number>()
+  failure: GatewayError | null = null
+  blocking: ReturnType<typeof noteResponse> = null
+  readonly #answer: Answer
+  readonly #includeUsage: boolean
+  readonly #credential: string | null
+  readonly #parser = new SseParser(MAX_EVENT_BYTES)
+  /** Scans by choice, then by channel. */
+  readonly #texts = new Map<number, Map<string, TextScan>>()
+  readonly #logprobs = new LogprobGate()
+  readonly #form = new EventForm()
+  /** Probabilities listed with one text may be of another: of the arguments of a tool, or of what a model thinks. */
+  readonly #progress = (choice: number, channel: string): TextProgress | null => {
+    const texts = this.#texts.get(choice)
+    const text = texts?.get(channel)
+    if (texts === undefined || text === undefined) return null
+    return { sentCharacters: text.sentCharacters, redacted: [...texts.values()].some((one) => one.redacted) }
+  }
+  #blocked = false
+  /** Texts that grow, so far. */
+  #growing = 0
+  /** The last chunk seen: what is flushed borrows its id, model and time. */
+  #envelope: JsonObject = {}
+
+  constructor(answer: Answer, includeUsage: boolean, credential: string | null) {
+    this.#answer = answer
+    this.#includeUsage = includeUsage
+    this.#credential = credential
+  }
+
+  take(piece: Buffer): string {
+    let out = ''
+    for (const event of this.#parser.push(piece)) {
+      out += this.#event(event)
+      if (this.done) break
+    }
+    return out
+  }
+
+  /**
+   * The upstream closed its answer. Without `[DONE]` what is held back stays back: it might have been the beginning
+   * of something that must not leave.
+   */
+  end(): string {
+    let out = ''
+    for (const event of this.#parser.finish()) if (!this.done) out += this.#event(event)
+    if (!this.done) this.#fail(brokenOff())
+    return out
+  }
+
+  /** A rule forbids what comes next. */
+  #block(): void {
+    this.#blocked = true
+    this.done = true
+  }
+
+  #fail(error: GatewayError): void {
+    this.failure ??= error
+    this.done = true
+  }
+
+  #event(event: SseEvent): string {
+    const { data: received, around } = event
+    const raw = around === '' ? event.raw : this.#scanAround(event)
+    if (received === null || this.done) return this.done ? '' : raw
+    if (received.trimEnd() === DONE) return this.#end()
+    const { template } = this.#form
+    const text = template === null ? null : this.#form.read(received)
+    const quoted = this.#credential !== null && received.includes(this.#credential)
+    if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
+      return this.#grow(template, text, raw)
+    }
+    const data = quoted ? this.#clean(received) : received
+    const chunk = readStreamChunk(data)
+    if (chunk === null) {
+      this.#fail(
+        new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.'),
+      )
+      return ''
+    }
+    if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
+    if (chunk.usageOnly && !this.#includeUsage) return ''
+    if (!quoted) this.#form.learn(data, chunk)
+    return this.#chunk(chunk, data, quoted ? encodeData(data) : raw)
+  }
+
+  #clean(text: string): string {
+    return this.#credential === null ? text : text.replaceAll(this.#credential, '[UPSTREAM_CREDENTIAL]')
+  }
+
+  /** An event as it may leave, as far as its lines without data are concerned: they pass, but are read like a text. */
+  #scanAround({ raw, data, around }: SseEvent): string {
+    const scan = new TextScan(
+      { ...this.#answer.scan, restoration: null },
+      this.#answer.placeholders.fork(),
+      'plain',
+    )
+    const { sent } = scan.all(this.#clean(around))
+    this.#noteOther(scan)
+    return sent === around ? raw : encodeEvent(sent, data)
+  }
+
+  #end(): string {
+    if (!this.assembler.complete) {
+      this.#fail(brokenOff())
+      return ''
+    }
+    this.done = true
+    return this.#flush(this.#texts.keys())
+  }
+
+  /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
+  #grow(template: EventTemplate, text: string, raw: string): string {
+    const { choice, channel, envelope } = template
+    const scan = this.#scanOf({ choice, channel, encoding: 'plain' })
+    const passage = scan.push(text)
+    this.#envelope = envelope
+    if (scan.blocked) {
+      this.#block()
+      return this.#sendText(choice, channel, passage)
+    }
+    const { sent, kept } = passage
+    if (!this.assembler.grow(choice, channel, kept))
+      this.assembler.add(flushChunk(envelope, choice, channel, kept))
+    if (sent === text) return raw
+    return sent === '' && template.droppable ? '' : encodeData(writeEvent(template, sent))
+  }
+
+  /** @param raw the event as it leaves when nothing in it was changed */
+  #chunk(chunk: StreamChunk, data: string, raw: string): string {
+    const others = this.#scanOthers(chunk)
+    let changed = replaceTexts(chunk.others, others, 'sent')
+    if (changed) chunk.commit()
+    let out = this.#beforeTools(chunk)
+    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk))
+    const kept = keptChunk(chunk, data, others, deltas)
+    if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
+    changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
+    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
+    const finished = chunk.finished.filter((choice) => !this.#finished.has(choice))
+    out += this.#flush(finished, (name) => inChunk.has(name))
+    for (const choice of finished) this.#finished.add(choice)
+    changed = this.#logprobs.apply(chunk.body, this.#progress, finished) || changed
+    this.#envelope = kept
+    this.assembler.add(kept)
+    if (chunk.error) this.#fail(brokenOff())
+    if (changed && isEmpty(chunk, deltas)) return out
+    return out + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
+  }
+
+  /** Strings that do not grow from event to event. */
+  #scanOthers(chunk: StreamChunk): Passage[] {
+    // An error keeps its placeholders.
+    const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
+    return chunk.others.map((text) => {
+      const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
+      const passage = scan.all(text.text)
+      this.#noteOther(scan)
+      return passage
+    })
+  }
+
+  /** A text that does not grow. */
+  #noteOther(scan: TextScan): void {
+    if (scan.findings.length > 0 || scan.keywordHits.length > 0) this.scans.push(scan)
+    if (scan.blocked) this.#block()
+  }
+
+  /** What of a delta may leave now. */
+  #scanDelta(delta: Delta, chunk: StreamChunk): Passage {
+    const scan = this.#scanOf(delta)
+    let passage = scan.push(delta.text)
+    const last = chunk.deltas.findLast(
+      ({ choice, channel }) => choice === delta.choice && channel === delta.channel,
+    )
+    const isFinished = chunk.finished.includes(delta.choice) && !this.#finished.has(delta.choice)
+    if (delta === last && isFinished) {
+      passage = join(passage, scan.finish())
+    }
+    if (scan.blocked) this.#block()
+    return passage
+  }
+
+  /** Callers take the first piece of a tool call for the end of the text before it. */
+  #beforeTools(chunk: StreamChunk): string {
+    const starting = chunk.deltas.filter(
+      ({ choice, channel }) => isTool(channel) && this.#texts.get(choice)?.has(channel) === false,
+    )
+    return this.#flush(new Set(starting.map(({ choice }) => choice)), isToolName)
+  }
+
+  /** Sends what the scans of some choices hold back, each text in an event of its own. */
+  #flush(choices: Iterable<number>, except: (name: string) => boolean = () => false): string {
+    let out = ''
+    for (const choice of choices) {
+      for (const [channel, scan] of this.#texts.get(choice) ?? []) {
+        if (except(textName(choice, channel)) || this.#blocked) continue
+        const rest = scan.finish()
+        if (scan.blocked) this.#block()
+        out += this.#sendText(choice, channel, rest)
+      }
+    }
+    return out
+  }
+
+  /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
+  #onlyTexts(chunk: StreamChunk, envelope: JsonObject, passages: readonly Passage[]): string {
+    this.#envelope = envelope
+    return chunk.deltas
+      .map(({ choice, channel }, index) => this.#sendText(choice, channel, passages[index]!))
+      .join('')
+  }
+
+  #sendText(choice: number, channel: string, { sent, kept }: Passage): string {
+    if (sent === '') return ''
+    this.assembler.add(flushChunk(this.#envelope, choice, channel, kept))
+    return encodeData(JSON.stringify(flushChunk(this.#envelope, choice, channel, sent)))
+  }
+
+  #scanOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScan {
+    let texts = this.#texts.get(choice)
+    if (texts === undefined) {
+      texts = new Map()
+      this.#texts.set(choice, texts)
+    }
+    let scan = texts.get(channel)
+    if (scan === undefined) {
+      if (this.#growing++ >= MAX_TEXTS) throw brokenOff()
+      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
+      texts.set(channel, scan)
+      this.scans.push(scan)
+    }
+    return scan
+  }
+}
+
+const isTool = (channel: string): boolean => channel.startsWith('tool:')
+const textName = (choice: number, channel: string): string => `${choice} ${channel}`
+const isToolName = (name: string): boolean => isTool(name.slice(name.indexOf(' ') + 1))
