@@ -45,14 +45,22 @@ export class Admission {
     return this.#clients.size
   }
 
-  /** Takes a client's call on; its place must be left when it is over. @throws GatewayError with status 503 */
-  enter(client: Client): Place<Client> {
+  /** @throws GatewayError with status 503 while no call at all is taken on */
+  assertOpen(): void {
     if (this.#draining) throw drainingError()
     if (!this.#auditAvailable()) {
       throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
     }
+  }
+
+  /** Takes a client's call on; its place must be left when it is over. @throws GatewayError with status 503 */
+  enter(client: Client): Place<Client> {
+    this.assertOpen()
     if (this.inFlight >= this.#limit)
-      throw refusal('overloaded', `${this.#limit} calls are in flight already.`)
+      throw refusal(
+        'overloaded',
+        `${this.#limit} calls are in flight already (limits.concurrentRequests); try again.`,
+      )
     this.#entered++
     return this.#clients.add(client)
   }

@@ -55,10 +55,11 @@ export async function answerWhole(answer: Answer, credential: string | null): Pr
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
     finish(receipt) {
-      const headers = callHeaders(call)
-      headers['content-type'] = 'application/json'
+      const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
+      // What is sent is JSON, also in place of a page of some proxy.
+      if (headers['content-type']?.includes('json') !== true) headers['content-type'] = 'application/json'
       headers['x-sidegate-audit'] = formatReceipt(receipt)
-      client.respond(response.status, Object.assign(headers, clientHeaders(response.headers)), sent)
+      client.respond(response.status, headers, sent)
     },
   }
 }

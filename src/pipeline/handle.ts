@@ -57,33 +57,30 @@ export interface Delivery {
 
 /** Handles one chat call from its head to the last byte of its answer. Never rejects. */
 export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
+  const { admission, clock } = pipeline
+  let call: Call
   let place: Place<Client>
   try {
     // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
-    place = pipeline.admission.enter(client)
+    admission.assertOpen()
+    // 1 Key: first, so that a stranger learns nothing, costs nothing and takes nobody's place.
+    const startMs = clock.monotonic()
+    const key = authenticate(pipeline.keys, client.headers)
+    call = new Call(clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
+    call.addPhase('key', clock.monotonic() - startMs)
+    place = admission.enter(client)
   } catch (error) {
     refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return
   }
   try {
-    await take(pipeline, client)
+    await take(pipeline, client, call)
   } finally {
-    pipeline.admission.leave(place)
+    admission.leave(place)
   }
 }
 
-async function take(pipeline: Pipeline, client: Client): Promise<void> {
-  let call: Call
-  try {
-    // 1 Key: first, so that a stranger learns nothing and costs nothing.
-    const startMs = pipeline.clock.monotonic()
-    const key = authenticate(pipeline.keys, client.headers)
-    call = new Call(pipeline.clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
-    call.addPhase('key', pipeline.clock.monotonic() - startMs)
-  } catch (error) {
-    refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
-    return
-  }
+async function take(pipeline: Pipeline, client: Client, call: Call): Promise<void> {
   // From here on the call makes exactly one entry, however it ends.
   const exchange = new Exchange(pipeline, client, call)
   let delivery: Delivery
@@ -149,7 +146,8 @@ class Exchange {
     }
     const answer = { call, client: this.#client, response, scan, selection, placeholders }
     const credential = upstream.credential()
-    return isEventStream(response.headers['content-type'])
+    // An error is one answer, whatever it says it is: its status must reach the client.
+    return response.status < 400 && isEventStream(response.headers['content-type'])
       ? relayStream(answer, includeUsage, credential)
       : answerWhole(answer, credential)
   }

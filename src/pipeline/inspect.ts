@@ -93,10 +93,17 @@ export function* inspect(
     items.push(yield* open(text, kinds, recall))
   }
   const conversation = items.filter(({ text }) => text.joined !== null)
-  for (const { view } of items) placeholders.avoid(view)
+  for (const { view } of items) {
+    if (pace.isOver(view.length)) yield
+    placeholders.avoid(view)
+  }
   addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
-  const findings = items.flatMap((item) => rewrite(item, selection, placeholders, restored, recall))
+  const findings: LocatedFinding[] = []
+  for (const item of items) {
+    if (pace.isOver(item.view.length)) yield
+    for (const finding of rewrite(item, selection, placeholders, restored, recall)) findings.push(finding)
+  }
   walk.commit()
   return {
     findings,

@@ -68,6 +68,14 @@ t.test('what an upstream may do wrong', async (t) => {
   )
   t.match(limited, { status: 429, code: 'rate_limited', tries: 1, outcome: 'upstream_error' })
   t.equal(limited.headers.get('retry-after'), '30')
+  const events = { 'content-type': 'text/event-stream', 'retry-after': '7' }
+  const streamed = await ask(json({ error: { message: 'slow down', code: 'rate_limited' } }, 429, events))
+  t.match(streamed, { status: 429, code: 'rate_limited', text: /slow down/ }, 'an error keeps its status')
+  t.equal(streamed.headers.get('content-type'), 'application/json')
+  t.equal(streamed.headers.get('retry-after'), '7')
+  const page = await ask(json('<html>alice@example.com</html>', 413, { 'content-type': 'text/html' }))
+  t.match(page, { status: 413, text: /^\{"error":/ })
+  t.equal(page.headers.get('content-type'), 'application/json')
   let tries = 0
   t.match(
     await ask((...args) => json(tries++ === 0 ? {} : completion('ok'), tries === 1 ? 503 : 200)(...args)),
@@ -240,6 +248,7 @@ t.test('too many calls at once', async (t) => {
   const arrived = upstream.next()
   const first = small.chat(other, body)
   await arrived
+  t.equal((await small.chat('', body)).status, 401, 'a stranger is told no more than ever')
   const second = await small.chat(other, body)
   t.match(
     [second.status, await second.json(), second.headers.get('retry-after')],

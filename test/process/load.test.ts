@@ -150,6 +150,29 @@ t.test('more calls than are taken on are told so at once, and it goes on', async
   t.equal(await sealed(), before + LIMIT + 1, 'what was refused was not taken on')
 })
 
+t.test('strangers take nobody’s place, however many and whatever they do not read', async (t) => {
+  const payload = JSON.stringify(body)
+  const call = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause()
+  const refused = async () => {
+    const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    const counts = metrics.matchAll(/^sidegate_refusals_total\{.*\} (\d+)$/gm)
+    return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+  }
+  socket.on('error', () => {})
+  socket.write(call.repeat(20_000))
+  // Until no more of them are answered: their answers fill all there is between us.
+  let count = await refused()
+  for (let still = 0; still < 20; still++) {
+    const now = await refused()
+    if (now !== count) still = 0
+    count = now
+  }
+  upstream.answer = json(completion('ok'))
+  for (let turn = 0; turn < 20; turn++) t.equal((await gateway.chat(key, body)).status, 200)
+  socket.destroy()
+})
+
 t.test('as many streams as are taken on, all of them whole', async (t) => {
   const before = await sealed()
   const words = Array.from({ length: 30 }, (_, index) => `word${index} `)
