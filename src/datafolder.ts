@@ -2,10 +2,10 @@
 // log set aside, the calls read that the process before left behind.
 
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import type { GatewayLogger } from './logger.ts'
+import { makeFolder } from './store/folder.ts'
 import { inspectStore } from './store/inspection.ts'
 import { Intents } from './store/intents.ts'
 import { StoreOpenError } from './store/lmdb.ts'
@@ -71,7 +71,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
 
 async function hold(path: string): Promise<DirectoryLock> {
   try {
-    mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
+    makeFolder(path, FOLDER_MODE)
     return await holdDirectory(path)
   } catch (error) {
     throw asOpenError(path, error)

@@ -1,7 +1,8 @@
 // `sidegate audit compact`: a copy of the data directory that holds what is in it and nothing of what was.
 
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../store/folder.ts'
 import { SIGNING_KEY_FILE } from '../store/signingkey.ts'
 import { openDirectory, SourceError } from '../store/source.ts'
 import type { ExitCode } from './command.ts'
@@ -18,7 +19,7 @@ const FILE_MODE = 0o600
 export async function compact(path: string, folder: string): Promise<ExitCode> {
   const environment = openDirectory(path)
   try {
-    makeFolder(folder)
+    makeTarget(folder)
     await environment.copyTo(folder)
     const file = join(folder, DATA_FILE)
     chmodSync(file, FILE_MODE)
@@ -34,10 +35,10 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
   }
 }
 
-function makeFolder(folder: string): void {
+function makeTarget(folder: string): void {
   try {
     if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error('it is not empty')
-    mkdirSync(folder, { recursive: true, mode: DIRECTORY_MODE })
+    makeFolder(folder, DIRECTORY_MODE)
   } catch (error) {
     throw new SourceError(`${folder} cannot be written: ${(error as Error).message}`, { cause: error })
   }

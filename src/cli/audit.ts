@@ -6,6 +6,7 @@ import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
+import { parseTime } from '../core/time.ts'
 import { counted } from '../rulecheck/remarks.ts'
 import { DirectorySource } from '../store/directory.ts'
 import { ExportSource } from '../store/exportfile.ts'
@@ -214,13 +215,10 @@ function refuse(values: Values, names: readonly (keyof Values)[], action: string
   if (given !== undefined) throw new UsageError(`${action} takes no --${given}`)
 }
 
-/** RFC 3339, or its day alone, which begins at midnight UTC. */
-const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
 function readTime(name: string, text: string | undefined): number | null {
   if (text === undefined) return null
-  const timeMs = TIME.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(timeMs)) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
+  const timeMs = parseTime(text)
+  if (timeMs === null) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
   return timeMs
 }
 

@@ -1,17 +1,10 @@
 // Query strings of the management API: every value checked, out of bounds is an error and never clamped.
 
 import { GatewayError } from '../core/errors.ts'
+import { parseTime } from '../core/time.ts'
 
 const invalid = (name: string, message: string): GatewayError =>
   new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
-
-const TIME = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
-
-/** An RFC 3339 date or date-time as milliseconds since the epoch; null when it is none. */
-export function parseTime(text: string): number | null {
-  const value = TIME.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isFinite(value) ? value : null
-}
 
 export class Query {
   readonly #values: URLSearchParams

@@ -88,11 +88,13 @@ export class KeyStore {
 
   /**
    * Makes a key; resolves when it is durable and its creation sealed. Names need not be unique.
-   * @throws GatewayError `invalid_parameter` for a name that is not 1 to 128 characters, `conflict` at MAX_KEYS
+   * @throws GatewayError `invalid_parameter` for a name that is no legible one of 1 to 128 characters, `conflict` at MAX_KEYS
    */
   create(name: string): Promise<NewKey> {
-    if (name.trim() === '' || name.length > MAX_NAME_CHARACTERS || !name.isWellFormed()) {
-      const message = `name must be a string of 1 to ${MAX_NAME_CHARACTERS} characters.`
+    // What is shown on terminals must not steer them.
+    const isLegible = name.trim() !== '' && name.isWellFormed() && !/\p{Cc}/u.test(name)
+    if (!isLegible || name.length > MAX_NAME_CHARACTERS) {
+      const message = `name must be 1 to ${MAX_NAME_CHARACTERS} characters, not all of them spaces, and no control characters.`
       return Promise.reject(new GatewayError('invalid_parameter', message, { param: 'name' }))
     }
     const { keys, keyids } = this.#environment.tables

@@ -1,10 +1,10 @@
 // The embedded database as the rest of the store sees it: opening, the layout's version, transactions,
 // size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
 
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { makeFolder } from './folder.ts'
 import { DATA_FILE, faultOfFile } from './header.ts'
 import { LmdbTable, type Table } from './table.ts'
 
@@ -119,7 +119,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
 
 function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buffer, Buffer> {
   try {
-    mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+    makeFolder(path, DIRECTORY_MODE)
     const fault = faultOfFile(join(path, DATA_FILE))
     if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
     // overlappingSync would acknowledge before the data is on disk. noSubdir is guessed from a dot in the path

@@ -126,7 +126,7 @@ function accept(response: UpstreamResponse): UpstreamResponse {
     response.abort()
     throw new GatewayError('upstream_unavailable', `The upstream answered with status ${status}.`)
   }
-  if (encoding !== undefined && encoding !== 'identity') {
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     response.abort()
     throw new GatewayError(
       'upstream_unavailable',

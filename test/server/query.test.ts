@@ -17,6 +17,7 @@ t.test('reads what is right', async (t) => {
   t.equal(empty.boolean('blocked'), null)
   t.equal(empty.time('since'), null)
   t.equal(new Query('since=2026-01-31', KNOWN).time('since'), Date.UTC(2026, 0, 31))
+  t.equal(new Query('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'), Date.UTC(2028, 1, 28, 22, 30))
 })
 
 t.test('refuses the rest, naming the parameter', async (t) => {
@@ -28,7 +29,16 @@ t.test('refuses the rest, naming the parameter', async (t) => {
       limit,
     )
   }
-  for (const since of ['yesterday', '2026-13-01', '2026-01-31T12:00', '1700000000', '2026-02-30T25:00:00Z']) {
+  for (const since of [
+    'yesterday',
+    '2026-13-01',
+    '2026-01-31T12:00',
+    '1700000000',
+    '2026-02-30T25:00:00Z',
+    '2026-02-29',
+    '2026-04-31T12:00:00+02:00',
+    '2026-01-01T24:00:00Z',
+  ]) {
     t.throws(() => new Query(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
   }
   t.throws(() => new Query('blocked=1', KNOWN).boolean('blocked'), like({ param: 'blocked' }))

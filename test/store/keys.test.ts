@@ -80,7 +80,7 @@ t.test('unknown ids are not found', async (t) => {
 
 t.test('names are 1 to 128 characters', async (t) => {
   const { store } = openTestStore(t)
-  for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800']) {
+  for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800', 'a\nb', '\u001b[31m']) {
     await t.rejects(store.keys.create(name), { code: 'invalid_parameter', param: 'name' })
   }
   await store.keys.create('x'.repeat(128))

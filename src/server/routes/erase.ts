@@ -2,10 +2,10 @@
 
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { parseTime } from '../../core/time.ts'
 import type { EraseSelection } from '../../store/erase.ts'
 import type { UsageLog } from '../../store/log.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
-import { parseTime } from '../query.ts'
 
 const SELECTIONS = ['request_id', 'key_id', 'before']
 const MAX_TEXT = 128

@@ -1,0 +1,16 @@
+// Points in time as people write them.
+
+/** RFC 3339 §5.6, or its day alone; seconds may be left out. */
+const TIME = /^\d{4}-\d{2}-\d{2}(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+const DAY_CHARACTERS = 'YYYY-MM-DD'.length
+
+/** Milliseconds since the epoch, of a day its midnight UTC; null for what is no time, and for days that do not exist. */
+export function parseTime(text: string): number | null {
+  if (!TIME.test(text)) return null
+  const timeMs = Date.parse(text)
+  const day = text.slice(0, DAY_CHARACTERS)
+  const dayMs = Date.parse(day)
+  if (!Number.isFinite(timeMs) || !Number.isFinite(dayMs)) return null
+  // The 30th of February is the 2nd of March to the engine.
+  return new Date(dayMs).toISOString().startsWith(day) ? timeMs : null
+}

@@ -1,0 +1,22 @@
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { makeFolder } from '../../src/store/folder.ts'
+
+t.test('makes what is missing, and nothing else', async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'sidegate-folder-'))
+  t.teardown(() => rmSync(root, { recursive: true }))
+  const folder = join(root, 'a', 'b', 'c')
+  makeFolder(folder, 0o700)
+  makeFolder(folder, 0o700)
+  t.equal(statSync(folder).mode & 0o777, 0o700)
+  const file = join(root, 'file')
+  writeFileSync(file, '')
+  t.throws(() => makeFolder(file, 0o700), { code: 'EEXIST' })
+  t.throws(() => makeFolder(join(file, 'x'), 0o700), { code: 'EEXIST' })
+})
+
+t.test('ends where the system makes none', { skip: !existsSync('/proc/self') }, async (t) => {
+  t.throws(() => makeFolder('/proc/x/y', 0o700), { code: 'ENOENT' })
+})
