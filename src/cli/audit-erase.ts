@@ -38,7 +38,9 @@ export async function erase({ data, audit, keys }: Config, selection: EraseSelec
   try {
     const erasure = await store.log.erase(selection)
     if (erasure === null) {
-      console.error('sidegate audit: there is no call with this id in the log')
+      const missing =
+        'keyId' in selection ? 'key with this id (not its name), nor a call of one,' : 'call with this id'
+      console.error(`sidegate audit: there is no ${missing} in the log`)
       return 1
     }
     console.log(process.stdout.isTTY ? describe(erasure) : JSON.stringify(erasure))

@@ -33,7 +33,7 @@ type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 /**
  * Erases the exchanges of calls that are sealed by now; those in flight are not waited for. Done again after a crash
  * it goes on where it stopped.
- * @returns null when there is no call with the id asked for
+ * @returns null when there is no call with the id asked for, or neither a key with that id nor a call of it
  * @throws GatewayError `audit_unavailable` (rejects); slices that were erased before stay erased, and sealed
  */
 export async function eraseContent(
@@ -55,24 +55,31 @@ export async function eraseContent(
     return erasure
   }
   let slice: number[] = []
+  let isKnown = !('keyId' in selection) || hasKey(tables, selection.keyId)
   for await (const seqs of matching(environment, selection)) {
-    slice.push(...seqs)
+    isKnown ||= seqs.length > 0
+    slice.push(...stored(tables, seqs))
     if (slice.length < ERASE_SLICE_ROWS) continue
     await eraseSlice(slice.slice(0, ERASE_SLICE_ROWS))
     slice = slice.slice(ERASE_SLICE_ROWS)
   }
   if (slice.length > 0) await eraseSlice(slice)
-  return erasure
+  return isKnown ? erasure : null
 }
 
+/** Those that the configuration declares are known by their calls alone. */
+const hasKey = ({ keyids }: Tables, id: string): boolean =>
+  isKey(id) && keyids.get(Buffer.from(id)) !== undefined
+
+/** The database takes no empty key and no long one. */
+const isKey = (text: string): boolean => text !== '' && Buffer.byteLength(text) <= MAX_ID_BYTES
+
 function seqOf({ ids }: Tables, id: string): number | null {
-  const key = Buffer.from(id)
-  // The database takes no empty key and no long one.
-  const place = key.length === 0 || key.length > MAX_ID_BYTES ? undefined : ids.get(key)
+  const place = isKey(id) ? ids.get(Buffer.from(id)) : undefined
   return place === undefined ? null : readU64(place)
 }
 
-/** Sequence numbers of matching calls whose exchange is stored, oldest first, in pieces of a page at most. */
+/** Sequence numbers of matching calls, oldest first, in pieces of a page at most. */
 async function* matching(
   environment: Environment,
   selection: Exclude<EraseSelection, { requestId: string }>,
@@ -86,11 +93,10 @@ async function* matching(
   for (let from = state?.firstRequest ?? 0; from < end; from += PAGE_ROWS) {
     environment.refresh()
     const range = { start: u64(from), end: u64(Math.min(end, from + PAGE_ROWS)) }
-    const seqs = tables.requests
+    yield tables.requests
       .rows(range)
       .filter(({ value }) => test?.(value))
       .map(({ value }) => summarySeq(value))
-    yield stored(tables, seqs)
     await nextTurn()
   }
 }

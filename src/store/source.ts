@@ -1,7 +1,7 @@
 // Where a log to be checked is read from, and the entries of a data directory: page by page beside a running gateway,
 // never holding more than a page, nor a database snapshot across a turn.
 
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
@@ -72,7 +72,15 @@ export class SourceError extends Error {
 
 /** Nothing here makes a data directory. @throws SourceError when there is none */
 export function requireLog(path: string): void {
-  if (!existsSync(join(path, DATA_FILE))) throw new SourceError(`there is no log in ${path}`)
+  let isThere: boolean
+  try {
+    isThere = statSync(join(path, DATA_FILE), { throwIfNoEntry: false }) !== undefined
+  } catch (error) {
+    throw new SourceError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
+      cause: error,
+    })
+  }
+  if (!isThere) throw new SourceError(`there is no log in ${path}`)
 }
 
 /** Opens what is there. @throws SourceError */

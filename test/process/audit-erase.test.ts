@@ -50,6 +50,9 @@ t.test('by request, by key and by time; the API, then the command beside it, the
   const unknown = await erase('--request', 'unknown')
   t.equal(unknown.code, 1)
   t.match(unknown.stderr, /no call with this id/)
+  const name = await erase('--key', 'app')
+  t.match([name.code, name.stderr], [1, /no key with this id \(not its name\)/])
+  t.equal((await gateway.api('POST', '/audit/erase', { key_id: 'app' })).status, 404)
 
   const later = new Date(Date.now() + 60_000).toISOString()
   t.match(await gateway.api('POST', '/audit/erase', { before: '2020-01-01' }), {

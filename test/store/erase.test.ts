@@ -55,6 +55,13 @@ t.test('one call: the exchange goes, the entry stays and the log says so', async
   t.match(verifyChain(store.log.records(0, 100)), { ok: true, checked: 4 })
 })
 
+t.test('a key that made no call has nothing to erase, and one that is none is not found', async (t) => {
+  const { store } = openTestStore(t)
+  const { record } = await store.keys.create('app')
+  t.same(await store.log.erase({ keyId: record.id }), { erased: 0, entries: 0 })
+  for (const keyId of ['app', '', 'x'.repeat(100_000)]) t.equal(await store.log.erase({ keyId }), null)
+})
+
 t.test('a call without an exchange has nothing to erase', async (t) => {
   const { store } = openTestStore(t)
   await append(store.log, { key: 'k', minutes: 0, captured: false }, 1)
@@ -125,7 +132,10 @@ t.test('exactly what was selected is gone, and the entries speak of as much', as
             return START_MS + minutes * MINUTE_MS < selection.beforeMs
           })
           for (const [n] of hit) left.delete(n)
-          const known = !('requestId' in selection) || store.log.get(selection.requestId) !== null
+          const known =
+            ('requestId' in selection && store.log.get(selection.requestId) !== null) ||
+            ('keyId' in selection && calls.some(({ key }) => key === selection.keyId)) ||
+            'beforeMs' in selection
           const expected = { erased: hit.length, entries: Math.min(1, hit.length) }
           t.same(await store.log.erase(selection), known ? expected : null)
         }

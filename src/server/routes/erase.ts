@@ -16,7 +16,8 @@ export function eraseRoute(log: UsageLog): ApiRoute {
     path: '/api/v1/audit/erase',
     async answer(request) {
       const erasure = await log.erase(readSelection(await readFields(request, SELECTIONS)))
-      if (erasure === null) throw new GatewayError('not_found', 'There is no usage entry with this id.')
+      if (erasure === null)
+        throw new GatewayError('not_found', 'There is no usage entry, or no key, with this id.')
       return ok(erasure)
     },
   }
