@@ -15,6 +15,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decide, type Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
+import { upstreamStatus } from '../upstream/response.ts'
 import { type Admission, drainingError } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
@@ -244,6 +245,7 @@ class Exchange {
   async fail(error: unknown): Promise<void> {
     const client = this.#client
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
+    this.#call.upstreamStatus ||= upstreamStatus(failure)
     const ending = endingOf(failure, client)
     try {
       const receipt = await record(this.#pipeline, this.#call, this.quota, ending)

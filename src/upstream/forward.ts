@@ -6,7 +6,13 @@ import { GatewayError } from '../core/errors.ts'
 import type { Permit } from '../policy/decide.ts'
 import { upstreamHeaders } from './headers.ts'
 import { Pool } from './pool.ts'
-import { type AttemptError, PendingResponse, type UpstreamResponse, upstreamError } from './response.ts'
+import {
+  type AttemptError,
+  PendingResponse,
+  UnusableStatus,
+  type UpstreamResponse,
+  upstreamError,
+} from './response.ts'
 import { isConnectFailure, isRetriedStatus, RetryBudget, retryDelayMs } from './retry.ts'
 
 /** Idle connections are kept this long unless the upstream says otherwise, milliseconds. */
@@ -124,7 +130,8 @@ function accept(response: UpstreamResponse): UpstreamResponse {
   const { status } = response
   if (status >= 500 || (status >= 300 && status < 400)) {
     response.abort()
-    throw new GatewayError('upstream_unavailable', `The upstream answered with status ${status}.`)
+    const cause = new UnusableStatus(status)
+    throw new GatewayError('upstream_unavailable', cause.message, { cause })
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     response.abort()

@@ -46,6 +46,21 @@ export function upstreamError(error: AttemptError): GatewayError {
       })
 }
 
+/** Why an answer was ended that came: with a status that is not passed on. */
+export class UnusableStatus extends Error {
+  override readonly name = 'UnusableStatus'
+  readonly status: number
+
+  constructor(status: number) {
+    super(`The upstream answered with status ${status}.`)
+    this.status = status
+  }
+}
+
+/** The status of the answer behind an error; 0 where there was none. */
+export const upstreamStatus = ({ cause }: GatewayError): number =>
+  cause instanceof UnusableStatus ? cause.status : 0
+
 /** What the operator is told of a failed upstream call: the code of the system, of TLS or of undici, where there is one. */
 export const upstreamCause = ({ cause, message }: GatewayError): string =>
   cause instanceof AttemptError ? cause.code : message

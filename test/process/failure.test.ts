@@ -51,6 +51,12 @@ t.test('what an upstream may do wrong', async (t) => {
     tries: 1,
     outcome: 'upstream_error',
   })
+  const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  t.match(
+    metrics,
+    /^sidegate_upstream_duration_seconds_count\{status="5xx"\} 1$/m,
+    'an answer, and no good one',
+  )
   t.match(await ask(json({}, 503)), { status: 502, code: 'upstream_unavailable', tries: 3 })
   t.match(await ask(json({}, 302, { location: 'http://127.0.0.1:1/' })), { status: 502, tries: 1 })
   t.match(await ask(json('not json')), { status: 502, code: 'upstream_unavailable' })
