@@ -101,7 +101,7 @@ export class SseParser {
     this.#first = false
     this.#hasLines = false
     this.#inLine = false
-    return { raw, ...readLines(raw) }
+    return eventOf(raw)
   }
 }
 
@@ -129,11 +129,11 @@ class LineEnds {
 }
 
 /** §9.2.6: the values of all `data` lines, and the lines that are none. */
-function readLines(raw: string): Pick<SseEvent, 'data' | 'around'> {
+function eventOf(raw: string): SseEvent {
   // Nearly every event is one line of data.
   if (raw.startsWith('data: ') && raw.indexOf('\n') === raw.length - 2 && !raw.includes('\r')) {
     const data = raw.slice('data: '.length, -2)
-    return { data: data === '' ? null : data, around: '' }
+    return { raw, data: data === '' ? null : data, around: '' }
   }
   const values: string[] = []
   const around: string[] = []
@@ -144,7 +144,7 @@ function readLines(raw: string): Pick<SseEvent, 'data' | 'around'> {
     } else if (line !== '') around.push(line)
   }
   const data = values.join('\n')
-  return { data: data === '' ? null : data, around: around.join('\n') }
+  return { raw, data: data === '' ? null : data, around: around.join('\n') }
 }
 
 /** An event with these data; they must not have line breaks, which JSON does not. */
