@@ -61,6 +61,8 @@ export class Call {
   limit: LimitState | null = null
   usage: Usage | null = null
   estimatedPromptTokens = 0
+  /** Gives back the room that is kept for it in the log. */
+  giveBack: () => void = () => {}
   /** Where it is written down as under way; null until then. */
   intent: OpenIntent | null = null
   /** Whether the upstream was asked: only then tokens were used. */

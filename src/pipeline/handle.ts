@@ -77,6 +77,7 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
   try {
     await take(pipeline, client, call)
   } finally {
+    call.giveBack()
     admission.leave(place)
   }
 }
@@ -125,10 +126,11 @@ class Exchange {
   }
 
   async run(): Promise<Delivery> {
-    const { bodyBytes, upstream, intents, kinds } = this.#pipeline
+    const { bodyBytes, upstream, intents, kinds, log } = this.#pipeline
     const call = this.#call
     const prompt = await this.#read(await call.waitForClient(this.#client.readBody(bodyBytes)))
     const { selection, placeholders, restoration, includeUsage } = prompt
+    call.giveBack = log.reserve(prompt.body.length)
     // Written down first: a process that is killed from here on still leaves a trace of the call.
     call.intent = await intend(intents, call)
     call.forwarded = true

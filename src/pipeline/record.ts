@@ -15,6 +15,11 @@ import type { Shadow } from './shadow.ts'
 /** What the store must offer here. */
 export interface EntryLog {
   /**
+   * Keeps room for a call's exchange; what is returned gives it back once the call is sealed.
+   * @throws GatewayError `audit_unavailable`
+   */
+  reserve(bytes: number): () => void
+  /**
    * Seals and stores an entry with its content and counters, all or nothing; resolves when that is durable.
    * @throws GatewayError `audit_unavailable`
    */

@@ -88,6 +88,8 @@ export class UsageLog {
   #writtenBytes = 0
   /** Taken on and not written yet, about. */
   #pendingBytes = 0
+  /** Kept for calls under way. */
+  #reservedBytes = 0
   #full = false
 
   /** Takes up the log of the store, or begins one. */
@@ -171,6 +173,24 @@ export class UsageLog {
       return await this.#appender.submit({ bytes, run: (batch) => batch.add(addition) })
     } finally {
       this.#pendingBytes -= bytes
+    }
+  }
+
+  /**
+   * Keeps room for the exchange of a call before it is forwarded, so that calls side by side do not fill the store
+   * beyond its limit. A call that is alone has room as long as the store is not full.
+   * @returns gives the room back; to be called once, when the call is sealed
+   * @throws GatewayError `audit_unavailable` when the calls under way leave none
+   */
+  reserve(bytes: number): () => void {
+    const neededBytes = this.usedBytes + this.#reservedBytes + bytes
+    const givesWay = this.#contentBytes !== Number.POSITIVE_INFINITY
+    if (!givesWay && this.#reservedBytes > 0 && neededBytes > this.#maxBytes) {
+      throw unavailable('The usage log has no room for this call beside those under way (audit.maxBytes).')
+    }
+    this.#reservedBytes += bytes
+    return () => {
+      this.#reservedBytes -= bytes
     }
   }
 

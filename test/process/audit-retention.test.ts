@@ -101,3 +101,24 @@ t.test('a store that is too large is pruned, and serves again', async (t) => {
   const [, bytes] = /\nsidegate_store_bytes (\d+)\n/.exec(page) ?? []
   t.ok(Number(bytes) < 16 * MIB)
 })
+
+t.test('large calls side by side do not fill the store beyond its limit', async (t) => {
+  const gateway = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    config: { audit: { maxBytes: 16 * MIB }, limits: { bodyBytes: 8_000_000 } },
+  })
+  t.teardown(() => discard(gateway))
+  const { key } = await gateway.createKey()
+  const content = 'word and word. '.repeat(200_000)
+  const call = async () => {
+    const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] })
+    const code = /"code":"(\w+)"/.exec(await response.text())?.[1] ?? 'ok'
+    return `${response.status} ${code}`
+  }
+  const ends = await Promise.all(Array.from({ length: 12 }, call))
+  t.ok(ends.filter((end) => end === '200 ok').length >= 3, ends.join(', '))
+  t.ok(ends.filter((end) => end === '503 audit_unavailable').length >= 3, 'the others are told to come again')
+  const { size } = statSync(join(gateway.folder, 'data', 'data.mdb'))
+  // One more than fits, and what the database keeps free: all twelve would take 36 MB and more.
+  t.ok(size < 24 * MIB, `${size} bytes`)
+})

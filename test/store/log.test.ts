@@ -293,6 +293,22 @@ t.test('a store that has reached its size takes no calls, and still takes a revo
   tick(1000)
 })
 
+t.test('room is kept for calls under way, as far as there is any', async (t) => {
+  const { store } = openTestStore(t, { maxBytes: 1_000_000 })
+  const back = store.log.reserve(5_000_000)
+  t.throws(() => store.log.reserve(1), { code: 'audit_unavailable' })
+  back()
+  const first = store.log.reserve(400_000)
+  const second = store.log.reserve(400_000)
+  t.throws(() => store.log.reserve(400_000), { code: 'audit_unavailable' })
+  first()
+  store.log.reserve(400_000)()
+  second()
+  const { store: giving } = openTestStore(t, { maxBytes: 1_000_000, whenFull: 'drop-content' })
+  giving.log.reserve(5_000_000)
+  t.doesNotThrow(() => giving.log.reserve(5_000_000), 'where exchanges give way no call has to')
+})
+
 t.test(
   'commits that fail: nothing is acknowledged or kept, and the log goes on when they work again',
   async (t) => {
