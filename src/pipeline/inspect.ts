@@ -15,7 +15,7 @@ import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { findAcross, type JointPart, joinTexts } from './joints.ts'
 import { Learned } from './recall.ts'
 import { Restoration } from './restoration.ts'
-import { plainRun, rawOf, replaceFindings, viewOf, writtenSpans } from './runs.ts'
+import { plainRun, rawOf, replaceSteps, viewOf, writtenSpans } from './runs.ts'
 
 /** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */
 export interface LocatedFinding extends Finding {
@@ -101,8 +101,10 @@ export function* inspect(
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
   for (const item of items) {
+    if (item.edits.length === 0) continue
     if (pace.isOver(item.view.length)) yield
-    for (const finding of rewrite(item, selection, placeholders, restored, recall)) findings.push(finding)
+    for (const finding of yield* rewrite(item, selection, placeholders, restored, recall))
+      findings.push(finding)
   }
   walk.commit()
   return {
@@ -143,15 +145,14 @@ function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
 }
 
 /** @param restored gets the placeholders that are undone in the answer, with their values */
-function rewrite(
+function* rewrite(
   item: Item,
   selection: Selection,
   placeholders: Placeholders,
   restored: Map<string, string>,
   recall: (text: string) => Learned,
-): LocatedFinding[] {
+): Steps<LocatedFinding[]> {
   const { text, edits } = item
-  if (edits.length === 0) return []
   const runs = runsOf(text)
   const counted: Finding[] = []
   const replaced = new Map<Finding, string>()
@@ -162,7 +163,7 @@ function rewrite(
     if (action === 'block' || isReplacing(action)) replaced.set(finding, value)
   }
   if (replaced.size > 0) {
-    const rewritten = replaceFindings(runs, 0, [...replaced.keys()], (finding) => {
+    const rewritten = yield* replaceSteps(runs, 0, [...replaced.keys()], (finding) => {
       const value = replaced.get(finding) ?? ''
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
@@ -171,10 +172,12 @@ function rewrite(
       }
       return form
     })
+    yield
     item.view = viewOf(rewritten)
     item.learned = recall(item.view)
     text.replace(rawOf(rewritten))
   }
+  yield
   const spans = writtenSpans(runs, counted)
   return counted.map(({ kind }, index) => ({ kind, path: text.path, ...spans[index]! }))
 }

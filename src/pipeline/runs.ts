@@ -3,6 +3,7 @@
 
 import type { Run } from '../chat/arguments.ts'
 import type { Finding } from '../core/finding.ts'
+import { atOnce, type Steps } from '../core/steps.ts'
 
 /** A run that leaves: a value that was put back is kept as the placeholder it stands for. */
 export interface SentRun extends Run {
@@ -17,6 +18,9 @@ export function rawOf(runs: readonly Run[]): string {
   for (const run of runs) raw += run.raw
   return raw
 }
+
+/** What is replaced in one step: about a millisecond. */
+const STEP_FINDINGS = 1024
 
 const QUOTE: Run = { kind: 'structure', view: '"', raw: '"' }
 
@@ -124,12 +128,20 @@ export class RunQueue {
  * @param base view offset of the first run, in the same count as the findings' offsets
  * @param findings in order, not overlapping
  */
-export function replaceFindings(
+export const replaceFindings = (
   runs: readonly Run[],
   base: number,
   findings: readonly Finding[],
   replacement: (finding: Finding, value: string) => string,
-): Run[] {
+): Run[] => atOnce(replaceSteps(runs, base, findings, replacement))
+
+/** As `replaceFindings`, in steps. */
+export function* replaceSteps(
+  runs: readonly Run[],
+  base: number,
+  findings: readonly Finding[],
+  replacement: (finding: Finding, value: string) => string,
+): Steps<Run[]> {
   if (findings.length === 0) return runs as Run[]
   const view = viewOf(runs)
   const replaced: Run[] = []
@@ -153,6 +165,7 @@ export function replaceFindings(
       }
       const value =
         finding === written ? '' : replacement(finding, view.slice(finding.start - base, finding.end - base))
+      if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
       // A number stands outside a JSON string; what takes its place must be one.
       if (run.kind === 'number') replaced.push(QUOTE, plainRun(value), QUOTE)
