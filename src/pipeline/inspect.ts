@@ -8,11 +8,12 @@ import type { JsonObject } from '../core/json.ts'
 import { Pace, type Steps } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
+import { isOpenKey } from '../detect/pii/keyblock.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
-import { findAcross, type JointPart, joinTexts } from './joints.ts'
+import { findAcross, findRestsOfKeys, type JointPart, joinTexts } from './joints.ts'
 import { Learned } from './recall.ts'
 import { Restoration } from './restoration.ts'
 import { plainRun, rawOf, replaceSteps, viewOf, writtenSpans } from './runs.ts'
@@ -142,6 +143,15 @@ function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
   const split = findAcross(conversation, kinds).filter((parts) => !parts.some(isFound))
   for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
   for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
+  for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
+    // What was found in there by itself is a part of the key.
+    item.edits = [{ finding, value }, ...item.edits.filter((edit) => edit.finding.start >= finding.end)]
+  }
+}
+
+function endsInKey({ edits, view }: Item): boolean {
+  const last = edits.at(-1)
+  return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
 }
 
 /** @param restored gets the placeholders that are undone in the answer, with their values */

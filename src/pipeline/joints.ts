@@ -3,6 +3,7 @@
 
 import type { Finding } from '../core/finding.ts'
 import { detectAcross } from '../detect/pii/across.ts'
+import { type KeyRest, restOfKey } from '../detect/pii/keyblock.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 
 /**
@@ -66,6 +67,25 @@ export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindS
     data.push(parts)
   }
   return data
+}
+
+/**
+ * What of keys in PEM lies in the texts behind the one they begin in; they are longer than what is searched joined.
+ * @param isOpen whether a text ends inside of a key
+ */
+export function findRestsOfKeys<T extends Joinable>(
+  items: readonly T[],
+  isOpen: (item: T) => boolean,
+): JointPart<T>[] {
+  const parts: JointPart<T>[] = []
+  let inKey = false
+  for (const [index, item] of items.entries()) {
+    const goesOn: boolean = inKey && items[index - 1]!.joined + 1 === item.joined
+    const { end, isOver }: KeyRest = goesOn ? restOfKey(item.view) : { end: 0, isOver: true }
+    if (end > 0) parts.push({ item, finding: { kind: 'secret', start: 0, end }, value: '' })
+    inKey = isOpen(item) || (end > 0 && !isOver)
+  }
+  return parts
 }
 
 function layOut<T extends Joinable>(

@@ -253,3 +253,37 @@ t.test('values under a restore rule are kept for the answer, and no others', asy
   const { restoration } = look(user('a@example.com 4111 1111 1111 1111'), [restore('email')])
   t.notOk(restoration?.has('[CREDIT_CARD_1]'), 'what was redacted for good stays out')
 })
+
+t.test('a private key is one, over as many messages as it was cut into', async (t) => {
+  const body = Array.from(
+    { length: 50 },
+    (_, line) => `${'MIIJKAIBAAKCAgEA7x9'.repeat(4).slice(0, 60)}${String(line).padStart(4, '0')}`,
+  )
+  const lines = ['-----BEGIN RSA PRIVATE KEY-----', ...body, '-----END RSA PRIVATE KEY-----']
+  const split = (...cuts: number[]) => {
+    const texts = [...cuts, lines.length].map((end, index) =>
+      lines.slice(cuts[index - 1] ?? 0, end).join('\n'),
+    )
+    texts[0] = `This is it: ${texts[0]}`
+    texts.push(`${texts.pop()} and thanks`)
+    return texts
+  }
+  for (const cuts of [[30], [3], [20, 35], [10, 20, 30, 40, 50]]) {
+    const texts = split(...cuts)
+    for (const whole of [
+      parts(...texts),
+      { model: 'm', messages: texts.map((content) => ({ role: 'user', content })) },
+    ]) {
+      const { sent, findings } = look(whole)
+      t.notMatch(sent, /MIIJ|RSA/, cuts.join())
+      t.match(sent, /This is it: .*and thanks/)
+      t.same(
+        findings.map(({ kind }) => kind),
+        ['secret'],
+      )
+    }
+  }
+  const [first = ''] = split(30)
+  const other = look(parts(first, 'Hello (world), is this the key?'))
+  t.match(other.sent, /Hello \(world\), is this the key\?/, 'what is no part of it stays')
+})

@@ -31,6 +31,30 @@ export function insideKey(text: string, start: number, end: number): boolean {
   return line > start && !last.includes(KEY_END) && KEY_LINE.test(last)
 }
 
+/** A line of nothing but the key itself. */
+const BARE_LINE = /^[A-Za-z0-9+/]{16,}={0,2}$/
+
+/** Whether what was found is a key that does not end where it was found. */
+export const isOpenKey = (value: string): boolean => value.startsWith(KEY_BEGIN) && !value.includes(KEY_END)
+
+export interface KeyRest {
+  /** Where it ends in the text; 0 where the text does not go on with the key. */
+  readonly end: number
+  /** Whether the key ends there. */
+  readonly isOver: boolean
+}
+
+/** What of a key that began in a text before lies in this one: up to END, or all of it where there is nothing else in it. */
+export function restOfKey(text: string): KeyRest {
+  KEY_BODY.lastIndex = 0
+  const footer = KEY_FOOTER.exec(KEY_BODY.exec(text)?.[0] ?? '')
+  if (footer !== null) return { end: footer.index + footer[0].length, isOver: true }
+  const lines = text.split('\n').map((line) => line.trim())
+  const isBare =
+    lines.every((line) => line === '' || BARE_LINE.test(line)) && lines.some((line) => line !== '')
+  return { end: isBare ? text.length : 0, isOver: false }
+}
+
 /** The keys in a segment: up to END, or as far as the text looks like a key. */
 export function* keyBlocks(text: string, from: number): Generator<Span> {
   KEY_HEADER.lastIndex = from
