@@ -6,7 +6,7 @@ import { dirname } from 'node:path'
 import type { Config, ConfigReading } from './core/config.ts'
 import type { Problem } from './core/problem.ts'
 import type { Secret } from './core/secret.ts'
-import { formatAddress, whyNotListen } from './server/address.ts'
+import { whyNotListen } from './server/address.ts'
 import { checkSigningKey } from './store/signingkey.ts'
 
 /** Every obstacle, at the key of the configuration that leads to it. */
@@ -17,7 +17,6 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
   }
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
-  add(['listen', 'ops'], whySameAddress(config.listen))
   add(['audit', 'signingKey'], whyNotSign(config.audit.signingKey))
   add(['data', 'path'], whyNotWrite(config.data.path))
   return problems
@@ -30,11 +29,6 @@ function whyNotSign(key: Secret | null): string | null {
   } catch {
     return 'is not an Ed25519 private key in PEM (PKCS#8); make one with: openssl genpkey -algorithm ed25519'
   }
-}
-
-function whySameAddress({ gateway, ops }: Config['listen']): string | null {
-  const same = gateway.port !== 0 && formatAddress(gateway) === formatAddress(ops)
-  return same ? 'must not be the address of listen.gateway' : null
 }
 
 /** The folder is made if missing, so what counts is the nearest one that exists. */

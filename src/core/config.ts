@@ -159,7 +159,13 @@ export function parseConfig(
     data: { path: resolve(folder, declared.data.path) },
     admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
   }
+  refuseSameAddress(context, config.listen)
   return { config, problems, problemAt }
+}
+
+function refuseSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
+  const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
+  if (isSame) add(['listen', 'ops'], 'must not be the address of listen.gateway')
 }
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'

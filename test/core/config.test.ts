@@ -69,6 +69,10 @@ t.test('mistakes', async (t) => {
     t.match(problem, /upstream\.apiKey: holds a space, a line break/)
     t.notMatch(problem, value)
   }
+  const twice = (port: number) =>
+    `upstream: { baseUrl: http://h }\nlisten: { gateway: "h:${port}", ops: "h:${port}" }`
+  t.match(problems(twice(7000)), [/2:\d+ listen\.ops: must not be the address of listen\.gateway/])
+  t.same(problems(twice(0)), [])
   t.match(problems('upstream: { baseUrl: http://h }\nlisten: { gateway: "h:70000" }'), [
     /listen\.gateway: port 70000/,
   ])
