@@ -6,7 +6,8 @@ import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.t
 import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Answer, noteResponse } from './answer.ts'
+import { atOnce } from '../core/steps.ts'
+import { type Answer, isClean, type noteResponse } from './answer.ts'
 import { isEmpty } from './empty.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
@@ -123,12 +124,12 @@ export class EventRelay {
 
   /** An event as it may leave, as far as its lines without data are concerned: they pass, but are read like a text. */
   #scanAround({ raw, data, around }: SseEvent): string {
-    const scan = new TextScan(
-      { ...this.#answer.scan, restoration: null },
-      this.#answer.placeholders.fork(),
-      'plain',
-    )
-    const { sent } = scan.all(this.#clean(around))
+    const rules = { ...this.#answer.scan, restoration: null }
+    const text = this.#clean(around)
+    // Some servers keep a connection alive with a great deal of it.
+    if (text === around && atOnce(isClean({ text, encoding: 'plain' }, rules))) return raw
+    const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
+    const { sent } = scan.all(text)
     this.#noteOther(scan)
     return sent === around ? raw : encodeEvent(sent, data)
   }
