@@ -248,6 +248,8 @@ class Exchange {
     const client = this.#client
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
     this.#call.upstreamStatus ||= upstreamStatus(failure)
+    // What the log had no room for is not kept; that it was asked is.
+    if (failure.code === 'audit_unavailable') this.#call.request = null
     const ending = endingOf(failure, client)
     try {
       const receipt = await record(this.#pipeline, this.#call, this.quota, ending)

@@ -118,6 +118,11 @@ t.test('large calls side by side do not fill the store beyond its limit', async 
   const ends = await Promise.all(Array.from({ length: 12 }, call))
   t.ok(ends.filter((end) => end === '200 ok').length >= 3, ends.join(', '))
   t.ok(ends.filter((end) => end === '503 audit_unavailable').length >= 3, 'the others are told to come again')
+  const { logs } = (await gateway.api('GET', '/usage/logs?limit=20')).body
+  for (const { id, status } of logs) {
+    const { request } = (await gateway.api('GET', `/usage/logs/${id}`)).body
+    t.equal(request !== null, status === 200, 'what there is no room for is not kept')
+  }
   const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
   const [, bytes] = /\nsidegate_store_bytes (\d+)\n/.exec(page) ?? []
   // One more than fits; all twelve would be 36 MB.
