@@ -86,8 +86,12 @@ export async function readAll(response: UpstreamResponse): Promise<Buffer> {
 /** Some upstreams quote the credential they were sent in their error. */
 export function clean(bytes: Buffer, credential: string | null): Buffer {
   if (credential === null || !bytes.includes(credential)) return bytes
-  return Buffer.from(bytes.toString('utf8').replaceAll(credential, '[UPSTREAM_CREDENTIAL]'))
+  return Buffer.from(cleanText(bytes.toString('utf8'), credential))
 }
+
+/** The same for text. */
+export const cleanText = (text: string, credential: string | null): string =>
+  credential === null ? text : text.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')
 
 /** Returns the answer as the client gets it, values put back. */
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {

@@ -7,7 +7,7 @@ import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../ch
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'
-import { type Answer, isClean, type noteResponse } from './answer.ts'
+import { type Answer, cleanText, isClean, type noteResponse } from './answer.ts'
 import { isEmpty } from './empty.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
@@ -104,7 +104,7 @@ export class EventRelay {
     if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
       return this.#grow(template, text, raw)
     }
-    const data = quoted ? this.#clean(received) : received
+    const data = quoted ? cleanText(received, this.#credential) : received
     const chunk = readStreamChunk(data)
     if (chunk === null) {
       this.#fail(
@@ -118,14 +118,10 @@ export class EventRelay {
     return this.#chunk(chunk, data, quoted ? encodeData(data) : raw)
   }
 
-  #clean(text: string): string {
-    return this.#credential === null ? text : text.replaceAll(this.#credential, '[UPSTREAM_CREDENTIAL]')
-  }
-
   /** An event as it may leave, as far as its lines without data are concerned: they pass, but are read like a text. */
   #scanAround({ raw, data, around }: SseEvent): string {
     const rules = { ...this.#answer.scan, restoration: null }
-    const text = this.#clean(around)
+    const text = cleanText(around, this.#credential)
     // Some servers keep a connection alive with a great deal of it.
     if (text === around && atOnce(isClean({ text, encoding: 'plain' }, rules))) return raw
     const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
@@ -166,12 +162,12 @@ export class EventRelay {
     let changed = replaceTexts(chunk.others, others, 'sent')
     if (changed) chunk.commit()
     let out = this.#beforeTools(chunk)
-    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk))
+    const finished = chunk.finished.filter((choice) => !this.#finished.has(choice))
+    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk, finished))
     const kept = keptChunk(chunk, data, others, deltas)
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
-    const finished = chunk.finished.filter((choice) => !this.#finished.has(choice))
     out += this.#flush(finished, (name) => inChunk.has(name))
     for (const choice of finished) this.#finished.add(choice)
     changed = this.#logprobs.apply(chunk.body, this.#progress, finished) || changed
@@ -201,14 +197,13 @@ export class EventRelay {
   }
 
   /** What of a delta may leave now. */
-  #scanDelta(delta: Delta, chunk: StreamChunk): Passage {
+  #scanDelta(delta: Delta, chunk: StreamChunk, finished: readonly number[]): Passage {
     const scan = this.#scanOf(delta)
     let passage = scan.push(delta.text)
     const last = chunk.deltas.findLast(
       ({ choice, channel }) => choice === delta.choice && channel === delta.channel,
     )
-    const isFinished = chunk.finished.includes(delta.choice) && !this.#finished.has(delta.choice)
-    if (delta === last && isFinished) {
+    if (delta === last && finished.includes(delta.choice)) {
       passage = join(passage, scan.finish())
     }
     if (scan.blocked) this.#block()

@@ -50,7 +50,8 @@ export class LogprobGate {
       const index = typeof choice['index'] === 'number' ? choice['index'] : 0
       for (const list of LISTS) {
         changed =
-          this.#applyList(choice, index, list, progress(index, list), finished.includes(index)) || changed
+          this.#applyList(choice, index, list, () => progress(index, list), finished.includes(index)) ||
+          changed
       }
     }
     return changed
@@ -60,7 +61,7 @@ export class LogprobGate {
     choice: JsonObject,
     index: number,
     list: (typeof LISTS)[number],
-    progress: TextProgress | null,
+    progressOf: () => TextProgress | null,
     last: boolean,
   ): boolean {
     const logprobs = choice['logprobs']
@@ -76,6 +77,7 @@ export class LogprobGate {
       queue.characters += tokenLength(entry)
       queue.waiting.push({ entry, end: queue.characters })
     }
+    const progress = progressOf()
     if (progress === null || progress.redacted) {
       queue.waiting = []
       if (added.length > 0) choice['logprobs'] = null
@@ -99,7 +101,7 @@ function dropOthers(choice: JsonObject): boolean {
   }
   if (!isObject(logprobs)) return dropped
   for (const name of Object.keys(logprobs)) {
-    if (logprobs[name] === null || name === 'content' || name === 'refusal') continue
+    if (logprobs[name] === null || (LISTS as readonly string[]).includes(name)) continue
     delete logprobs[name]
     dropped = true
   }

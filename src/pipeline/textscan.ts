@@ -10,7 +10,6 @@ import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
-import type { TextProgress } from './logprobs.ts'
 import { join, NOTHING, type Passage } from './passage.ts'
 import type { Restoration } from './restoration.ts'
 import { RestoringText } from './restore.ts'
@@ -25,7 +24,7 @@ export interface ScanRules {
   readonly restoration: Restoration | null
 }
 
-export class TextScan implements TextProgress {
+export class TextScan {
   /** Kinds of what was found, `allow` left out; one item a finding. */
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
