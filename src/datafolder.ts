@@ -14,9 +14,6 @@ import { leaveMark } from './store/mark.ts'
 import { ownSigningKey } from './store/signingkey.ts'
 import { quarantines, succeed } from './store/succession.ts'
 
-/** Owner only: the log holds what people wrote to a model. */
-const FOLDER_MODE = 0o700
-
 export interface DataFolder {
   readonly intents: Intents
   /** Signs checkpoints: Ed25519, PKCS#8, PEM. */
@@ -71,7 +68,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
 
 async function hold(path: string): Promise<DirectoryLock> {
   try {
-    makeFolder(path, FOLDER_MODE)
+    makeFolder(path)
     return await holdDirectory(path)
   } catch (error) {
     throw asOpenError(path, error)

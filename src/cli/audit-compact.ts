@@ -9,7 +9,6 @@ import type { ExitCode } from './command.ts'
 
 const DATA_FILE = 'data.mdb'
 /** Owner only, as the directory itself. */
-const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
 
 /**
@@ -38,7 +37,7 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
 function makeTarget(folder: string): void {
   try {
     if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error('it is not empty')
-    makeFolder(folder, DIRECTORY_MODE)
+    makeFolder(folder)
   } catch (error) {
     throw new SourceError(`${folder} cannot be written: ${(error as Error).message}`, { cause: error })
   }

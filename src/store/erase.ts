@@ -8,6 +8,7 @@ import { MAX_ID_BYTES, readLogState } from './batch.ts'
 import { readU64, summarySeq, summaryTest, u64 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { Change } from './log.ts'
+import { placeOf } from './query.ts'
 
 /** Rows that are looked at before the event loop gets its turn. */
 const PAGE_ROWS = 500
@@ -49,9 +50,9 @@ export async function eraseContent(
   }
   environment.refresh()
   if ('requestId' in selection) {
-    const seq = seqOf(tables, selection.requestId)
-    if (seq === null) return null
-    await eraseSlice([seq])
+    const place = placeOf(tables, selection.requestId)
+    if (place === undefined) return null
+    await eraseSlice([readU64(place)])
     return erasure
   }
   let slice: number[] = []
@@ -68,15 +69,10 @@ export async function eraseContent(
 }
 
 /** Those that the configuration declares are known by their calls alone. */
-const hasKey = ({ keyids }: Tables, id: string): boolean =>
-  isKey(id) && keyids.get(Buffer.from(id)) !== undefined
-
-/** The database takes no empty key and no long one. */
-const isKey = (text: string): boolean => text !== '' && Buffer.byteLength(text) <= MAX_ID_BYTES
-
-function seqOf({ ids }: Tables, id: string): number | null {
-  const place = isKey(id) ? ids.get(Buffer.from(id)) : undefined
-  return place === undefined ? null : readU64(place)
+function hasKey({ keyids }: Tables, id: string): boolean {
+  const key = Buffer.from(id)
+  // The database takes no empty key and no long one.
+  return key.length > 0 && key.length <= MAX_ID_BYTES && keyids.get(key) !== undefined
 }
 
 /** Sequence numbers of matching calls, oldest first, in pieces of a page at most. */

@@ -55,7 +55,6 @@ const MAX_READERS = 64
 /** Room for sub-databases a later layout may add. */
 const MAX_DATABASES = 32
 /** Owner only: the log holds what people wrote to a model. */
-const DIRECTORY_MODE = 0o700
 const FILE_MODE = 0o600
 /** Readers and writers of the moment; LMDB makes it anew. */
 export const LOCK_FILE = 'lock.mdb'
@@ -119,7 +118,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
 
 function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buffer, Buffer> {
   try {
-    makeFolder(path, DIRECTORY_MODE)
+    makeFolder(path)
     const fault = faultOfFile(join(path, DATA_FILE))
     if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
     // overlappingSync would acknowledge before the data is on disk. noSubdir is guessed from a dot in the path

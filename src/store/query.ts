@@ -148,7 +148,8 @@ export function readRequest(tables: Tables, seq: number): SealedRequest | null {
 
 export const isSealed = (tables: Tables, id: string): boolean => placeOf(tables, id) !== undefined
 
-function placeOf(tables: Tables, id: string): Buffer | undefined {
+/** The key of a sealed call's entry; undefined for an unknown id. */
+export function placeOf(tables: Tables, id: string): Buffer | undefined {
   const key = Buffer.from(id)
   // An empty key is an error to the database, and a long one could not have been stored.
   return key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
