@@ -4,14 +4,14 @@ import { randomBytes } from 'node:crypto'
 import { Attestation } from './attestation.ts'
 import type { RunGateway, RunningGateway } from './cli/lifetime.ts'
 import { systemClock } from './core/clock.ts'
-import type { Config } from './core/config.ts'
+import { type Config, isAmong } from './core/config.ts'
 import { within } from './core/deadline.ts'
 import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './datafolder.ts'
 import { Journal } from './journal.ts'
-import { createLogger, type GatewayLogger } from './logger.ts'
+import { createLogger, type GatewayLogger, TurnLines } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
 import { Admission } from './pipeline/admission.ts'
@@ -49,19 +49,20 @@ const STORED_RULES = 'api'
  * a store that cannot be opened. Nothing listens unless everything is right.
  */
 export const runGateway: RunGateway = async (reading) => {
-  const { config } = reading
-  const problems = [...reading.problems]
-  if (config === null) return { problems }
-  const snapshot = await loadRules(config.rules.path)
-  problems.push(...snapshot.problems, ...(await findObstacles(reading, config)))
-  if (problems.length > 0) return { problems }
-  const logger = createLogger(config.log.level)
+  const { config, partial } = reading
+  if (partial === null) return { problems: reading.problems }
+  const snapshot = await loadRules(partial.rules.path)
+  const problems = [...reading.problems, ...(await findObstacles(reading, partial))]
+  if (!isAmong(problems, ['rules', 'path'])) problems.push(...snapshot.problems)
+  if (config === null || problems.length > 0) return { problems }
+  const lines = new TurnLines()
+  const logger = createLogger(config.log.level, lines)
   let folder: DataFolder | null = null
   try {
     folder = await takeDataFolder(config, logger)
     const gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
-    if (refusals.length === 0) return await gateway.start()
+    if (refusals.length === 0) return await gateway.start(lines)
     await gateway.abandon()
     return { problems: refusals.map(withRemedy) }
   } catch (error) {
@@ -165,8 +166,8 @@ class Gateway {
     await this.#folder.release()
   }
 
-  /** Opens the sockets, last: whoever gets through is served. @throws the system's error */
-  async start(): Promise<RunningGateway> {
+  /** Opens the sockets, last: whoever gets through is served. @param lines of the log @throws the system's error */
+  async start(lines: TurnLines): Promise<RunningGateway> {
     const { listen: addresses, admin } = this.#config
     const gatekeeper = new Gatekeeper({ sessions: this.#store.sessions, clock: systemClock, ...admin })
     const routes = managementRoutes({
@@ -188,7 +189,8 @@ class Gateway {
     this.#listeners = await listen(addresses.gateway, handler)
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))
     const ops = this.#ops.map(({ address }) => formatAddress(address))
-    this.#logger.info({ gateway, ops, version: VERSION, revision: this.#rules.revision }, 'listening')
+    const { revision } = this.#rules
+    lines.begin(() => this.#logger.info({ gateway, ops, version: VERSION, revision }, 'listening'))
     this.#attestation.start()
     this.#memory?.start()
     await Promise.all([this.#watcher.start(), this.#trial?.start()])

@@ -12,19 +12,30 @@ const STDOUT = 1
  * Writes the lines of one turn of the event loop together: a write of its own for each costs a busy gateway more than
  * making the line. Each write is synchronous, as pino's own are, so that whoever reads slowly slows the gateway and
  * loses nothing. A process that is killed loses the lines of the turn it was in; one that exits or crashes, none.
+ * What a start has to say waits for its first line.
  */
-class TurnLines {
+export class TurnLines {
   readonly #destination = pino.destination({ dest: STDOUT, sync: true })
   #lines = ''
+  #begun = false
 
   constructor() {
     process.on('exit', () => this.#flush())
   }
 
+  /** @param first writes the line that stands before those so far */
+  begin(first: () => void): void {
+    const before = this.#lines
+    this.#lines = ''
+    this.#begun = true
+    first()
+    this.write(before)
+  }
+
   write(line: string): void {
-    if (this.#lines === '') setImmediate(() => this.#flush())
+    if (this.#lines === '' && this.#begun) setImmediate(() => this.#flush())
     this.#lines += line
-    if (this.#lines.length >= GATHERED_CHARACTERS) this.#flush()
+    if (this.#lines.length >= GATHERED_CHARACTERS && this.#begun) this.#flush()
   }
 
   #flush(): void {
@@ -34,7 +45,7 @@ class TurnLines {
   }
 }
 
-export const createLogger = (level: string) =>
+export const createLogger = (level: string, lines: TurnLines) =>
   pino(
     {
       level,
@@ -43,5 +54,5 @@ export const createLogger = (level: string) =>
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
     },
-    new TurnLines(),
+    lines,
   )

@@ -2,12 +2,13 @@
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
-import { type Config, readConfig } from '../core/config.ts'
-import type { Problem } from '../core/problem.ts'
+import { type Config, isAmong, readConfig } from '../core/config.ts'
+import { formatProblem, type Problem } from '../core/problem.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/remarks.ts'
 import { missingPaths, readSources } from '../rulecheck/source.ts'
+import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/load.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 
@@ -46,7 +47,7 @@ export const check: Command = {
     if (failOn !== 'error' && failOn !== 'warning') throw new UsageError('--fail-on takes error or warning')
     const withConfig = values.config !== undefined || positionals.length === 0
     const configured = withConfig ? await checkConfig(values.config ?? DEFAULT_CONFIG) : null
-    const paths = positionals.length > 0 ? positionals : rulePaths(configured?.config ?? null)
+    const paths = positionals.length > 0 ? positionals : (configured?.paths ?? [])
     const missing = positionals.length > 0 ? await missingPaths(paths) : []
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
     const remarks: Remark[] = [...(configured?.remarks ?? [])]
@@ -78,22 +79,30 @@ export function chooseFormat<Format extends string>(
   return known
 }
 
-const rulePaths = (config: Config | null): string[] =>
-  config === null ? [] : [config.rules.path, config.rules.candidatePath].filter((path) => path !== null)
-
 const contextOf = (config: Config | null): LintContext | null =>
   config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
 
+/** The configuration, what is wrong with it, and the rules that it names and that are there. */
 async function checkConfig(file: string) {
   if ((await missingPaths([file])).length > 0) {
     throw new UsageError(`there is no configuration ${file}; give the path with --config, or a PATH of rules`)
   }
-  const { config, problems } = readConfig(file, process.env, systemClock)
+  const { partial: config, problems, problemAt } = readConfig(file, process.env, systemClock)
+  const unread = problems.find(({ line }) => line === 0)
+  if (unread !== undefined) throw new UsageError(formatProblem(unread))
   const remarks = problems.map((problem): Remark => {
-    const severity = config !== null && isAbsentSecret(problem) ? 'warning' : 'error'
+    const severity = isAbsentSecret(problem) ? 'warning' : 'error'
     return { severity, problem }
   })
-  return { file, config, remarks }
+  const paths: string[] = []
+  for (const key of ['path', 'candidatePath'] as const) {
+    const path = config?.rules[key] ?? null
+    if (path === null || isAmong(problems, ['rules', key])) continue
+    const reason = whyNoRules(path)
+    if (reason === null) paths.push(path)
+    else remarks.push({ severity: 'error', problem: problemAt(['rules', key], reason) })
+  }
+  return { file, config, paths, remarks }
 }
 
 /** Mistakes in the tests among the paths, whose names are added to `checked`; what they come to is not asked. */

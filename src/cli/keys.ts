@@ -3,8 +3,10 @@
 import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
-import { readConfig } from '../core/config.ts'
+import { type Config, readConfig } from '../core/config.ts'
 import type { KeyRecord } from '../store/keys.ts'
+import { StoreOpenError } from '../store/lmdb.ts'
+import { requireLog, SourceError } from '../store/source.ts'
 import { openStore, type Store } from '../store/store.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
@@ -39,13 +41,16 @@ export const keys: Command = {
       printProblems(problems, 'the data directory is not known')
       return 2
     }
-    const store = openStore({
-      path: config.data.path,
-      clock: systemClock,
-      random: randomBytes,
-      maxBytes: config.audit.maxBytes,
-      fileKeys: config.keys,
-    })
+    let store: Store
+    try {
+      // Only a first key is a reason to make a data directory.
+      if (positionals[0] !== 'create') requireLog(config.data.path)
+      store = open(config)
+    } catch (error) {
+      if (!(error instanceof StoreOpenError || error instanceof SourceError)) throw error
+      console.error(`sidegate keys: ${error.message}`)
+      return 2
+    }
     try {
       await work(store)
       return 0
@@ -54,6 +59,15 @@ export const keys: Command = {
     }
   },
 }
+
+const open = ({ data, audit, keys: fileKeys }: Config): Store =>
+  openStore({
+    path: data.path,
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: audit.maxBytes,
+    fileKeys,
+  })
 
 type Work = (store: Store) => Promise<void>
 

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { DEFAULT_PII_KINDS } from '../core/finding.ts'
+import { formatProblem } from '../core/problem.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
@@ -84,7 +85,7 @@ export function benchOf(file: string | null): { readonly bench: Bench; readonly 
   // Secrets of the gateway are not needed here, so that they are missing does not matter.
   const { config, problems } = readConfig(file, process.env, systemClock)
   if (config === null) {
-    throw new UsageError(`the configuration cannot be used: ${problems[0]?.file} ${problems[0]?.message}`)
+    throw new UsageError(`the configuration cannot be used:\n${problems.map(formatProblem).join('\n')}`)
   }
   const { kinds, binaryParts } = config.pii
   const { path } = config.rules

@@ -4,10 +4,11 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock, Milliseconds } from './clock.ts'
 import { CONFIG_SCHEMA, type SchemaNode } from './config-schema.ts'
-import { readDocument } from './document.ts'
+import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
 import { fileSecret, fixedSecret, type Secret } from './secret.ts'
+import { soundPart } from './soundpart.ts'
 
 export interface Address {
   /** Without brackets. */
@@ -76,18 +77,20 @@ interface SecretReference {
 type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' | 'instance' | 'admin'> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
-  upstream: Omit<Config['upstream'], 'apiKey'> & { apiKey?: SecretReference }
+  upstream: Omit<Config['upstream'], 'apiKey' | 'baseUrl'> & { baseUrl?: string; apiKey?: SecretReference }
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
 
 /** What reading came to; `config` is usable only when there are no problems. */
 export interface ConfigReading {
-  /** Present as soon as the shape is right, even if, say, a secret is missing: lets the caller look for more. */
+  /** Present as soon as the shape is right, even if, say, a secret is missing. */
   readonly config: Config | null
+  /** The same, defaults in the place of what is wrong: to look for more mistakes, never to act on. Null if unreadable. */
+  readonly partial: Config | null
   readonly problems: readonly Problem[]
   /** A problem with a key of the file, for what only shows outside of it (a busy port). */
-  problemAt(path: readonly string[], message: string): Problem
+  problemAt(path: Path, message: string): Problem
 }
 
 /** Reads and checks a configuration file; every mistake is among the problems. */
@@ -96,20 +99,16 @@ export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): ConfigReading {
+  let text: string
   try {
-    return parseConfig(readFileSync(file, 'utf8'), file, env, clock)
+    text = readFileSync(file, 'utf8')
   } catch (error) {
     const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    const problemAt = (_path: readonly string[], message: string) => ({
-      file,
-      line: 0,
-      column: 0,
-      path: '',
-      message,
-    })
+    const problemAt = (_path: Path, message: string) => ({ file, line: 0, column: 0, path: '', message })
     const problem = problemAt([], `cannot be read (${code}); give the path with --config`)
-    return { config: null, problems: [problem], problemAt }
+    return { config: null, partial: null, problems: [problem], problemAt }
   }
+  return parseConfig(text, file, env, clock)
 }
 
 /** As readConfig, from text at hand; `file` names it in problems and anchors relative paths. */
@@ -119,22 +118,28 @@ export function parseConfig(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): ConfigReading {
-  const { value, problems: found, locate } = readDocument<object>(text, file, CONFIG_SCHEMA)
-  const problemAt = (path: readonly string[], message: string): Problem => ({
+  const { value, unchecked, problems: found, locate } = readDocument<object>(text, file, CONFIG_SCHEMA)
+  const problemAt = (path: Path, message: string): Problem => ({
     file,
     ...locate(path),
-    path: path.join('.'),
+    path: formatPath(path),
     message,
   })
-  if (value === null || found.length > 0) return { config: null, problems: found, problemAt }
-  const problems: Problem[] = []
-  const declared = withDefaults(CONFIG_SCHEMA, value) as Declared
+  const declared = withDefaults(
+    CONFIG_SCHEMA,
+    value ?? soundPart(unchecked, CONFIG_SCHEMA),
+  ) as Declared | null
+  if (declared === null) return { config: null, partial: null, problems: found, problemAt }
+  const problems = [...found]
   const folder = dirname(resolve(file))
   const context: Context = {
     folder,
     env,
     clock,
-    add: (path, message) => problems.push(problemAt(path, message)),
+    add(path, message) {
+      // Of what is wrong itself there is only the default to look at.
+      if (!isAmong(found, path)) problems.push(problemAt(path, message))
+    },
   }
   const { listen, upstream, rules, audit, admin } = declared
   const config: Config = {
@@ -146,7 +151,7 @@ export function parseConfig(
     },
     upstream: {
       ...upstream,
-      baseUrl: readBaseUrl(context, upstream.baseUrl),
+      baseUrl: readBaseUrl(context, upstream.baseUrl ?? ''),
       apiKey: readCredential(context, upstream.apiKey),
     },
     rules: {
@@ -159,13 +164,31 @@ export function parseConfig(
     data: { path: resolve(folder, declared.data.path) },
     admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
   }
-  refuseSameAddress(context, config.listen)
-  return { config, problems, problemAt }
+  if (!isAmong(found, ['listen'])) refuseSameAddress(context, config.listen)
+  // Where some of them were left out they have other numbers.
+  if (value !== null) refuseSameKey(context, config.keys)
+  return { config: value === null ? null : config, partial: config, problems, problemAt }
+}
+
+/** Whether one of the problems is with a key, or with a section that it is in or that is in it. */
+export function isAmong(problems: readonly Problem[], path: Path): boolean {
+  const key = `${formatPath(path)}.`
+  return problems.some((problem) => key.startsWith(`${problem.path}.`) || `${problem.path}.`.startsWith(key))
 }
 
 function refuseSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
   const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
   if (isSame) add(['listen', 'ops'], 'must not be the address of listen.gateway')
+}
+
+/** Calls with it could be told to be of either name. */
+function refuseSameKey({ add }: Context, keys: readonly FileKey[]): void {
+  const first = new Map<string, number>()
+  keys.forEach(({ sha256 }, index) => {
+    const other = first.get(sha256)
+    if (other === undefined) first.set(sha256, index)
+    else add(['keys', index, 'sha256'], `is the hash of keys[${other}] too; a key has one name`)
+  })
 }
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
@@ -178,7 +201,7 @@ interface Context {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  add(path: readonly string[], message: string): void
+  add(path: Path, message: string): void
 }
 
 /** A copy of the value in which every absent key has its schema's default. */
@@ -205,7 +228,7 @@ function readInstance({ env, add }: Context): string | null {
 
 const MAX_PORT = 65_535
 
-function readAddress(context: Context, path: readonly string[], text: string): Address {
+function readAddress(context: Context, path: Path, text: string): Address {
   const colon = text.lastIndexOf(':')
   const port = Number(text.slice(colon + 1))
   if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}`)
@@ -236,7 +259,7 @@ function readCredential(context: Context, reference: SecretReference | undefined
 
 function readSecret(
   context: Context,
-  path: readonly string[],
+  path: Path,
   reference: SecretReference | undefined,
   hint: string,
 ): Secret | null {

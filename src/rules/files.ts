@@ -1,7 +1,7 @@
 // The bytes of a rule folder, all of one moment: a ConfigMap that is swapped while it is read is read again. Knows
 // nothing of what the files say.
 
-import type { Dirent } from 'node:fs'
+import { type Dirent, statSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/problem.ts'
@@ -49,6 +49,16 @@ export async function readRuleFiles(path: string, label: string): Promise<RuleFi
     }
   } catch (error) {
     return { files: [], problems: [wholeFile(label, `cannot be read (${reasonOf(error)})`)] }
+  }
+}
+
+/** Why there is nothing to read at a path, for whoever can say where it was given; null where there is. */
+export function whyNoRules(path: string): string | null {
+  try {
+    statSync(path)
+    return null
+  } catch (error) {
+    return `${path} cannot be read (${reasonOf(error)}); give a file of rules or a folder of them`
   }
 }
 

@@ -36,10 +36,18 @@ export interface ListenError extends NodeJS.ErrnoException {
 export const isListenError = (error: unknown): error is ListenError =>
   error instanceof Error && ['bind', 'listen'].includes((error as NodeJS.ErrnoException).syscall ?? '')
 
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['EADDRINUSE', 'the port is in use; stop what holds it or choose another'],
+  ['EADDRNOTAVAIL', 'this machine has no such address; 0.0.0.0 or [::] stands for all it has'],
+  ['EACCES', 'ports below 1024 need a permission that this process does not have; choose another'],
+  ['ENOTFOUND', 'the name has no address; give an IP address'],
+  ['EAI_AGAIN', 'the name could not be looked up just now; give an IP address'],
+])
+
 /** Why an address could not be listened on, in words. */
 export function describeListenError(error: unknown): string {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
-  const reason = code === 'EADDRINUSE' ? 'the port is in use; stop what holds it or choose another' : code
+  const reason = REASONS.get(code) ?? code
   if (!isListenError(error)) return `cannot be listened on: ${reason}`
   return `cannot listen on ${formatAddress({ host: error.address, port: error.port ?? 0 })}: ${reason}`
 }

@@ -1,6 +1,6 @@
 // An export as a place to read a log from, line by line: never more than a line is held.
 
-import { createReadStream, existsSync, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import type { LogSurvey } from '../audit/survey.ts'
@@ -10,13 +10,26 @@ const CHUNK_BYTES = 1024 ** 2
 /** Of an entry's line, about. */
 const ENTRY_BYTES = 800
 
+function whyNotRead(file: string): string | null {
+  try {
+    if (!statSync(file).isFile())
+      return 'is not a regular file; an export that comes by a pipe is read by --export -'
+    accessSync(file, constants.R_OK)
+    return null
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`
+  }
+}
+
 export class ExportSource implements LogSource {
   readonly place: LogPlace
   readonly #file: string
 
-  /** @throws SourceError when there is no such file */
+  /** @throws SourceError when there is no such file, or it cannot be read twice */
   constructor(file: string) {
-    if (!existsSync(file)) throw new SourceError(`${file} does not exist`)
+    const reason = whyNotRead(file)
+    if (reason !== null) throw new SourceError(`${file} ${reason}`)
     this.place = { kind: 'export', path: file }
     this.#file = file
   }

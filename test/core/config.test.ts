@@ -79,7 +79,39 @@ t.test('mistakes', async (t) => {
   t.match(problems('upstream: { baseUrl: "http://[" }'), [/upstream\.baseUrl: is not a URL/])
   t.match(problems('{}'), [/upstream/])
   t.match(problems('upstream: ['), [/sidegate\.yaml:\d+/])
+  const hash = 'a'.repeat(64)
+  const keys = (...names: string[]) =>
+    `upstream: { baseUrl: http://h }\nkeys:\n${names.map((name) => `  - { name: ${name}, sha256: ${hash} }\n`).join('')}`
+  t.same(problems(keys('one')), [])
+  t.match(problems(keys('one', 'two')), [/4:\d+ keys\[1\]\.sha256: is the hash of keys\[0\] too/])
+  t.notMatch(problems(keys('one', 'two')).join(), hash)
   t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
+})
+
+t.test('a mistake of form hides no other mistake, and what it spoils is not looked at', async (t) => {
+  const text = `upstream: { baseUrl: 7, apiKey: { env: NONE } }
+listen: { gateway: no-port, ops: "127.0.0.1:8484" }
+admin: { token: { env: NONE }, sessionTtlSeconds: long }
+keys: [{ name: lonely }]
+bogus: 1
+`
+  const { config, partial } = parse(text)
+  t.equal(config, null)
+  t.match(partial, { keys: [], listen: { ops: { port: 8484 } }, admin: { sessionTtlSeconds: 28_800 } })
+  t.same(
+    parse(text).problems.map(({ path }) => path),
+    [
+      'upstream.baseUrl',
+      'listen.gateway',
+      'admin.sessionTtlSeconds',
+      'keys[0].sha256',
+      'bogus',
+      'upstream.apiKey',
+      'admin.token',
+    ],
+    'not listen.ops, which is only the address that listen.gateway has by default',
+  )
+  for (const nothing of ['', '[]', '7', 'upstream: [']) t.equal(parse(nothing).partial, null, nothing)
 })
 
 t.test('the shipped configuration is valid, and its schema is published as it is', async (t) => {

@@ -231,6 +231,12 @@ t.test('an export is what was sealed, and another program verifies it', async (t
   await t.rejects(run('python3', [VERIFY_PY, file]), { message: /1: the hash does not fit/ })
   writeFileSync(file, stdout.split('\n').slice(0, 900).join('\n'))
   await t.rejects(run('python3', [VERIFY_PY, file, path]), { message: /./ })
+  for (const [place, reason] of [
+    [deployment.folder, /is not a regular file/],
+    [join(deployment.folder, 'none.jsonl'), /does not exist/],
+  ] as const) {
+    t.match(await runCli(['audit', 'verify', '--export', place]), { code: 2, stderr: reason })
+  }
 })
 
 t.test('an export with exchanges holds the very bytes that were sealed', async (t) => {

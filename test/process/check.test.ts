@@ -77,6 +77,7 @@ t.test('check: what cannot be run is exit 2', async (t) => {
     ['--format', 'xml'],
     ['--fail-on', 'never'],
     ['--config', 'none.yaml'],
+    ['--config', 'config'],
     ['--what'],
   ]) {
     const { status, stdout, stderr } = sidegate(['check', ...args])
@@ -84,6 +85,25 @@ t.test('check: what cannot be run is exit 2', async (t) => {
     t.equal(stdout, '')
     t.match(stderr, 'sidegate check --help')
   }
+})
+
+t.test('check: mistakes of the configuration and of the rules together', async (t) => {
+  const dir = t.testdir({
+    'sidegate.yaml':
+      'upstream: { baseUrl: http://h }\nlimits: { bodyBytes: big }\nrules: { path: broken.yaml }\n',
+    'lost.yaml': 'upstream: { baseUrl: http://h }\nrules: { path: nowhere, candidatePath: neither }\n',
+    'broken.yaml': BROKEN,
+  })
+  const { status, stdout } = sidegate(['check', '--config', join(dir, 'sidegate.yaml')])
+  t.equal(status, 1)
+  t.match(stdout, /sidegate\.yaml:2:\d+ limits\.bodyBytes: must be an integer/)
+  t.match(stdout, /broken\.yaml:2:\d+ rules\[0\]\.pattern/)
+  t.match(stdout, '4 errors')
+  const lost = sidegate(['check', '--config', join(dir, 'lost.yaml')])
+  t.equal(lost.status, 1)
+  t.match(lost.stdout, /lost\.yaml:2:\d+ rules\.path: .*nowhere cannot be read \(ENOENT\)/)
+  t.match(lost.stdout, /lost\.yaml:2:\d+ rules\.candidatePath: .*neither cannot be read/)
+  t.match(lost.stdout, '2 errors')
 })
 
 t.test(

@@ -84,6 +84,7 @@ t.test(`${KILLS} times kill -9 under load`, async (t) => {
     t.equal(await gateway.exited, 'SIGKILL')
     await Promise.all(callers)
     gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
+    t.equal(gateway.logs[0]?.['msg'], 'listening', 'before what is said of calls that were interrupted')
   }
   t.ok(told.length > KILLS, `${told.length} calls were acknowledged`)
   let missing = 0

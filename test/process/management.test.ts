@@ -1,6 +1,7 @@
 // The management API on the running process: sessions, keys, rules, usage, and who may not.
 
 import { createHash } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { Agent, request } from 'node:http'
 import t from 'tap'
 import { createApiKey } from '../../src/core/apikey.ts'
@@ -172,6 +173,23 @@ t.test('keys from the shell, beside the running gateway', async (t) => {
   t.equal((await gateway.chat(key, say('hi'))).status, 401)
   t.equal((await runCli(['keys', 'revoke', 'unknown', '--config', config])).code, 1)
   t.equal((await runCli(['keys', 'make', '--config', config])).code, 2)
+})
+
+t.test('keys from the shell: a folder that is not there, or cannot be one', async (t) => {
+  const dir = t.testdir({
+    'new.yaml': 'upstream: { baseUrl: http://h }\ndata: { path: new }\n',
+    'bad.yaml': 'upstream: { baseUrl: http://h }\ndata: { path: new.yaml/data }\n',
+  })
+  const keys = (...args: string[]) => runCli(['keys', ...args])
+  t.match(await keys('list', '--config', `${dir}/new.yaml`), { code: 2, stderr: /there is no log in .*new/ })
+  t.match(await keys('revoke', 'x', '--config', `${dir}/new.yaml`), { code: 2 })
+  t.notOk(existsSync(`${dir}/new`), 'looking makes nothing')
+  t.equal((await keys('create', '--name', 'first', '--config', `${dir}/new.yaml`)).code, 0)
+  t.match(await keys('list', '--config', `${dir}/new.yaml`), { code: 0, stdout: /"first"/ })
+  t.match(await keys('create', '--name', 'x', '--config', `${dir}/bad.yaml`), {
+    code: 2,
+    stderr: /the data directory .* cannot be opened/,
+  })
 })
 
 t.test('rules: mirrored, made, overridden, deleted', async (t) => {

@@ -140,7 +140,8 @@ data:
 
   writeFileSync(
     file,
-    'upstream: { baseUrl: "ftp://x", apiKay: 5 }\nlimits: { bodyBytes: "big" }\npii: { kinds: [emial] }\n',
+    `upstream: { baseUrl: "ftp://x", apiKay: 5 }\nlimits: { bodyBytes: "big" }\npii: { kinds: [emial] }
+listen: { ops: "127.0.0.1:${port}" }\nrules: { path: rules }\n`,
   )
   const shapes = await runCli(['serve', '--config', file])
   t.equal(shapes.code, 2)
@@ -149,6 +150,8 @@ data:
     /sidegate\.yaml:1:\d+ upstream\.apiKay: /,
     /sidegate\.yaml:2:\d+ limits\.bodyBytes: must be an integer/,
     /sidegate\.yaml:3:\d+ pii\.kinds\[0\]: /,
+    /sidegate\.yaml:4:\d+ listen\.ops: cannot listen on .*in use/,
+    /rules\.yaml:2:\d+ rules\[0\]\.pattern/,
   ])
     t.match(shapes.stderr, place)
   t.match(shapes.stderr, /apiKey/, 'the nearest known name')
@@ -178,6 +181,7 @@ t.test('what is in the way outside of the files is found before anything is open
   ops: ${address}
 upstream: { baseUrl: "http://127.0.0.1:1" }
 data: { path: occupied/data }
+rules: { path: nowhere }
 `,
   )
   const { code, stderr, stdout } = await runCli(['serve', '--config', file])
@@ -186,6 +190,15 @@ data: { path: occupied/data }
   t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on \[::1\]:\d+: the port is in use/)
   t.match(stderr, /sidegate\.yaml:3:\d+ listen\.ops: must not be the address of listen\.gateway/)
   t.match(stderr, /sidegate\.yaml:5:\d+ data\.path: .*occupied is not a folder/)
+  t.match(stderr, /sidegate\.yaml:6:\d+ rules\.path: .*nowhere cannot be read \(ENOENT\)/)
+  t.match(stderr, /4 mistakes; /)
+  writeFileSync(
+    file,
+    'listen: { gateway: "192.0.2.1:8484", ops: "none.invalid:1" }\nupstream: { baseUrl: "http://127.0.0.1:1" }\n',
+  )
+  const elsewhere = await runCli(['serve', '--config', file])
+  t.match(elsewhere.stderr, /:1:\d+ listen\.gateway: .*no such address; 0\.0\.0\.0 or \[::\] stands/)
+  t.match(elsewhere.stderr, /:1:\d+ listen\.ops: .*give an IP address/)
 })
 
 t.test(
