@@ -3,13 +3,18 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonObject, JsonValue } from '../core/json.ts'
+import type { JsonValue } from '../core/json.ts'
 import { formatPath } from './place.ts'
 
 /** Containers in one another; walkers and other parsers overflow on much more. */
 export const MAX_DEPTH = 64
 
+/** No conversation has so many; millions of empty ones take seconds to look at. */
+const MAX_CONTAINERS = 200_000
+const MAX_KEYS = 500_000
+
 const QUOTE = 0x22
+const COMMA = 0x2c
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 
@@ -19,8 +24,8 @@ const invalid = (message: string, param?: string): GatewayError =>
 /**
  * Parses a body once.
  * @throws GatewayError `invalid_body` for anything but one JSON text (RFC 8259) in UTF-8 without a byte order mark,
- *   nested at most MAX_DEPTH deep, without duplicate keys, lone surrogates, `__proto__` keys, or numbers that would
- *   change when written again
+ *   nested at most MAX_DEPTH deep, of at most MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone surrogates,
+ *   `__proto__` keys, or numbers that would change when written again
  */
 export function parseJson(body: Buffer): JsonValue {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
@@ -34,13 +39,15 @@ export function parseJson(body: Buffer): JsonValue {
     throw invalid('The body is not valid JSON.')
   }
   // Of keys that stand twice only one is left in the value.
-  if (checkValues(value) !== keys) throw invalid('The body has an object with the same key twice.')
+  if (checkValues(value) !== keys)
+    throw invalid('The body has an object with the same key twice.', findDuplicate(text))
   return value
 }
 
-/** Counts the keys as written, one colon outside strings each. @throws GatewayError for too deep a nesting */
+/** Counts the keys as written, one colon outside strings each. @throws GatewayError for too deep a nesting, and too much */
 function countKeys(text: string): number {
   let keys = 0
+  let containers = 0
   let depth = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -49,11 +56,15 @@ function countKeys(text: string): number {
     } else if (code === COLON) {
       keys++
     } else if (code === 0x7b || code === 0x5b) {
+      containers++
       if (++depth > MAX_DEPTH) throw invalid(`The body is nested more than ${MAX_DEPTH} levels deep.`)
     } else if (code === 0x7d || code === 0x5d) {
       depth--
     }
   }
+  if (keys > MAX_KEYS) throw invalid(`The body has more than ${MAX_KEYS} keys.`)
+  if (containers > MAX_CONTAINERS)
+    throw invalid(`The body has more than ${MAX_CONTAINERS} lists and objects.`)
   return keys
 }
 
@@ -73,27 +84,64 @@ function endOfString(text: string, open: number): number {
 /** Checks every value and counts the keys. */
 function checkValues(root: JsonValue): number {
   let keys = 0
+  /** Of the value at hand, as far as it is deep. */
   const path: (string | number)[] = []
-  const check = (value: JsonValue): void => {
+  const refuse = (message: string, depth: number) => invalid(message, formatPath(path.slice(0, depth)))
+  const check = (value: JsonValue, depth: number): void => {
     if (typeof value === 'string') {
-      if (!value.isWellFormed()) throw invalid('A string has half of a surrogate pair.', formatPath(path))
+      if (!value.isWellFormed()) throw refuse('A string has half of a surrogate pair.', depth)
     } else if (typeof value === 'number') {
-      if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
-        throw invalid('A number is too large to be passed on exactly; send it as a string.', formatPath(path))
+      if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+        throw refuse('A number is too large to be passed on exactly; send it as a string.', depth)
+    } else if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        path[depth] = index
+        check(value[index]!, depth + 1)
       }
     } else if (typeof value === 'object' && value !== null) {
       for (const key of Object.keys(value)) {
-        if (!Array.isArray(value)) {
-          keys++
-          if (key === '__proto__') throw invalid('The key __proto__ is not allowed.', formatPath(path))
-          if (!key.isWellFormed()) throw invalid('A key has half of a surrogate pair.', formatPath(path))
-        }
-        path.push(Array.isArray(value) ? Number(key) : key)
-        check((value as JsonObject)[key]!)
-        path.pop()
+        keys++
+        if (key === '__proto__') throw refuse('The key __proto__ is not allowed.', depth)
+        if (!key.isWellFormed()) throw refuse('A key has half of a surrogate pair.', depth)
+        path[depth] = key
+        check(value[key]!, depth + 1)
       }
     }
   }
-  check(root)
+  check(root, 0)
   return keys
+}
+
+/** Where the key of a JSON text stands that its object has twice. */
+function findDuplicate(text: string): string {
+  const path: (string | number)[] = []
+  /** For each container around: the keys so far, null for a list. */
+  const around: (Set<string> | null)[] = []
+  let atKey = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const keys = around.at(-1)
+    if (code === QUOTE) {
+      const end = endOfString(text, at)
+      if (atKey && keys) {
+        const key = JSON.parse(text.slice(at, end + 1)) as string
+        path[path.length - 1] = key
+        if (keys.has(key)) break
+        keys.add(key)
+      }
+      atKey = false
+      at = end
+    } else if (code === COMMA) {
+      atKey = keys !== null
+      if (!atKey) path[path.length - 1] = Number(path.at(-1)) + 1
+    } else if (code === 0x7b || code === 0x5b) {
+      atKey = code === 0x7b
+      around.push(atKey ? new Set() : null)
+      path.push(0)
+    } else if (code === 0x7d || code === 0x5d) {
+      around.pop()
+      path.pop()
+    }
+  }
+  return formatPath(path)
 }

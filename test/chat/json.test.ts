@@ -36,6 +36,8 @@ t.test('refuses what readers could disagree about', async (t) => {
     ['the same key twice, deep', '[{"b":{"a":1,"c":":","a":2}}]', /same key twice/],
     ['too deep', nested(MAX_DEPTH + 1), /64 levels/],
     ['far too deep', nested(1_000_000), /64 levels/],
+    ['millions of empty lists', `[${'[],'.repeat(3_000_000)}[]]`, /more than 200000 lists and objects/],
+    ['a million keys', `{${'"a":1,'.repeat(1_000_000)}"b":1}`, /more than 500000 keys/],
     ['half a surrogate pair', '{"a":"\\ud800"}', /surrogate/],
     ['half a pair in a key', '{"\\udc00":1}', /surrogate/],
     ['a __proto__ key', '{"a":{"__proto__":{}}}', /__proto__/],
@@ -57,6 +59,13 @@ t.test('names the field and never quotes the body', async (t) => {
   t.throws(() => parse('{"messages":[{"content":"x"},{"n":1e999}]}'), {
     param: 'messages[1].n',
   } as unknown as Error)
+  for (const [text, param] of [
+    ['{"stream":true,"model":"m","stream":false}', 'stream'],
+    ['{"messages":[{"role":"user"},{"content":"{,","a":[1,[2],"x"],"\\u0061":2}]}', 'messages[1].a'],
+    ['[[],{},[{"a":{}},"b",{"c":"\\"","c":{}}]]', '[2][2].c'],
+    ['{"a":{"b":1},"b":2,"bob@example.com":1,"bob@example.com":2}', "['…']"],
+  ] as const)
+    t.throws(() => parse(text), { message: /same key twice/, param } as unknown as Error, text)
   t.throws(() => parse('{"bob@example.com":{"n":1e999}}'), { code: 'invalid_body', param: "['…'].n" })
   try {
     parse('{"secret-4111111111111111": oops}')
