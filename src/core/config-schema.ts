@@ -84,7 +84,7 @@ export const CONFIG_SCHEMA = {
           pattern: '^https?://[^\\s?#]+$',
         },
         apiKey: secret(
-          "The provider's credential, sent as a bearer token. Leave out for an upstream without one.",
+          "The provider's credential, sent as a bearer token. Leave out for an upstream without one. Taken out of answers that repeat it, from 8 characters on.",
         ),
         timeouts: section('How long the upstream may take.', {
           connectMs: integer('To accept a connection, milliseconds.', 100, HOUR_MS, 5000),

@@ -16,6 +16,7 @@ import { clientHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { type Call, callHeaders } from './call.ts'
 import type { Client } from './client.ts'
+import { clean } from './credential.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
@@ -38,12 +39,11 @@ export interface Answer {
 
 /**
  * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
- * @param credential the upstream's, which no answer may repeat
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
-export async function answerWhole(answer: Answer, credential: string | null): Promise<Delivery> {
-  const { call, client, response } = answer
-  const received = clean(await call.waitForUpstream(readAll(response)), credential)
+export async function answerWhole(answer: Answer): Promise<Delivery> {
+  const { call, client, response, scan } = answer
+  const received = clean(await call.waitForUpstream(readAll(response)), scan.credential)
   await endOfTurn()
   const steps = scanAnswer(answer, received)
   // A long answer keeps no other call waiting.
@@ -82,16 +82,6 @@ export async function readAll(response: UpstreamResponse): Promise<Buffer> {
     pieces.push(piece)
   }
 }
-
-/** Some upstreams quote the credential they were sent in their error. */
-export function clean(bytes: Buffer, credential: string | null): Buffer {
-  if (credential === null || !bytes.includes(credential)) return bytes
-  return Buffer.from(cleanText(bytes.toString('utf8'), credential))
-}
-
-/** The same for text. */
-export const cleanText = (text: string, credential: string | null): string =>
-  credential === null ? text : text.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')
 
 /** Returns the answer as the client gets it, values put back. */
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
@@ -148,12 +138,13 @@ function* scanTexts(answer: Answer, body: JsonObject) {
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
-  { kinds, keywords, restoration }: ScanRules,
+  { kinds, keywords, credential, restoration }: ScanRules,
 ): Steps<boolean> {
   // Of several JSON texts in a row each is scanned by itself.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
   const view = text.encoding === 'json' ? decodeEscapes(text.text) : text.text
   return (
+    (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (yield* detectSteps(view, kinds)).length === 0 &&
     (keywords === null || (yield* keywords.matchSteps(view)).length === 0)

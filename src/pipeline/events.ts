@@ -7,7 +7,8 @@ import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../ch
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'
-import { type Answer, cleanText, isClean, type noteResponse } from './answer.ts'
+import { type Answer, isClean, type noteResponse } from './answer.ts'
+import { cleanText } from './credential.ts'
 import { isEmpty } from './empty.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
@@ -56,10 +57,10 @@ export class EventRelay {
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
 
-  constructor(answer: Answer, includeUsage: boolean, credential: string | null) {
+  constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
     this.#includeUsage = includeUsage
-    this.#credential = credential
+    this.#credential = answer.scan.credential
   }
 
   take(piece: Buffer): string {

@@ -144,15 +144,15 @@ class Exchange {
       kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
+      credential: upstream.credential(),
       // Errors are logged by whoever gets them, so values are not put back into one.
       restoration: response.status < 400 ? restoration : null,
     }
     const answer = { call, client: this.#client, response, scan, selection, placeholders }
-    const credential = upstream.credential()
     // An error is one answer, whatever it says it is: its status must reach the client.
     return response.status < 400 && isEventStream(response.headers['content-type'])
-      ? relayStream(answer, includeUsage, credential)
-      : answerWhole(answer, credential)
+      ? relayStream(answer, includeUsage)
+      : answerWhole(answer)
   }
 
   /**

@@ -3,9 +3,10 @@
 import { toGatewayError } from '../core/errors.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { drainingError } from './admission.ts'
-import { clean, readAll } from './answer.ts'
+import { readAll } from './answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
+import { clean } from './credential.ts'
 import type { Pipeline } from './handle.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */

@@ -19,13 +19,9 @@ import { formatReceipt } from './record.ts'
  * @param includeUsage whether the client asked for the usage event
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; what was safe has left before
  */
-export async function relayStream(
-  answer: Answer,
-  includeUsage: boolean,
-  credential: string | null,
-): Promise<Delivery> {
+export async function relayStream(answer: Answer, includeUsage: boolean): Promise<Delivery> {
   const { call, client, response, selection } = answer
-  const relay = new EventRelay(answer, includeUsage, credential)
+  const relay = new EventRelay(answer, includeUsage)
   client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
   try {
     await pump(answer, relay)

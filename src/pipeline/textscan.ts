@@ -10,6 +10,7 @@ import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
+import { CredentialFilter } from './credential.ts'
 import { join, NOTHING, type Passage } from './passage.ts'
 import type { Restoration } from './restoration.ts'
 import { RestoringText } from './restore.ts'
@@ -20,6 +21,8 @@ export interface ScanRules {
   readonly kinds: KindSet
   piiAction(kind: PiiKind): RuleAction
   readonly keywords: KeywordMatcher | null
+  /** The upstream's, which no answer may repeat; null for an upstream without one. */
+  readonly credential: string | null
   /** What is put back for the client; null where nothing is. */
   readonly restoration: Restoration | null
 }
@@ -37,6 +40,7 @@ export class TextScan {
   readonly #rules: ScanRules
   readonly #placeholders: Placeholders
   readonly #decoder: JsonTextDecoder | null
+  readonly #filter: CredentialFilter | null
   #detector: StreamDetector
   #undetected = new RunQueue()
   #matcher: KeywordStream | null
@@ -50,6 +54,7 @@ export class TextScan {
     this.#rules = rules
     this.#placeholders = placeholders
     this.#decoder = encoding === 'json' ? new JsonTextDecoder() : null
+    this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.stream() ?? null
     this.#restoring =
@@ -113,6 +118,13 @@ export class TextScan {
   }
 
   #scan(runs: readonly Run[]): string {
+    if (this.blocked || this.#filter === null) return this.#detect(runs)
+    const clean = this.#filter.push(runs)
+    this.redacted ||= this.#filter.met
+    return this.#detect(clean)
+  }
+
+  #detect(runs: readonly Run[]): string {
     if (this.blocked || runs.length === 0) return ''
     for (const run of runs) this.#undetected.push(run)
     const findings = this.#detector.push(viewOf(runs))
@@ -121,7 +133,8 @@ export class TextScan {
 
   #flush(): string {
     if (this.blocked) return ''
-    let out = this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
+    let out = this.#filter === null ? '' : this.#detect(this.#filter.finish())
+    out += this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
     if (this.#matcher !== null && !this.blocked) {
       out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     }

@@ -92,13 +92,14 @@ export async function exercise(
       kinds: bench.kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
+      credential: null,
       restoration: inspection.restoration,
     },
     selection,
     placeholders: inspection.placeholders,
   }
   try {
-    const delivery = await (random === null ? answerWhole(answer, null) : relayStream(answer, false, null))
+    const delivery = await (random === null ? answerWhole(answer) : relayStream(answer, false))
     delivery.finish(RECEIPT)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'response_blocked_by_policy') throw error

@@ -18,6 +18,9 @@ import { isConnectFailure, isRetriedStatus, RetryBudget, retryDelayMs } from './
 /** Idle connections are kept this long unless the upstream says otherwise, milliseconds. */
 const KEEP_ALIVE_MS = 30_000
 
+/** Shorter ones are the `none` and `ollama` that people give to servers without keys, and words of any answer. */
+const MIN_CREDENTIAL_CHARACTERS = 8
+
 /** Ends the call from outside: the client left or the gateway stops waiting. */
 export interface Cancellation {
   readonly cancelled: boolean
@@ -82,9 +85,10 @@ export class Upstream {
     return this.#send({ method: 'GET', path: `${this.#basePath}/models`, headers, body: null }, cancellation)
   }
 
-  /** The credential as it is now, so that an answer repeating it can be cleaned. */
+  /** The credential as it is now, so that an answer repeating it can be cleaned; null where there is none to keep. */
   credential(): string | null {
-    return this.#apiKey?.current() ?? null
+    const credential = this.#apiKey?.current() ?? ''
+    return credential.length < MIN_CREDENTIAL_CHARACTERS ? null : credential
   }
 
   /** Closes idle connections and ends what still runs. */

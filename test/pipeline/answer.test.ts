@@ -31,6 +31,7 @@ const scan: ScanRules = {
   kinds: DEFAULT_KINDS,
   piiAction: (kind) => selection.pii(kind, 'response').action,
   keywords: selection.keywords('response'),
+  credential: null,
   restoration: null,
 }
 
@@ -48,10 +49,14 @@ async function sent(message: JsonObject) {
     discard: () => {},
   }
   try {
-    const delivery = await answerWhole(
-      { call, client, response, scan, selection, placeholders: new Placeholders() },
-      null,
-    )
+    const delivery = await answerWhole({
+      call,
+      client,
+      response,
+      scan,
+      selection,
+      placeholders: new Placeholders(),
+    })
     delivery.finish({ log: 'l', seq: 0, hash: '' })
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'response_blocked_by_policy') return null

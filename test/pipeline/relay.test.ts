@@ -59,15 +59,12 @@ async function relay(events: readonly string[], credential: string | null = null
     kinds: kindSet(PII_KINDS),
     piiAction: () => 'redact' as const,
     keywords: selection.keywords('response'),
+    credential,
     restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
   }
   let failure = ''
   try {
-    const delivery = await relayStream(
-      { call, client, response, scan, selection, placeholders },
-      false,
-      credential,
-    )
+    const delivery = await relayStream({ call, client, response, scan, selection, placeholders }, false)
     delivery.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as { code: string }).code

@@ -36,6 +36,7 @@ const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restor
   kinds: kindSet(PII_KINDS),
   piiAction: () => 'restore',
   keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  credential: null,
   restoration: undo,
 })
 

@@ -26,6 +26,7 @@ const rules = (
   kinds: kindSet(PII_KINDS),
   piiAction: (kind) => actions[kind] ?? 'redact',
   keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  credential: null,
   restoration: null,
 })
 
@@ -167,6 +168,43 @@ t.test('arguments: pieces do not matter, and JSON stays JSON', async (t) => {
     ),
     { numRuns: 300 },
   )
+})
+
+t.test("the upstream's credential is taken out, whatever the pieces and however it is written", async (t) => {
+  const credential = 'uk-uk-7f3a9c"21'
+  const part = fc.oneof(
+    fc.constantFrom(credential, credential.slice(0, 6), credential.slice(0, -1), credential.slice(1), 'uk-'),
+    fc.constantFrom(...DATA, ...WORDS),
+  )
+  const text = fc
+    .array(fc.tuple(part, fc.constantFrom('', ' ')), { maxLength: 12 })
+    .map((parts) => parts.flat().join(''))
+  const scanRules = { ...rules({}, [AURORA, BUDGET]), credential }
+  // Where a word stopped the text it does not matter what was met behind it.
+  const comparable = (pieces: readonly string[], encoding: 'plain' | 'json' = 'plain') => {
+    const result = run(pieces, scanRules, encoding)
+    return { ...result, redacted: result.redacted && !result.blocked }
+  }
+  const without = { ...scanRules, credential: null }
+  fc.assert(
+    fc.property(text, cuts, (said, places) => {
+      const whole = run([said], scanRules)
+      t.notOk(whole.sent.includes(credential))
+      t.equal(whole.sent, run([said.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')], without).sent)
+      t.same(comparable(cut(said, places)), comparable([said]))
+      t.same(comparable(said.split('')), comparable([said]), 'one at a time')
+      const json = JSON.stringify({ [said]: [said, 7] }).replaceAll('k', '\\u006b')
+      const inJson = run([json], scanRules, 'json')
+      if (!inJson.blocked)
+        t.notOk(JSON.stringify(JSON.parse(inJson.sent)).includes(JSON.stringify(credential).slice(1, -1)))
+      t.same(comparable(json.split(''), 'json'), comparable([json], 'json'))
+    }),
+    { numRuns: 300 },
+  )
+  const once = run([`it is ${credential}.`], scanRules)
+  t.match(once, { sent: 'it is [UPSTREAM_CREDENTIAL].', redacted: true, findings: [] })
+  const digits = run(['{"a":99123456789,"b":1}'], { ...scanRules, credential: '12345678' }, 'json')
+  t.same(JSON.parse(digits.sent), { a: '[UPSTREAM_CREDENTIAL]', b: 1 })
 })
 
 t.test('clean text leaves almost at once', async (t) => {

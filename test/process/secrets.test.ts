@@ -36,6 +36,18 @@ t.test('logs, metrics, errors, the command line, the store, the upstream', async
   await ask(say(`I am ${personal[0]}, card ${personal[1]}, SSN ${personal[3]}`))
   upstream.answer = stream(['Ask bob.sec', 'ret@exam', 'ple.org today'])
   await ask(say(`I am ${personal[0]}`, { stream: true }))
+  upstream.answer = stream(['You sent ', ...UPSTREAM_KEY, ' to me'])
+  await ask(say('hi', { stream: true }))
+  const said = [...answers.at(-1)!.matchAll(/"content":("[^"]*")/g)]
+    .map(([, text]) => JSON.parse(text!))
+    .join('')
+  t.equal(said, 'You sent [UPSTREAM_CREDENTIAL] to me')
+  upstream.answer = (response) => {
+    const body = JSON.stringify(completion(`You sent ${UPSTREAM_KEY}`)).replaceAll('-', '\\u002d')
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  }
+  await ask(say('hi'))
+  t.match(JSON.parse(answers.at(-1)!).choices[0].message.content, 'You sent [UPSTREAM_CREDENTIAL]')
   upstream.answer = json({ error: { message: `Bad key ${UPSTREAM_KEY} for ${personal[2]}` } }, 401)
   await ask(say('hi'))
   upstream.answer = json(`<html>${UPSTREAM_KEY} ${personal[2]}</html>`, 403)

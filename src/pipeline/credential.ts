@@ -1,0 +1,87 @@
+// The upstream's credential taken out of whatever an upstream says: some quote what they were sent in their errors.
+
+import type { Run } from '../chat/arguments.ts'
+import { RunQueue, replaceFindings, viewOf } from './runs.ts'
+
+/** What stands in its place. */
+const MARK = '[UPSTREAM_CREDENTIAL]'
+
+/** A text without it. */
+export const cleanText = (text: string, credential: string | null): string =>
+  credential === null ? text : text.replaceAll(credential, MARK)
+
+/** The same for bytes. */
+export function clean(bytes: Buffer, credential: string | null): Buffer {
+  if (credential === null || !bytes.includes(credential)) return bytes
+  return Buffer.from(cleanText(bytes.toString('utf8'), credential))
+}
+
+/** A text that grows, without it: what could be its beginning is held until it is not. */
+export class CredentialFilter {
+  /** It has been met. */
+  met = false
+  readonly #credential: string
+  #held = new RunQueue()
+  /** What the runs held say. */
+  #view = ''
+
+  constructor(credential: string) {
+    this.#credential = credential
+  }
+
+  push(runs: readonly Run[]): readonly Run[] {
+    const view = this.#view + viewOf(runs)
+    const isClean = !view.includes(this.#credential)
+    const keep = isClean ? this.#beginsIn(view) : view.length
+    if (isClean && this.#view === '' && keep === view.length) return runs
+    for (const run of runs) this.#held.push(run)
+    return isClean ? this.#release(view, keep) : this.#replace(view)
+  }
+
+  /** All that was held. Text that comes later is read as a new one. */
+  finish(): readonly Run[] {
+    this.#view = ''
+    return this.#held.takeUntil(Number.POSITIVE_INFINITY)
+  }
+
+  #replace(view: string): Run[] {
+    this.met = true
+    const base = this.#held.start
+    const runs: Run[] = []
+    let at = 0
+    for (;;) {
+      const found = view.indexOf(this.#credential, at)
+      if (found < 0) break
+      for (const run of this.#held.takeBefore(base + found)) runs.push(run)
+      const start = this.#held.start
+      const finding = {
+        kind: 'secret',
+        start: base + found,
+        end: base + found + this.#credential.length,
+      } as const
+      const replaced = replaceFindings(this.#held.takeUntil(finding.end), start, [finding], () => MARK)
+      for (const run of replaced) runs.push(run)
+      // Past it, or past the number that it is a part of.
+      at = this.#held.start - base
+    }
+    const rest = view.slice(at)
+    for (const run of this.#release(rest, this.#beginsIn(rest))) runs.push(run)
+    return runs
+  }
+
+  /** @param view what the runs held say @param keep where in it to hold on */
+  #release(view: string, keep: number): Run[] {
+    this.#view = view.slice(keep)
+    return this.#held.takeBefore(this.#held.start + keep)
+  }
+
+  /** Where a beginning of the credential begins that the text ends in; its length where there is none. */
+  #beginsIn(view: string): number {
+    const first = this.#credential[0]!
+    let at = Math.max(0, view.length - this.#credential.length + 1)
+    for (at = view.indexOf(first, at); at >= 0; at = view.indexOf(first, at + 1)) {
+      if (this.#credential.startsWith(view.slice(at))) return at
+    }
+    return view.length
+  }
+}
