@@ -2,15 +2,14 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { choiceIndex, finishReason } from './stream.ts'
+import { choiceIndex, finishReason, MAX_CHOICES } from './stream.ts'
 import { setMember } from './text.ts'
 
 /** Largest answer that is kept: characters of its strings and names, and a flat charge for every value. */
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const VALUE_CHARACTERS = 8
 
-/** Choices of an answer, and items of one list that grow side by side; looked up one by one. */
-const MAX_CHOICES = 1024
+/** Items of one list that grow side by side; looked up one by one. */
 const MAX_GROWING_ITEMS = 256
 
 /** Strings that are stated anew in each chunk and do not grow. */

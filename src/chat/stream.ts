@@ -1,6 +1,7 @@
 // One chunk of a streamed answer taken apart into the texts that grow from chunk to chunk and those that stand alone.
 // No string of it is passed over but for what walk.ts lists.
 
+import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Place } from './place.ts'
 import { setMember, type Text } from './text.ts'
@@ -34,7 +35,7 @@ export interface StreamChunk {
 
 /**
  * Reads the data of one event; null when it is not a JSON object.
- * @throws GatewayError `upstream_unavailable` for one that is too deep or holds too many texts
+ * @throws GatewayError `upstream_unavailable` for one that is too deep or holds too many choices or texts
  */
 export function readStreamChunk(data: string): StreamChunk | null {
   let body: unknown
@@ -65,6 +66,9 @@ export function readStreamChunk(data: string): StreamChunk | null {
   }
 }
 
+/** Choices of one answer. */
+export const MAX_CHOICES = 1024
+
 const CHOICES: Place = { parent: null, key: 'choices' }
 /** Levels around the members of `choices[].delta`. */
 const DELTA_DEPTH = 4
@@ -82,6 +86,12 @@ class ChunkReader {
   #choice = 0
 
   choices(choices: JsonValue[]): void {
+    if (choices.length > MAX_CHOICES) {
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream's answer has more than ${MAX_CHOICES} choices.`,
+      )
+    }
     this.#each(choices, CHOICES, 2, (choice, place) => this.#readChoice(choice, place))
   }
 

@@ -180,7 +180,8 @@ export function noteResponse(
 
 function parseAnswer(received: Buffer): JsonObject | null {
   try {
-    const body: unknown = JSON.parse(received.toString('utf8'))
+    // A byte order mark may be passed over (RFC 8259 §8.1), and some proxies put one before all they send.
+    const body: unknown = JSON.parse(received.toString('utf8').replace(/^\ufeff/, ''))
     return isObject(body) ? body : null
   } catch {
     // The parser's message would quote the answer.

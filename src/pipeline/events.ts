@@ -164,7 +164,8 @@ export class EventRelay {
     if (changed) chunk.commit()
     let out = this.#beforeTools(chunk)
     const finished = chunk.finished.filter((choice) => !this.#finished.has(choice))
-    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, chunk, finished))
+    const last = lastPieces(chunk, finished)
+    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
     const kept = keptChunk(chunk, data, others, deltas)
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
@@ -197,16 +198,11 @@ export class EventRelay {
     if (scan.blocked) this.#block()
   }
 
-  /** What of a delta may leave now. */
-  #scanDelta(delta: Delta, chunk: StreamChunk, finished: readonly number[]): Passage {
+  /** What of a delta may leave now. @param isLast of its text */
+  #scanDelta(delta: Delta, isLast: boolean): Passage {
     const scan = this.#scanOf(delta)
     let passage = scan.push(delta.text)
-    const last = chunk.deltas.findLast(
-      ({ choice, channel }) => choice === delta.choice && channel === delta.channel,
-    )
-    if (delta === last && finished.includes(delta.choice)) {
-      passage = join(passage, scan.finish())
-    }
+    if (isLast) passage = join(passage, scan.finish())
     if (scan.blocked) this.#block()
     return passage
   }
@@ -263,6 +259,16 @@ export class EventRelay {
     return scan
   }
 }
+
+/** The last piece of each text that ends with a chunk. */
+function lastPieces(chunk: StreamChunk, finished: readonly number[]): ReadonlySet<Delta> {
+  if (finished.length === 0) return NO_PIECES
+  const ending = new Set(finished)
+  const pieces = chunk.deltas.filter(({ choice }) => ending.has(choice))
+  return new Set(new Map(pieces.map((piece) => [textName(piece.choice, piece.channel), piece])).values())
+}
+
+const NO_PIECES: ReadonlySet<Delta> = new Set()
 
 const isTool = (channel: string): boolean => channel.startsWith('tool:')
 const textName = (choice: number, channel: string): string => `${choice} ${channel}`

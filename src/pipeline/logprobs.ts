@@ -19,13 +19,48 @@ interface Held {
   readonly end: number
 }
 
-interface Queue {
-  waiting: Held[]
-  characters: number
+/** Tokens that may wait for their text; it is never that far behind, unless there is none. */
+const MAX_WAITING = 65_536
+
+/** The entries of one list, in order. */
+class TokenQueue {
+  #waiting: Held[] = []
+  /** Of those held: the ones before it have left. */
+  #first = 0
+  #characters = 0
+  /** None leaves any more. */
+  #isTooLong = false
+
+  add(entry: JsonValue): void {
+    this.#characters += tokenLength(entry)
+    if (this.#waiting.length - this.#first >= MAX_WAITING) {
+      this.clear()
+      this.#isTooLong = true
+    }
+    if (!this.#isTooLong) this.#waiting.push({ entry, end: this.#characters })
+  }
+
+  /** Those whose text is among the first `characters`. */
+  takeUntil(characters: number): JsonValue[] {
+    let next = this.#first
+    while (next < this.#waiting.length && this.#waiting[next]!.end <= characters) next++
+    const taken = this.#waiting.slice(this.#first, next).map(({ entry }) => entry)
+    this.#first = next
+    if (2 * next >= this.#waiting.length) {
+      this.#waiting = this.#waiting.slice(next)
+      this.#first = 0
+    }
+    return taken
+  }
+
+  clear(): void {
+    this.#waiting = []
+    this.#first = 0
+  }
 }
 
 export class LogprobGate {
-  readonly #queues = new Map<string, Queue>()
+  readonly #queues = new Map<string, TokenQueue>()
 
   /** Whether there have been any so far. */
   get held(): boolean {
@@ -70,21 +105,17 @@ export class LogprobGate {
     let queue = this.#queues.get(name)
     if (queue === undefined && added.length === 0) return false
     if (queue === undefined) {
-      queue = { waiting: [], characters: 0 }
+      queue = new TokenQueue()
       this.#queues.set(name, queue)
     }
-    for (const entry of added) {
-      queue.characters += tokenLength(entry)
-      queue.waiting.push({ entry, end: queue.characters })
-    }
+    for (const entry of added) queue.add(entry)
     const progress = progressOf()
     if (progress === null || progress.redacted) {
-      queue.waiting = []
+      queue.clear()
       if (added.length > 0) choice['logprobs'] = null
       return added.length > 0
     }
-    const count = queue.waiting.filter(({ end }) => last || end <= progress.sentCharacters).length
-    const released = queue.waiting.splice(0, count).map(({ entry }) => entry)
+    const released = queue.takeUntil(last ? Number.POSITIVE_INFINITY : progress.sentCharacters)
     if (released.length === added.length && released.every((entry, i) => entry === added[i])) return false
     choice['logprobs'] = { ...(isObject(logprobs) ? logprobs : {}), [list]: released }
     return true

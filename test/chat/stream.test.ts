@@ -311,6 +311,13 @@ t.test('an answer without end is cut off', async (t) => {
   t.doesNotThrow(() => endless(() => ({ annotations: [{ a: 1 }] }), 2000))
 })
 
+t.test('an event of more choices than an answer has is none', async (t) => {
+  const event = (count: number) =>
+    JSON.stringify({ choices: Array.from({ length: count }, (_, index) => ({ index, delta: {} })) })
+  t.equal(readStreamChunk(event(1024))?.finished.length, 0)
+  t.throws(() => readStreamChunk(event(1025)), { code: 'upstream_unavailable', message: /1024 choices/ })
+})
+
 t.test('what was put together is not what came', async (t) => {
   const assembler = new Assembler()
   const details: JsonObject[] = [

@@ -55,3 +55,23 @@ t.test('what cannot be matched to text waits for the end', async (t) => {
     false,
   )
 })
+
+t.test(
+  'tokens without text: however many there are, they take linear time and are dropped in the end',
+  async (t) => {
+    const gate = new LogprobGate()
+    const progress = () => ({ sentCharacters: 1, redacted: false })
+    let left = 0
+    for (let n = 0; n < 30_000; n++) {
+      const body = chunk('ab', 'cd')
+      gate.apply(body, progress, [])
+      left += tokens(body).length
+    }
+    t.equal(left, 0)
+    const more = chunk(...Array<string>(10_000).fill('x'))
+    gate.apply(more, progress, [])
+    const end = chunk('end')
+    gate.apply(end, progress, [0])
+    t.same(tokens(end), [])
+  },
+)

@@ -82,6 +82,8 @@ t.test('what an upstream may do wrong', async (t) => {
   const page = await ask(json('<html>alice@example.com</html>', 413, { 'content-type': 'text/html' }))
   t.match(page, { status: 413, text: /^\{"error":/ })
   t.equal(page.headers.get('content-type'), 'application/json')
+  const marked = await ask(json(`\ufeff${JSON.stringify(completion('ask alice@example.com'))}`))
+  t.match(marked, { status: 200, text: /ask \[EMAIL_1\]/ }, 'a byte order mark is passed over')
   let tries = 0
   t.match(
     await ask((...args) => json(tries++ === 0 ? {} : completion('ok'), tries === 1 ? 503 : 200)(...args)),
