@@ -3,6 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Channel } from './channel.ts'
 import type { Place } from './place.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
@@ -12,8 +13,7 @@ import { isWireValue } from './wire.ts'
 /** A piece of a text that grows from chunk to chunk. */
 export interface Delta {
   readonly choice: number
-  /** Tells the growing texts of a choice apart: `content`, `refusal`, `tool:0`, `reasoning_details:0:text`, … */
-  readonly channel: string
+  readonly channel: Channel
   readonly encoding: 'plain' | 'json'
   readonly text: string
   replace(text: string): void
@@ -72,10 +72,12 @@ export const MAX_CHOICES = 1024
 const CHOICES: Place = { parent: null, key: 'choices' }
 /** Levels around the members of `choices[].delta`. */
 const DELTA_DEPTH = 4
+/** Objects in one another that are read like a delta. */
+const MAX_DELTA_DEPTH = DELTA_DEPTH + 4
 
 /** Fields of a delta that grow in a channel of their own name. */
 const GROWING: ReadonlySet<string> = new Set(['content', 'refusal', 'reasoning', 'reasoning_content'])
-/** A field we do not know grows like the known ones, provided it has a name that can be one. */
+/** A field we do not know grows like the known ones, provided it has a name that can be one; inside others none does. */
 const FIELD_NAME = /^[A-Za-z_]\w{0,63}$/
 
 class ChunkReader {
@@ -84,6 +86,9 @@ class ChunkReader {
   readonly finished: number[] = []
   /** The choice that is being read. */
   #choice = 0
+  /** Before the names of the texts of the object that is being read, and levels around its members. */
+  #prefix = ''
+  #depth = DELTA_DEPTH
 
   choices(choices: JsonValue[]): void {
     if (choices.length > MAX_CHOICES) {
@@ -116,17 +121,30 @@ class ChunkReader {
       } else if (key === 'thinking_blocks' && Array.isArray(value)) {
         this.#readThoughts(value, { parent: place, key })
       } else if (key === 'function_call' && isObject(value)) {
-        this.#grow(value, { arguments: 'function_call' }, { parent: place, key }, DELTA_DEPTH + 1)
+        this.#grow(value, { arguments: 'function_call' }, { parent: place, key }, this.#depth + 1)
       } else if (key === 'audio' && isObject(value)) {
-        this.#grow(value, { transcript: 'audio' }, { parent: place, key }, DELTA_DEPTH + 1)
-      } else this.walk.member(delta, key, place, DELTA_DEPTH)
+        this.#grow(value, { transcript: 'audio' }, { parent: place, key }, this.#depth + 1)
+      } else if (isObject(value) && FIELD_NAME.test(key) && this.#depth < MAX_DELTA_DEPTH) {
+        this.walk.name(delta, key, place)
+        this.#readInside(value, key, { parent: place, key })
+      } else this.walk.member(delta, key, place, this.#depth)
     }
+  }
+
+  /** Some gateways repeat what a provider sent in an object of its own (`provider_specific_fields`). */
+  #readInside(object: JsonObject, key: string, place: Place): void {
+    const prefix = this.#prefix
+    this.#prefix += `in:${key}:`
+    this.#depth++
+    this.#readDelta(object, place)
+    this.#depth--
+    this.#prefix = prefix
   }
 
   #readText(delta: JsonObject, key: string, value: string, place: Place): void {
     if (GROWING.has(key)) this.#push(delta, key, key)
-    else if (key === 'role' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
-      this.walk.member(delta, key, place, DELTA_DEPTH)
+    else if (key === 'role' || this.#prefix !== '' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
+      this.walk.member(delta, key, place, this.#depth)
     } else {
       this.walk.name(delta, key, place)
       this.#push(delta, key, `field:${key}`)
@@ -135,44 +153,44 @@ class ChunkReader {
 
   /** Content as a list of parts, as some providers stream what a model thinks beside what it says. */
   #readParts(parts: JsonValue[], place: Place): void {
-    this.#each(parts, place, DELTA_DEPTH + 1, (part, at) => {
+    this.#each(parts, place, this.#depth + 1, (part, at) => {
       const { thinking } = part
       const isList = Array.isArray(thinking)
-      this.#grow(part, { text: 'content' }, at, DELTA_DEPTH + 2, isList ? 'thinking' : null)
+      this.#grow(part, { text: 'content' }, at, this.#depth + 2, isList ? 'thinking' : null)
       if (!isList) return
-      this.#each(thinking, { parent: at, key: 'thinking' }, DELTA_DEPTH + 3, (thought, inside) => {
-        this.#grow(thought, { text: 'thinking' }, inside, DELTA_DEPTH + 4)
+      this.#each(thinking, { parent: at, key: 'thinking' }, this.#depth + 3, (thought, inside) => {
+        this.#grow(thought, { text: 'thinking' }, inside, this.#depth + 4)
       })
     })
   }
 
   #readTools(calls: JsonValue[], place: Place): void {
-    this.#each(calls, place, DELTA_DEPTH + 1, (call, at, position) => {
+    this.#each(calls, place, this.#depth + 1, (call, at, position) => {
       const channel = `tool:${indexOf(call, position)}`
       for (const key of Object.keys(call)) {
         const value = call[key]
         const inside: Place = { parent: at, key }
         if (key === 'function' && isObject(value)) {
-          this.#grow(value, { arguments: channel }, inside, DELTA_DEPTH + 3)
+          this.#grow(value, { arguments: channel }, inside, this.#depth + 3)
         } else if (key === 'custom' && isObject(value)) {
-          this.#grow(value, { input: `${channel}:input` }, inside, DELTA_DEPTH + 3)
-        } else this.walk.member(call, key, at, DELTA_DEPTH + 2)
+          this.#grow(value, { input: `${channel}:input` }, inside, this.#depth + 3)
+        } else this.walk.member(call, key, at, this.#depth + 2)
       }
     })
   }
 
   #readDetails(details: JsonValue[], place: Place): void {
-    this.#each(details, place, DELTA_DEPTH + 1, (detail, at, position) => {
+    this.#each(details, place, this.#depth + 1, (detail, at, position) => {
       const channel = `reasoning_details:${indexOf(detail, position)}`
       const growing = { text: `${channel}:text`, summary: `${channel}:summary` }
-      this.#grow(detail, growing, at, DELTA_DEPTH + 2)
+      this.#grow(detail, growing, at, this.#depth + 2)
     })
   }
 
   /** What a model thinks, as LiteLLM streams it. */
   #readThoughts(blocks: JsonValue[], place: Place): void {
-    this.#each(blocks, place, DELTA_DEPTH + 1, (block, at, position) => {
-      this.#grow(block, { thinking: `thinking_blocks:${indexOf(block, position)}` }, at, DELTA_DEPTH + 2)
+    this.#each(blocks, place, this.#depth + 1, (block, at, position) => {
+      this.#grow(block, { thinking: `thinking_blocks:${indexOf(block, position)}` }, at, this.#depth + 2)
     })
   }
 
@@ -207,8 +225,8 @@ class ChunkReader {
   /** An empty first piece of a tool call matters: with it the text before has ended. */
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
-    if (text !== '' || isToolChannel(channel))
-      this.deltas.push(new DeltaPiece(this.#choice, channel, object, key))
+    if (text === '' && !isToolChannel(channel)) return
+    this.deltas.push(new DeltaPiece(this.#choice, this.#prefix + channel, object, key))
   }
 }
 
@@ -249,45 +267,3 @@ export function finishReason(choice: JsonObject): string | null {
 
 /** The number of a choice; the only one where it is not said. */
 export const choiceIndex = (choice: JsonObject): number => indexOf(choice, 0)
-
-const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
-
-/**
- * A chunk that carries only this text for that channel, in the envelope of another: what was held back until a
- * choice ended.
- */
-export function flushChunk(like: JsonObject, choice: number, channel: string, text: string): JsonObject {
-  const envelope: JsonObject = {}
-  for (const name of ENVELOPE) if (like[name] !== undefined) envelope[name] = like[name]
-  return {
-    ...envelope,
-    choices: [{ index: choice, delta: channelDelta(channel, text), finish_reason: null }],
-  }
-}
-
-function channelDelta(channel: string, text: string): JsonObject {
-  const [kind = '', name = '', field = ''] = channel.split(':')
-  switch (kind) {
-    case 'tool': {
-      const piece: JsonObject =
-        field === 'input' ? { custom: { input: text } } : { function: { arguments: text } }
-      return { tool_calls: [{ index: Number(name), ...piece }] }
-    }
-    case 'function_call':
-      return { function_call: { arguments: text } }
-    case 'audio':
-      return { audio: { transcript: text } }
-    case 'reasoning_details':
-      return { reasoning_details: [{ type: detailType(field), index: Number(name), [field]: text }] }
-    case 'thinking_blocks':
-      return { thinking_blocks: [{ type: 'thinking', index: Number(name), thinking: text }] }
-    case 'thinking':
-      return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
-    case 'field':
-      return { [name]: text }
-    default:
-      return { [kind]: text }
-  }
-}
-
-const detailType = (field: string): string => (field === 'summary' ? 'reasoning.summary' : 'reasoning.text')

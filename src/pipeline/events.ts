@@ -2,8 +2,9 @@
 // once. Events nothing changed in leave as they came.
 
 import { Assembler } from '../chat/assembler.ts'
+import { flushChunk } from '../chat/channel.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
-import { type Delta, flushChunk, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
+import { type Delta, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'

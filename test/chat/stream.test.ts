@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Assembler } from '../../src/chat/assembler.ts'
-import { flushChunk, readStreamChunk } from '../../src/chat/stream.ts'
+import { flushChunk } from '../../src/chat/channel.ts'
+import { readStreamChunk } from '../../src/chat/stream.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 
 const read = (body: object) => {
@@ -225,6 +226,9 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
     'thinking',
     'field:voice',
     'field:__proto__',
+    'in:provider_specific_fields:reasoning_content',
+    'in:a:in:__proto__:thinking_blocks:0',
+    'in:a:tool:1',
   ]) {
     t.same(
       read(flushChunk({}, 5, channel, 'r')).deltas.map((one) => [one.choice, one.channel, one.text]),

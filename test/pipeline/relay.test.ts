@@ -171,6 +171,47 @@ t.test('what a model thinks grows, in whichever field', async (t) => {
   t.match(sent.join(''), /"thinking_blocks":\[\{"type":"thinking",.*\[EMAIL_2\]/)
 })
 
+t.test(
+  'what a gateway repeats of its provider grows like what it repeats, and citations do not',
+  async (t) => {
+    const pieces = MAIL.map((text) =>
+      event({
+        delta: {
+          reasoning_content: text,
+          provider_specific_fields: {
+            reasoning_content: text,
+            thinking_blocks: [{ type: 'thinking', thinking: text }],
+            deeper: { content: text },
+            citation: { cited_text: 'mail at', title: 'b@' },
+          },
+        },
+      }),
+    )
+    const { sent, kept } = await relay([...pieces, ...END])
+    t.notMatch(sent.join('') + kept, /dora|ple\.com/)
+    const chunks = [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+    const fields = chunks.map((chunk) => chunk.choices[0].delta.provider_specific_fields ?? {})
+    const said = (read: (one: any) => unknown) => fields.map((one) => read(one) ?? '').join('')
+    t.equal(
+      said((one) => one.reasoning_content),
+      'write to [EMAIL_2] now',
+    )
+    t.equal(
+      said((one) => one.thinking_blocks?.[0].thinking),
+      'write to [EMAIL_2] now',
+    )
+    t.equal(
+      said((one) => one.deeper?.content),
+      'write to [EMAIL_2] now',
+    )
+    t.equal(
+      said((one) => one.citation?.title),
+      'b@'.repeat(MAIL.length),
+      'each citation is whole',
+    )
+  },
+)
+
 t.test('log probabilities of any text of a choice go with what was replaced in it', async (t) => {
   const tokens = (...list: string[]) => ({ content: list.map((token) => ({ token, logprob: -1 })) })
   const tool = (json: string) => ({ tool_calls: [{ index: 0, function: { arguments: json } }] })

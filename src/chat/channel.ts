@@ -1,0 +1,53 @@
+// The texts of a choice that grow from chunk to chunk, by name, and a chunk that brings more of one of them.
+
+import type { JsonObject } from '../core/json.ts'
+
+/**
+ * Tells the growing texts of a choice apart: `content`, `refusal`, `tool:0`, `reasoning_details:0:text`, `field:NAME`,
+ * and of an object in the delta that is like a delta itself `in:NAME:` before that.
+ */
+export type Channel = string
+
+const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
+
+/**
+ * A chunk that carries only this text for that channel, in the envelope of another: what was held back until a
+ * choice ended.
+ */
+export function flushChunk(like: JsonObject, choice: number, channel: Channel, text: string): JsonObject {
+  const envelope: JsonObject = {}
+  for (const name of ENVELOPE) if (like[name] !== undefined) envelope[name] = like[name]
+  return {
+    ...envelope,
+    choices: [{ index: choice, delta: channelDelta(channel, text), finish_reason: null }],
+  }
+}
+
+function channelDelta(channel: Channel, text: string): JsonObject {
+  const [kind = '', name = '', field = ''] = channel.split(':')
+  switch (kind) {
+    case 'in':
+      return { [name]: channelDelta(channel.slice(`in:${name}:`.length), text) }
+    case 'tool': {
+      const piece: JsonObject =
+        field === 'input' ? { custom: { input: text } } : { function: { arguments: text } }
+      return { tool_calls: [{ index: Number(name), ...piece }] }
+    }
+    case 'function_call':
+      return { function_call: { arguments: text } }
+    case 'audio':
+      return { audio: { transcript: text } }
+    case 'reasoning_details':
+      return { reasoning_details: [{ type: detailType(field), index: Number(name), [field]: text }] }
+    case 'thinking_blocks':
+      return { thinking_blocks: [{ type: 'thinking', index: Number(name), thinking: text }] }
+    case 'thinking':
+      return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
+    case 'field':
+      return { [name]: text }
+    default:
+      return { [kind]: text }
+  }
+}
+
+const detailType = (field: string): string => (field === 'summary' ? 'reasoning.summary' : 'reasoning.text')
