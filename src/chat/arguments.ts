@@ -1,6 +1,8 @@
 // JSON inside a string, arriving in pieces: the arguments of a tool call. Splits it into runs, so that what it says
 // can be scanned and replaced while how it is written stays valid JSON.
 
+import { STEP_UNITS, type Steps } from '../core/steps.ts'
+
 /**
  * A piece of JSON text: what it says (`view`) and how it is written (`raw`).
  * - `text`: inside a string, or from where the text is no JSON on: view and raw are the same, it may be cut anywhere
@@ -193,13 +195,30 @@ export class JsonTextDecoder {
   }
 }
 
-/** What a whole text says, the views of its runs put together: wherever an escape stands it is read as one. */
-export function decodeEscapes(text: string): string {
+/** All runs of a text, in steps. */
+export function* decodeSteps(text: string): Steps<readonly Run[]> {
+  const decoder = new JsonTextDecoder()
+  const runs: Run[] = []
+  for (let at = 0; at < text.length; at += STEP_UNITS) {
+    if (at > 0) yield
+    for (const run of decoder.push(text.slice(at, at + STEP_UNITS))) runs.push(run)
+  }
+  for (const run of decoder.finish()) runs.push(run)
+  return runs
+}
+
+/** What a whole text says, the views of its runs put together, in steps: wherever an escape stands it is read as one. */
+export function* decodeEscapes(text: string): Steps<string> {
   let at = text.indexOf('\\')
   if (at < 0) return text
   let view = ''
   let from = 0
+  let pause = at + STEP_UNITS
   for (; at >= 0; at = text.indexOf('\\', from)) {
+    if (at >= pause) {
+      yield
+      pause = at + STEP_UNITS
+    }
     view += text.slice(from, at)
     const simple = ESCAPES[text[at + 1] ?? '']
     if (simple === undefined) {

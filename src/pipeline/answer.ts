@@ -142,7 +142,7 @@ export function* isClean(
 ): Steps<boolean> {
   // Of several JSON texts in a row each is scanned by itself.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
-  const view = text.encoding === 'json' ? decodeEscapes(text.text) : text.text
+  const view = text.encoding === 'json' ? yield* decodeEscapes(text.text) : text.text
   return (
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&

@@ -1,11 +1,11 @@
 // Step 2, and the evidence for step 3: every text a model will read is searched for personal data, rewritten, and
 // then, as it would be forwarded, matched against keywords and scored for prompt injection.
 
-import { decodeEscapes, JsonTextDecoder, type Run } from '../chat/arguments.ts'
+import { decodeEscapes, decodeSteps } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import { Pace, type Steps } from '../core/steps.ts'
+import { Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import { isOpenKey } from '../detect/pii/keyblock.ts'
@@ -98,7 +98,7 @@ export function* inspect(
     if (pace.isOver(view.length)) yield
     placeholders.avoid(view)
   }
-  addSplitData(conversation, kinds)
+  yield* addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
   for (const item of items) {
@@ -119,28 +119,19 @@ export function* inspect(
 }
 
 function* open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Steps<Item> {
-  const view = text.encoding === 'plain' ? text.text : decodeEscapes(text.text)
+  const view = text.encoding === 'plain' ? text.text : yield* decodeEscapes(text.text)
   const learned = recall(view)
   const findings = learned.findings ?? learned.keepFindings(yield* detectSteps(view, kinds))
   const edits = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
   return { text, joined: text.joined ?? -1, view, learned, edits }
 }
 
-/** How what is said in a text is written. */
-function runsOf(text: Text): readonly Run[] {
-  return text.encoding === 'plain' ? [plainRun(text.text)] : decode(text.text)
-}
-
-function decode(json: string): readonly Run[] {
-  const decoder = new JsonTextDecoder()
-  return [...decoder.push(json), ...decoder.finish()]
-}
-
 /** Where a part was already found by itself that finding stands, and the rest is no part of it. */
-function addSplitData(conversation: readonly Item[], kinds: KindSet): void {
+function* addSplitData(conversation: readonly Item[], kinds: KindSet): Steps<void> {
   const isFound = ({ item, finding }: JointPart<Item>) =>
     item.edits.some((edit) => edit.finding.start < finding.end && finding.start < edit.finding.end)
-  const split = findAcross(conversation, kinds).filter((parts) => !parts.some(isFound))
+  const found = yield* findAcross(conversation, kinds)
+  const split = found.filter((parts) => !parts.some(isFound))
   for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
   for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
   for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
@@ -163,7 +154,10 @@ function* rewrite(
   recall: (text: string) => Learned,
 ): Steps<LocatedFinding[]> {
   const { text, edits } = item
-  const runs = runsOf(text)
+  // Of a short text all is done in one step.
+  const isLong = text.text.length > STEP_UNITS
+  // How what is said in it is written.
+  const runs = text.encoding === 'plain' ? [plainRun(text.text)] : yield* decodeSteps(text.text)
   const counted: Finding[] = []
   const replaced = new Map<Finding, string>()
   for (const { finding, value } of edits) {
@@ -173,6 +167,7 @@ function* rewrite(
     if (action === 'block' || isReplacing(action)) replaced.set(finding, value)
   }
   if (replaced.size > 0) {
+    if (isLong) yield
     const rewritten = yield* replaceSteps(runs, 0, [...replaced.keys()], (finding) => {
       const value = replaced.get(finding) ?? ''
       if (value === '') return ''
@@ -182,14 +177,17 @@ function* rewrite(
       }
       return form
     })
-    yield
+    if (isLong) yield
     item.view = viewOf(rewritten)
+    if (isLong) yield
     item.learned = recall(item.view)
     text.replace(rawOf(rewritten))
   }
-  yield
+  if (isLong) yield
   const spans = writtenSpans(runs, counted)
-  return counted.map(({ kind }, index) => ({ kind, path: text.path, ...spans[index]! }))
+  if (isLong) yield
+  const { path } = text
+  return counted.map(({ kind }, index) => ({ kind, path, ...spans[index]! }))
 }
 
 function* matchKeywords(

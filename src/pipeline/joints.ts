@@ -2,6 +2,7 @@
 // what is split over two of them is found, and replaced in each.
 
 import type { Finding } from '../core/finding.ts'
+import type { Steps } from '../core/steps.ts'
 import { detectAcross } from '../detect/pii/across.ts'
 import { type KeyRest, restOfKey } from '../detect/pii/keyblock.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -43,14 +44,17 @@ export function joinTexts<T extends Joinable>(items: readonly T[], separator: st
   return layOut(items, separator).joined
 }
 
-/** Data that begin in one text and end in a later one, each with its parts. */
-export function findAcross<T extends Joinable>(items: readonly T[], kinds: KindSet): JointPart<T>[][] {
+/** Data that begin in one text and end in a later one, each with its parts; in steps. */
+export function* findAcross<T extends Joinable>(
+  items: readonly T[],
+  kinds: KindSet,
+): Steps<JointPart<T>[][]> {
   if (items.length < 2) return []
   const { joined, pieces } = layOut(items, '')
   const joints = pieces.filter(({ end }, index) => pieces[index + 1]?.start === end).map(({ end }) => end)
   const data: JointPart<T>[][] = []
   let first = 0
-  for (const finding of detectAcross(joined, joints, kinds)) {
+  for (const finding of yield* detectAcross(joined, joints, kinds)) {
     while (pieces[first]!.end <= finding.start) first++
     if (pieces[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)

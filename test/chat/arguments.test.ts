@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeEscapes, JsonTextDecoder, type Run } from '../../src/chat/arguments.ts'
+import { decodeEscapes, decodeSteps, JsonTextDecoder, type Run } from '../../src/chat/arguments.ts'
+import { atOnce } from '../../src/core/steps.ts'
 
 const decode = (pieces: readonly string[]): Run[] => {
   const decoder = new JsonTextDecoder()
@@ -74,7 +75,7 @@ t.test('what a whole text says is what its runs say', async (t) => {
   fc.assert(
     fc.property(jsonText, (text) => {
       t.equal(
-        decodeEscapes(text),
+        atOnce(decodeEscapes(text)),
         decode([text])
           .map(({ view }) => view)
           .join(''),
@@ -82,6 +83,8 @@ t.test('what a whole text says is what its runs say', async (t) => {
     }),
     { numRuns: 2000 },
   )
+  const long = JSON.stringify(Array<string>(9000).fill('quoted " and \u00e9'))
+  t.same(merge(atOnce(decodeSteps(long))), merge(decode([long])))
 })
 
 t.test('the view says what the JSON says', async (t) => {

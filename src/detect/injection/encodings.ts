@@ -30,6 +30,8 @@ const LETTERS = 26
 /** Bytes of one run: what a pattern repeats without end takes a place each on the engine's stack. */
 const HEX = /(?:(?:\\x|0x)?[0-9A-Fa-f]{2}[\s:,]{0,2}){12,4096}/g
 const BINARY = /(?:[01]{8}\s?){8,4096}/g
+/** No match of either is longer: a byte of the one is six characters at most, of the other nine. */
+const RUN_UNITS_MAX = 9 * 4096
 /** A byte each, behind any character and drawn by nothing: U+FE00..FE0F are 0 to 15, U+E0100..E01EF the rest. */
 const SELECTORS = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]{8,}/gu
 /** Letters, digits and white space. */
@@ -115,10 +117,19 @@ interface Match {
 }
 
 /** Matches of a pattern within each of these stretches. */
-function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]): Generator<Match> {
+function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]): Generator<Match | null> {
   for (const { start, end } of stretches) {
-    for (const { 0: run, index } of text.slice(start, end).matchAll(pattern)) {
-      yield { 0: run, index: start + index }
+    for (let from = start; from < end; ) {
+      const until = Math.min(end, from + STRETCH_UNITS)
+      let next = until
+      const stretch = text.slice(from, Math.min(end, until + RUN_UNITS_MAX))
+      for (const { 0: run, index } of stretch.matchAll(pattern)) {
+        if (from + index >= until) break
+        yield { 0: run, index: from + index }
+        next = Math.max(until, from + index + run.length)
+      }
+      from = next
+      if (from < end) yield null
     }
   }
 }

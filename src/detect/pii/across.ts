@@ -2,8 +2,9 @@
 // has been searched by then, so that of the whole only the surroundings of the joints are.
 
 import type { Finding } from '../../core/finding.ts'
+import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
-import { detect } from './detect.ts'
+import { detectSteps } from './detect.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
@@ -16,22 +17,27 @@ const MAX_LOOSE_VALUE = 128
 const PARTING = new Set([...`"'<>{}|\\;`].map((character) => character.charCodeAt(0)))
 
 /**
- * The findings of `detect` that begin before one of the joints and end behind it, and perhaps others near them. Time is
- * linear in the text and mostly that of the surroundings of the joints.
+ * The findings of `detectSteps` that begin before one of the joints and end behind it, and perhaps others near them. Time is
+ * linear in the text and mostly that of the surroundings of the joints. In steps.
  * @param joints offsets in the text, ascending
  */
-export function detectAcross(whole: string, joints: readonly number[], kinds: KindSet): Finding[] {
+export function* detectAcross(whole: string, joints: readonly number[], kinds: KindSet): Steps<Finding[]> {
   // Keys and names have segments of their own, and addresses have lines.
-  if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0) return detect(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0) return yield* detectSteps(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kinds, findings)
   const cutter = new Cutter()
   let end = 0
+  let pause = STEP_UNITS
   let trigger = nextTrigger(text, 0, kinds, search.words, 0)
   for (let index = 0; index < joints.length && trigger >= 0; index++) {
     const joint = joints[index]!
     if (joint < end) continue
+    if (joint >= pause) {
+      yield
+      pause = joint + STEP_UNITS
+    }
     let start = cutBefore(text, end, joint)
     end = start
     while (end >= 0 && end <= joint && start < joint) {

@@ -73,6 +73,22 @@ t.test('a run of digits as long as a prompt may be', async (t) => {
   t.ok(decoded(hidden).some(({ text }) => text.includes(SECRET)))
 })
 
+t.test('digits between digits are found wherever a long text is taken apart', async (t) => {
+  const hex = Buffer.from(SECRET).toString('hex')
+  const bits = [...Buffer.from(SECRET)].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')
+  const around = '7   '.repeat(30_000)
+  for (const run of [hex, bits]) {
+    const wrong = []
+    for (let at = 65_536 - run.length - 8; at <= 65_536 + 8; at += 5) {
+      const text = `${around.slice(0, at)}   ${run}   ${around}`
+      const found = decoded(text).find((one) => one.text.includes(SECRET))
+      const start = found?.origin(found.text.indexOf(SECRET)) ?? -1
+      if (start < at + 2 || start > at + 12) wrong.push([at, start])
+    }
+    t.same(wrong, [])
+  }
+})
+
 t.test('never throws, and every origin is inside the text', async (t) => {
   const pieces = fc.constantFrom(
     base64(SECRET),
