@@ -22,7 +22,7 @@ import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
 import { isRestored, keptBody, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
-import { type ScanRules, TextScan } from './textscan.ts'
+import { type Met, type ScanRules, TextScan } from './textscan.ts'
 
 /** Largest answer that is read into memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -161,14 +161,10 @@ function isOneJson(text: string): boolean {
 }
 
 /** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
-export function noteResponse(
-  call: Call,
-  selection: Selection,
-  scans: readonly TextScan[],
-): RuleReference | null {
-  if (scans.length === 0) return null
-  const findings = countKinds(scans.flatMap((scan) => scan.findings.map((kind) => ({ kind }))))
-  const keywordHits = [...new Set<RuleReference>(scans.flatMap((scan) => scan.keywordHits))]
+export function noteResponse(call: Call, selection: Selection, met: readonly Met[]): RuleReference | null {
+  if (met.length === 0) return null
+  const findings = countKinds(met.flatMap((one) => one.findings.map((kind) => ({ kind }))))
+  const keywordHits = [...new Set<RuleReference>(met.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
   for (const finding of findings) {
     const { action } = selection.pii(finding.kind, 'response')

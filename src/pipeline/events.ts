@@ -14,7 +14,7 @@ import { isEmpty } from './empty.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { EventForm, type EventTemplate, writeEvent } from './template.ts'
-import { TextScan } from './textscan.ts'
+import { type Met, TextScan } from './textscan.ts'
 
 /** Largest single event; an upstream that sends more is cut off. */
 const MAX_EVENT_BYTES = 4 * 1024 * 1024
@@ -30,7 +30,10 @@ const brokenOff = () =>
 /** The state of one stream: bytes in, text for the client out. */
 export class EventRelay {
   readonly assembler = new Assembler()
-  readonly scans: TextScan[] = []
+  /** Of all texts that do not grow, of which there is no end. */
+  readonly #others: Met = { findings: [], keywordHits: [] }
+  /** What was met, by texts. */
+  readonly met: Met[] = [this.#others]
   /** Nothing more is to be read: `[DONE]` came, or a failure. */
   done = false
   /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
@@ -195,7 +198,10 @@ export class EventRelay {
 
   /** A text that does not grow. */
   #noteOther(scan: TextScan): void {
-    if (scan.findings.length > 0 || scan.keywordHits.length > 0) this.scans.push(scan)
+    for (const kind of scan.findings) this.#others.findings.push(kind)
+    for (const rule of scan.keywordHits) {
+      if (!this.#others.keywordHits.includes(rule)) this.#others.keywordHits.push(rule)
+    }
     if (scan.blocked) this.#block()
   }
 
@@ -255,7 +261,7 @@ export class EventRelay {
       if (this.#growing++ >= MAX_TEXTS) throw brokenOff()
       scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
       texts.set(channel, scan)
-      this.scans.push(scan)
+      this.met.push(scan)
     }
     return scan
   }

@@ -33,7 +33,7 @@ export async function relayStream(answer: Answer, includeUsage: boolean): Promis
     call.response = relay.assembler.result()
     call.finishReason = relay.assembler.finishReason
     if (call.usage === null) call.estimatedCompletionTokens = estimateAnswer(call.response)
-    relay.blocking = noteResponse(call, selection, relay.scans)
+    relay.blocking = noteResponse(call, selection, relay.met)
   }
   if (relay.blocking !== null) throw responseBlockedBy(relay.blocking)
   if (relay.failure !== null) throw relay.failure

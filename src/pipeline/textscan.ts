@@ -27,8 +27,15 @@ export interface ScanRules {
   readonly restoration: Restoration | null
 }
 
-export class TextScan {
+/** What was met in a text. */
+export interface Met {
   /** Kinds of what was found, `allow` left out; one item a finding. */
+  readonly findings: PiiKind[]
+  /** Each rule once. */
+  readonly keywordHits: RuleReference[]
+}
+
+export class TextScan implements Met {
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
   /** Something was replaced or put back, so whatever repeats the text (logprobs) must go as well. */

@@ -151,6 +151,15 @@ t.test('lines that are no data pass, read like any text', async (t) => {
   t.match(both.sent.join(''), new RegExp(`^: for \\[EMAIL_\\d\\]\n${beside.slice(0, 20)}`))
 })
 
+t.test('texts that do not grow are each counted, however many', async (t) => {
+  const pieces = Array.from({ length: 3000 }, (_, n) =>
+    event({ delta: { content: 'so ' }, by: `u${n}@example.com` }),
+  )
+  const { sent, findings } = await relay([...pieces, ...END])
+  t.notMatch(sent.join(''), /example/)
+  t.match(findings, [{ kind: 'email', direction: 'response', count: 3000 }])
+})
+
 t.test('events without data, and spaces behind the last one, are nothing', async (t) => {
   const { sent, failure } = await relay([
     'data:\n\n',
