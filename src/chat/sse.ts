@@ -150,10 +150,10 @@ function eventOf(raw: string): SseEvent {
 /** An event with these data; they must not have line breaks, which JSON does not. */
 export const encodeData = (data: string): string => `data: ${data}\n\n`
 
-/** An event of these lines, `data` among them where it is not null. */
+/** An event of these lines, `data` among them where it is not null; nothing where there is neither. */
 export function encodeEvent(around: string, data: string | null): string {
-  const lines = data === null ? [] : data.split('\n').map((line) => `data: ${line}`)
-  return `${[around, ...lines].filter((line) => line !== '').join('\n')}\n\n`
+  if (around === '') return data === null ? '' : `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  return data === null ? `${around}\n\n` : `${around}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 /** A comment: clients pass over it, people and proofs find it. It must not have line breaks. */

@@ -16,6 +16,19 @@ export function clean(bytes: Buffer, credential: string | null): Buffer {
   return Buffer.from(cleanText(bytes.toString('utf8'), credential))
 }
 
+/** The same for JSON, in which it may be written with escapes. Bytes that are no JSON are cleaned as they are. */
+export function cleanJson(bytes: Buffer, credential: string | null): Buffer {
+  if (credential === null) return bytes
+  let text: string
+  try {
+    text = JSON.stringify(JSON.parse(bytes.toString('utf8')))
+  } catch {
+    return clean(bytes, credential)
+  }
+  const written = JSON.stringify(credential).slice(1, -1)
+  return text.includes(written) ? Buffer.from(text.replaceAll(written, MARK)) : bytes
+}
+
 /** A text that grows, without it: what could be its beginning is held until it is not. */
 export class CredentialFilter {
   /** It has been met. */

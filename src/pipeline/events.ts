@@ -8,7 +8,7 @@ import { type Delta, readStreamChunk, type StreamChunk } from '../chat/stream.ts
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'
-import { type Answer, isClean, type noteResponse } from './answer.ts'
+import { type Answer, isClean } from './answer.ts'
 import { cleanText } from './credential.ts'
 import { isEmpty } from './empty.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
@@ -27,6 +27,12 @@ export const DONE = '[DONE]'
 const brokenOff = () =>
   new GatewayError('upstream_unavailable', 'The upstream broke off its answer before it was complete.')
 
+/** An event as it leaves when nothing in its data is changed, and its lines without data as they leave in any case. */
+interface Written {
+  readonly raw: string
+  readonly around: string
+}
+
 /** The state of one stream: bytes in, text for the client out. */
 export class EventRelay {
   readonly assembler = new Assembler()
@@ -39,7 +45,6 @@ export class EventRelay {
   /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
   readonly #finished = new Set<number>()
   failure: GatewayError | null = null
-  blocking: ReturnType<typeof noteResponse> = null
   readonly #answer: Answer
   readonly #includeUsage: boolean
   readonly #credential: string | null
@@ -99,15 +104,16 @@ export class EventRelay {
   }
 
   #event(event: SseEvent): string {
-    const { data: received, around } = event
-    const raw = around === '' ? event.raw : this.#scanAround(event)
+    const { data: received } = event
+    const around = event.around === '' ? '' : this.#scanAround(event.around)
+    const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
     if (received.trimEnd() === DONE) return this.#end()
     const { template } = this.#form
     const text = template === null ? null : this.#form.read(received)
     const quoted = this.#credential !== null && received.includes(this.#credential)
     if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
-      return this.#grow(template, text, raw)
+      return this.#grow(template, text, { raw, around })
     }
     const data = quoted ? cleanText(received, this.#credential) : received
     const chunk = readStreamChunk(data)
@@ -120,19 +126,19 @@ export class EventRelay {
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
     if (chunk.usageOnly && !this.#includeUsage) return ''
     if (!quoted) this.#form.learn(data, chunk)
-    return this.#chunk(chunk, data, quoted ? encodeData(data) : raw)
+    return this.#chunk(chunk, data, { raw: quoted ? encodeEvent(around, data) : raw, around })
   }
 
-  /** An event as it may leave, as far as its lines without data are concerned: they pass, but are read like a text. */
-  #scanAround({ raw, data, around }: SseEvent): string {
+  /** Lines without data pass, but are read like a text. */
+  #scanAround(around: string): string {
     const rules = { ...this.#answer.scan, restoration: null }
     const text = cleanText(around, this.#credential)
     // Some servers keep a connection alive with a great deal of it.
-    if (text === around && atOnce(isClean({ text, encoding: 'plain' }, rules))) return raw
+    if (text === around && atOnce(isClean({ text, encoding: 'plain' }, rules))) return around
     const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
     const { sent } = scan.all(text)
     this.#noteOther(scan)
-    return sent === around ? raw : encodeEvent(sent, data)
+    return sent
   }
 
   #end(): string {
@@ -145,7 +151,7 @@ export class EventRelay {
   }
 
   /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
-  #grow(template: EventTemplate, text: string, raw: string): string {
+  #grow(template: EventTemplate, text: string, { raw, around }: Written): string {
     const { choice, channel, envelope } = template
     const scan = this.#scanOf({ choice, channel, encoding: 'plain' })
     const passage = scan.push(text)
@@ -158,11 +164,11 @@ export class EventRelay {
     if (!this.assembler.grow(choice, channel, kept))
       this.assembler.add(flushChunk(envelope, choice, channel, kept))
     if (sent === text) return raw
-    return sent === '' && template.droppable ? '' : encodeData(writeEvent(template, sent))
+    const isDropped = sent === '' && template.droppable
+    return encodeEvent(around, isDropped ? null : writeEvent(template, sent))
   }
 
-  /** @param raw the event as it leaves when nothing in it was changed */
-  #chunk(chunk: StreamChunk, data: string, raw: string): string {
+  #chunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
     const others = this.#scanOthers(chunk)
     let changed = replaceTexts(chunk.others, others, 'sent')
     if (changed) chunk.commit()
@@ -180,8 +186,8 @@ export class EventRelay {
     this.#envelope = kept
     this.assembler.add(kept)
     if (chunk.error) this.#fail(brokenOff())
-    if (changed && isEmpty(chunk, deltas)) return out
-    return out + (changed ? encodeData(JSON.stringify(chunk.body)) : raw)
+    if (!changed) return out + raw
+    return out + encodeEvent(around, isEmpty(chunk, deltas) ? null : JSON.stringify(chunk.body))
   }
 
   /** Strings that do not grow from event to event. */

@@ -144,15 +144,21 @@ class Exchange {
       kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
-      credential: upstream.credential(),
+      credential: response.credential,
       // Errors are logged by whoever gets them, so values are not put back into one.
       restoration: response.status < 400 ? restoration : null,
     }
     const answer = { call, client: this.#client, response, scan, selection, placeholders }
-    // An error is one answer, whatever it says it is: its status must reach the client.
-    return response.status < 400 && isEventStream(response.headers['content-type'])
-      ? relayStream(answer, includeUsage)
-      : answerWhole(answer)
+    try {
+      // An error is one answer, whatever it says it is: its status must reach the client.
+      return response.status < 400 && isEventStream(response.headers['content-type'])
+        ? await relayStream(answer, includeUsage)
+        : await answerWhole(answer)
+    } catch (error) {
+      // Whatever is wrong with it: nobody reads the rest, and the upstream need not go on.
+      response.abort()
+      throw error
+    }
   }
 
   /**

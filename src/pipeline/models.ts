@@ -6,7 +6,7 @@ import { drainingError } from './admission.ts'
 import { readAll } from './answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
-import { clean } from './credential.ts'
+import { cleanJson } from './credential.ts'
 import type { Pipeline } from './handle.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */
@@ -16,7 +16,7 @@ export async function listModels(pipeline: Pipeline, client: Client): Promise<vo
     if (pipeline.admission.draining) throw drainingError()
     authenticate(pipeline.keys, client.headers)
     const response = await pipeline.upstream.models(client.headers, client)
-    const body = clean(await readAll(response), pipeline.upstream.credential())
+    const body = cleanJson(await readAll(response), response.credential)
     client.respond(response.status, { ...clientHeaders(response.headers), ...headers }, body)
   } catch (error) {
     const failure = toGatewayError(error)

@@ -6,6 +6,7 @@ import { responseTexts } from '../chat/texts.ts'
 import { estimateTokens } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { RuleReference } from '../policy/rule.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { type Answer, noteResponse } from './answer.ts'
 import { callHeaders } from './call.ts'
@@ -23,20 +24,19 @@ export async function relayStream(answer: Answer, includeUsage: boolean): Promis
   const { call, client, response, selection } = answer
   const relay = new EventRelay(answer, includeUsage)
   client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
+  let blocking: RuleReference | null
   try {
     await pump(answer, relay)
-    response.discard()
-  } catch (error) {
-    response.abort()
-    throw error
   } finally {
+    // However it ended.
+    blocking = noteResponse(call, selection, relay.met)
     call.response = relay.assembler.result()
     call.finishReason = relay.assembler.finishReason
     if (call.usage === null) call.estimatedCompletionTokens = estimateAnswer(call.response)
-    relay.blocking = noteResponse(call, selection, relay.met)
   }
-  if (relay.blocking !== null) throw responseBlockedBy(relay.blocking)
+  if (blocking !== null) throw responseBlockedBy(blocking)
   if (relay.failure !== null) throw relay.failure
+  response.discard()
   return {
     ending: { outcome: 'ok', status: response.status, errorCode: null },
     finish: (receipt) =>
@@ -44,9 +44,14 @@ export async function relayStream(answer: Answer, includeUsage: boolean): Promis
   }
 }
 
-/** For upstreams that end without saying what was used. */
-const estimateAnswer = (response: JsonObject): number =>
-  responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+/** For upstreams that end without saying what was used. What has more texts than are looked at counts by its length. */
+function estimateAnswer(response: JsonObject): number {
+  try {
+    return responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+  } catch {
+    return estimateTokens(JSON.stringify(response))
+  }
+}
 
 async function pump(answer: Answer, relay: EventRelay): Promise<void> {
   const { call, client, response } = answer

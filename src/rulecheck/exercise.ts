@@ -141,6 +141,7 @@ function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
   return {
     status: 200,
     headers: {},
+    credential: null,
     read: async () => pieces[next++] ?? null,
     abort: () => {},
     discard: () => {},

@@ -33,6 +33,8 @@ interface Attempt {
   readonly path: string
   readonly headers: string[]
   readonly body: Buffer | null
+  /** As in UpstreamResponse. */
+  readonly credential: string | null
 }
 
 /** One upstream with its connections. Safe for any number of concurrent calls. */
@@ -72,23 +74,21 @@ export class Upstream {
     client: IncomingHttpHeaders,
     cancellation: Cancellation,
   ): Promise<UpstreamResponse> {
-    const headers = upstreamHeaders(client, this.#apiKey?.current() ?? null)
-    return this.#send(
-      { method: 'POST', path: `${this.#basePath}/chat/completions`, headers, body },
-      cancellation,
-    )
+    const path = `${this.#basePath}/chat/completions`
+    return this.#send({ method: 'POST', path, ...this.#headers(client), body }, cancellation)
   }
 
   /** The upstream's list of models; carries nothing of the client but allowed headers. */
   models(client: IncomingHttpHeaders, cancellation: Cancellation): Promise<UpstreamResponse> {
-    const headers = upstreamHeaders(client, this.#apiKey?.current() ?? null)
-    return this.#send({ method: 'GET', path: `${this.#basePath}/models`, headers, body: null }, cancellation)
+    const path = `${this.#basePath}/models`
+    return this.#send({ method: 'GET', path, ...this.#headers(client), body: null }, cancellation)
   }
 
-  /** The credential as it is now, so that an answer repeating it can be cleaned; null where there is none to keep. */
-  credential(): string | null {
-    const credential = this.#apiKey?.current() ?? ''
-    return credential.length < MIN_CREDENTIAL_CHARACTERS ? null : credential
+  /** With the credential of this moment: by the time of the answer it may be another. */
+  #headers(client: IncomingHttpHeaders): Pick<Attempt, 'headers' | 'credential'> {
+    const credential = this.#apiKey?.current() ?? null
+    const isSecret = credential !== null && credential.length >= MIN_CREDENTIAL_CHARACTERS
+    return { headers: upstreamHeaders(client, credential), credential: isSecret ? credential : null }
   }
 
   /** Closes idle connections and ends what still runs. */
@@ -121,7 +121,7 @@ export class Upstream {
   }
 
   #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
-    const pending = new PendingResponse()
+    const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
     this.#pool.dispatch(attempt, pending)
     return pending.started

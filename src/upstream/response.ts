@@ -10,7 +10,10 @@ const PAUSE_ABOVE_BYTES = 64 * 1024
 /** What the pipeline sees of an answer. One reader at a time. */
 export interface UpstreamResponse {
   readonly status: number
+  /** Each once: what came in several lines is joined by commas (RFC 9110 §5.3). */
   readonly headers: IncomingHttpHeaders
+  /** What the upstream was asked with, which no answer may repeat; null where that is no secret. */
+  readonly credential: string | null
   /**
    * What has arrived since the last read, or the next piece; null at the end. Where the upstream cut its pieces is
    * not kept.
@@ -65,10 +68,20 @@ export const upstreamStatus = ({ cause }: GatewayError): number =>
 export const upstreamCause = ({ cause, message }: GatewayError): string =>
   cause instanceof AttemptError ? cause.code : message
 
+/** undici gives a list where a header came twice; nobody who reads one expects that. */
+function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name]
+    if (Array.isArray(value)) headers[name] = value.join(', ')
+  }
+  return headers
+}
+
 /** One dispatch: resolves `started` with itself at the response's head, then serves `read`. */
 export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse {
   status = 0
   headers: IncomingHttpHeaders = {}
+  readonly credential: string | null
   readonly started: Promise<UpstreamResponse>
   #resolveStarted!: (response: UpstreamResponse) => void
   #rejectStarted!: (error: AttemptError) => void
@@ -81,7 +94,8 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   #discarding = false
   #waiting: { resolve(piece: Buffer | null): void; reject(error: Error): void } | null = null
 
-  constructor() {
+  constructor(credential: string | null) {
+    this.credential = credential
     this.started = new Promise((resolve, reject) => {
       this.#resolveStarted = resolve
       this.#rejectStarted = reject
@@ -101,7 +115,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     // Informational responses (RFC 9110 §15.2) precede the real one.
     if (status < 200) return
     this.status = status
-    this.headers = headers
+    this.headers = joined(headers)
     this.#resolveStarted(this)
   }
 

@@ -44,6 +44,7 @@ async function sent(message: JsonObject) {
   const response = {
     status: 200,
     headers: {},
+    credential: null,
     read: async () => pieces.shift() ?? null,
     abort: () => {},
     discard: () => {},

@@ -51,6 +51,7 @@ async function relay(events: readonly string[], credential: string | null = null
   const response = {
     status: 200,
     headers: {},
+    credential,
     read: async () => (next < events.length ? Buffer.from(events[next++]!) : null),
     abort: () => {},
     discard: () => {},
@@ -149,6 +150,16 @@ t.test('lines that are no data pass, read like any text', async (t) => {
   const beside = event({ delta: { role: 'assistant' } })
   const both = await relay([`: for dora@example.com\n${beside}`, ...END])
   t.match(both.sent.join(''), new RegExp(`^: for \\[EMAIL_\\d\\]\n${beside.slice(0, 20)}`))
+})
+
+t.test('lines beside data stay with what was rewritten, and with what was held back', async (t) => {
+  const pieces = MAIL.map((content, n) => `id: ${n}\nevent: piece\n: note\n${event({ delta: { content } })}`)
+  const { sent } = await relay([...pieces, ...END])
+  const text = sent.join('')
+  t.match(text, /^id: 0\nevent: piece\n: note\ndata: \{.*write to "/)
+  t.match(text, /\nid: 1\nevent: piece\n: note\ndata: \{.*\[EMAIL_2\]/)
+  const held = await relay([`id: 7\n${event({ delta: { content: 'dora@' } })}`, ...END])
+  t.match(held.sent.join(''), /^id: 7\n\n/)
 })
 
 t.test('texts that do not grow are each counted, however many', async (t) => {

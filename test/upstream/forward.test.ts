@@ -98,17 +98,49 @@ t.test('what is sent, and what comes back', async (t) => {
   const models = await upstream.models({}, new Caller())
   t.equal(await readAll(models), '{"ok":1}')
   t.match(server.received[1], { method: 'GET', url: '/v1/models', body: '' })
-  t.equal(upstream.credential(), 'credential')
+  t.equal(response.credential, 'credential')
+  t.equal(models.credential, 'credential')
 })
 
 t.test('an upstream without a credential, at the root of its host', async (t) => {
   const server = await startUpstream()
   const upstream = new Upstream(settings(server.baseUrl.replace(/\/v1$/, ''), { apiKey: null }), 1)
   t.teardown(() => Promise.all([upstream.close(), server.close()]))
-  await readAll(await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller()))
+  const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  await readAll(response)
   t.equal(server.received[0]?.url, '/chat/completions')
   t.equal(server.received[0]?.headers.authorization, undefined)
-  t.equal(upstream.credential(), null)
+  t.equal(response.credential, null)
+})
+
+t.test('a credential that changes while the upstream is at work, and one that is none', async (t) => {
+  let value = 'the-first-credential'
+  const server = await startUpstream((response) => {
+    value = 'the-second-credential'
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  const apiKey = { current: () => value }
+  const upstream = new Upstream(settings(server.baseUrl, { apiKey }), 1)
+  t.teardown(() => Promise.all([upstream.close(), server.close()]))
+  const ask = () => upstream.models({}, new Caller())
+  t.equal((await ask()).credential, 'the-first-credential', 'what it was asked with')
+  t.equal((await ask()).credential, 'the-second-credential')
+  value = 'ollama'
+  t.equal((await ask()).credential, null, 'a word of many answers')
+  t.equal(server.received[2]?.headers.authorization, 'Bearer ollama')
+})
+
+t.test('headers that come twice', async (t) => {
+  const twice = (response: Parameters<Answer>[0], encoding: string[]) => {
+    response.setHeader('content-type', ['text/event-stream', 'application/json'])
+    response.setHeader('content-encoding', encoding)
+    response.end('{}')
+  }
+  const { forward } = await deploy(t, (response) => twice(response, ['identity']))
+  const { headers } = await forward()
+  t.equal(headers['content-type'], 'text/event-stream, application/json')
+  const odd = await deploy(t, (response) => twice(response, ['identity', 'gzip']))
+  await t.rejects(odd.forward(), { code: 'upstream_unavailable' })
 })
 
 t.test('refusals of the upstream are answers', async (t) => {

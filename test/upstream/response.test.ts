@@ -4,7 +4,7 @@ import { AttemptError, PendingResponse, upstreamError } from '../../src/upstream
 
 /** undici's side of one dispatch: notes what is asked of it. */
 class Connection {
-  readonly response = new PendingResponse()
+  readonly response = new PendingResponse(null)
   readonly asked: string[] = []
   /** What the socket holds while it is paused; comes in as soon as it is resumed. */
   readonly held: string[] = []
