@@ -44,7 +44,11 @@ export function createTrial(path: string, { logger, ...parts }: TrialParts): Tri
   return {
     path,
     rules,
-    shadow: new Shadow({ ...parts, candidate: () => rules.current }),
+    shadow: new Shadow({
+      ...parts,
+      candidate: () => rules.current,
+      onError: (error) => logger.error({ err: error }, 'a call could not be judged by the candidate rules'),
+    }),
     start: () => watcher.start(),
     reload: () => watcher.reload(),
     close: () => watcher.close(),

@@ -44,6 +44,7 @@ export interface Answer {
 export async function answerWhole(answer: Answer): Promise<Delivery> {
   const { call, client, response, scan } = answer
   const received = clean(await call.waitForUpstream(readAll(response)), scan.credential)
+  call.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
   // A long answer keeps no other call waiting.

@@ -48,6 +48,8 @@ export class Call {
   /** The request body as rewritten, JSON in UTF-8; null until it was scanned, so nothing unscanned can be captured. */
   request: Buffer | null = null
   response: JsonObject | null = null
+  /** Of the answer as it came, about. */
+  responseBytes = 0
   hits: RuleHit[] = []
   /** Counted by kind and direction, with what the policy did about the kind. */
   readonly findings: {

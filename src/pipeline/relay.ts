@@ -57,6 +57,7 @@ async function pump(answer: Answer, relay: EventRelay): Promise<void> {
   const { call, client, response } = answer
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
+    call.responseBytes += piece?.length ?? 0
     const text = call.measure('response', () => (piece === null ? relay.end() : relay.take(piece)))
     if (text !== '') {
       call.markFirstToken()

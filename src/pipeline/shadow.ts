@@ -21,8 +21,9 @@ import { inspect } from './inspect.ts'
 
 /** Differences kept one by one, the newest. */
 const MAX_SAMPLES = 100
-/** Calls that wait to be judged; while more wait, new ones are left out and counted as skipped. */
+/** Calls that wait to be judged, and bytes of their prompts and answers; what is more is left out and counted as skipped. */
 const MAX_WAITING = 256
+const MAX_WAITING_BYTES = 64 * 1024 ** 2
 
 /** What a rule does to a call in one of the two sets; `none` where it did not fire or does not exist. */
 type Effect = RuleAction | 'none'
@@ -47,7 +48,7 @@ export interface ShadowReport {
   readonly calls: number
   /** Calls with at least one difference. */
   readonly changed: number
-  /** Calls that were not judged because too many waited. */
+  /** Calls that were not judged, because too much waited or because they cannot be. */
   readonly skipped: number
   readonly differences: readonly (Difference & { readonly calls: number })[]
   /** Newest first. */
@@ -61,11 +62,14 @@ export interface ShadowParts {
   readonly injection: InjectionModel
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
+  /** A call could not be judged. */
+  readonly onError: (error: unknown) => void
 }
 
 export class Shadow {
   readonly #parts: ShadowParts
   #waiting = 0
+  #waitingBytes = 0
   /** The two revisions that are being compared. */
   #live = ''
   #candidate = ''
@@ -86,12 +90,25 @@ export class Shadow {
     const candidate = this.#parts.candidate()
     if (candidate === null || call.request === null) return
     this.#restartIfNew(call.policyRevision, candidate.revision)
-    if (this.#waiting >= MAX_WAITING) {
+    const bytes = call.request.length + call.responseBytes
+    if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
       this.#skipped++
       return
     }
     this.#waiting++
-    setImmediate(() => void this.#compare(call, candidate))
+    this.#waitingBytes += bytes
+    setImmediate(() => {
+      void this.#compare(call, candidate)
+        .catch((error: unknown) => {
+          // A trial stops nothing, whatever an upstream has answered.
+          this.#skipped++
+          this.#parts.onError(error)
+        })
+        .finally(() => {
+          this.#waiting--
+          this.#waitingBytes -= bytes
+        })
+    })
   }
 
   report(): ShadowReport {
@@ -121,7 +138,6 @@ export class Shadow {
   async #compare(call: Call, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
     const hits = await inSlices(this.#judge(call, candidate.select(call.models, call.key.name)), clock)
-    this.#waiting--
     // Other rules than were compared may be in force or on trial by now.
     if (call.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
     const differences = differencesOf(call.hits, hits)
