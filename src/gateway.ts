@@ -10,6 +10,7 @@ import { uuidv7Source } from './core/ids.ts'
 import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { type DataFolder, takeDataFolder } from './datafolder.ts'
+import { healthOf } from './health.ts'
 import { Journal } from './journal.ts'
 import { createLogger, type GatewayLogger, TurnLines } from './logger.ts'
 import { collectorOf, type IdleCollector } from './memory.ts'
@@ -184,7 +185,12 @@ class Gateway {
     const handler = gatewayHandler({ pipeline: this.#pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
       addresses.ops,
-      opsHandler({ health: () => this.#health(), metrics: this.#metrics }),
+      opsHandler({
+        health: () => this.#health(),
+        metrics: this.#metrics,
+        onError: (error) =>
+          this.#logger.error({ err: error }, 'a page of the ops listener could not be made'),
+      }),
     )
     this.#listeners = await listen(addresses.gateway, handler)
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))
@@ -232,20 +238,9 @@ class Gateway {
   }
 
   #health(): Health {
-    const errors = this.#rules.errors().map(formatProblem)
-    const store = this.#store.log.available
-    const draining = this.#admission.draining
-    return {
-      ready: store && !draining,
-      detail: {
-        store: store ? 'ok' : 'the usage log cannot be written',
-        rules: errors.length === 0 ? 'ok' : 'the last good rules are in force',
-        rule_errors: errors,
-        revision: this.#rules.revision,
-        draining,
-        quarantines: this.#folder.quarantines,
-      },
-    }
+    const { draining } = this.#admission
+    const { quarantines } = this.#folder
+    return healthOf({ store: this.#store, rules: this.#rules, draining, quarantines })
   }
 
   #state(): GatewayState {

@@ -126,7 +126,7 @@ export function createMetrics(version: string, state: () => GatewayState) {
   )
   gauge(
     'rule_overrides',
-    'File rules whose enabled state is overridden through the API.',
+    'Rules whose enabled state is overridden through the API.',
     () => current().overrides,
   )
   gauge(

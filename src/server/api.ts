@@ -1,5 +1,5 @@
 // How a management route looks: what it is given, what it answers. Everything around it — matching, session, origin,
-// body parsing, errors — is done once in server/gateway-handler.
+// body parsing, errors — is done once in server/handler.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
@@ -27,6 +27,8 @@ export interface ApiRoute {
   readonly path: string
   /** Sign-in itself and the description of the API need no session. */
   readonly open?: true
+  /** A dry run's body is a prompt, and as long as one may be. */
+  readonly takesPrompt?: true
   readonly answer: (request: ApiRequest) => Promise<ApiAnswer>
 }
 

@@ -8,14 +8,22 @@ import { GatewayError } from '../core/errors.ts'
 const LINGER_BYTES = 64 * 1024 * 1024
 const LINGER_MS: Milliseconds = 2000
 
+/** The key of the configuration that limits prompts. */
+export const BODY_LIMIT = 'limits.bodyBytes'
+
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
 /**
  * The whole body of a JSON request.
  * @param limitBytes more is refused, by `content-length` before reading and by counting while reading
+ * @param setBy the key of the configuration that raises the limit, for whoever is refused
  * @throws GatewayError `unsupported_media_type`, `body_too_large` or `bad_request` when the client breaks off
  */
-export async function readJsonBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
+export async function readJsonBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  setBy?: string,
+): Promise<Buffer> {
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new GatewayError(
@@ -29,10 +37,8 @@ export async function readJsonBody(request: IncomingMessage, limitBytes: number)
   const announced = length === undefined ? 0 : Number(length)
   const body = announced > limitBytes ? await discard(request) : await collect(request, limitBytes)
   if (body === null) {
-    throw new GatewayError(
-      'body_too_large',
-      `The body is larger than ${limitBytes} bytes (limits.bodyBytes).`,
-    )
+    const hint = setBy === undefined ? '' : ` (${setBy})`
+    throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
   }
   return body
 }

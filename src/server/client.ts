@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
-import { readJsonBody } from './body.ts'
+import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { EventStream } from './eventstream.ts'
 import { errorEvent, respond, respondError } from './respond.ts'
 
@@ -75,7 +75,7 @@ export class SocketClient implements Client {
       if (this.cancelled) stop()
       // Not one of the listeners, which stay as long as the call: it holds the promise, and that the body.
       else this.#stopReading = stop
-      readJsonBody(this.#request, limitBytes).then((body) => {
+      readJsonBody(this.#request, limitBytes, BODY_LIMIT).then((body) => {
         this.#stopReading = null
         resolve(body)
       }, reject)
@@ -96,9 +96,10 @@ export class SocketClient implements Client {
     if (this.cancelled) return undefined
     return new Promise((resolve) => {
       const response = this.#response
-      const timer = setTimeout(() => response.destroy(), this.#stallMs)
+      // Of the socket, which takes any progress for a sign of life; it is closed where nobody listens for its end.
+      response.setTimeout(this.#stallMs)
       const settle = () => {
-        clearTimeout(timer)
+        response.setTimeout(0)
         response.off('drain', settle)
         this.#release = null
         resolve()

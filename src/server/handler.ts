@@ -9,14 +9,16 @@ import type { JsonValue } from '../core/json.ts'
 import { handle, type Pipeline } from '../pipeline/handle.ts'
 import { listModels } from '../pipeline/models.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
-import { readJsonBody } from './body.ts'
+import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { SocketClient } from './client.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
 import { Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
 
-/** Bodies of the management API are small, but a dry run takes a whole prompt: its limit is the chat's. */
+/** Bodies of the management API are a few fields, and signing in is open to whoever can connect. */
+const FIELDS_BYTES = 64 * 1024
+
 export interface HandlerParts {
   readonly pipeline: Pipeline
   readonly gatekeeper: Gatekeeper
@@ -72,7 +74,11 @@ async function answer(
     parts.gatekeeper.checkOrigin(route.method, headers)
     if (route.open !== true) parts.gatekeeper.require(headers)
     const body = async (): Promise<JsonValue> =>
-      parseJson(await readJsonBody(request, parts.pipeline.bodyBytes))
+      parseJson(
+        await (route.takesPrompt === true
+          ? readJsonBody(request, parts.pipeline.bodyBytes, BODY_LIMIT)
+          : readJsonBody(request, FIELDS_BYTES)),
+      )
     send(response, await route.answer({ headers, ...target, body }))
   } catch (error) {
     fail(parts, response, error)

@@ -16,9 +16,11 @@ export interface Health {
 export interface OpsParts {
   readonly health: () => Health
   readonly metrics: { page(): Promise<string>; readonly contentType: string }
+  /** A page could not be made. */
+  readonly onError: (error: unknown) => void
 }
 
-export function opsHandler({ health, metrics }: OpsParts): Handler {
+export function opsHandler({ health, metrics, onError }: OpsParts): Handler {
   const pages: Readonly<Record<string, (response: ServerResponse) => void | Promise<void>>> = {
     '/livez': (response) => respondJson(response, 200, { live: true }),
     '/readyz': (response) => {
@@ -39,6 +41,10 @@ export function opsHandler({ health, metrics }: OpsParts): Handler {
         })
       }
       await page(response)
-    })().catch((error: unknown) => respondError(response, toGatewayError(error)))
+    })().catch((error: unknown) => {
+      const failure = toGatewayError(error)
+      if (failure.code === 'internal_error') onError(error)
+      respondError(response, failure)
+    })
   }
 }

@@ -9,10 +9,14 @@ import type { Session, Sessions } from '../store/sessions.ts'
 
 const COOKIE = 'sidegate_session'
 
-/** Failed sign-ins before the next has to wait, and the wait, which doubles up to an hour. */
+/**
+ * Failed sign-ins before the next has to wait, and the wait, which doubles up to five minutes: for a guess of a token
+ * as good as an hour, and whoever holds it is not locked out by others for long. They are forgotten after an hour.
+ */
 const FREE_FAILURES = 5
 const FIRST_WAIT_MS: Milliseconds = 60_000
-const LONGEST_WAIT_MS: Milliseconds = 3_600_000
+const LONGEST_WAIT_MS: Milliseconds = 300_000
+const FORGET_MS: Milliseconds = 3_600_000
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/
@@ -31,6 +35,7 @@ export class Gatekeeper {
   readonly #ttlMs: Milliseconds
   readonly #allowedHosts: ReadonlySet<string>
   #failures = 0
+  #failedAtMs: Milliseconds = 0
   #blockedUntilMs: Milliseconds = 0
 
   constructor(options: {
@@ -89,7 +94,9 @@ export class Gatekeeper {
     const expected = this.#token?.current()
     // Hashing first makes both sides equally long, which constant-time comparison needs.
     if (expected === undefined || !timingSafeEqual(sha256(token), sha256(expected))) {
+      if (nowMs - this.#failedAtMs >= FORGET_MS) this.#failures = 0
       this.#failures++
+      this.#failedAtMs = nowMs
       const over = this.#failures - FREE_FAILURES
       if (over >= 0) this.#blockedUntilMs = nowMs + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** over)
       throw new GatewayError('invalid_token', 'The admin token is not right.')

@@ -119,6 +119,16 @@ t.test('who may not', async (t) => {
     )
   }
   t.match((await api('POST', '/keys', '{"name":"a","name":"b"}')).body, { error: { code: 'invalid_body' } })
+  // Prompts may be long, and so may a dry run of one; other bodies are a few fields, whoever sends them.
+  const long = 'x'.repeat(65 * 1024)
+  const refused = await post('/session', {}, { token: long })
+  t.equal(refused.status, 413)
+  t.equal((await api('POST', '/keys', { name: long })).status, 413)
+  t.equal(
+    (await api('POST', '/rules/evaluate', { model: 'm', messages: [{ role: 'user', content: long }] }))
+      .status,
+    200,
+  )
 })
 
 t.test('keys: shown once, listed, revoked everywhere at once', async (t) => {

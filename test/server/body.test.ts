@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { readJsonBody } from '../../src/server/body.ts'
+import { BODY_LIMIT, readJsonBody } from '../../src/server/body.ts'
 
 /** Fields an error must have. */
 const like = (fields: object) => fields as Error
@@ -85,7 +85,7 @@ t.test('the bound, by what is announced and by what comes', async (t) => {
   const announced = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
   announced.socket.write(Buffer.alloc(LIMIT + 1))
   await t.rejects(
-    readJsonBody(announced.request, LIMIT),
+    readJsonBody(announced.request, LIMIT, BODY_LIMIT),
     like({ code: 'body_too_large', message: /1000 bytes \(limits\.bodyBytes\)/ }),
   )
   const whole = await open(t, JSON_TYPE, 'transfer-encoding: chunked')

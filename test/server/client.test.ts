@@ -89,6 +89,25 @@ t.test('an answer that nobody takes is given up, however it was sent', async (t)
   }
 })
 
+t.test('a client that takes its time, but takes', async (t) => {
+  const { client, socket } = await call(t, { stallMs: 300 })
+  socket.on('data', () => {
+    socket.pause()
+    setTimeout(() => socket.resume(), 2)
+  })
+  client.startStream({})
+  const room = client.write(LONG)
+  t.ok(room instanceof Promise, 'the socket is full')
+  const startMs = performance.now()
+  socket.resume()
+  await room
+  t.notOk(client.cancelled)
+  t.ok(performance.now() - startMs > 300, 'it took longer than one may stall')
+  client.end('')
+  await delivered(client)
+  t.notOk(client.cancelled)
+})
+
 t.test('a client that leaves', async (t) => {
   const { client, socket } = await call(t)
   const left = cancelled(client)

@@ -65,6 +65,7 @@ export function ruleRoutes(
     {
       method: 'POST',
       path: '/api/v1/rules/evaluate',
+      takesPrompt: true,
       async answer(request) {
         return ok(await evaluate(await request.body()))
       },
