@@ -6,7 +6,7 @@ import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
 import { sealInterrupted } from './recovery.ts'
 import type { EffectiveRules } from './rules/effective.ts'
-import type { RuleChange } from './rules/state.ts'
+import { draftOf, type RuleChange } from './rules/state.ts'
 import type { Intents } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
 import type { PolicyStore } from './store/policies.ts'
@@ -21,7 +21,7 @@ export type Identity = Pick<Extract<ChangeDraft, { type: 'boot' }>, 'instance' |
 export class Journal {
   readonly #log: UsageLog
   readonly #policies: PolicyStore
-  /** Of the rule set that was sealed last; null before the first. */
+  /** Of the rule set that was sealed last; null before the first, empty where that failed. */
   #revision: string | null = null
   readonly #metrics: Metrics
   readonly #logger: GatewayLogger
@@ -51,22 +51,28 @@ export class Journal {
       const entries = await this.#policies.seal(revision, rules.list())
       this.#metrics.auditEntries.inc({ type: 'rules_loaded' }, entries)
     } catch (error) {
+      if (this.#revision === revision) this.#revision = ''
       this.#logger.error({ err: error, type: 'rules_loaded' }, 'an entry could not be sealed')
     }
   }
 
-  /** A change of rules through the API, or an override that ended. */
+  /** Seals the rule set in force where that could not be done before. */
+  async catchUp(rules: EffectiveRules): Promise<void> {
+    // Before the start has sealed the first set, it is that one.
+    if (this.#revision !== null && rules.revision !== this.#revision) await this.rulesLoaded(rules)
+  }
+
+  /** A change of rules through the API, or an override that ended; sealed by then. */
   async ruleChanged(change: RuleChange, rules: () => EffectiveRules): Promise<void> {
     if (change.type === 'state_write_failed') {
-      const message = 'an ended override could not be deleted; it will be tried again'
+      const message = 'what ended could not be deleted; it will be tried again when rules change'
       this.#logger.error({ err: change.error }, message)
       return
     }
     const draft = draftOf(change)
     this.#logger.info(draft, 'rules changed')
-    await this.#append(draft)
-    // Before the start has sealed the first set, it is that one.
-    if (this.#revision !== null && rules().revision !== this.#revision) await this.rulesLoaded(rules())
+    this.#metrics.auditEntries.inc({ type: draft.type })
+    await this.catchUp(rules())
   }
 
   /** That something could not be sealed is logged; calls are refused then anyway. */
@@ -88,15 +94,4 @@ export class Journal {
     const last = types.findLast((type) => type === 'stop' || type === 'boot' || type === 'request')
     return last === undefined || last === 'stop'
   }
-}
-
-function draftOf(change: Exclude<RuleChange, { type: 'state_write_failed' }>): ChangeDraft {
-  if (change.type === 'rule_override_ended') {
-    return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
-  }
-  const { id, name, enabled } = change.rule
-  const named = { rule_id: id, rule_name: name, enabled }
-  if (change.type !== 'rule_override') return { type: change.type, ...named }
-  const expiresAt = change.expiresAtMs === null ? null : new Date(change.expiresAtMs).toISOString()
-  return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }
 }

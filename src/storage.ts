@@ -16,12 +16,15 @@ interface StorageParts {
   readonly metrics: () => Metrics
   /** As the metrics. */
   readonly signatures: () => Checkpointing
+  /** Writes succeed again. */
+  readonly onAvailable: () => void
   /** A write has hung, for good. */
   readonly onStalled: () => void
 }
 
 /** @throws StoreOpenError saying what is wrong and what to do */
-export function openStorage(config: Config, { logger, metrics, signatures, onStalled }: StorageParts): Store {
+export function openStorage(config: Config, parts: StorageParts): Store {
+  const { logger, metrics, signatures, onStalled } = parts
   const { retainDays, maxBytes, whenFull } = config.audit
   return openStore({
     path: config.data.path,
@@ -41,7 +44,10 @@ export function openStorage(config: Config, { logger, metrics, signatures, onSta
     onCommit: (entries) => signatures().sealed(entries),
     onUnavailable: (cause) =>
       logger.error({ err: cause }, 'the usage log cannot be written; calls are refused'),
-    onAvailable: () => logger.info({}, 'the usage log can be written again'),
+    onAvailable: () => {
+      logger.info({}, 'the usage log can be written again')
+      parts.onAvailable()
+    },
     onStalled,
     onContentDropped: () => metrics().auditContentDropped.inc(),
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),

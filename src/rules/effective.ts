@@ -1,6 +1,7 @@
 // The rules in force: those of the files, those made through the API, and overrides of either, as one frozen set that
 // is replaced whole. Two owners, no silent drift: whatever changes is reported. Knows neither files nor the store.
 
+import type { ChangeDraft } from '../audit/entry.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -20,7 +21,8 @@ import {
   type StoredRules,
   sortStoredRules,
 } from './merge.ts'
-import type { RuleChange, RuleState } from './state.ts'
+import { assertFits, conflict, sourceOf } from './refusal.ts'
+import { draftOf, type RuleChange, type RuleState } from './state.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
 export type { EffectiveRule } from './merge.ts'
@@ -30,7 +32,6 @@ export interface EffectiveRulesOptions {
   readonly clock: Clock
   /** `readonly`: the files alone rule; what the API stored earlier sleeps. */
   readonly apiWrites: 'overlay' | 'readonly'
-  /** A new UUIDv7. */
   readonly newId: () => string
   /** Told of every change; writes wait for it before they answer. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
@@ -131,28 +132,23 @@ export class EffectiveRules {
       const same = this.list().find(({ name }) => name === declaration.name)
       if (same !== undefined)
         throw conflict(`A rule named \`${same.name}\` exists already (${sourceOf(same)}).`)
-      if (this.#options.apiWrites === 'readonly') {
+      if (this.#options.apiWrites === 'readonly')
         throw conflict('Rules are declared in files only (rules.apiWrites is readonly).')
-      }
       const nowMs = this.#options.clock.now()
-      const rule: ApiRule = {
-        ...declaration,
-        id: this.#options.newId(),
-        createdAtMs: nowMs,
-        updatedAtMs: nowMs,
-      }
-      const together = validateTogether([...this.list(), rule])
-      if (together !== null) throw new GatewayError('invalid_body', `${together}.`, { param: 'pattern' })
-      await this.#options.state.putRule(rule)
-      this.#refresh()
-      return this.#report('rule_created', this.#get(rule.id))
+      const id = this.#options.newId()
+      const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
+      assertFits([...this.list(), { ...rule, declaredEnabled: rule.enabled }], 'pattern')
+      await this.#apply({ type: 'rule_created', rule, cause: 'api' }, (sealed) =>
+        this.#options.state.putRule(rule, sealed),
+      )
+      return this.#get(rule.id)
     })
   }
 
   /**
    * Switches a rule on or off. On a file rule, or with a time to live, as an override; back to what the rule
    * declares, its override is withdrawn.
-   * @throws GatewayError 404 for an unknown id, 409 when the API may not write
+   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when it is one too many
    */
   setEnabled(
     id: string,
@@ -162,18 +158,23 @@ export class EffectiveRules {
     return this.#write(async () => {
       const rule = this.#get(id)
       this.#assertWritable(rule)
+      if (enabled)
+        assertFits(
+          this.list().map((one) => (one.id === id ? { ...one, enabled } : one)),
+          'enabled',
+        )
       if (rule.source.kind === 'api' && ttlSeconds === null) return this.#changeApiRule(rule, enabled)
       if (enabled === rule.declaredEnabled) return this.#withdraw(rule)
       const nowMs = this.#options.clock.now()
       const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
       const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
       const override = { ruleId: id, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
-      await this.#options.state.putOverride(override)
-      this.#leftovers.revive(override)
-      this.#refresh()
-      const changed = this.#get(id)
-      await this.#options.onChange({ type: 'rule_override', rule: changed, reason, expiresAtMs })
-      return changed
+      const changed = { ...rule, enabled }
+      await this.#apply({ type: 'rule_override', rule: changed, reason, expiresAtMs }, async (sealed) => {
+        await this.#options.state.putOverride(override, sealed)
+        this.#leftovers.revive(override)
+      })
+      return this.#get(id)
     })
   }
 
@@ -188,9 +189,10 @@ export class EffectiveRules {
       if (rule.source.kind === 'file') {
         throw conflict(`The rule is declared in ${sourceOf(rule)}; delete it there, or switch it off here.`)
       }
-      await this.#options.state.deleteRule(id)
-      this.#refresh()
-      return this.#report('rule_deleted', rule)
+      await this.#apply({ type: 'rule_deleted', rule, cause: 'api' }, (sealed) =>
+        this.#options.state.deleteRule(id, sealed),
+      )
+      return rule
     })
   }
 
@@ -204,26 +206,32 @@ export class EffectiveRules {
     if (declaredEnabled === enabled && override === null) return rule
     const updatedAtMs = this.#options.clock.now()
     if (override !== null) await this.#withdraw(rule)
-    await this.#options.state.putRule({ ...declared, enabled, updatedAtMs })
-    this.#refresh()
-    return this.#report('rule_changed', this.#get(rule.id))
+    const changed = { ...declared, enabled, updatedAtMs }
+    await this.#apply({ type: 'rule_changed', rule: changed, cause: 'api' }, (sealed) =>
+      this.#options.state.putRule(changed, sealed),
+    )
+    return this.#get(rule.id)
   }
 
   async #withdraw(rule: EffectiveRule): Promise<EffectiveRule> {
-    if (rule.override === null) return rule
-    await this.#options.state.deleteOverride(rule.id)
-    this.#refresh()
+    const { state } = this.#options
     const { id: ruleId, name: ruleName } = rule
-    await this.#options.onChange({ type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn' })
+    const stored = state.overrides().find((override) => override.ruleId === ruleId)
+    if (rule.override === null || stored === undefined) return rule
+    await this.#apply({ type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn' }, (sealed) =>
+      state.deleteOverride(stored, sealed),
+    )
     return this.#get(ruleId)
   }
 
-  async #report(
-    type: 'rule_created' | 'rule_changed' | 'rule_deleted',
-    rule: EffectiveRule,
-  ): Promise<EffectiveRule> {
-    await this.#options.onChange({ type, rule, cause: 'api' })
-    return rule
+  /** Writes and seals a change, puts it in force, and tells of it. */
+  async #apply(
+    change: Parameters<typeof draftOf>[0],
+    write: (sealed: ChangeDraft) => Promise<void>,
+  ): Promise<void> {
+    await write(draftOf(change))
+    this.#refresh()
+    await this.#options.onChange(change)
   }
 
   #write<Result>(action: () => Promise<Result>): Promise<Result> {
@@ -240,9 +248,8 @@ export class EffectiveRules {
 
   #assertWritable(rule: EffectiveRule): void {
     if (this.#options.apiWrites === 'overlay') return
-    throw conflict(
-      `The rule is declared in ${sourceOf(rule)}; change it there (rules.apiWrites is readonly).`,
-    )
+    const where = `The rule is declared in ${sourceOf(rule)}; change it there`
+    throw conflict(`${where} (rules.apiWrites is readonly).`)
   }
 
   /** The API's rules, if they count at all, sorted by what becomes of them beside the files. */
@@ -288,8 +295,3 @@ export class EffectiveRules {
     this.#timer = this.#timers.set(wake, Math.min(Math.max(waitMs, 1), MAX_TIMER_MS))
   }
 }
-
-const conflict = (message: string): GatewayError => new GatewayError('conflict', message)
-
-const sourceOf = ({ source }: EffectiveRule): string =>
-  source.kind === 'file' ? `${source.path}:${source.line}` : 'made through the API'

@@ -1,8 +1,9 @@
 // What is over but still stored: overrides that ended, API rules that gave way to a file. It counts no longer from the
 // moment it is over; reporting and deleting follow in the background.
 
+import type { ChangeDraft } from '../audit/entry.ts'
 import { type ApiRule, type EndedOverride, mergeRules, type RuleOverride } from './merge.ts'
-import type { RuleChange, RuleState } from './state.ts'
+import { draftOf, type RuleChange, type RuleState } from './state.ts'
 
 /** Names one override of a rule among those it had one after the other. */
 const overrideKey = ({ ruleId, createdAtMs }: RuleOverride): string => `${ruleId}@${createdAtMs}`
@@ -39,34 +40,34 @@ export class Leftovers {
 
   endOverride({ override, cause }: EndedOverride, ruleName: string): void {
     const { ruleId } = override
-    this.#forget(
-      overrideKey(override),
-      { type: 'rule_override_ended', ruleId, ruleName, cause },
-      async () => {
-        // Another one may have been put in its place meanwhile.
-        const stored = this.#state.overrides().find((candidate) => candidate.ruleId === ruleId)
-        if (stored?.createdAtMs === override.createdAtMs) await this.#state.deleteOverride(ruleId)
-      },
+    this.#forget(overrideKey(override), { type: 'rule_override_ended', ruleId, ruleName, cause }, (sealed) =>
+      this.#state.deleteOverride(override, sealed),
     )
   }
 
   dropRule(rule: ApiRule): void {
     const [described] = mergeRules([], [rule], [], 0).rules
     if (described === undefined) return
-    this.#forget(rule.id, { type: 'rule_deleted', rule: described, cause: 'declared_in_file' }, () =>
-      this.#state.deleteRule(rule.id),
+    this.#forget(rule.id, { type: 'rule_deleted', rule: described, cause: 'declared_in_file' }, (sealed) =>
+      this.#state.deleteRule(rule.id, sealed),
     )
   }
 
-  #forget(key: string, change: RuleChange, remove: () => Promise<void>): void {
+  #forget(
+    key: string,
+    change: Parameters<typeof draftOf>[0],
+    remove: (sealed: ChangeDraft) => Promise<void>,
+  ): void {
     this.#over.add(key)
     void this.#enqueue(async () => {
       try {
+        await remove(draftOf(change))
         await this.#onChange(change)
-        await remove()
-        this.#over.delete(key)
       } catch (error) {
         await this.#onChange({ type: 'state_write_failed', error })
+      } finally {
+        // Where it is still stored, it is found to be over once more when rules change.
+        this.#over.delete(key)
       }
     }).catch(() => {
       // Whoever listens has failed as well; the next start finds the same leftovers.

@@ -1,11 +1,13 @@
 // Rules made through the API and overrides of file rules, as they were put. What they mean is not known here.
 
+import type { ChangeDraft } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Rule } from '../policy/rule.ts'
-import { unavailable } from './appender.ts'
 import { readJson, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
+import type { UsageLog } from './log.ts'
+import type { Range } from './table.ts'
 
 /** Rules made through the API, and overrides, each at most. */
 const MAX_RULES = 10_000
@@ -27,12 +29,17 @@ interface RuleOverride {
   readonly createdAtMs: Milliseconds
 }
 
-/** Writes are durable when their promise resolves, and reject with `audit_unavailable` when they are not. */
+/**
+ * Writes are sealed with what they change, in one transaction. They are durable when their promise resolves, and reject
+ * with `audit_unavailable` when they are not.
+ */
 export class RuleStore {
   readonly #environment: Environment
+  readonly #log: UsageLog
 
-  constructor(environment: Environment) {
+  constructor(environment: Environment, log: UsageLog) {
     this.#environment = environment
+    this.#log = log
   }
 
   apiRules(): readonly ApiRule[] {
@@ -43,20 +50,31 @@ export class RuleStore {
     return this.#read<RuleOverride>(OVERRIDE_PREFIX)
   }
 
-  putRule(rule: ApiRule): Promise<void> {
-    return this.#put(RULE_PREFIX, rule.id, rule)
+  putRule(rule: ApiRule, draft: ChangeDraft): Promise<void> {
+    return this.#put(RULE_PREFIX + rule.id, rule, draft, within(RULE_PREFIX))
   }
 
-  deleteRule(id: string): Promise<void> {
-    return this.#delete(RULE_PREFIX, id)
+  deleteRule(id: string, draft: ChangeDraft): Promise<void> {
+    const { rules } = this.#environment.tables
+    return this.#write(draft, () => rules.remove(Buffer.from(RULE_PREFIX + id)))
   }
 
-  putOverride(override: RuleOverride): Promise<void> {
-    return this.#put(OVERRIDE_PREFIX, override.ruleId, override)
+  putOverride(override: RuleOverride, draft: ChangeDraft): Promise<void> {
+    return this.#put(OVERRIDE_PREFIX + override.ruleId, override, draft, within(OVERRIDE_PREFIX))
   }
 
-  deleteOverride(ruleId: string): Promise<void> {
-    return this.#delete(OVERRIDE_PREFIX, ruleId)
+  /** Another one that has been put in its place meanwhile stays. */
+  deleteOverride(
+    { ruleId, createdAtMs }: Pick<RuleOverride, 'ruleId' | 'createdAtMs'>,
+    draft: ChangeDraft,
+  ): Promise<void> {
+    const { rules } = this.#environment.tables
+    const key = Buffer.from(OVERRIDE_PREFIX + ruleId)
+    return this.#write(draft, () => {
+      const stored = rules.get(key)
+      if (stored !== undefined && readJson<RuleOverride>(stored).createdAtMs === createdAtMs)
+        rules.remove(key)
+    })
   }
 
   #read<Value>(prefix: string): Value[] {
@@ -64,33 +82,23 @@ export class RuleStore {
     return this.#environment.tables.rules.rows(within(prefix)).map(({ value }) => readJson<Value>(value))
   }
 
-  #put(prefix: string, id: string, value: object): Promise<void> {
+  #put(name: string, value: object, draft: ChangeDraft, others: Range): Promise<void> {
     const { rules } = this.#environment.tables
-    const key = Buffer.from(prefix + id)
-    return this.#write(() => {
-      if (rules.get(key) === undefined && rules.count(within(prefix)) >= MAX_RULES) {
+    const key = Buffer.from(name)
+    return this.#log.change(() => {
+      if (rules.get(key) === undefined && rules.count(others) >= MAX_RULES) {
         throw new GatewayError('conflict', `There are ${MAX_RULES} of them already.`)
       }
-      rules.put(key, writeJson(value))
+      return { draft, write: () => rules.put(key, writeJson(value)), result: undefined }
     })
   }
 
-  #delete(prefix: string, id: string): Promise<void> {
-    return this.#write(() => {
-      this.#environment.tables.rules.remove(Buffer.from(prefix + id))
-    })
-  }
-
-  async #write(write: () => void): Promise<void> {
-    try {
-      await this.#environment.transaction(write)
-    } catch (error) {
-      throw error instanceof GatewayError ? error : unavailable('The store cannot be written.', error)
-    }
+  #write(draft: ChangeDraft, write: () => void): Promise<void> {
+    return this.#log.change(() => ({ draft, write, result: undefined }))
   }
 }
 
 /** All keys that begin with a prefix ending in `/`: up to the character after it. */
-function within(prefix: string): { start: Buffer; end: Buffer } {
+function within(prefix: string): Range {
   return { start: Buffer.from(prefix), end: Buffer.from(`${prefix.slice(0, -1)}0`) }
 }

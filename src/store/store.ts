@@ -103,7 +103,7 @@ class OpenStore implements Store {
         : new Retention({ environment, log: this.log, clock, maxBytes, onError, ...retention })
     this.checkpoints = new Checkpoints(environment)
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
-    this.rules = new RuleStore(environment)
+    this.rules = new RuleStore(environment, this.log)
     this.policies = new PolicyStore(environment, this.log, clock)
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)

@@ -360,7 +360,11 @@ t.test('overrides', async (t) => {
     await settled()
     t.equal(state.stored.size, 1)
     t.same(fires(rules, 'alpha'), ['alpha'])
-    t.same(changes.slice(1), ['rule_override_ended alpha expired', 'state_write_failed disk full'])
+    t.same(changes.slice(1), ['state_write_failed disk full'])
+    rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
+    await settled()
+    t.equal(state.stored.size, 0, 'tried again when rules change')
+    t.same(changes.slice(2), ['rule_override_ended alpha expired'])
   })
 
   t.test('a new one is not taken away with an old one', async (t) => {
@@ -391,6 +395,24 @@ t.test('overrides', async (t) => {
     await settled()
     t.same(changes.slice(1), ['rule_override mine false incident 12', 'rule_override_ended mine expired'])
   })
+})
+
+t.test('rules that were made disabled cannot be switched on beyond what is allowed together', async (t) => {
+  const { rules, state } = setting(t)
+  rules.replaceFiles(snapshot(rulesText('alpha')))
+  const pattern = Array.from({ length: 4 }, (_, n) => `${n}`.repeat(1000)).join('|')
+  const made = []
+  for (let n = 0; n < 70; n++)
+    made.push(await rules.create({ ...WORD, name: `w${n}`, pattern, enabled: false }))
+  const refusals = []
+  for (const { id } of made)
+    refusals.push(await refusal(rules.setEnabled(id, true, refusals.length % 2 === 0 ? NO_END : HOUR)))
+  const first = refusals.findIndex((text) => text.startsWith('400 invalid_body'))
+  t.ok(first > 0, 'the first ones fit')
+  t.ok(refusals.slice(first).every((text) => /^400 invalid_body .*keywords together/.test(text)))
+  const after = setting(t, { state })
+  after.rules.replaceFiles(snapshot(rulesText('alpha')))
+  t.same(after.rules.errors(), [], 'the next start finds nothing wrong')
 })
 
 t.test('unknown ids', async (t) => {

@@ -32,8 +32,10 @@ export class MemoryState implements RuleState {
     return this.#write(() => this.stored.set(override.ruleId, override))
   }
 
-  deleteOverride(ruleId: string): Promise<void> {
-    return this.#write(() => this.stored.delete(ruleId))
+  deleteOverride({ ruleId, createdAtMs }: Pick<RuleOverride, 'ruleId' | 'createdAtMs'>): Promise<void> {
+    return this.#write(() => {
+      if (this.stored.get(ruleId)?.createdAtMs === createdAtMs) this.stored.delete(ruleId)
+    })
   }
 
   async #write(write: () => void): Promise<void> {

@@ -334,7 +334,9 @@ t.test(
     t.equal(store.log.available, false)
     await t.rejects(store.keys.create('k'), { code: 'audit_unavailable' })
     await t.rejects(store.sessions.create('f', 1000), { code: 'audit_unavailable' })
-    await t.rejects(store.rules.deleteRule('r'), { code: 'audit_unavailable' })
+    await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1' }), {
+      code: 'audit_unavailable',
+    })
     tick(1000)
     await new Promise((resolve) => setTimeout(resolve, 20))
     t.equal(store.log.available, false)

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { ChangeDraft } from '../../src/audit/entry.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 
 const rule = (id: string) => ({
@@ -20,11 +21,21 @@ const override = (ruleId: string) => ({
   createdAtMs: START_MS,
 })
 
+/** What is sealed with a change. */
+const sealed = (name: string): ChangeDraft => ({
+  type: 'rule_changed',
+  rule_id: name,
+  rule_name: name,
+  enabled: true,
+})
+const names = (records: readonly { readonly bytes: Uint8Array }[]) =>
+  records.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).rule_name).filter(Boolean)
+
 t.test('rules and overrides are kept as they were put, also over a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
-  await store.rules.putRule(rule('b'))
-  await store.rules.putRule(rule('a'))
-  await store.rules.putOverride(override('x'))
+  await store.rules.putRule(rule('b'), sealed('1'))
+  await store.rules.putRule(rule('a'), sealed('2'))
+  await store.rules.putOverride(override('x'), sealed('3'))
   t.strictSame(store.rules.apiRules(), [rule('a'), rule('b')])
   const { store: again } = await reopen()
   t.strictSame(again.rules.apiRules(), [rule('a'), rule('b')])
@@ -33,13 +44,27 @@ t.test('rules and overrides are kept as they were put, also over a restart', asy
 
 t.test('putting again replaces, deleting removes, and neither touches the other kind', async (t) => {
   const { store } = openTestStore(t)
-  await store.rules.putRule(rule('a'))
-  await store.rules.putOverride(override('a'))
-  await store.rules.putRule({ ...rule('a'), enabled: false })
+  await store.rules.putRule(rule('a'), sealed('4'))
+  await store.rules.putOverride(override('a'), sealed('5'))
+  await store.rules.putRule({ ...rule('a'), enabled: false }, sealed('6'))
   t.strictSame(store.rules.apiRules(), [{ ...rule('a'), enabled: false }])
-  await store.rules.deleteRule('a')
-  await store.rules.deleteRule('a')
+  await store.rules.deleteRule('a', sealed('7'))
+  await store.rules.deleteRule('a', sealed('8'))
   t.strictSame([store.rules.apiRules(), store.rules.overrides()], [[], [override('a')]])
-  await store.rules.deleteOverride('a')
+  await store.rules.deleteOverride({ ruleId: 'a', createdAtMs: START_MS }, sealed('9'))
   t.strictSame(store.rules.overrides(), [])
+})
+
+t.test('every change is sealed with what it changes, both or neither', async (t) => {
+  const { store } = openTestStore(t)
+  await store.rules.putRule(rule('a'), sealed('put'))
+  await store.rules.putOverride({ ...override('a'), createdAtMs: START_MS + 1 }, sealed('override'))
+  await store.rules.deleteOverride(override('a'), sealed('end of one before'))
+  t.equal(store.rules.overrides().length, 1, 'the one in its place stays')
+  await store.rules.deleteRule('a', sealed('delete'))
+  const told = ['put', 'override', 'end of one before', 'delete']
+  t.same(names(store.log.records(0, 100)), told)
+  await store.log.close()
+  await t.rejects(store.rules.putRule(rule('b'), sealed('late')), { code: 'audit_unavailable' })
+  t.same([store.rules.apiRules(), names(store.log.records(0, 100))], [[], told])
 })
