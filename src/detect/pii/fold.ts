@@ -1,5 +1,6 @@
-// Digits of other scripts, and the signs that numbers and addresses are written with in full width, as those of ASCII.
-// One for one, so that offsets stay what they are and a stream may fold piece by piece.
+// Digits of other scripts, and the signs that numbers and addresses are written with in full width, as those of ASCII; and
+// line ends and tabs written as escapes, as in JSON that somebody pasted or asked for: what stands behind `\n` begins
+// there. One for one, so that offsets stay what they are and a stream may fold piece by piece.
 
 /** The zeros of decimal digits that people write numbers with; nine more follow on each (Unicode, category Nd). */
 const ZEROS = [
@@ -27,8 +28,17 @@ const FOREIGN = `[${[...FOLDED.keys()].join('')}]`
 const ANY_FOREIGN = new RegExp(FOREIGN)
 const EVERY_FOREIGN = new RegExp(FOREIGN, 'g')
 
-/** The text in which numbers are looked for; the same text if there is nothing to fold. */
-export const fold = (text: string): string =>
-  ANY_FOREIGN.test(text)
+const ESCAPED_SPACE = /\\[nrt]/g
+const BACKSLASH = '\\'
+
+/**
+ * The text in which numbers are looked for; the same text if there is nothing to fold.
+ * @param before what came before it in a stream, folded
+ */
+export function fold(text: string, before = ''): string {
+  let folded = ANY_FOREIGN.test(text)
     ? text.replace(EVERY_FOREIGN, (character) => FOLDED.get(character) ?? character)
     : text
+  if (folded.includes(BACKSLASH)) folded = folded.replace(ESCAPED_SPACE, '\\ ')
+  return before.endsWith(BACKSLASH) && /^[nrt]/.test(folded) ? ` ${folded.slice(1)}` : folded
+}

@@ -35,7 +35,7 @@ export class StreamDetector {
   /** Takes a piece; returns the findings that have become certain, in order. Time is linear in the text so far. */
   push(piece: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(piece)
+    this.#text += fold(piece, this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#pushSegments(findings)
     else this.#pushTriggers(findings)

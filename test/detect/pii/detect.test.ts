@@ -116,6 +116,24 @@ t.test('what is found', async (t) => {
   }
 })
 
+t.test('behind a line end that is written as an escape', async (t) => {
+  for (const value of [
+    'alice@example.com',
+    '4111 1111 1111 1111',
+    '123-45-6789',
+    'DE89 3704 0044 0532 0130 00',
+    '+1 415 555 2671',
+    '192.168.12.7',
+    'ghp_16C7e42F292c6912E7710c838347Ae178B4a',
+  ])
+    for (const written of ['\\n', '\\t', '\\r\\n', '\\\\n', '\\n\\n'])
+      t.same(
+        detect(`{"t":"a${written}${value}${written}b"}`).map(({ start, end }) => [start, end]),
+        [[7 + written.length, 7 + written.length + value.length]],
+        written + value,
+      )
+})
+
 t.test('what is not', async (t) => {
   for (const text of NEGATIVE) t.same(found(text), [], text)
 })
@@ -159,9 +177,15 @@ const WORDS = [
   '-----BEGIN ',
 ]
 const sentence = fc
-  .array(fc.tuple(fc.constantFrom(...VALUES, ...WORDS, ...WORDS), fc.constantFrom(' ', ' ', '', '\n')), {
-    maxLength: 30,
-  })
+  .array(
+    fc.tuple(
+      fc.constantFrom(...VALUES, ...WORDS, ...WORDS),
+      fc.constantFrom(' ', ' ', '', '\n', '\\n', '\\'),
+    ),
+    {
+      maxLength: 30,
+    },
+  )
   .map((parts) => parts.flat().join(''))
 
 t.test('a stream finds what the whole has, and lets go only of what is final', async (t) => {
