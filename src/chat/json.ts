@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
-import type { JsonValue } from '../core/json.ts'
+import { isInexact, type JsonValue, parseExactly } from '../core/json.ts'
 import { formatPath } from './place.ts'
 
 /** Containers in one another; walkers and other parsers overflow on much more. */
@@ -12,6 +12,9 @@ export const MAX_DEPTH = 64
 /** No conversation has so many; millions of empty ones take seconds to look at. */
 const MAX_CONTAINERS = 200_000
 const MAX_KEYS = 500_000
+
+/** UTF-16 code units; schemas that generators write are full of limits of 64 bits. */
+const MAX_EXACT_UNITS = 1024 * 1024
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -25,7 +28,8 @@ const invalid = (message: string, param?: string): GatewayError =>
  * Parses a body once.
  * @throws GatewayError `invalid_body` for anything but one JSON text (RFC 8259) in UTF-8 without a byte order mark,
  *   nested at most MAX_DEPTH deep, of at most MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone surrogates,
- *   `__proto__` keys, or numbers that would change when written again
+ *   and `__proto__` keys. Numbers that a double cannot hold are kept as they are written, in bodies of up to
+ *   MAX_EXACT_UNITS; in longer ones they are refused.
  */
 export function parseJson(body: Buffer): JsonValue {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
@@ -38,10 +42,14 @@ export function parseJson(body: Buffer): JsonValue {
   } catch {
     throw invalid('The body is not valid JSON.')
   }
+  const checked = checkValues(value)
   // Of keys that stand twice only one is left in the value.
-  if (checkValues(value) !== keys)
+  if (checked.keys !== keys)
     throw invalid('The body has an object with the same key twice.', findDuplicate(text))
-  return value
+  if (checked.inexact === null) return value
+  if (text.length > MAX_EXACT_UNITS)
+    throw invalid('A number is too large to be passed on exactly; send it as a string.', checked.inexact)
+  return parseExactly(text)
 }
 
 /** Counts the keys as written, one colon outside strings each. @throws GatewayError for too deep a nesting, and too much */
@@ -81,9 +89,10 @@ function endOfString(text: string, open: number): number {
   }
 }
 
-/** Checks every value and counts the keys. */
-function checkValues(root: JsonValue): number {
+/** Checks every value, counts the keys, and tells where a number stands that is not as it was written. */
+function checkValues(root: JsonValue): { readonly keys: number; readonly inexact: string | null } {
   let keys = 0
+  let inexact: string | null = null
   /** Of the value at hand, as far as it is deep. */
   const path: (string | number)[] = []
   const refuse = (message: string, depth: number) => invalid(message, formatPath(path.slice(0, depth)))
@@ -91,8 +100,7 @@ function checkValues(root: JsonValue): number {
     if (typeof value === 'string') {
       if (!value.isWellFormed()) throw refuse('A string has half of a surrogate pair.', depth)
     } else if (typeof value === 'number') {
-      if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
-        throw refuse('A number is too large to be passed on exactly; send it as a string.', depth)
+      if (isInexact(value)) inexact ??= formatPath(path.slice(0, depth))
     } else if (Array.isArray(value)) {
       for (let index = 0; index < value.length; index++) {
         path[depth] = index
@@ -109,7 +117,7 @@ function checkValues(root: JsonValue): number {
     }
   }
   check(root, 0)
-  return keys
+  return { keys, inexact }
 }
 
 /** Where the key of a JSON text stands that its object has twice. */

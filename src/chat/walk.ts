@@ -2,7 +2,7 @@
 // format puts ids, protocol words and payloads; all else, known or not, is a text.
 
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { MAX_DEPTH } from './json.ts'
 import { isLongBase64, isOpaque, type Payload, readBase64, readDataUrl } from './payload.ts'
 import type { Place } from './place.ts'
@@ -91,6 +91,8 @@ export class Walk {
       if (value !== '' && !this.#skipsString(value, key, place)) this.#string(value, container, key, place)
     } else if (typeof value === 'number') {
       if (!this.#skipsNumber(value, key, place)) this.#text(String(value), container, key, place)
+    } else if (isRawNumber(value)) {
+      this.#text(value.rawJSON, container, key, place)
     } else if (typeof value === 'object' && value !== null) {
       this.below(value, { parent: place, key }, depth + 1)
     }
