@@ -71,6 +71,11 @@ export class JsonTextDecoder {
   /** That string is the name of a member. */
   #isName = false
 
+  /** Whether the beginning of a token waits for its rest. */
+  get holds(): boolean {
+    return this.#rest !== ''
+  }
+
   push(chunk: string): Run[] {
     return this.#decode(this.#rest + chunk, false)
   }

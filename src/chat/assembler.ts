@@ -69,6 +69,11 @@ export class Assembler {
     return first?.finishReason ?? null
   }
 
+  /** There are choices. */
+  get begun(): boolean {
+    return this.#choices.size > 0
+  }
+
   /** There are choices and each has ended. */
   get complete(): boolean {
     return this.#choices.size > 0 && this.#unfinished === 0

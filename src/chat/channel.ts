@@ -8,6 +8,9 @@ import type { JsonObject } from '../core/json.ts'
  */
 export type Channel = string
 
+/** Of a text that some servers repeat beside the delta, as in answers without chat. */
+export const CHOICE_TEXT: Channel = 'choice:text'
+
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
 /**
@@ -15,12 +18,20 @@ const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'pro
  * choice ended.
  */
 export function flushChunk(like: JsonObject, choice: number, channel: Channel, text: string): JsonObject {
+  const place = channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) }
+  return { ...envelopeOf(like), choices: [{ index: choice, ...place, finish_reason: null }] }
+}
+
+/** A chunk that says why a choice ended, and nothing else. */
+export const finishChunk = (like: JsonObject, choice: number, reason: string): JsonObject => ({
+  ...envelopeOf(like),
+  choices: [{ index: choice, delta: {}, finish_reason: reason }],
+})
+
+function envelopeOf(like: JsonObject): JsonObject {
   const envelope: JsonObject = {}
   for (const name of ENVELOPE) if (like[name] !== undefined) envelope[name] = like[name]
-  return {
-    ...envelope,
-    choices: [{ index: choice, delta: channelDelta(channel, text), finish_reason: null }],
-  }
+  return envelope
 }
 
 function channelDelta(channel: Channel, text: string): JsonObject {

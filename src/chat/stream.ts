@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import type { Channel } from './channel.ts'
+import { CHOICE_TEXT, type Channel } from './channel.ts'
 import type { Place } from './place.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
@@ -27,6 +27,8 @@ export interface StreamChunk {
   commit(): void
   /** Choices that end with this chunk. */
   readonly finished: readonly number[]
+  /** Choices in which what was thought ends with this chunk: the provider has signed it. */
+  readonly signed: readonly number[]
   readonly usage: Usage | null
   /** The extra event that `stream_options.include_usage` asks for: no choices, only usage. */
   readonly usageOnly: boolean
@@ -60,6 +62,7 @@ export function readStreamChunk(data: string): StreamChunk | null {
     others: reader.walk.texts,
     commit: () => reader.walk.commit(),
     finished: reader.finished,
+    signed: reader.signed,
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
     error: isObject(error) || typeof error === 'string',
@@ -77,6 +80,12 @@ const MAX_DELTA_DEPTH = DELTA_DEPTH + 4
 
 /** Fields of a delta that grow in a channel of their own name. */
 const GROWING: ReadonlySet<string> = new Set(['content', 'refusal', 'reasoning', 'reasoning_content'])
+/** Fields that say the same in each chunk, or something else, but do not grow. */
+const STATED: ReadonlySet<string> = new Set(
+  'role name type id channel status phase state model provider language title format'.split(' '),
+)
+/** What stands where a provider has signed, or encrypted, what its model thought. */
+const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
 /** A field we do not know grows like the known ones, provided it has a name that can be one; inside others none does. */
 const FIELD_NAME = /^[A-Za-z_]\w{0,63}$/
 
@@ -84,6 +93,7 @@ class ChunkReader {
   readonly walk = new Walk('response')
   readonly deltas: Delta[] = []
   readonly finished: number[] = []
+  readonly signed: number[] = []
   /** The choice that is being read. */
   #choice = 0
   /** Before the names of the texts of the object that is being read, and levels around its members. */
@@ -106,6 +116,7 @@ class ChunkReader {
     for (const key of Object.keys(choice)) {
       const value = choice[key]
       if (key === 'delta' && isObject(value)) this.#readDelta(value, { parent: place, key })
+      else if (key === 'text' && typeof value === 'string') this.#push(choice, key, CHOICE_TEXT)
       else this.walk.member(choice, key, place, 3)
     }
   }
@@ -143,7 +154,7 @@ class ChunkReader {
 
   #readText(delta: JsonObject, key: string, value: string, place: Place): void {
     if (GROWING.has(key)) this.#push(delta, key, key)
-    else if (key === 'role' || this.#prefix !== '' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
+    else if (STATED.has(key) || this.#prefix !== '' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
       this.walk.member(delta, key, place, this.#depth)
     } else {
       this.walk.name(delta, key, place)
@@ -183,6 +194,7 @@ class ChunkReader {
     this.#each(details, place, this.#depth + 1, (detail, at, position) => {
       const channel = `reasoning_details:${indexOf(detail, position)}`
       const growing = { text: `${channel}:text`, summary: `${channel}:summary` }
+      this.#noteSignature(detail)
       this.#grow(detail, growing, at, this.#depth + 2)
     })
   }
@@ -190,8 +202,14 @@ class ChunkReader {
   /** What a model thinks, as LiteLLM streams it. */
   #readThoughts(blocks: JsonValue[], place: Place): void {
     this.#each(blocks, place, this.#depth + 1, (block, at, position) => {
+      this.#noteSignature(block)
       this.#grow(block, { thinking: `thinking_blocks:${indexOf(block, position)}` }, at, this.#depth + 2)
     })
+  }
+
+  #noteSignature(thought: JsonObject): void {
+    if (SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== ''))
+      this.signed.push(this.#choice)
   }
 
   /** Objects of a list are read as said; what is none is walked over. @param depth of the list */
@@ -263,6 +281,17 @@ const indexOf = (item: JsonObject, fallback: number): number =>
 export function finishReason(choice: JsonObject): string | null {
   const reason = choice['finish_reason']
   return typeof reason === 'string' && reason !== '' && reason !== 'null' ? reason : null
+}
+
+/** Takes it out of a chunk, as if the choice went on, and returns it. */
+export function takeFinish({ choices }: JsonObject, index: number): string {
+  let reason = ''
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    if (!isObject(choice) || choiceIndex(choice) !== index) continue
+    reason = finishReason(choice) ?? reason
+    choice['finish_reason'] = null
+  }
+  return reason
 }
 
 /** The number of a choice; the only one where it is not said. */

@@ -92,9 +92,13 @@ const SHORT_ID = /^(?=.*\d)[A-Za-z0-9]{9}$/
 /** As many digits as the shortest number that identifies a person has, with or without separators. */
 const LONG_NUMBER = /\d(?:[-_.:]?\d){8}/
 
+/** Gemini's and GLM's: more digits than a card has, or as many as few have. */
+const COUNTED_ID = /^(?:function-call-|call_-?)\d{17,20}$/
+
 /** The form providers give ids of tool calls and files, holding no number long enough to mean something else. */
 export const isId = (text: string): boolean =>
-  (PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text)
+  COUNTED_ID.test(text) ||
+  ((PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text))
 
 const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
 

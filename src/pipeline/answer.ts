@@ -87,8 +87,8 @@ export async function readAll(response: UpstreamResponse): Promise<Buffer> {
 /** Returns the answer as the client gets it, values put back. */
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { call, response, selection } = answer
-  const parsed = parseAnswer(received)
-  if (parsed === null && response.status < 400) {
+  const { body: parsed, isList } = parseAnswer(received)
+  if ((parsed === null || isList) && response.status < 400) {
     throw new GatewayError(
       'upstream_unavailable',
       'The upstream answered with something that is not a JSON object.',
@@ -101,12 +101,12 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
   call.finishReason = finishReason(body)
   yield
-  call.response = isRestored(passages) ? keptBody(parseAnswer(received) ?? {}, passages) : body
+  call.response = isRestored(passages) ? keptBody(parseAnswer(received).body ?? {}, passages) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   if (parsed !== null && !changed) return received
   yield
-  return Buffer.from(JSON.stringify(body))
+  return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
 
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
@@ -175,14 +175,17 @@ export function noteResponse(call: Call, selection: Selection, met: readonly Met
   return decision.blocked
 }
 
-function parseAnswer(received: Buffer): JsonObject | null {
+/** A list of one object is that object: so Google sends its errors. */
+function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {
   try {
     // A byte order mark may be passed over (RFC 8259 §8.1), and some proxies put one before all they send.
     const body: unknown = JSON.parse(received.toString('utf8').replace(/^\ufeff/, ''))
-    return isObject(body) ? body : null
+    const isList = Array.isArray(body) && body.length === 1
+    const only: unknown = isList ? body[0] : body
+    return { body: isObject(only) ? only : null, isList }
   } catch {
     // The parser's message would quote the answer.
-    return null
+    return { body: null, isList: false }
   }
 }
 

@@ -42,6 +42,10 @@ export class CredentialFilter {
     this.#credential = credential
   }
 
+  get holds(): boolean {
+    return this.#view !== ''
+  }
+
   push(runs: readonly Run[]): readonly Run[] {
     const view = this.#view + viewOf(runs)
     const isClean = !view.includes(this.#credential)

@@ -12,8 +12,19 @@ export const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean
   chunk.deltas.length > 0 &&
   chunk.others.length === 0 &&
   choicesOf(chunk.body).every(
-    ({ delta, logprobs }) => isObject(delta) && hasOnlyText(delta) && !isObject(logprobs),
+    ({ index: _index, delta, ...others }) => isObject(delta) && hasOnlyText(delta) && hasOnlyText(others),
   )
+
+/** What stands around the counts in the event that `stream_options.include_usage` asks for. */
+const AROUND_USAGE: ReadonlySet<string> = new Set(
+  'id object created model system_fingerprint service_tier provider obfuscation choices x_groq'.split(' '),
+)
+
+/** Takes the counts out of such an event. @returns whether anything is left that says something */
+export function takeUsage(body: JsonObject): boolean {
+  delete body['usage']
+  return Object.entries(body).some(([name, value]) => !AROUND_USAGE.has(name) && value !== null)
+}
 
 const choicesOf = (body: JsonObject): JsonObject[] =>
   Array.isArray(body['choices']) ? body['choices'].filter(isObject) : []

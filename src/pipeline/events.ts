@@ -2,22 +2,23 @@
 // once. Events nothing changed in leave as they came.
 
 import { Assembler } from '../chat/assembler.ts'
-import { flushChunk } from '../chat/channel.ts'
+import { finishChunk, flushChunk } from '../chat/channel.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
-import { type Delta, readStreamChunk, type StreamChunk } from '../chat/stream.ts'
+import { type Delta, readStreamChunk, type StreamChunk, takeFinish } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
-import { atOnce } from '../core/steps.ts'
-import { type Answer, isClean } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { cleanText } from './credential.ts'
-import { isEmpty } from './empty.ts'
+import { isEmpty, takeUsage } from './empty.ts'
+import { isThoughtName, isToolName, lastPieces, startsNext, textName } from './ends.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
+import { OtherTexts } from './others.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { EventForm, type EventTemplate, writeEvent } from './template.ts'
 import { type Met, TextScan } from './textscan.ts'
 
-/** Largest single event; an upstream that sends more is cut off. */
-const MAX_EVENT_BYTES = 4 * 1024 * 1024
+/** Largest single event; an upstream that sends more is cut off. Pictures come in one. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 /** Texts that may grow side by side in one answer: choices × channels. */
 const MAX_TEXTS = 4096
@@ -36,14 +37,15 @@ interface Written {
 /** The state of one stream: bytes in, text for the client out. */
 export class EventRelay {
   readonly assembler = new Assembler()
-  /** Of all texts that do not grow, of which there is no end. */
-  readonly #others: Met = { findings: [], keywordHits: [] }
   /** What was met, by texts. */
-  readonly met: Met[] = [this.#others]
+  readonly met: Met[]
+  readonly #others: OtherTexts
   /** Nothing more is to be read: `[DONE]` came, or a failure. */
   done = false
   /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
   readonly #finished = new Set<number>()
+  /** Ends of choices that wait for what is held back of them, with why they ended. */
+  readonly #postponed = new Map<number, string>()
   failure: GatewayError | null = null
   readonly #answer: Answer
   readonly #includeUsage: boolean
@@ -68,6 +70,8 @@ export class EventRelay {
 
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
+    this.#others = new OtherTexts(answer)
+    this.met = [this.#others.met]
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
   }
@@ -82,14 +86,17 @@ export class EventRelay {
   }
 
   /**
-   * The upstream closed its answer. Without `[DONE]` what is held back stays back: it might have been the beginning
-   * of something that must not leave.
+   * The upstream closed its answer. Where neither `[DONE]` nor every choice's end came, what is held back stays back: it
+   * might have been the beginning of something that must not leave.
    */
   end(): string {
     let out = ''
     for (const event of this.#parser.finish()) if (!this.done) out += this.#event(event)
-    if (!this.done) this.#fail(brokenOff())
-    return out
+    if (this.done) return out
+    // Some servers end with the last choice and no more words.
+    out += this.#settle()
+    if (!this.assembler.complete) this.#fail(brokenOff())
+    return this.done ? out : out + this.#end()
   }
 
   /** A rule forbids what comes next. */
@@ -105,7 +112,7 @@ export class EventRelay {
 
   #event(event: SseEvent): string {
     const { data: received } = event
-    const around = event.around === '' ? '' : this.#scanAround(event.around)
+    const around = event.around === '' ? '' : this.#passOthers(() => this.#others.around(event.around))
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
     if (received.trimEnd() === DONE) return this.#end()
@@ -124,30 +131,23 @@ export class EventRelay {
       return ''
     }
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
-    if (chunk.usageOnly && !this.#includeUsage) return ''
     if (!quoted) this.#form.learn(data, chunk)
-    return this.#chunk(chunk, data, { raw: quoted ? encodeEvent(around, data) : raw, around })
-  }
-
-  /** Lines without data pass, but are read like a text. */
-  #scanAround(around: string): string {
-    const rules = { ...this.#answer.scan, restoration: null }
-    const text = cleanText(around, this.#credential)
-    // Some servers keep a connection alive with a great deal of it.
-    if (text === around && atOnce(isClean({ text, encoding: 'plain' }, rules))) return around
-    const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
-    const { sent } = scan.all(text)
-    this.#noteOther(scan)
-    return sent
+    let written = quoted ? encodeEvent(around, data) : raw
+    if (chunk.usageOnly && !this.#includeUsage) {
+      if (!takeUsage(chunk.body)) return this.#settle()
+      written = encodeEvent(around, JSON.stringify(chunk.body))
+    }
+    return this.#chunk(chunk, data, { raw: written, around })
   }
 
   #end(): string {
-    if (!this.assembler.complete) {
+    if (!this.assembler.begun) {
       this.#fail(brokenOff())
       return ''
     }
+    const out = this.#settle() + this.#flush(this.#texts.keys())
     this.done = true
-    return this.#flush(this.#texts.keys())
+    return out
   }
 
   /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
@@ -164,51 +164,52 @@ export class EventRelay {
     if (!this.assembler.grow(choice, channel, kept))
       this.assembler.add(flushChunk(envelope, choice, channel, kept))
     if (sent === text) return raw
-    const isDropped = sent === '' && template.droppable
-    return encodeEvent(around, isDropped ? null : writeEvent(template, sent))
+    // Some clients take lines without data for an event.
+    const isDropped = sent === '' && template.droppable && around === ''
+    return isDropped ? '' : encodeEvent(around, writeEvent(template, sent))
   }
 
   #chunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
-    const others = this.#scanOthers(chunk)
+    const others = this.#passOthers(() => this.#others.of(chunk))
     let changed = replaceTexts(chunk.others, others, 'sent')
     if (changed) chunk.commit()
-    let out = this.#beforeTools(chunk)
-    const finished = chunk.finished.filter((choice) => !this.#finished.has(choice))
-    const last = lastPieces(chunk, finished)
+    let out = chunk.usageOnly ? this.#settle() : ''
+    const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.get(delta.choice)))
+    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
+    out += this.#flush(
+      new Set(starting.map(({ choice }) => choice)),
+      (name) => isToolName(name) || inChunk.has(name),
+    )
+    out += this.#flush(chunk.signed, (name) => !isThoughtName(name) || inChunk.has(name))
+    const ending = chunk.finished.filter((choice) => !this.#finished.has(choice))
+    const doubtful = ending.filter((choice) =>
+      chunk.deltas.some((delta) => delta.choice === choice && delta.text !== ''),
+    )
+    const finished = ending.filter((choice) => !doubtful.includes(choice))
+    const last = lastPieces(chunk, finished, starting)
     const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
     const kept = keptChunk(chunk, data, others, deltas)
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
+    changed = this.#postpone(doubtful, chunk.body, kept) || changed
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
-    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
     out += this.#flush(finished, (name) => inChunk.has(name))
-    for (const choice of finished) this.#finished.add(choice)
+    for (const choice of finished) {
+      this.#finished.add(choice)
+      this.#postponed.delete(choice)
+    }
     changed = this.#logprobs.apply(chunk.body, this.#progress, finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
     if (chunk.error) this.#fail(brokenOff())
     if (!changed) return out + raw
-    return out + encodeEvent(around, isEmpty(chunk, deltas) ? null : JSON.stringify(chunk.body))
+    const isDropped = around === '' && isEmpty(chunk, deltas)
+    return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
   }
 
-  /** Strings that do not grow from event to event. */
-  #scanOthers(chunk: StreamChunk): Passage[] {
-    // An error keeps its placeholders.
-    const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
-    return chunk.others.map((text) => {
-      const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
-      const passage = scan.all(text.text)
-      this.#noteOther(scan)
-      return passage
-    })
-  }
-
-  /** A text that does not grow. */
-  #noteOther(scan: TextScan): void {
-    for (const kind of scan.findings) this.#others.findings.push(kind)
-    for (const rule of scan.keywordHits) {
-      if (!this.#others.keywordHits.includes(rule)) this.#others.keywordHits.push(rule)
-    }
-    if (scan.blocked) this.#block()
+  #passOthers<Passed>(pass: () => Passed): Passed {
+    const passed = pass()
+    if (this.#others.blocked) this.#block()
+    return passed
   }
 
   /** What of a delta may leave now. @param isLast of its text */
@@ -220,12 +221,34 @@ export class EventRelay {
     return passage
   }
 
-  /** Callers take the first piece of a tool call for the end of the text before it. */
-  #beforeTools(chunk: StreamChunk): string {
-    const starting = chunk.deltas.filter(
-      ({ choice, channel }) => isTool(channel) && this.#texts.get(choice)?.has(channel) === false,
+  /**
+   * Some servers say with every piece that it is the last. The end of a choice that comes with text waits, where some of
+   * that text does, until more is said. @returns whether there was one
+   */
+  #postpone(choices: readonly number[], ...chunks: JsonObject[]): boolean {
+    const waiting = choices.filter((choice) =>
+      [...(this.#texts.get(choice) ?? [])].some(([, scan]) => scan.holds),
     )
-    return this.#flush(new Set(starting.map(({ choice }) => choice)), isToolName)
+    for (const choice of waiting) this.#postponed.set(choice, takeFinish(chunks[0]!, choice))
+    for (const choice of choices) if (!waiting.includes(choice)) this.#finished.add(choice)
+    for (const chunk of chunks.slice(1)) for (const choice of waiting) takeFinish(chunk, choice)
+    return waiting.length > 0
+  }
+
+  /** The ends that were put off, behind what is held back of their choices. */
+  #settle(): string {
+    let out = ''
+    for (const [choice, reason] of this.#postponed) {
+      out += this.#flush([choice])
+      if (this.#blocked) break
+      const end = finishChunk(this.#envelope, choice, reason)
+      this.#logprobs.apply(end, this.#progress, [choice])
+      this.assembler.add(end)
+      this.#finished.add(choice)
+      out += encodeData(JSON.stringify(end))
+    }
+    this.#postponed.clear()
+    return out
   }
 
   /** Sends what the scans of some choices hold back, each text in an event of its own. */
@@ -272,17 +295,3 @@ export class EventRelay {
     return scan
   }
 }
-
-/** The last piece of each text that ends with a chunk. */
-function lastPieces(chunk: StreamChunk, finished: readonly number[]): ReadonlySet<Delta> {
-  if (finished.length === 0) return NO_PIECES
-  const ending = new Set(finished)
-  const pieces = chunk.deltas.filter(({ choice }) => ending.has(choice))
-  return new Set(new Map(pieces.map((piece) => [textName(piece.choice, piece.channel), piece])).values())
-}
-
-const NO_PIECES: ReadonlySet<Delta> = new Set()
-
-const isTool = (channel: string): boolean => channel.startsWith('tool:')
-const textName = (choice: number, channel: string): string => `${choice} ${channel}`
-const isToolName = (name: string): boolean => isTool(name.slice(name.indexOf(' ') + 1))

@@ -151,7 +151,7 @@ class Exchange {
     const answer = { call, client: this.#client, response, scan, selection, placeholders }
     try {
       // An error is one answer, whatever it says it is: its status must reach the client.
-      return response.status < 400 && isEventStream(response.headers['content-type'])
+      return response.status < 400 && isEventStream(response.headers['content-type'], call.stream)
         ? await relayStream(answer, includeUsage)
         : await answerWhole(answer)
     } catch (error) {
@@ -290,5 +290,8 @@ function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Rec
   client.fail(failure, headers)
 }
 
-const isEventStream = (contentType: string | undefined): boolean =>
-  contentType?.toLowerCase().startsWith('text/event-stream') === true
+/** Where a stream was asked for, what does not say what it is is one. */
+function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
+  const type = contentType?.toLowerCase() ?? 'text/plain'
+  return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))
+}

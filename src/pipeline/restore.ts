@@ -48,6 +48,10 @@ export class RestoringText {
     this.#matcher = keywords?.stream() ?? null
   }
 
+  get holds(): boolean {
+    return this.#begun !== '' || !this.#unmatched.isEmpty
+  }
+
   /** Takes what is redacted and final; returns what may leave, with values. */
   push(runs: readonly Run[]): string {
     if (this.blocked) return ''

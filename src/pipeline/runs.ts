@@ -79,6 +79,10 @@ export class RunQueue {
     return this.#start
   }
 
+  get isEmpty(): boolean {
+    return this.#first === this.#runs.length
+  }
+
   push(run: SentRun): void {
     this.#runs.push(run)
   }

@@ -58,7 +58,7 @@ export class EventForm {
     if (members === null || cut === null || !again) return
     const { choice, channel } = chunk.deltas[0]!
     const { role = null } = members
-    const droppable = role === null || role === ''
+    const droppable = (role === null || role === '') && saysNothingElse(chunk)
     const template = { ...cut, choice, channel, envelope: chunk.body, droppable }
     this.#template = isProved(template) ? template : null
   }
@@ -88,6 +88,13 @@ const isFixed =
   (channel: string) =>
   ([name, value]: [string, unknown]): boolean =>
     name === channel || value === null || value === '' || (name === 'role' && typeof value === 'string')
+
+/** Beside its text. */
+function saysNothingElse({ body }: StreamChunk): boolean {
+  const [choice] = body['choices'] as JsonObject[]
+  const { index: _index, delta: _delta, ...others } = choice ?? {}
+  return Object.values(others).every((value) => value === '' || value === null)
+}
 
 function cutAtText(data: string, { deltas }: StreamChunk): Cut | null {
   const { channel, text } = deltas[0]!

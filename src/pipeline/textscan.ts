@@ -68,6 +68,17 @@ export class TextScan implements Met {
       rules.restoration === null ? null : new RestoringText(rules.restoration, rules.keywords, encoding)
   }
 
+  /** Whether anything is held back. */
+  get holds(): boolean {
+    return (
+      this.#decoder?.holds === true ||
+      this.#filter?.holds === true ||
+      !this.#undetected.isEmpty ||
+      !this.#unmatched.isEmpty ||
+      this.#restoring?.holds === true
+    )
+  }
+
   /** Takes the next piece and returns what may leave. */
   push(piece: string): Passage {
     if (this.blocked || piece === '') return NOTHING

@@ -463,3 +463,18 @@ t.test('a hundred thousand names are renamed together', async (t) => {
   t.equal(names.length, 100_000)
   t.same([names[0], names[1], names.at(-1)], ['[EMAIL_1]', '[EMAIL_1]_2', '[EMAIL_1]_100000'])
 })
+
+t.test('ids of tool calls that are long numbers are ids, and numbers of cards are not', async (t) => {
+  const read = (id: string) => requestTexts({ messages: [{ role: 'tool', tool_call_id: id, content: 'x' }] })
+  const isText = (id: string) => read(id).texts.some(({ text }) => text === id)
+  for (const id of [
+    'function-call-4855528385812660224',
+    'call_-3825841568536541184',
+    'call_12345678901234567',
+  ]) {
+    t.notOk(isText(id), id)
+  }
+  for (const id of ['function-call-4111111111111111', 'call_4111111111111111', '4855528385812660224']) {
+    t.ok(isText(id), id)
+  }
+})

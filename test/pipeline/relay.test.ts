@@ -114,6 +114,14 @@ const event = (choice: object) =>
 const END = [event({ delta: {}, finish_reason: 'stop' }), 'data: [DONE]\n\n']
 const MAIL = ['write to dora@exam', 'ple.com now']
 
+const chunksOf = (sent: readonly string[]): any[] =>
+  [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+/** What the deltas say together. */
+const said = (sent: readonly string[], read: (delta: any, choice: any) => unknown): string =>
+  chunksOf(sent)
+    .flatMap(({ choices }) => choices.map((choice: any) => read(choice.delta ?? {}, choice) ?? ''))
+    .join('')
+
 t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
   for (const reason of [null, '', 'null']) {
     const pieces = MAIL.map((content) => event({ delta: { content }, finish_reason: reason }))
@@ -121,11 +129,24 @@ t.test('a choice that goes on is one text, however servers write that it does', 
     t.notMatch(sent.join('') + kept, /dora/, `finish_reason ${JSON.stringify(reason)}`)
     t.equal(failure, '')
   }
-  const cut = await relay([event({ delta: { content: 'a' }, finish_reason: '' }), 'data: [DONE]\n\n'])
-  t.equal(cut.failure, 'upstream_unavailable', 'and is not complete')
+  const text = event({ delta: { content: 'a' }, finish_reason: '' })
+  t.equal((await relay([text])).failure, 'upstream_unavailable', 'neither word of an end')
+  t.equal((await relay([])).failure, 'upstream_unavailable')
+  t.equal((await relay(['data: [DONE]\n\n'])).failure, 'upstream_unavailable', 'nothing was said')
+  for (const end of END) {
+    const { sent, failure } = await relay([text, end])
+    t.equal(failure, '', 'one of both is enough')
+    t.match(sent.join(''), /"content":"a"[\s\S]*data: \[DONE\]\n\n$/)
+  }
   const ended = [...MAIL, ...MAIL].map((content) => event({ delta: { content }, finish_reason: 'stop' }))
   const { sent } = await relay([...ended, ...END])
-  t.equal(sent.join('').split('dora').length, 2, 'one that goes on behind its end is one text from there on')
+  t.notMatch(sent.join(''), /dora|ple\.com/, 'one that goes on behind its end is one text')
+  t.equal(
+    said(sent, (delta) => delta.content),
+    'write to [EMAIL_2] now'.repeat(2),
+  )
+  t.match(chunksOf(sent).at(-1), { choices: [{ delta: {}, finish_reason: 'stop' }] }, 'and ends once')
+  t.equal(sent.join('').split('"stop"').length, 2)
 })
 
 t.test('lines that are no data pass, read like any text', async (t) => {
@@ -159,7 +180,11 @@ t.test('lines beside data stay with what was rewritten, and with what was held b
   t.match(text, /^id: 0\nevent: piece\n: note\ndata: \{.*write to "/)
   t.match(text, /\nid: 1\nevent: piece\n: note\ndata: \{.*\[EMAIL_2\]/)
   const held = await relay([`id: 7\n${event({ delta: { content: 'dora@' } })}`, ...END])
-  t.match(held.sent.join(''), /^id: 7\n\n/)
+  t.match(
+    held.sent.join(''),
+    /^id: 7\ndata: \{.*"content":""/,
+    'an event without data is one to some clients',
+  )
 })
 
 t.test('texts that do not grow are each counted, however many', async (t) => {
@@ -231,6 +256,102 @@ t.test(
     )
   },
 )
+
+/** The order in which texts are said: each name once for each stretch of it. */
+const order = (sent: readonly string[]): string[] =>
+  chunksOf(sent)
+    .flatMap(({ choices }) => Object.entries(choices[0]?.delta ?? {}))
+    .filter(([, value]) => value !== '' && value !== null)
+    .map(([name]) => name)
+    .filter((name, at, names) => name !== names[at - 1])
+
+t.test(
+  'what was thought is all said before the answer, and the answer before a tool is called',
+  async (t) => {
+    const tool = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+    const { sent } = await relay([
+      ...['I should say', ' hello'].map((reasoning_content) => event({ delta: { reasoning_content } })),
+      ...['Hello', ' my', ' friend'].map((content) => event({ delta: { content } })),
+      event({ delta: { content: ' look', tool_calls: [tool] } }),
+      ...END,
+    ])
+    t.same(order(sent), ['reasoning_content', 'content', 'tool_calls'])
+    t.equal(
+      said(sent, (delta) => delta.reasoning_content),
+      'I should say hello',
+    )
+    t.equal(
+      said(sent, (delta) => delta.content),
+      'Hello my friend look',
+    )
+    const legacy = await relay([
+      event({ delta: { content: 'calling' } }),
+      event({ delta: { function_call: { name: 'f', arguments: '{}' } } }),
+      ...END,
+    ])
+    t.same(order(legacy.sent), ['content', 'function_call'])
+  },
+)
+
+t.test('a signature comes behind what was signed', async (t) => {
+  for (const signature of [{ signature: 'c2lnbmVk' }, { type: 'reasoning.encrypted', data: 'c2VhbGVk' }]) {
+    const { sent } = await relay([
+      event({ delta: { reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'think a lot' }] } }),
+      event({ delta: { reasoning_details: [{ type: 'reasoning.text', index: 0, ...signature }] } }),
+      event({ delta: { content: 'so' } }),
+      ...END,
+    ])
+    const details = chunksOf(sent).flatMap(({ choices }) => choices[0]?.delta.reasoning_details ?? [])
+    t.equal(details.map(({ text }: any) => text ?? '').join(''), 'think a lot')
+    t.match(details.at(-1), signature)
+  }
+})
+
+t.test('what servers repeat beside a delta grows as well, or is read as far as it is said', async (t) => {
+  let far = ''
+  const pieces = MAIL.map((text) => {
+    far += text
+    return event({ text, delta: { content: text }, message: { role: 'assistant', content: far } })
+  })
+  const { sent, failure } = await relay([...pieces, ...END])
+  t.equal(failure, '')
+  t.notMatch(sent.join(''), /dora|ple\.com/)
+  t.equal(
+    said(sent, (_delta, choice) => choice.text),
+    'write to [EMAIL_2] now',
+  )
+})
+
+t.test('fields that are stated in each chunk stay whole', async (t) => {
+  const { sent } = await relay([
+    ...['a', 'b'].map((content) => event({ delta: { channel: 'analysis', name: 'MiniMax AI', content } })),
+    ...END,
+  ])
+  t.same(
+    chunksOf(sent).map(({ choices }) => choices[0].delta.channel),
+    ['analysis', 'analysis', undefined, undefined],
+  )
+})
+
+t.test('what stands beside a held text is not lost with it', async (t) => {
+  const filter = { content_filter_results: { hate: { filtered: false, severity: 'safe' } } }
+  const pieces = [...'bob@example.com'].map((content) => event({ delta: { content }, ...filter }))
+  const { sent } = await relay([...pieces, ...END])
+  t.equal(sent.join('').split('content_filter_results').length - 1, pieces.length)
+  const usage = (more: object) =>
+    `data: ${JSON.stringify({ id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }, ...more })}\n\n`
+  const cited = await relay([
+    event({ delta: { content: 'hi' } }),
+    usage({ citations: ['https://a.example'] }),
+    ...END,
+  ])
+  t.match(cited.sent.join(''), /"citations":\["https:\/\/a\.example"\]/)
+  t.notMatch(cited.sent.join(''), /total_tokens/, 'the client did not ask for it')
+  t.notMatch(
+    (await relay([event({ delta: { content: 'hi' } }), usage({}), ...END])).sent.join(''),
+    /"choices":\[\]/,
+  )
+})
 
 t.test('log probabilities of any text of a choice go with what was replaced in it', async (t) => {
   const tokens = (...list: string[]) => ({ content: list.map((token) => ({ token, logprob: -1 })) })

@@ -82,6 +82,12 @@ t.test('what an upstream may do wrong', async (t) => {
   const page = await ask(json('<html>alice@example.com</html>', 413, { 'content-type': 'text/html' }))
   t.match(page, { status: 413, text: /^\{"error":/ })
   t.equal(page.headers.get('content-type'), 'application/json')
+  const listed = await ask(json([{ error: { code: 400, message: 'no model for alice@example.com' } }], 400))
+  t.match(
+    listed,
+    { status: 400, text: /^\[\{"error":\{"code":400,"message":"no model for \[EMAIL_1\]"\}\}\]$/ },
+    'as Google sends it',
+  )
   const marked = await ask(json(`\ufeff${JSON.stringify(completion('ask alice@example.com'))}`))
   t.match(marked, { status: 200, text: /ask \[EMAIL_1\]/ }, 'a byte order mark is passed over')
   let tries = 0

@@ -54,6 +54,9 @@ const NAMED_KEY =
   /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
+/** AWS Signature Version 4, in the query of a URL. */
+const SIGNER = /x-amz-credential=$/
+
 /** What stands in for a secret in documentation. */
 const PLACEHOLDER =
   /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
@@ -69,7 +72,9 @@ const MIXED_CASE = /[a-z][A-Z]{2}|[A-Z][a-z][A-Z]/
 export function scanSecret(segment: Segment, start: number): number {
   const { text } = segment
   const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
-  if (token !== null && isSecret(text.slice(token.start, token.end))) {
+  // Whose signature a URL carries is no secret, and without it the URL is of no use.
+  const isSigner = token !== null && SIGNER.test(segment.windowBefore(token.start))
+  if (token !== null && !isSigner && isSecret(text.slice(token.start, token.end))) {
     return segment.add('secret', token.start, token.end) ? token.end : 0
   }
   return scanNamed(segment, start)

@@ -72,6 +72,7 @@ const POSITIVE: Partial<Record<PiiKind, string[]>> = {
 }
 
 const NEGATIVE = [
+  'https://b.s3.amazonaws.com/a.png?X-Amz-Credential=AKIAIOSFODNN7ABCDE12%2F20250101%2Feu-west-1%2Fs3%2Faws4_request',
   'version 1.2.3.4 of it',
   'Upgrade to version 3.5.32 or 8.19.72.80',
   'release 10.0.0.1',

@@ -1,0 +1,37 @@
+// Which texts of a stream end with a chunk, although nothing says so: what a model thought where it answers, and what it
+// said where it calls a tool. Knows no scans.
+
+import type { Delta, StreamChunk } from '../chat/stream.ts'
+
+/** The last piece of each text that ends with a chunk: with its choice, before a tool is called, or signed. */
+export function lastPieces(
+  { deltas, signed }: StreamChunk,
+  finished: readonly number[],
+  starting: readonly Delta[],
+): ReadonlySet<Delta> {
+  if (finished.length + starting.length + signed.length === 0) return NO_PIECES
+  const ending = new Set(finished)
+  const calling = new Set(starting.filter(({ channel }) => isTool(channel)).map(({ choice }) => choice))
+  const pieces = deltas.filter(
+    ({ choice, channel }) =>
+      ending.has(choice) ||
+      (calling.has(choice) && !isTool(channel)) ||
+      (signed.includes(choice) && isThought(channel)),
+  )
+  return new Set(new Map(pieces.map((piece) => [textName(piece.choice, piece.channel), piece])).values())
+}
+
+const NO_PIECES: ReadonlySet<Delta> = new Set()
+
+const isTool = (channel: string): boolean => channel.startsWith('tool:') || channel === 'function_call'
+export const textName = (choice: number, channel: string): string => `${choice} ${channel}`
+export const isToolName = (name: string): boolean => isTool(name.slice(name.indexOf(' ') + 1))
+const isThought = (channel: string): boolean => /^(?:in:\w+:)*(?:reasoning|thinking)/.test(channel)
+export const isThoughtName = (name: string): boolean => isThought(name.slice(name.indexOf(' ') + 1))
+
+/**
+ * Whether a piece is the first of a text that callers take for the end of those before it.
+ * @param texts of its choice so far, by channel
+ */
+export const startsNext = ({ channel }: Delta, texts: ReadonlyMap<string, unknown> | undefined): boolean =>
+  texts !== undefined && !texts.has(channel) && !/^(?:in|field):/.test(channel)

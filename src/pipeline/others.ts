@@ -1,0 +1,55 @@
+// Texts of a stream that do not grow from event to event: each is scanned by itself, and all are counted together, as
+// there is no end of them.
+
+import type { StreamChunk } from '../chat/stream.ts'
+import { atOnce } from '../core/steps.ts'
+import { type Answer, isClean } from './answer.ts'
+import { cleanText } from './credential.ts'
+import type { Passage } from './passage.ts'
+import { type Met, TextScan } from './textscan.ts'
+
+const SO_FAR = /^choices\[\d+\]\.message\./
+
+export class OtherTexts {
+  readonly met: Met = { findings: [], keywordHits: [] }
+  /** A rule forbids one of them. */
+  blocked = false
+  readonly #answer: Answer
+
+  constructor(answer: Answer) {
+    this.#answer = answer
+  }
+
+  /** Lines of an event without data as they may leave: they pass, but are read like a text. */
+  around(lines: string): string {
+    const rules = { ...this.#answer.scan, restoration: null }
+    const text = cleanText(lines, rules.credential)
+    // Some servers keep a connection alive with a great deal of it.
+    if (text === lines && atOnce(isClean({ text, encoding: 'plain' }, rules))) return lines
+    const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
+    const { sent } = scan.all(text)
+    this.#note(scan)
+    return sent
+  }
+
+  of(chunk: StreamChunk): Passage[] {
+    // An error keeps its placeholders.
+    const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
+    return chunk.others.map((text) => {
+      const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
+      // Some servers repeat all that was said so far, and the end of that goes on as well.
+      const goesOn = chunk.finished.length === 0 && SO_FAR.test(text.path)
+      const passage = goesOn ? scan.push(text.text) : scan.all(text.text)
+      this.#note(scan)
+      return passage
+    })
+  }
+
+  #note(scan: TextScan): void {
+    for (const kind of scan.findings) this.met.findings.push(kind)
+    for (const rule of scan.keywordHits) {
+      if (!this.met.keywordHits.includes(rule)) this.met.keywordHits.push(rule)
+    }
+    this.blocked ||= scan.blocked
+  }
+}
