@@ -12,7 +12,7 @@ import { cleanText } from './credential.ts'
 import { isEmpty, takeUsage } from './empty.ts'
 import { isThoughtName, isToolName, lastPieces, startsNext, textName } from './ends.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
-import { OtherTexts } from './others.ts'
+import { OtherTexts, withRepeats } from './others.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { EventForm, type EventTemplate, writeEvent } from './template.ts'
 import { type Met, TextScan } from './textscan.ts'
@@ -170,9 +170,7 @@ export class EventRelay {
   }
 
   #chunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
-    const others = this.#passOthers(() => this.#others.of(chunk))
-    let changed = replaceTexts(chunk.others, others, 'sent')
-    if (changed) chunk.commit()
+    const alone = this.#passOthers(() => this.#others.of(chunk))
     let out = chunk.usageOnly ? this.#settle() : ''
     const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.get(delta.choice)))
     const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
@@ -188,6 +186,9 @@ export class EventRelay {
     const finished = ending.filter((choice) => !doubtful.includes(choice))
     const last = lastPieces(chunk, finished, starting)
     const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
+    const others = withRepeats(chunk, alone, deltas)
+    let changed = replaceTexts(chunk.others, others, 'sent')
+    if (changed) chunk.commit()
     const kept = keptChunk(chunk, data, others, deltas)
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     changed = this.#postpone(doubtful, chunk.body, kept) || changed

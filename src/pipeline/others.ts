@@ -53,3 +53,19 @@ export class OtherTexts {
     this.blocked ||= scan.blocked
   }
 }
+
+const REPEATING = /(?:content|text)$/
+
+/** As they are, but for those that repeat a piece of a growing text, which leave as that piece does. */
+export function withRepeats(
+  { others, deltas }: StreamChunk,
+  alone: readonly Passage[],
+  passages: readonly Passage[],
+): readonly Passage[] {
+  if (others.length === 0 || deltas.length === 0) return alone
+  const pieces = new Map(deltas.map(({ text }, index) => [text, passages[index]!]))
+  return alone.map((passage, index) => {
+    const { text, path } = others[index]!
+    return (REPEATING.test(path) ? pieces.get(text) : undefined) ?? passage
+  })
+}

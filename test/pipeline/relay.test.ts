@@ -311,7 +311,9 @@ t.test('what servers repeat beside a delta grows as well, or is read as far as i
   let far = ''
   const pieces = MAIL.map((text) => {
     far += text
-    return event({ text, delta: { content: text }, message: { role: 'assistant', content: far } })
+    const message = { role: 'assistant', content: far }
+    const verbose = `{"verbose":{"content":${JSON.stringify(text)}},`
+    return event({ text, delta: { content: text }, message }).replace('{', verbose)
   })
   const { sent, failure } = await relay([...pieces, ...END])
   t.equal(failure, '')
@@ -320,6 +322,7 @@ t.test('what servers repeat beside a delta grows as well, or is read as far as i
     said(sent, (_delta, choice) => choice.text),
     'write to [EMAIL_2] now',
   )
+  t.match(chunksOf(sent)[0].verbose, { content: 'write to ' }, 'as far as the text it repeats')
 })
 
 t.test('fields that are stated in each chunk stay whole', async (t) => {
