@@ -92,7 +92,7 @@ export const CONFIG_SCHEMA = {
           idleMs: integer('Between two pieces of an answer, milliseconds.', 100, HOUR_MS, 60_000),
         }),
         retries: section(
-          'Tries after a failure before any byte of an answer (connect errors, 429, 502, 503, 504).',
+          'Tries after a failure before any byte of an answer was passed on (connect errors, 429, 502, 503, 504).',
           {
             attempts: integer('Retries at most; 0 turns them off.', 0, 5, 2),
           },

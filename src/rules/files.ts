@@ -1,5 +1,5 @@
-// The bytes of a rule folder, all of one moment: a ConfigMap that is swapped while it is read is read again. Knows
-// nothing of what the files say.
+// The bytes of a rule folder. Of a ConfigMap they are all of one moment: one that is swapped while it is read is read
+// again. Knows nothing of what the files say.
 
 import { type Dirent, statSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'

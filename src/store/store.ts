@@ -135,7 +135,6 @@ class OpenStore implements Store {
     if (this.log.stalled) return
     await this.#tidying
     await this.#attempt(() => this.keys.flush())
-    await this.#attempt(() => this.sessions.flush())
     await this.#environment.close()
   }
 
@@ -144,7 +143,7 @@ class OpenStore implements Store {
     if (!this.log.available) return
     this.#environment.reapReaders()
     await this.#attempt(() => this.keys.flush())
-    await this.#attempt(() => this.sessions.flush())
+    await this.#attempt(() => this.sessions.sweep())
     await this.#attempt(() => this.counters.sweep())
   }
 

@@ -1,4 +1,4 @@
-// When a failed attempt may be repeated: only while nothing of an answer was seen, and only within a budget,
+// When a failed attempt may be repeated: only while nothing of an answer was passed on, and only within a budget,
 // so that a struggling upstream is not hit harder for struggling.
 
 import type { Milliseconds } from '../core/clock.ts'
