@@ -59,15 +59,16 @@ export const runGateway: RunGateway = async (reading) => {
   const lines = new TurnLines()
   const logger = createLogger(config.log.level, lines)
   let folder: DataFolder | null = null
+  let gateway: Gateway | null = null
   try {
     folder = await takeDataFolder(config, logger)
-    const gateway = new Gateway(config, snapshot, logger, folder)
+    gateway = new Gateway(config, snapshot, logger, folder)
     const refusals = gateway.fileRefusals()
     if (refusals.length === 0) return await gateway.start(lines)
     await gateway.abandon()
     return { problems: refusals.map(withRemedy) }
   } catch (error) {
-    await folder?.release()
+    await (gateway === null ? folder?.release() : gateway.abandon())
     if (error instanceof StoreOpenError) {
       return { problems: [reading.problemAt(['data', 'path'], error.message)] }
     }
@@ -160,8 +161,9 @@ class Gateway {
     return this.#rules.errors().filter(({ file }) => file !== STORED_RULES)
   }
 
-  /** Instead of `start`: gives back what the constructor took. */
+  /** Instead of `start`, or where that failed: gives back what was taken. */
   async abandon(): Promise<void> {
+    for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     this.#rules.close()
     await this.#upstream.close()
     await this.#store.close()

@@ -3,11 +3,11 @@
 import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../store/folder.ts'
+import { DATA_FILE } from '../store/header.ts'
 import { SIGNING_KEY_FILE } from '../store/signingkey.ts'
 import { openDirectory, SourceError } from '../store/source.ts'
 import type { ExitCode } from './command.ts'
 
-const DATA_FILE = 'data.mdb'
 /** Owner only, as the directory itself. */
 const FILE_MODE = 0o600
 

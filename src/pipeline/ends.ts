@@ -11,12 +11,13 @@ export function lastPieces(
 ): ReadonlySet<Delta> {
   if (finished.length + starting.length + signed.length === 0) return NO_PIECES
   const ending = new Set(finished)
+  const signing = new Set(signed)
   const calling = new Set(starting.filter(({ channel }) => isTool(channel)).map(({ choice }) => choice))
   const pieces = deltas.filter(
     ({ choice, channel }) =>
       ending.has(choice) ||
       (calling.has(choice) && !isTool(channel)) ||
-      (signed.includes(choice) && isThought(channel)),
+      (signing.has(choice) && isThought(channel)),
   )
   return new Set(new Map(pieces.map((piece) => [textName(piece.choice, piece.channel), piece])).values())
 }

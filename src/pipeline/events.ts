@@ -178,12 +178,11 @@ export class EventRelay {
       new Set(starting.map(({ choice }) => choice)),
       (name) => isToolName(name) || inChunk.has(name),
     )
-    out += this.#flush(chunk.signed, (name) => !isThoughtName(name) || inChunk.has(name))
+    out += this.#flush(new Set(chunk.signed), (name) => !isThoughtName(name) || inChunk.has(name))
     const ending = chunk.finished.filter((choice) => !this.#finished.has(choice))
-    const doubtful = ending.filter((choice) =>
-      chunk.deltas.some((delta) => delta.choice === choice && delta.text !== ''),
-    )
-    const finished = ending.filter((choice) => !doubtful.includes(choice))
+    const speaking = new Set(chunk.deltas.flatMap(({ choice, text }) => (text === '' ? [] : [choice])))
+    const doubtful = ending.filter((choice) => speaking.has(choice))
+    const finished = ending.filter((choice) => !speaking.has(choice))
     const last = lastPieces(chunk, finished, starting)
     const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
@@ -231,7 +230,6 @@ export class EventRelay {
       [...(this.#texts.get(choice) ?? [])].some(([, scan]) => scan.holds),
     )
     for (const choice of waiting) this.#postponed.set(choice, takeFinish(chunks[0]!, choice))
-    for (const choice of choices) if (!waiting.includes(choice)) this.#finished.add(choice)
     for (const chunk of chunks.slice(1)) for (const choice of waiting) takeFinish(chunk, choice)
     return waiting.length > 0
   }

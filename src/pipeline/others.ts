@@ -2,11 +2,15 @@
 // there is no end of them.
 
 import type { StreamChunk } from '../chat/stream.ts'
+import { GatewayError } from '../core/errors.ts'
 import { atOnce } from '../core/steps.ts'
 import { type Answer, isClean } from './answer.ts'
 import { cleanText } from './credential.ts'
 import type { Passage } from './passage.ts'
 import { type Met, TextScan } from './textscan.ts'
+
+/** Of one event, all its texts together; what else is large in one is a picture. */
+const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
@@ -32,7 +36,13 @@ export class OtherTexts {
     return sent
   }
 
+  /** @throws GatewayError `upstream_unavailable` for an event with more text in it than is read in one step */
   of(chunk: StreamChunk): Passage[] {
+    let characters = 0
+    for (const { text } of chunk.others) characters += text.length
+    for (const { text } of chunk.deltas) characters += text.length
+    if (characters > MAX_TEXT_CHARACTERS)
+      throw new GatewayError('upstream_unavailable', 'The upstream sent an event with too much text.')
     // An error keeps its placeholders.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     return chunk.others.map((text) => {

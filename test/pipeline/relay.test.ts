@@ -374,3 +374,13 @@ t.test('log probabilities of any text of a choice go with what was replaced in i
   ])
   t.notMatch(odd.sent.join(''), /dora|tokens|\.com/)
 })
+
+t.test('a picture may be large, a text of one event not', async (t) => {
+  const picture = `data:image/png;base64,${Buffer.alloc(9_000_000, 7).toString('base64')}`
+  const images = [{ type: 'image_url', image_url: { url: picture } }]
+  const { sent, failure } = await relay([event({ delta: { images } }), ...END])
+  t.equal(failure, '')
+  t.ok(sent.join('').includes(picture))
+  const long = await relay([event({ delta: { content: 'so '.repeat(1_500_000) } }), ...END])
+  t.equal(long.failure, 'upstream_unavailable')
+})
