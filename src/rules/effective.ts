@@ -32,6 +32,7 @@ export interface EffectiveRulesOptions {
   readonly clock: Clock
   /** `readonly`: the files alone rule; what the API stored earlier sleeps. */
   readonly apiWrites: 'overlay' | 'readonly'
+  /** A new UUIDv7. */
   readonly newId: () => string
   /** Told of every change; writes wait for it before they answer. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
