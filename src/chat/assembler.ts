@@ -76,7 +76,7 @@ export class Assembler {
 
   /** There are choices and each has ended. */
   get complete(): boolean {
-    return this.#choices.size > 0 && this.#unfinished === 0
+    return this.begun && this.#unfinished === 0
   }
 
   /** The answer so far, in the shape of one that was not streamed. */

@@ -11,6 +11,13 @@ export type Channel = string
 /** Of a text that some servers repeat beside the delta, as in answers without chat. */
 export const CHOICE_TEXT: Channel = 'choice:text'
 
+/** Callers take its first piece for the end of what was said before. */
+export const isTool = (channel: Channel): boolean =>
+  channel.startsWith('tool:') || channel === 'function_call'
+
+/** What a model thinks, not what it says. */
+export const isThought = (channel: Channel): boolean => /^(?:in:\w+:)*(?:reasoning|thinking)/.test(channel)
+
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
 /**

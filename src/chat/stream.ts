@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { CHOICE_TEXT, type Channel } from './channel.ts'
+import { CHOICE_TEXT, type Channel, isTool } from './channel.ts'
 import type { Place } from './place.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
@@ -243,7 +243,7 @@ class ChunkReader {
   /** An empty first piece of a tool call matters: with it the text before has ended. */
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
-    if (text === '' && !isToolChannel(channel)) return
+    if (text === '' && !isTool(channel)) return
     this.deltas.push(new DeltaPiece(this.#choice, this.#prefix + channel, object, key))
   }
 }
@@ -271,8 +271,6 @@ class DeltaPiece implements Delta {
     setMember(this.#object, this.#key, text)
   }
 }
-
-const isToolChannel = (channel: string): boolean => channel.startsWith('tool:') || channel === 'function_call'
 
 const indexOf = (item: JsonObject, fallback: number): number =>
   Number.isSafeInteger(item['index']) ? (item['index'] as number) : fallback

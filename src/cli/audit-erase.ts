@@ -1,11 +1,9 @@
 // `sidegate audit erase`: removes captured exchanges from the data directory of a running or stopped gateway.
 
-import { randomBytes } from 'node:crypto'
-import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { EraseSelection, Erasure } from '../store/erase.ts'
 import { requireLog } from '../store/source.ts'
-import { openStore } from '../store/store.ts'
+import { openBeside } from './beside.ts'
 import { type ExitCode, UsageError } from './command.ts'
 
 /** The selection of the options given. @throws UsageError unless there is exactly one */
@@ -26,15 +24,9 @@ export function readSelection(
 }
 
 /** Erases and says how much. @throws SourceError when there is no log */
-export async function erase({ data, audit, keys }: Config, selection: EraseSelection): Promise<ExitCode> {
-  requireLog(data.path)
-  const store = openStore({
-    path: data.path,
-    clock: systemClock,
-    random: randomBytes,
-    maxBytes: audit.maxBytes,
-    fileKeys: keys,
-  })
+export async function erase(config: Config, selection: EraseSelection): Promise<ExitCode> {
+  requireLog(config.data.path)
+  const store = openBeside(config)
   try {
     const erasure = await store.log.erase(selection)
     if (erasure === null) {

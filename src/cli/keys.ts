@@ -1,13 +1,13 @@
 // `sidegate keys`: API keys from the shell, beside a running gateway or a stopped one.
 
-import { randomBytes } from 'node:crypto'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
-import { type Config, readConfig } from '../core/config.ts'
+import { readConfig } from '../core/config.ts'
 import type { KeyRecord } from '../store/keys.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import { requireLog, SourceError } from '../store/source.ts'
-import { openStore, type Store } from '../store/store.ts'
+import type { Store } from '../store/store.ts'
+import { openBeside } from './beside.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
 const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
@@ -45,7 +45,7 @@ export const keys: Command = {
     try {
       // Only a first key is a reason to make a data directory.
       if (positionals[0] !== 'create') requireLog(config.data.path)
-      store = open(config)
+      store = openBeside(config)
     } catch (error) {
       if (!(error instanceof StoreOpenError || error instanceof SourceError)) throw error
       console.error(`sidegate keys: ${error.message}`)
@@ -59,15 +59,6 @@ export const keys: Command = {
     }
   },
 }
-
-const open = ({ data, audit, keys: fileKeys }: Config): Store =>
-  openStore({
-    path: data.path,
-    clock: systemClock,
-    random: randomBytes,
-    maxBytes: audit.maxBytes,
-    fileKeys,
-  })
 
 type Work = (store: Store) => Promise<void>
 

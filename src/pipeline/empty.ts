@@ -12,8 +12,13 @@ export const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean
   chunk.deltas.length > 0 &&
   chunk.others.length === 0 &&
   choicesOf(chunk.body).every(
-    ({ index: _index, delta, ...others }) => isObject(delta) && hasOnlyText(delta) && hasOnlyText(others),
+    (choice) => isObject(choice['delta']) && hasOnlyText(choice['delta']) && hasOnlyDelta(choice),
   )
+
+/** Whether a choice of a chunk says nothing beside its delta. */
+export function hasOnlyDelta({ index: _index, delta: _delta, ...others }: JsonObject): boolean {
+  return hasOnlyText(others)
+}
 
 /** What stands around the counts in the event that `stream_options.include_usage` asks for. */
 const AROUND_USAGE: ReadonlySet<string> = new Set(

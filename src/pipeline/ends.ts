@@ -1,6 +1,7 @@
 // Which texts of a stream end with a chunk, although nothing says so: what a model thought where it answers, and what it
 // said where it calls a tool. Knows no scans.
 
+import { type Channel, isThought, isTool } from '../chat/channel.ts'
 import type { Delta, StreamChunk } from '../chat/stream.ts'
 
 /** The last piece of each text that ends with a chunk: with its choice, before a tool is called, or signed. */
@@ -24,11 +25,8 @@ export function lastPieces(
 
 const NO_PIECES: ReadonlySet<Delta> = new Set()
 
-const isTool = (channel: string): boolean => channel.startsWith('tool:') || channel === 'function_call'
-export const textName = (choice: number, channel: string): string => `${choice} ${channel}`
-export const isToolName = (name: string): boolean => isTool(name.slice(name.indexOf(' ') + 1))
-const isThought = (channel: string): boolean => /^(?:in:\w+:)*(?:reasoning|thinking)/.test(channel)
-export const isThoughtName = (name: string): boolean => isThought(name.slice(name.indexOf(' ') + 1))
+/** Tells a text from all others of an answer. */
+export const textName = (choice: number, channel: Channel): string => `${choice} ${channel}`
 
 /**
  * Whether a piece is the first of a text that callers take for the end of those before it.

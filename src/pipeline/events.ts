@@ -2,7 +2,7 @@
 // once. Events nothing changed in leave as they came.
 
 import { Assembler } from '../chat/assembler.ts'
-import { finishChunk, flushChunk } from '../chat/channel.ts'
+import { type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -10,7 +10,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Answer } from './answer.ts'
 import { cleanText } from './credential.ts'
 import { isEmpty, takeUsage } from './empty.ts'
-import { isThoughtName, isToolName, lastPieces, startsNext, textName } from './ends.ts'
+import { lastPieces, startsNext, textName } from './ends.ts'
 import { LogprobGate, type TextProgress } from './logprobs.ts'
 import { OtherTexts, withRepeats } from './others.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
@@ -33,6 +33,8 @@ interface Written {
   readonly raw: string
   readonly around: string
 }
+
+type IsText = (choice: number, channel: Channel) => boolean
 
 /** The state of one stream: bytes in, text for the client out. */
 export class EventRelay {
@@ -112,7 +114,8 @@ export class EventRelay {
 
   #event(event: SseEvent): string {
     const { data: received } = event
-    const around = event.around === '' ? '' : this.#passOthers(() => this.#others.around(event.around))
+    const around = event.around === '' ? '' : this.#others.around(event.around)
+    if (this.#others.blocked) this.#block()
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
     if (received.trimEnd() === DONE) return this.#end()
@@ -170,15 +173,16 @@ export class EventRelay {
   }
 
   #chunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
-    const alone = this.#passOthers(() => this.#others.of(chunk))
+    const alone = this.#others.of(chunk)
+    if (this.#others.blocked) this.#block()
     let out = chunk.usageOnly ? this.#settle() : ''
     const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.get(delta.choice)))
-    const inChunk = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
-    out += this.#flush(
-      new Set(starting.map(({ choice }) => choice)),
-      (name) => isToolName(name) || inChunk.has(name),
-    )
-    out += this.#flush(new Set(chunk.signed), (name) => !isThoughtName(name) || inChunk.has(name))
+    const names = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
+    const isHere: IsText = (choice, channel) => names.has(textName(choice, channel))
+    const begun = new Set(starting.map(({ choice }) => choice))
+    out += this.#flush(begun, (choice, channel) => isTool(channel) || isHere(choice, channel))
+    const signed = new Set(chunk.signed)
+    out += this.#flush(signed, (choice, channel) => !isThought(channel) || isHere(choice, channel))
     const ending = chunk.finished.filter((choice) => !this.#finished.has(choice))
     const speaking = new Set(chunk.deltas.flatMap(({ choice, text }) => (text === '' ? [] : [choice])))
     const doubtful = ending.filter((choice) => speaking.has(choice))
@@ -192,7 +196,7 @@ export class EventRelay {
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     changed = this.#postpone(doubtful, chunk.body, kept) || changed
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
-    out += this.#flush(finished, (name) => inChunk.has(name))
+    out += this.#flush(finished, isHere)
     for (const choice of finished) {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
@@ -204,12 +208,6 @@ export class EventRelay {
     if (!changed) return out + raw
     const isDropped = around === '' && isEmpty(chunk, deltas)
     return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
-  }
-
-  #passOthers<Passed>(pass: () => Passed): Passed {
-    const passed = pass()
-    if (this.#others.blocked) this.#block()
-    return passed
   }
 
   /** What of a delta may leave now. @param isLast of its text */
@@ -225,12 +223,14 @@ export class EventRelay {
    * Some servers say with every piece that it is the last. The end of a choice that comes with text waits, where some of
    * that text does, until more is said. @returns whether there was one
    */
-  #postpone(choices: readonly number[], ...chunks: JsonObject[]): boolean {
+  #postpone(choices: readonly number[], sent: JsonObject, kept: JsonObject): boolean {
     const waiting = choices.filter((choice) =>
       [...(this.#texts.get(choice) ?? [])].some(([, scan]) => scan.holds),
     )
-    for (const choice of waiting) this.#postponed.set(choice, takeFinish(chunks[0]!, choice))
-    for (const chunk of chunks.slice(1)) for (const choice of waiting) takeFinish(chunk, choice)
+    for (const choice of waiting) {
+      this.#postponed.set(choice, takeFinish(sent, choice))
+      if (kept !== sent) takeFinish(kept, choice)
+    }
     return waiting.length > 0
   }
 
@@ -251,11 +251,11 @@ export class EventRelay {
   }
 
   /** Sends what the scans of some choices hold back, each text in an event of its own. */
-  #flush(choices: Iterable<number>, except: (name: string) => boolean = () => false): string {
+  #flush(choices: Iterable<number>, except: IsText = () => false): string {
     let out = ''
     for (const choice of choices) {
       for (const [channel, scan] of this.#texts.get(choice) ?? []) {
-        if (except(textName(choice, channel)) || this.#blocked) continue
+        if (except(choice, channel) || this.#blocked) continue
         const rest = scan.finish()
         if (scan.blocked) this.#block()
         out += this.#sendText(choice, channel, rest)

@@ -5,7 +5,6 @@ import type { StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import { atOnce } from '../core/steps.ts'
 import { type Answer, isClean } from './answer.ts'
-import { cleanText } from './credential.ts'
 import type { Passage } from './passage.ts'
 import { type Met, TextScan } from './textscan.ts'
 
@@ -27,11 +26,10 @@ export class OtherTexts {
   /** Lines of an event without data as they may leave: they pass, but are read like a text. */
   around(lines: string): string {
     const rules = { ...this.#answer.scan, restoration: null }
-    const text = cleanText(lines, rules.credential)
     // Some servers keep a connection alive with a great deal of it.
-    if (text === lines && atOnce(isClean({ text, encoding: 'plain' }, rules))) return lines
+    if (atOnce(isClean({ text: lines, encoding: 'plain' }, rules))) return lines
     const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
-    const { sent } = scan.all(text)
+    const { sent } = scan.all(lines)
     this.#note(scan)
     return sent
   }
@@ -76,6 +74,7 @@ export function withRepeats(
   const pieces = new Map(deltas.map(({ text }, index) => [text, passages[index]!]))
   return alone.map((passage, index) => {
     const { text, path } = others[index]!
-    return (REPEATING.test(path) ? pieces.get(text) : undefined) ?? passage
+    const piece = pieces.get(text)
+    return piece !== undefined && REPEATING.test(path) ? piece : passage
   })
 }

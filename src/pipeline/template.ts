@@ -3,6 +3,7 @@
 
 import { readStreamChunk, type StreamChunk } from '../chat/stream.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { hasOnlyDelta } from './empty.ts'
 
 /** Texts that stand under their own name in `choices[0].delta`. */
 const CHANNELS: ReadonlySet<string> = new Set(['content', 'reasoning', 'reasoning_content'])
@@ -58,7 +59,8 @@ export class EventForm {
     if (members === null || cut === null || !again) return
     const { choice, channel } = chunk.deltas[0]!
     const { role = null } = members
-    const droppable = (role === null || role === '') && saysNothingElse(chunk)
+    const [only] = chunk.body['choices'] as JsonObject[]
+    const droppable = (role === null || role === '') && hasOnlyDelta(only!)
     const template = { ...cut, choice, channel, envelope: chunk.body, droppable }
     this.#template = isProved(template) ? template : null
   }
@@ -88,13 +90,6 @@ const isFixed =
   (channel: string) =>
   ([name, value]: [string, unknown]): boolean =>
     name === channel || value === null || value === '' || (name === 'role' && typeof value === 'string')
-
-/** Beside its text. */
-function saysNothingElse({ body }: StreamChunk): boolean {
-  const [choice] = body['choices'] as JsonObject[]
-  const { index: _index, delta: _delta, ...others } = choice ?? {}
-  return Object.values(others).every((value) => value === '' || value === null)
-}
 
 function cutAtText(data: string, { deltas }: StreamChunk): Cut | null {
   const { channel, text } = deltas[0]!

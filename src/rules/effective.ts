@@ -22,7 +22,7 @@ import {
   sortStoredRules,
 } from './merge.ts'
 import { assertFits, conflict, sourceOf } from './refusal.ts'
-import { draftOf, type RuleChange, type RuleState } from './state.ts'
+import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
 export type { EffectiveRule } from './merge.ts'
@@ -226,10 +226,7 @@ export class EffectiveRules {
   }
 
   /** Writes and seals a change, puts it in force, and tells of it. */
-  async #apply(
-    change: Parameters<typeof draftOf>[0],
-    write: (sealed: ChangeDraft) => Promise<void>,
-  ): Promise<void> {
+  async #apply(change: SealedChange, write: (sealed: ChangeDraft) => Promise<void>): Promise<void> {
     await write(draftOf(change))
     this.#refresh()
     await this.#options.onChange(change)

@@ -3,7 +3,7 @@
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import { type ApiRule, type EndedOverride, mergeRules, type RuleOverride } from './merge.ts'
-import { draftOf, type RuleChange, type RuleState } from './state.ts'
+import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
 
 /** Names one override of a rule among those it had one after the other. */
 const overrideKey = ({ ruleId, createdAtMs }: RuleOverride): string => `${ruleId}@${createdAtMs}`
@@ -53,11 +53,7 @@ export class Leftovers {
     )
   }
 
-  #forget(
-    key: string,
-    change: Parameters<typeof draftOf>[0],
-    remove: (sealed: ChangeDraft) => Promise<void>,
-  ): void {
+  #forget(key: string, change: SealedChange, remove: (sealed: ChangeDraft) => Promise<void>): void {
     this.#over.add(key)
     void this.#enqueue(async () => {
       try {

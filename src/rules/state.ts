@@ -46,8 +46,10 @@ export type RuleChange =
   /** What ended is no longer in force, but neither deleted nor sealed yet: that is tried again when rules change. */
   | { readonly type: 'state_write_failed'; readonly error: unknown }
 
+export type SealedChange = Exclude<RuleChange, { type: 'state_write_failed' }>
+
 /** As it is sealed. */
-export function draftOf(change: Exclude<RuleChange, { type: 'state_write_failed' }>): ChangeDraft {
+export function draftOf(change: SealedChange): ChangeDraft {
   if (change.type === 'rule_override_ended') {
     return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }
   }
