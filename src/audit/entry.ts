@@ -12,6 +12,8 @@ export type Outcome =
   | 'interrupted'
   /** The call had a valid key but its body was refused with a 4xx before any rule was asked. */
   | 'invalid_request'
+  /** There was no room for the call (`limits.concurrentRequests`): nothing of it was read but its key. */
+  | 'overloaded'
 
 export type EntryDirection = 'request' | 'response'
 

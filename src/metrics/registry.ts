@@ -32,6 +32,7 @@ const OUTCOMES: readonly Outcome[] = [
   'client_aborted',
   'interrupted',
   'invalid_request',
+  'overloaded',
 ]
 
 /** Steps of a call whose own time is measured. */

@@ -1,4 +1,4 @@
-// Which calls are taken on at all, and how many at a time.
+// Which calls are taken on at all, and how many at a time. Those there is no room for have to make their entry too.
 
 import { GatewayError } from '../core/errors.ts'
 import { InFlight, type Place } from '../core/inflight.ts'
@@ -6,10 +6,21 @@ import type { Client } from './client.ts'
 
 /** What a client that was turned away is told to wait, seconds. */
 const RETRY_AFTER_SECONDS = '1'
+/** Calls without room that wait for their entry at a time, some kilobytes each: a commit takes all of them. */
+export const TURNED_AWAY_MAX = 512
+
+/** A call's place from its key to its entry. */
+export interface Seat {
+  readonly place: Place<Client>
+  /** Why nothing is done for it but its entry, an error with status 503; null where there is room. */
+  readonly refusal: GatewayError | null
+}
 
 export class Admission {
   /** Calls at work. */
   readonly #clients = new InFlight<Client>()
+  /** Calls without room, until they are sealed. */
+  readonly #turnedAway = new InFlight<Client>()
   /** Sealed and answered, but the answer has not been taken yet: it still takes room. */
   #undelivered = 0
   readonly #delivered = (): void => {
@@ -42,35 +53,37 @@ export class Admission {
 
   /** Calls that are not sealed yet. */
   get running(): number {
-    return this.#clients.size
+    return this.#clients.size + this.#turnedAway.size
   }
 
-  /** @throws GatewayError with status 503 while no call at all is taken on */
-  assertOpen(): void {
-    if (this.#draining) throw drainingError()
-    if (!this.#auditAvailable()) {
-      throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
+  /** @throws GatewayError `audit_unavailable` while no entry can be made, and no call is looked at for that */
+  assertAuditable(): void {
+    if (this.#auditAvailable()) return
+    throw turnAway('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
+  }
+
+  /**
+   * Gives a client's call a seat, which must be left when it is over.
+   * @throws GatewayError with status 503 where TURNED_AWAY_MAX wait to be told so: this call makes no entry
+   */
+  enter(client: Client): Seat {
+    const refusal = this.#refusal()
+    if (refusal === null) {
+      this.#entered++
+      return { place: this.#clients.add(client), refusal }
     }
+    if (this.#turnedAway.size >= TURNED_AWAY_MAX) throw refusal
+    return { place: this.#turnedAway.add(client), refusal }
   }
 
-  /** Takes a client's call on; its place must be left when it is over. @throws GatewayError with status 503 */
-  enter(client: Client): Place<Client> {
-    this.assertOpen()
-    if (this.inFlight >= this.#limit)
-      throw refusal(
-        'overloaded',
-        `${this.#limit} calls are in flight already (limits.concurrentRequests); try again.`,
-      )
-    this.#entered++
-    return this.#clients.add(client)
-  }
-
-  /** The call is sealed and its answer on its way; once for each place. */
-  leave(place: Place<Client>): void {
-    this.#clients.remove(place)
-    this.#undelivered++
-    place.item.onDelivered(this.#delivered)
-    if (this.#clients.size === 0) this.#idle?.()
+  /** The call is sealed and its answer on its way; once for each seat. */
+  leave({ place, refusal }: Seat): void {
+    if (refusal === null) {
+      this.#clients.remove(place)
+      this.#undelivered++
+      place.item.onDelivered(this.#delivered)
+    } else this.#turnedAway.remove(place)
+    if (this.running === 0) this.#idle?.()
   }
 
   /** Ends what still runs; each call seals its entry and answers with an error. */
@@ -82,7 +95,7 @@ export class Admission {
   drain(): Promise<void> {
     this.#draining = true
     return new Promise((resolve) => {
-      if (this.#clients.size === 0) resolve()
+      if (this.running === 0) resolve()
       else this.#idle = resolve
     })
   }
@@ -90,10 +103,17 @@ export class Admission {
   get draining(): boolean {
     return this.#draining
   }
+
+  #refusal(): GatewayError | null {
+    if (this.#draining) return drainingError()
+    if (this.inFlight < this.#limit) return null
+    const message = `${this.#limit} calls are in flight already (limits.concurrentRequests); try again.`
+    return turnAway('overloaded', message)
+  }
 }
 
-const refusal = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
+const turnAway = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
   new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
 
 export const drainingError = (): GatewayError =>
-  refusal('draining', 'The gateway is shutting down; send the call again.')
+  turnAway('draining', 'The gateway is shutting down; send the call again.')

@@ -12,6 +12,7 @@ const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
   rate_limit_exceeded: 'rate_limited',
   upstream_unavailable: 'upstream_error',
   upstream_timeout: 'upstream_error',
+  overloaded: 'overloaded',
 }
 
 /** nginx's status for a client that closed its request. */

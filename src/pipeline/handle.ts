@@ -6,7 +6,6 @@ import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
-import type { Place } from '../core/inflight.ts'
 import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
@@ -16,7 +15,7 @@ import { decide, type Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
 import { upstreamStatus } from '../upstream/response.ts'
-import { type Admission, drainingError } from './admission.ts'
+import { type Admission, drainingError, type Seat } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
 import { Call, callHeaders, type InjectionJudgement } from './call.ts'
@@ -60,33 +59,35 @@ export interface Delivery {
 export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
   const { admission, clock } = pipeline
   let call: Call
-  let place: Place<Client>
+  let seat: Seat
   try {
     // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
-    admission.assertOpen()
+    admission.assertAuditable()
     // 1 Key: first, so that a stranger learns nothing, costs nothing and takes nobody's place.
     const startMs = clock.monotonic()
     const key = authenticate(pipeline.keys, client.headers)
     call = new Call(clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
     call.addPhase('key', clock.monotonic() - startMs)
-    place = admission.enter(client)
+    seat = admission.enter(client)
   } catch (error) {
     refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
     return
   }
   try {
-    await take(pipeline, client, call)
+    await take(pipeline, client, call, seat)
   } finally {
     call.giveBack()
-    admission.leave(place)
+    admission.leave(seat)
   }
 }
 
-async function take(pipeline: Pipeline, client: Client, call: Call): Promise<void> {
+async function take(pipeline: Pipeline, client: Client, call: Call, { refusal }: Seat): Promise<void> {
   // From here on the call makes exactly one entry, however it ends.
   const exchange = new Exchange(pipeline, client, call)
   let delivery: Delivery
   try {
+    // Without room nothing of it is read.
+    if (refusal !== null) throw refusal
     delivery = await exchange.run()
     assertWaiting(client)
   } catch (error) {

@@ -61,6 +61,7 @@ const USAGE_ENTRY = {
     'client_aborted',
     'interrupted',
     'invalid_request',
+    'overloaded',
   ),
   stream: flag('The client asked for a stream.'),
   finish_reason: orNull(text('Of the first choice.')),

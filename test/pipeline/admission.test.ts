@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Admission } from '../../src/pipeline/admission.ts'
+import { Admission, TURNED_AWAY_MAX } from '../../src/pipeline/admission.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 
 /** Fields an error must have. */
@@ -27,41 +27,56 @@ const retry = { headers: { 'retry-after': '1' } }
 t.test('room is given back when the answer has been taken, not when the call is sealed', async (t) => {
   const admission = new Admission(2, () => true)
   const [a, b, c] = [caller(), caller(), caller()]
-  const place = admission.enter(a.client)
+  const seat = admission.enter(a.client)
   admission.enter(b.client)
   t.same([admission.running, admission.inFlight], [2, 2])
-  t.throws(() => admission.enter(c.client), like({ code: 'overloaded', ...retry }))
-  admission.leave(place)
+  const first = admission.enter(c.client)
+  t.match(first.refusal, { code: 'overloaded', ...retry })
+  t.same([admission.running, admission.inFlight], [3, 2], 'it has an entry to make, and takes no room')
+  admission.leave(first)
+  admission.leave(seat)
   t.same([admission.running, admission.inFlight], [1, 2])
-  t.throws(() => admission.enter(c.client), like({ code: 'overloaded' }), 'its answer is still in memory')
+  const second = admission.enter(c.client)
+  t.match(second.refusal, { code: 'overloaded' }, 'its answer is still in memory')
+  admission.leave(second)
   a.deliver()
   t.same([admission.running, admission.inFlight], [1, 1])
-  admission.enter(c.client)
-  t.same([admission.running, admission.inFlight], [2, 2])
+  t.equal(admission.enter(c.client).refusal, null)
+  t.same([admission.running, admission.inFlight, admission.entered], [2, 2, 3])
+})
+
+t.test('so many wait to be told that there is no room, and no more', async (t) => {
+  const admission = new Admission(1, () => true)
+  admission.enter(caller().client)
+  const seats = Array.from({ length: TURNED_AWAY_MAX }, () => admission.enter(caller().client))
+  t.throws(() => admission.enter(caller().client), like({ code: 'overloaded', ...retry }))
+  for (const seat of seats.slice(0, 1)) admission.leave(seat)
+  t.match(admission.enter(caller().client).refusal, { code: 'overloaded' })
 })
 
 t.test('nothing is taken on that could not be logged', async (t) => {
   let available = false
   const admission = new Admission(1, () => available)
-  t.throws(() => admission.enter(caller().client), like({ code: 'audit_unavailable', ...retry }))
-  t.equal(admission.inFlight, 0)
+  t.throws(() => admission.assertAuditable(), like({ code: 'audit_unavailable', ...retry }))
   available = true
-  t.doesNotThrow(() => admission.enter(caller().client))
+  t.doesNotThrow(() => admission.assertAuditable())
 })
 
 t.test('draining: no one in, and over when the last is sealed', async (t) => {
   const admission = new Admission(5, () => true)
   const [a, b] = [caller(), caller()]
-  const places = [admission.enter(a.client), admission.enter(b.client)] as const
+  const seats = [admission.enter(a.client), admission.enter(b.client)] as const
   t.notOk(admission.draining)
   let over = false
   const drained = admission.drain().then(() => (over = true))
   t.ok(admission.draining)
-  t.throws(() => admission.enter(caller().client), like({ code: 'draining', ...retry }))
-  admission.leave(places[0])
+  const late = admission.enter(caller().client)
+  t.match(late.refusal, { code: 'draining', ...retry })
+  admission.leave(seats[0])
+  admission.leave(seats[1])
   await Promise.resolve()
-  t.notOk(over)
-  admission.leave(places[1])
+  t.notOk(over, 'one that came late has its entry to make')
+  admission.leave(late)
   await drained
   t.equal(admission.inFlight, 2, 'whose answers are still being taken')
 })

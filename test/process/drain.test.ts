@@ -132,6 +132,7 @@ t.test('a call on an open connection is told why it is refused', async (t) => {
   t.match(refused, /"code":"draining"/)
   t.match(refused, /retry-after: \d+/)
   t.match(refused, /connection: close/)
+  t.match(refused, /x-sidegate-audit: .*;seq=\d+;hash=/, 'and has its entry')
   t.equal(upstream.received.length, 1, 'and nothing was forwarded')
   script.goOn()
   t.match(await running, /\[DONE\]/)

@@ -129,15 +129,24 @@ t.test('nor does a long answer', async (t) => {
   t.equal(choices[0]?.message.content, `${LONG_TEXT} Write to [EMAIL_1]`)
 })
 
-t.test('more calls than are taken on are told so at once, and it goes on', async (t) => {
+t.test('more calls than are taken on are told so at once, each with its entry, and it goes on', async (t) => {
   const before = await sealed()
   const { calls, release } = await hold(LIMIT)
   const refused = await Promise.all(Array.from({ length: LIMIT }, () => gateway.chat(key, body)))
+  const receipts = new Set<string | null>()
   for (const response of refused) {
+    receipts.add(response.headers.get('x-sidegate-audit'))
     t.match(
       [response.status, response.headers.get('retry-after'), await response.json()],
       [503, '1', { error: { code: 'overloaded' } }],
     )
+  }
+  t.equal(await sealed(), before + LIMIT, 'those there was no room for')
+  t.equal(receipts.size, LIMIT)
+  const { logs } = (await gateway.api('GET', `/usage/logs?limit=${LIMIT}`)).body
+  for (const entry of logs) {
+    t.match(entry, { outcome: 'overloaded', status: 503, model: '', total_tokens: 0 })
+    t.ok([...receipts].some((receipt) => receipt?.endsWith(`;seq=${entry.seq};hash=${entry.hash}`)))
   }
   release()
   for (const call of calls) {
@@ -147,7 +156,7 @@ t.test('more calls than are taken on are told so at once, and it goes on', async
   }
   upstream.answer = json(completion('again'))
   t.equal((await gateway.chat(key, body)).status, 200)
-  t.equal(await sealed(), before + LIMIT + 1, 'what was refused was not taken on')
+  t.equal(await sealed(), before + 2 * LIMIT + 1)
 })
 
 t.test('strangers take nobody’s place, however many and whatever they do not read', async (t) => {
