@@ -1,6 +1,7 @@
-// The upstream's list of models behind the same key check. Not a chat call: nothing is counted or sealed.
+// The upstream's models behind the same key check. Not a chat call: nothing is counted or sealed.
 
-import { toGatewayError } from '../core/errors.ts'
+import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { drainingError } from './admission.ts'
 import { readAll } from './answer.ts'
@@ -10,13 +11,30 @@ import { cleanJson } from './credential.ts'
 import type { Pipeline } from './handle.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */
-export async function listModels(pipeline: Pipeline, client: Client): Promise<void> {
+export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
+  answer(pipeline, client, (list) => list)
+
+/**
+ * Answers `GET /v1/models/{model}` from the list: not every upstream has that path, and what a client writes in one would reach
+ * the upstream unscanned. Never rejects.
+ * @param model as it stands in the path, percent-encoded or not
+ */
+export const retrieveModel = (pipeline: Pipeline, client: Client, model: string): Promise<void> =>
+  answer(pipeline, client, (list) => JSON.stringify(findModel(list, model)))
+
+/** @param choose what is sent of a list that the upstream answered with success */
+async function answer(
+  pipeline: Pipeline,
+  client: Client,
+  choose: (list: Buffer) => string | Buffer,
+): Promise<void> {
   const headers = { 'x-request-id': pipeline.newId() }
   try {
     if (pipeline.admission.draining) throw drainingError()
     authenticate(pipeline.keys, client.headers)
     const response = await pipeline.upstream.models(client.headers, client)
-    const body = cleanJson(await readAll(response), response.credential)
+    const list = cleanJson(await readAll(response), response.credential)
+    const body = response.status === 200 ? choose(list) : list
     client.respond(response.status, { ...clientHeaders(response.headers), ...headers }, body)
   } catch (error) {
     const failure = toGatewayError(error)
@@ -24,5 +42,33 @@ export async function listModels(pipeline: Pipeline, client: Client): Promise<vo
     if (failure.code === 'internal_error')
       pipeline.logger.error({ err: error }, 'unexpected error listing models')
     client.fail(failure, headers)
+  }
+}
+
+/** @throws GatewayError `not_found` (404) or `upstream_unavailable` (502) */
+function findModel(list: Buffer, inPath: string): JsonObject {
+  const names = new Set([inPath, decoded(inPath)])
+  const found = modelsIn(list).find((model) => isObject(model) && names.has(String(model['id'])))
+  if (found !== undefined) return found as JsonObject
+  throw new GatewayError('not_found', 'The upstream lists no model of this name; GET /v1/models names all.', {
+    param: 'model',
+  })
+}
+
+function modelsIn(list: Buffer): readonly unknown[] {
+  try {
+    const { data } = JSON.parse(String(list)) as JsonObject
+    if (Array.isArray(data)) return data
+  } catch {
+    // Told below.
+  }
+  throw new GatewayError('upstream_unavailable', "The upstream's list of models could not be read.")
+}
+
+function decoded(inPath: string): string {
+  try {
+    return decodeURIComponent(inPath)
+  } catch {
+    return inPath
   }
 }

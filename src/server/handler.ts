@@ -1,4 +1,4 @@
-// What happens to a request on the gateway listener: the two data-plane paths go to the pipeline, everything else
+// What happens to a request on the gateway listener: the data-plane paths go to the pipeline, everything else
 // to the management API with its origin check, its session and its strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -7,7 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 import { handle, type Pipeline } from '../pipeline/handle.ts'
-import { listModels } from '../pipeline/models.ts'
+import { listModels, retrieveModel } from '../pipeline/models.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { SocketClient } from './client.ts'
@@ -26,7 +26,11 @@ export interface HandlerParts {
   readonly clock: Clock
 }
 
-type DataPlane = (pipeline: Pipeline, client: SocketClient) => Promise<void>
+type DataPlane = (
+  pipeline: Pipeline,
+  client: SocketClient,
+  params: Readonly<Record<string, string>>,
+) => Promise<void>
 
 interface DataRoute {
   readonly method: string
@@ -37,6 +41,12 @@ interface DataRoute {
 const DATA_ROUTES: readonly DataRoute[] = [
   { method: 'POST', path: '/v1/chat/completions', data: handle },
   { method: 'GET', path: '/v1/models', data: listModels },
+  // Names of models have slashes, which not every client encodes.
+  {
+    method: 'GET',
+    path: '/v1/models/*model',
+    data: (pipeline, client, { model = '' }) => retrieveModel(pipeline, client, model),
+  },
 ]
 
 /** The handler of the gateway listener. Every request gets exactly one answer. */
@@ -51,7 +61,7 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     try {
       const { route, params } = router.find(request.method ?? 'GET', path)
       if ('data' in route) {
-        void route.data(pipeline, new SocketClient(request, response, arrivedMs))
+        void route.data(pipeline, new SocketClient(request, response, arrivedMs), params)
         return
       }
       const search = mark < 0 ? '' : url.slice(mark + 1)

@@ -347,6 +347,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     security: 'key',
     errors: ['401', '502', '503', '504'],
   },
+  'GET /v1/models/{model}': {
+    summary: 'One of them, from the list; slashes in its name need not be encoded.',
+    success: ['200', null],
+    security: 'key',
+    errors: ['401', '404', '502', '503', '504'],
+  },
   'GET /openapi.json': { summary: 'This description.', success: ['200', null], security: 'none', errors: [] },
   'POST /api/v1/session': {
     summary: 'Signs in.',

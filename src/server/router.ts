@@ -1,5 +1,5 @@
-// Which handler a method and a path belong to. Patterns have literal segments and `:name` ones; the first match wins,
-// but one without names before all that have some.
+// Which handler a method and a path belong to. Patterns have literal segments, `:name` ones and, at the end, `*name` for all
+// that is left; the first match wins, but one without names before all that have some.
 
 import { GatewayError } from '../core/errors.ts'
 
@@ -22,7 +22,7 @@ export class Router<T extends { readonly method: string; readonly path: string }
   constructor(routes: readonly T[]) {
     for (const route of routes) {
       const key = `${route.method} ${route.path}`
-      if (!route.path.includes(':') && !this.#literal.has(key)) this.#literal.set(key, { route, params: {} })
+      if (!/[:*]/.test(route.path) && !this.#literal.has(key)) this.#literal.set(key, { route, params: {} })
     }
     this.#entries = routes.map((route) => ({ method: route.method, segments: route.path.split('/'), route }))
   }
@@ -54,13 +54,15 @@ export class Router<T extends { readonly method: string; readonly path: string }
 }
 
 function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
-  if (pattern.length !== segments.length) return null
   const params: Record<string, string> = {}
-  for (let i = 0; i < pattern.length; i++) {
-    const expected = pattern[i]!
-    const actual = segments[i]!
+  for (const [i, expected] of pattern.entries()) {
+    const actual = segments[i] ?? ''
+    if (expected.startsWith('*') && actual !== '') {
+      params[expected.slice(1)] = segments.slice(i).join('/')
+      return params
+    }
     if (expected.startsWith(':') && actual !== '') params[expected.slice(1)] = actual
     else if (expected !== actual) return null
   }
-  return params
+  return pattern.length === segments.length ? params : null
 }

@@ -387,6 +387,24 @@ t.test('models are the upstream’s', async (t) => {
   t.equal(lastReceived()?.url, '/v1/models')
 })
 
+t.test('a model is one of the upstream’s list, of which alone it is asked', async (t) => {
+  const model = { id: 'a/b:free', object: 'model' as const, created: 1, owned_by: 'x' }
+  upstream.answer = json({ object: 'list', data: [null, { id: 'a' }, model] })
+  t.match(await client.models.retrieve('a/b:free'), model)
+  const plainly = (path: string) =>
+    fetch(`${gateway.url}/v1/models/${path}`, { headers: { authorization: `Bearer ${key}` } })
+  t.same(await (await plainly('a/b:free')).json(), model, 'with its slash as it is')
+  for (const path of ['bob@example.org', '%ff', '..%2Fkeys', 'a/b:free/', 'a%2Fb'])
+    t.match([(await plainly(path)).status, path], [404, path])
+  await t.rejects(client.models.retrieve('gone'), { status: 404, code: 'not_found', param: 'model' })
+  t.same([...new Set(upstream.received.slice(-8).map(({ url }) => url))], ['/v1/models'])
+  t.equal((await fetch(`${gateway.url}/v1/models/a`)).status, 401)
+  upstream.answer = json({ object: 'list' })
+  t.match([(await plainly('a')).status], [502])
+  upstream.answer = json({ error: { message: 'No.', code: 'nope' } }, 403)
+  t.match(await (await plainly('a')).json(), { error: { code: 'nope' } })
+})
+
 t.test('the receipt names the sealed entry', async (t) => {
   upstream.answer = json(completion('ok'))
   const { response } = await client.chat.completions
