@@ -18,6 +18,7 @@ import { createMetrics, type GatewayState, type Metrics } from './metrics/regist
 import { Admission } from './pipeline/admission.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { findObstacles } from './preflight.ts'
+import { sealInterrupted } from './recovery.ts'
 import { managementRoutes } from './routes.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
@@ -182,7 +183,8 @@ class Gateway {
       trial: this.#trial,
       attestation: this.#attestation,
     })
-    await this.#journal.boot(this.#folder.intents, this.#attestation.identity)
+    await this.#journal.boot(this.#attestation.identity)
+    await sealInterrupted(this.#folder.intents, this.#store, this.#pipeline)
     await this.#journal.rulesLoaded(this.#rules)
     await this.#attestation.signatures.make()
     const handler = gatewayHandler({ pipeline: this.#pipeline, gatekeeper, routes, clock: systemClock })

@@ -4,10 +4,8 @@ import type { ChangeDraft } from './audit/entry.ts'
 import { VERSION } from './core/version.ts'
 import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
-import { sealInterrupted } from './recovery.ts'
 import type { EffectiveRules } from './rules/effective.ts'
 import { draftOf, type RuleChange } from './rules/state.ts'
-import type { Intents } from './store/intents.ts'
 import type { UsageLog } from './store/log.ts'
 import type { PolicyStore } from './store/policies.ts'
 import type { Store } from './store/store.ts'
@@ -33,10 +31,9 @@ export class Journal {
     this.#logger = logger
   }
 
-  /** @param intents what the run before left behind; sealed after the entry that says how that ended */
-  async boot(intents: Intents, identity: Identity): Promise<void> {
-    await this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
-    await sealInterrupted(intents, this.#log, this.#metrics, this.#logger)
+  /** To be waited for before the calls are sealed that the run before left behind: it says how that ended. */
+  boot(identity: Identity): Promise<void> {
+    return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
   }
 
   stop(): Promise<void> {

@@ -1,27 +1,29 @@
 // Calls that the process before was in the middle of when it ended: each becomes the one entry that it owes.
 
 import type { RequestDraft } from './audit/entry.ts'
-import type { GatewayLogger } from './logger.ts'
-import type { Metrics } from './metrics/registry.ts'
+import type { Pipeline } from './pipeline/handle.ts'
+import type { RuleSet } from './policy/compile.ts'
+import type { CounterChange } from './store/counters.ts'
 import type { Intent, Intents, OpenIntent } from './store/intents.ts'
-import type { UsageLog } from './store/log.ts'
+import type { Store } from './store/store.ts'
 
 /** No status is known to have been sent. */
 const STATUS = 503
 const ERROR_CODE = 'process_ended'
 
+type Recovered = Pick<Store, 'log' | 'counters'>
+
 /** Seals the calls left behind that are not in the log. Those that cannot be now are kept for the next start. */
 export async function sealInterrupted(
   intents: Intents,
-  log: UsageLog,
-  metrics: Metrics,
-  logger: GatewayLogger,
+  store: Recovered,
+  { rules, metrics, logger }: Pick<Pipeline, 'rules' | 'metrics' | 'logger'>,
 ): Promise<void> {
   const seal = async (open: OpenIntent): Promise<number> => {
     const intent = open.item
-    const missing = !log.has(intent.id)
+    const missing = !store.log.has(intent.id)
     if (missing) {
-      await log.append(draftOf(intent))
+      await store.log.append(draftOf(intent), { counters: chargesOf(intent, store, rules()) })
       metrics.auditEntries.inc({ type: 'request' })
       metrics.requests.inc({ outcome: 'interrupted', stream: String(intent.stream) })
     }
@@ -36,6 +38,17 @@ export async function sealInterrupted(
   if (failed !== undefined) {
     logger.error({ err: failed.reason }, 'calls that the process before did not end are not sealed yet')
   }
+}
+
+/** What was held of token limits went with the process. What its entry says was used counts, by the limits in force now. */
+function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
+  const { model, key_id: keyId, key_name, prompt_tokens: tokens, created_at } = intent
+  const atMs = Date.parse(created_at)
+  return rules
+    .select([model], key_name)
+    .limits.flatMap(({ rule, windowMs }) =>
+      store.counters.charge({ ruleId: rule.id, keyId, windowMs, tokens, atMs }),
+    )
 }
 
 /** What is known: the prompt may have been read by the upstream, and of the answer nothing was captured. */

@@ -136,9 +136,9 @@ function usedTokens(call: Call, ending: Ending): Tokens {
     return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
   }
   const answered = call.upstreamStatus >= 200 && call.upstreamStatus < 300
-  // A client that left while the upstream was at work has had its prompt read.
-  const used =
-    answered || (call.forwarded && call.upstreamStatus === 0 && ending.outcome === 'client_aborted')
+  // Where the call was ended from our side while the upstream was at work, that has read the prompt.
+  const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'
+  const used = answered || (call.forwarded && call.upstreamStatus === 0 && left)
   return {
     prompt: used ? call.estimatedPromptTokens : 0,
     completion: used ? call.estimatedCompletionTokens : 0,

@@ -44,6 +44,15 @@ export interface Reservation {
   readonly retryAfterMs: Milliseconds
 }
 
+/** Tokens that were used without a reservation. */
+export interface Spending {
+  readonly ruleId: string
+  readonly keyId: string
+  readonly windowMs: Milliseconds
+  readonly tokens: number
+  readonly atMs: Milliseconds
+}
+
 /** What a call adds to a bucket, for `UsageLog.append`. */
 export interface CounterChange {
   readonly ruleId: string
@@ -115,6 +124,18 @@ export class Counters {
     const { bucketIndex } = held
     charge(held.window, bucketIndex, usedTokens - held.tokens)
     return usedTokens > 0 ? [{ ruleId, keyId, windowMs, bucketIndex, tokens: usedTokens }] : []
+  }
+
+  /**
+   * Counts what a call used that reserved nothing here, as it was made by an earlier process; nothing where its window is
+   * over. The changes belong into the entry's own append.
+   */
+  charge({ ruleId, keyId, windowMs, tokens, atMs }: Spending): CounterChange[] {
+    const bucketMs = bucketLength(windowMs)
+    const bucketIndex = bucketAt(bucketMs, atMs)
+    if (tokens === 0 || !isLive(bucketIndex, bucketAt(bucketMs, this.#clock.now()))) return []
+    charge(this.#window(ruleId, keyId, windowMs), bucketIndex, tokens)
+    return [{ ruleId, keyId, windowMs, bucketIndex, tokens }]
   }
 
   /** To be called every minute: forgets windows that are over, in memory and step by step on disk. */

@@ -186,7 +186,9 @@ t.test('what does not finish in time is ended with an error and sealed as interr
     t.equal(response.headers.get('retry-after'), '1')
     t.equal(await gateway.exited, 0)
     await closed
-    t.match(await newestEntry(gateway), { ...interrupted, stream: false })
+    const entry = await newestEntry(gateway)
+    t.match(entry, { ...interrupted, stream: false, completion_tokens: 0, usage_source: 'estimated' })
+    t.ok(entry.prompt_tokens > 0, 'which the upstream may have read')
   })
 
   t.test('a request whose body does not come', async (t) => {

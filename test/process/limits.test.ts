@@ -68,6 +68,33 @@ t.test('what was used is settled and survives kill -9', async (t) => {
   t.equal(fits.status, 200, 'what was refused was not counted')
 })
 
+t.test('what kill -9 interrupts is counted as its entry says, once', async (t) => {
+  let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
+  const { key } = await gateway.createKey('app')
+  upstream.answer = () => {}
+  const before = upstream.received.length
+  const prompt = { ...body(100), messages: [{ role: 'user', content: 'word '.repeat(200) }] }
+  const calls = Promise.allSettled([gateway.chat(key, prompt), gateway.chat(key, prompt)])
+  while (upstream.received.length < before + 2) await upstream.next()
+  await gateway.kill('SIGKILL')
+  await calls
+  gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  const { logs } = (await gateway.api('GET', '/usage/logs')).body
+  t.match(logs, [{ outcome: 'interrupted' }, { outcome: 'interrupted' }])
+  const used = logs[0].total_tokens + logs[1].total_tokens
+  t.ok(used > 300, `${used} tokens of prompts that the upstream may have read`)
+  const remaining = async () => {
+    const response = await gateway.chat(key, body(1000))
+    t.equal(response.status, 429)
+    return Number(response.headers.get('x-ratelimit-remaining-tokens'))
+  }
+  t.equal(await remaining(), 1000 - used)
+  await gateway.kill('SIGKILL')
+  gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+  t.teardown(() => discard(gateway))
+  t.equal(await remaining(), 1000 - used)
+})
+
 t.test('failed calls cost nothing, a watched limit lets pass and tells', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
   t.teardown(() => discard(gateway))
