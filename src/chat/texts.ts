@@ -51,9 +51,28 @@ export function responseTexts(body: JsonObject): Texts {
   return walk
 }
 
-/** Takes the token probabilities, which repeat the text, out of every choice of an answer or a chunk. */
+/** Takes the token probabilities and numbers, which repeat the text, out of every choice of an answer or a chunk. */
 export function dropLogprobs(body: JsonObject): void {
   for (const choice of Array.isArray(body['choices']) ? body['choices'] : []) {
-    if (isObject(choice) && choice['logprobs'] !== undefined) choice['logprobs'] = null
+    if (!isObject(choice)) continue
+    if (choice['logprobs'] !== undefined) choice['logprobs'] = null
+    dropTokenIds(choice)
   }
+}
+
+/** Where servers write the text once more as numbers of a public vocabulary, beside it or in the choice. */
+const TOKEN_IDS = ['token_ids', 'token_id'] as const
+
+/** @returns whether there were any */
+export function dropTokenIds(choice: JsonObject): boolean {
+  let dropped = false
+  for (const part of [choice, choice['delta'], choice['message']]) {
+    if (!isObject(part)) continue
+    for (const name of TOKEN_IDS) {
+      if (part[name] == null) continue
+      part[name] = null
+      dropped = true
+    }
+  }
+  return dropped
 }

@@ -1,6 +1,7 @@
 // Log probabilities repeat the text token by token: in a stream they leave with the text they repeat, and no more of
 // them leave once something in that text was replaced.
 
+import { dropTokenIds } from '../chat/texts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /** How far a text has left: characters sent, and whether they are still the upstream's own. */
@@ -125,7 +126,7 @@ export class LogprobGate {
 /** Members that repeat a text in a way that cannot be held back with it. @returns whether there were any */
 function dropOthers(choice: JsonObject): boolean {
   const { logprobs, delta } = choice
-  let dropped = false
+  let dropped = dropTokenIds(choice)
   if (isObject(delta) && delta['logprobs'] != null) {
     delta['logprobs'] = null
     dropped = true

@@ -81,6 +81,7 @@ function deltaOf({ body, deltas, others, finished, usage, error }: StreamChunk):
   if (isObject(body['usage']) || !Array.isArray(choices) || choices.length !== 1) return null
   const [choice] = choices
   if (!isObject(choice) || isObject(choice['logprobs']) || choice['message'] !== undefined) return null
+  if (choice['token_ids'] != null) return null
   const members = choice['delta']
   return isObject(members) && Object.entries(members).every(isFixed(delta.channel)) ? members : null
 }

@@ -56,6 +56,22 @@ t.test('what cannot be matched to text waits for the end', async (t) => {
   )
 })
 
+t.test('numbers of tokens spell the text, and cannot be held back with it', async (t) => {
+  const apply = (choice: JsonObject) => {
+    const body = { choices: [choice] }
+    const changed = new LogprobGate().apply(body, () => ({ sentCharacters: 9, redacted: false }), [])
+    return [changed, choice]
+  }
+  t.same(apply({ token_ids: [1, 2], delta: { content: 'a', token_id: 3 } }), [
+    true,
+    { token_ids: null, delta: { content: 'a', token_id: null } },
+  ])
+  t.same(apply({ token_ids: null, delta: { content: 'a' } }), [
+    false,
+    { token_ids: null, delta: { content: 'a' } },
+  ])
+})
+
 t.test(
   'tokens without text: however many there are, they take linear time and are dropped in the end',
   async (t) => {

@@ -64,6 +64,9 @@ t.test('events that say more than a text are no form', async (t) => {
     'log probabilities': [event('one'), event('two')].map((data) =>
       data.replace('"logprobs":null', '"logprobs":{"content":[]}'),
     ) as [string, string],
+    'numbers of tokens': [event('one'), event('two')].map((data) =>
+      data.replace('"logprobs":null', '"token_ids":[1]'),
+    ) as [string, string],
     'a part of a list': [event('one', {}, { parts: ['x'] }), event('two', {}, { parts: ['x'] })],
     'the same key twice': [event('one'), event('two')].map((data) =>
       data.replace('"content"', '"content":"x","content"'),
