@@ -197,6 +197,8 @@ export class EventRelay {
     changed = this.#postpone(doubtful, chunk.body, kept) || changed
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     out += this.#flush(finished, isHere)
+    // What was held back may show that no end may follow: a client that stops there would take it for all there is.
+    if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     for (const choice of finished) {
       this.#finished.add(choice)
       this.#postponed.delete(choice)

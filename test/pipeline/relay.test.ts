@@ -16,6 +16,7 @@ import type { Rule } from '../../src/policy/rule.ts'
 const rules: Rule[] = [
   { id: 'a', name: 'a', type: 'keyword_block', pattern: 'project aurora', action: 'block', enabled: true },
   { id: 'b', name: 'b', type: 'keyword_block', pattern: 'harbour', action: 'monitor', enabled: true },
+  { id: 'd', name: 'd', type: 'keyword_block', pattern: 'zenith\\b', action: 'block', enabled: true },
   { id: 'c', name: 'c', type: 'pii', pattern: '*', action: 'restore', enabled: true },
 ]
 const selection = compileRules(rules, 'r').select(['m'], 'k')
@@ -147,6 +148,31 @@ t.test('a choice that goes on is one text, however servers write that it does', 
   )
   t.match(chunksOf(sent).at(-1), { choices: [{ delta: {}, finish_reason: 'stop' }] }, 'and ends once')
   t.equal(sent.join('').split('"stop"').length, 2)
+})
+
+t.test('what its end shows to be forbidden has no end', async (t) => {
+  const word = [event({ delta: { content: 'up to the ze' } }), event({ delta: { content: 'nith' } })]
+  const thought = event({ delta: { reasoning_content: 'the zenith' } })
+  const reply = event({ delta: { content: 'so' } })
+  const other = `data: ${JSON.stringify({ choices: [{ index: 1, delta: { content: 'and' }, finish_reason: 'stop' }] })}\n\n`
+  const tool = event({
+    delta: { tool_calls: [{ index: 0, id: 'c', function: { name: 'f', arguments: '{}' } }] },
+  })
+  for (const events of [
+    [...word, ...END],
+    [word[0]!, event({ delta: { content: 'nith' }, finish_reason: 'stop' }), END[1]!],
+    [...word, tool, ...END],
+    [thought, reply, ...END],
+    [...word, other, ...END],
+  ]) {
+    const { sent, kept, failure } = await relay(events)
+    t.equal(failure, 'response_blocked_by_policy')
+    t.notMatch(sent.join('') + kept, /nith/)
+    const ends = [...chunksOf(sent), JSON.parse(kept)].flatMap(({ choices }) => choices)
+    for (const { index, finish_reason } of ends)
+      if (index === 0)
+        t.equal(finish_reason ?? null, null, 'a client that stops there takes it for all there is')
+  }
 })
 
 t.test('lines that are no data pass, read like any text', async (t) => {
