@@ -1,6 +1,7 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
-import { isOneDigit } from './checksums.ts'
+import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './characters.ts'
+import { isOneDigit, passesLuhnAt } from './checksums.ts'
 import type { Run } from './numberrun.ts'
 import { shapeOf } from './shape.ts'
 
@@ -87,4 +88,34 @@ export function cardForm(run: Run): CardForm {
   if (digits[0] === '1') return 'rare'
   // Ten in a hundred numbers pass Luhn: a number in one piece with a length of its own proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
+}
+
+const GROUP = 4
+/** A group of four with the separator before or behind it. */
+const STEP = GROUP + 1
+/** One more group may be a date or a code: `4111 1111 1111 1111 1227`. */
+const ROW_GROUPS = 2
+
+/**
+ * `7365 8447 7654 4039 8145 2729 …`: whether groups of four go on before the run or behind it, in the same way. One in ten
+ * of such numbers passes Luhn; two cards beside each other both do.
+ * @param from where the last value ended: a group before belongs to a row if it is part of none
+ */
+export function isInRow(text: string, run: Run, from: number): boolean {
+  const { start, end } = run
+  if (run.isPlain) return false
+  const separator = codeAt(text, start + GROUP)
+  const isGroupFrom = (at: number, sign: number): boolean =>
+    codeAt(text, sign) === separator && isGroup(text, at)
+  if (start - STEP >= from && isGroupFrom(start - STEP, start - 1)) return true
+  for (let more = 0; more < ROW_GROUPS; more++)
+    if (!isGroupFrom(end + more * STEP + 1, end + more * STEP)) return false
+  const next = end + 1
+  return !passesLuhnAt(text, next, next + end - start)
+}
+
+/** Four hexadecimal digits by themselves. */
+function isGroup(text: string, at: number): boolean {
+  for (let place = at; place < at + GROUP; place++) if (!isHex(codeAt(text, place))) return false
+  return !isWordCharacter(codeAt(text, at - 1)) && !isAlphanumeric(codeAt(text, at + GROUP))
 }

@@ -18,7 +18,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
   phone:
     'tel tels cell call calls called ring dial text sms fax faks φαξ факс handy gsm whats whatsapp signal telegram viber reach ' +
     'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
-    'home tlf llámame llámeme bel belt llama llame liga ligue bellen portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
+    'home tlf tél telp handphone cels cel fono fonos fijo festnetz llámame llámeme bel belt llama llame liga ligue bellen portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
     'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm tālr cp sel ' +
     'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
     'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
@@ -66,6 +66,19 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   card: 'kredi kreditk tarje cartã carte',
   ssn: 'sozia',
 }
+
+/** Words that lead from what a number is of to the number: `order number is`, `Kunde mit der Nr.` */
+const LEADING = new Set(
+  (
+    'number numbers no num nr n id ids code ref reference is was are be being the a an for of your my our his her their its ' +
+    'this that these it on under with as at by to from and or new old nummer numero número numéro numer ist war lautet ' +
+    'der die das den dem des für von mit im am unter ihr ihre meine mein est était de du la le les l d votre notre ma mon ' +
+    'pour sous es el los las del su mi tu con y o é do da dos das seu sua meu minha com il di della dello suo sua per het van ' +
+    'voor uw mijn är er en et ett till til af av og och på to jest pod dla'
+  ).split(' '),
+)
+/** Scripts of which no words are listed above begin there. */
+const BEYOND_LATIN = 0x370
 
 const STEM_LETTERS = 5
 /** A longer word is of no class but by its stem, which its first letters tell. */
@@ -246,6 +259,13 @@ function mayBeKnown(text: string, start: number, length: number): boolean {
   const lengths = BEGINNINGS[beginningOf(first, second)] ?? 0
   return length > STEM_LETTERS ? (lengths & ((1 << length) | 1)) !== 0 : (lengths & (1 << length)) !== 0
 }
+
+/** Whether nothing but words that lead on stands there; what is not written in Latin letters counts as such. */
+export const leadsOn = (between: string): boolean =>
+  between
+    .toLowerCase()
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .every((word) => word === '' || LEADING.has(word) || word.charCodeAt(0) >= BEYOND_LATIN)
 
 function classesOf(text: string, start: number, end: number): number {
   const length = end - start

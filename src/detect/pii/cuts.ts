@@ -30,9 +30,14 @@ const MAX_GAP = 4
 /** Characters of the word before that are looked at. All four together are less than CONTEXT_CHARACTERS. */
 const MAX_LOOK_BACK = 24
 
+/** Before the first space of a private key. */
+const HEADER = KEY_BEGIN.trimEnd()
 const NEWLINE = 0x0a
 const SPACE = 0x20
 const BEYOND_ASCII = 0x80
+/** What may stand between a name and its value. */
+const NAMING_SIGNS = new Set(Array.from('"\'`=:>([{,;|', (sign) => sign.charCodeAt(0)))
+const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
@@ -53,20 +58,27 @@ function isCut(text: string, at: number): boolean {
 
 /**
  * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
- * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`.
+ * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`. Where a name stands right before
+ * what it names, that is the word: `"dob":"May`, `key=-----BEGIN`.
  */
 function isBehindPlainWord(text: string, end: number): boolean {
   let start = end
+  /** Of the word, and where it begins behind what names it. */
   let first = 0
+  let named = -1
   for (; start > 0; start--) {
     const code = text.charCodeAt(start - 1)
-    if (isAsciiLower(code)) first = code
-    else if (isSpace(code)) break
-    else if (isDigit(code)) return false
-    else if (isLetter(code)) first = code
+    if (isSpace(code)) break
+    if (isDigit(code)) return false
+    if (named < 0) {
+      if (isAsciiLower(code) || isLetter(code)) first = code
+      else if (first !== 0 && isNamingSign(code)) named = start
+    }
     if (end - start >= MAX_WORD) return false
   }
-  if (first === 0 || !isUncapitalised(first) || isMonth(text, start, end)) return false
+  // Whatever a key is glued to.
+  if (text.startsWith(HEADER, end - HEADER.length)) return false
+  if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
   return !isSticky(text, start)
 }
 

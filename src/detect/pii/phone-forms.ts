@@ -38,6 +38,7 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
     { same: ' -', beginning: /^0(?:1[567]|[3-9])/ }, // Germany, Pakistan
     { same: '/', beginning: /^01[567]/ }, // Germany
   ],
+  '4-8': [{ same: ' -/', beginning: /^01[567]/ }], // Germany
   '3-3-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Switzerland, Sweden
   '4-2-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Sweden
   '2-3-2-2': [{ behindHyphen: ' ', beginning: TRUNK_ZERO }],

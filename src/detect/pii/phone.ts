@@ -13,9 +13,10 @@ import {
   isUnspaced,
   isWordCharacter,
 } from './characters.ts'
-import type { Words } from './context.ts'
+import { leadsOn, type Words } from './context.ts'
 import { DASHED, FORM, TRUNK_FORM } from './marks.ts'
 import { mayBegin, type NumberRuns, type Run } from './numberrun.ts'
+import { endsInTime, isLabelBehind, isQuantity, withExtension } from './phone-behind.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './phone-forms.ts'
 import type { Segment } from './segment.ts'
 import { isUniform } from './separators.ts'
@@ -32,20 +33,9 @@ const NUMBER_WORD_DISTANCE = 16
 const MAX_DIGITS = 13
 const MAX_INTERNATIONAL_DIGITS = 16
 
-const LABEL_BEHIND =
-  /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
-/** What the labels begin with, small letters. */
-const LABEL_LETTERS = new Set(Array.from('ofmchwdtpb', (letter) => letter.charCodeAt(0)))
-const CASE_BIT = 0x20
-const EXTENSION =
-  /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
-const EXTENSION_BEGINNINGS = new Set(Array.from('xX, \u00a0', (character) => character.charCodeAt(0)))
-
 /** Right before: somebody's number is one to call. */
-const OWN_NUMBER = /\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?[\s:]*$/
-/** Right behind: a quantity. */
-const QUANTITY =
-  / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
+const OWN_NUMBER =
+  /(?:\b(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?: is|'s|:)?|(?<!\p{L})(?:мой|моя|мій|наш) номер(?: (?:-|—))?|\b(?:meine nummer|mi número|meu número|mon numéro|il mio numero|mój numer)(?: (?:ist|es|é|est|è|to))?)[\s:]*$/u
 const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
 /** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
 const VERSION_DATE = shapeOf('4-2')
@@ -73,9 +63,10 @@ const DOT = 0x2e
 const HYPHEN = 0x2d
 /** Brazil's CPF, social security numbers. */
 const isOtherForm = (run: Run): boolean =>
-  run.shape === CPF || (run.shape === DASHED && run.separators === '--')
-/** Seconds and milliseconds of this time, days, places in a file. */
-const NOT_DIALLED = /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+)$/
+  (run.shape === CPF && !run.separators.includes('/')) || (run.shape === DASHED && run.separators === '--')
+/** Seconds and milliseconds of this time, days, places in a file, round numbers. */
+const NOT_DIALLED =
+  /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+|[1-9]\d{1,5}0{4,6})$/
 
 /**
  * @param at of the first digit
@@ -90,10 +81,14 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
   const words = segment.before(start)
-  if (isTail(text, start) || isOfOther(words)) return 0
-  const silent = isSilent(words) || isContinued(segment, start)
+  if (isTail(text, start)) return 0
+  const other = relationToOther(text, start, words)
+  if (other === 'is') return 0
+  const silent = other === 'near' || isSilent(words) || isContinued(segment, start)
   const zeros = runs.leadingZeros
   const isPrefixed = zeros === PREFIX_DIGITS
+  /** The longest that seems to take in the hours behind it: only if nothing shorter is left. */
+  let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
     const maySpeak = !silent || (isPrefixed ? isAbroad(runs, i) : mayBeFormed(runs.marksAt(i), zeros))
@@ -101,11 +96,18 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
     if (runs.isOpen(i) || (PAIRS.has(runs.shape(i)) && isByteDump(text, start, runs.end(i)))) continue
     const run = runs.run(i)
     if (isPrefixed && CODE_POINTS.test(text.slice(start, run.end))) continue
-    if (!isPhone(segment, start, run, isPrefixed) || matchesAt(QUANTITY, text, run.end)) continue
-    const end = withExtension(text, run.end)
-    return segment.add('phone', start, end) ? end : 0
+    if (other === 'near' && !isUnmistaken(run, isPrefixed)) continue
+    if (!isPhone(segment, start, run, isPrefixed) || isQuantity(text, run.end)) continue
+    if (!endsInTime(text, start, run.end)) return take(segment, start, run.end)
+    timed ||= run.end
   }
-  return 0
+  return timed && take(segment, start, timed)
+}
+
+/** With its extension. */
+function take(segment: Segment, start: number, numberEnd: number): number {
+  const end = withExtension(segment.text, numberEnd)
+  return segment.add('phone', start, end) ? end : 0
 }
 
 /** By its groups and whether it begins with one 0: a quick look. */
@@ -115,11 +117,6 @@ const mayBeFormed = (marks: number, zeros: number): boolean =>
 /** Behind 00, the way out of a country. */
 const isAbroad = (runs: NumberRuns, index: number): boolean =>
   isInternational(runs, PREFIX_DIGITS, runs.digitCount(index))
-
-function matchesAt(pattern: RegExp, text: string, at: number): boolean {
-  pattern.lastIndex = at
-  return pattern.test(text)
-}
 
 /** Whether a letter follows the longest run: a word for a phone may stand there. A quick look. */
 export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
@@ -142,15 +139,25 @@ const isContinued = (segment: Segment, start: number): boolean =>
   start - 2 >= segment.end &&
   isDigit(codeAt(segment.text, start - 2))
 
-/** Whether the words say that it is a number of something else. */
-function isOfOther(words: Words): boolean {
-  if (words.isSilent) return false
+/**
+ * Whether the words say that it `is` a number of something else, or what has such numbers is named `near` it: an order, a
+ * customer, whose phone it may be.
+ */
+function relationToOther(text: string, start: number, words: Words): 'is' | 'near' | 'none' {
+  if (words.isSilent) return 'none'
   const { other } = words
   // `part no. 415-332-8871`
   const isNumbered = words.number <= NUMBER_DISTANCE && words.label <= NUMBERED_DISTANCE
-  if (isNumbered && words.phone > PHONE_WORD_DISTANCE) return true
-  return words.label <= LABEL_DISTANCE || (other <= OTHER_WORD_DISTANCE && other < words.phone)
+  if (isNumbered && words.phone > PHONE_WORD_DISTANCE) return 'is'
+  if (words.label <= LABEL_DISTANCE) return 'is'
+  if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
+  // Nothing else is written `(415) 555-2671`.
+  return codeAt(text, start) !== BRACKET && leadsOn(text.slice(start - other, start)) ? 'is' : 'near'
 }
+
+/** In groups, in a form that phone numbers alone have. */
+const isUnmistaken = (run: Run, isPrefixed: boolean): boolean =>
+  !run.isPlain && !isPrefixed && (isNorthAmericanForm(run) || hasNationalForm(run))
 
 /** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
 function isClosed(text: string, at: number): boolean {
@@ -167,22 +174,20 @@ export function plusBefore(text: string, at: number): number {
 
 function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
   const { text } = segment
-  let start = at - plus
-  if (isWordCharacter(codeAt(text, start - 1))) return 0
+  const sign = at - plus
+  if (isWordCharacter(codeAt(text, sign - 1))) return 0
+  // `(+44) 20 …`
+  const start = codeAt(text, sign - 1) === BRACKET && runs.separator(0) === ')' ? sign - 1 : sign
+  let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     const digits = runs.digitCount(i)
     if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1) continue
-    // `(+44) 20 …`
-    if (codeAt(text, start - 1) === BRACKET && runs.separator(0) === ')') start--
-    const end = withExtension(text, runs.end(i))
-    return segment.add('phone', start, end) ? end : 0
+    if (!endsInTime(text, at, runs.end(i))) return take(segment, start, runs.end(i))
+    timed ||= runs.end(i)
   }
-  return 0
+  return timed && take(segment, start, timed)
 }
-
-const withExtension = (text: string, end: number): number =>
-  EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
 /** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
 function isTail(text: string, start: number): boolean {
@@ -256,13 +261,6 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
 function isLetterNear(text: string, end: number): boolean {
   for (let at = end; at <= end + 4; at++) if (isLetter(codeAt(text, at))) return true
   return false
-}
-
-/** Whether a word that is put behind phone numbers follows. */
-export function isLabelBehind(text: string, end: number): boolean {
-  let at = end
-  while (at < end + 4 && !isLetter(codeAt(text, at))) at++
-  return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
 }
 
 /** A dump of bytes goes on in pairs of hexadecimal digits, before or behind, or stands as Node shows one. */

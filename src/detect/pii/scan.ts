@@ -4,7 +4,7 @@
 import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
-import { cardForm } from './card.ts'
+import { cardForm, isInRow } from './card.ts'
 import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
@@ -18,7 +18,7 @@ import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
 import { mayBegin, NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
-import { MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
+import { botStart, MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { isUniform } from './separators.ts'
 import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
@@ -151,6 +151,8 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
   const start = tokenStart(segment.text, word, segment.end)
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
+  const bot = botStart(segment.text, segment.tokenEnd)
+  if (bot >= segment.end) return scanSecret(segment, bot)
   if (segment.tokenEnd - start < MIN_TOKEN || isWordCharacter(codeAt(segment.text, start - 1))) return 0
   return scanSecret(segment, start)
 }
@@ -208,6 +210,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three of four groups, which together are no card.
     if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(segment.text, run.start - 2))) continue
+    if (!named && isInRow(segment.text, run, segment.end)) continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }

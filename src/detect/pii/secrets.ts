@@ -1,7 +1,7 @@
 // Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
-import { codeAt, isAlphanumeric, isWordCharacter } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
 
@@ -80,6 +80,16 @@ export function scanSecret(segment: Segment, start: number): number {
   return scanNamed(segment, start)
 }
 
+const BOT_ID_DIGITS = 8
+
+/** Where the number of a bot begins that a colon ends, as tokens of Telegram do; -1 for none. */
+export function botStart(text: string, colon: number): number {
+  if (codeAt(text, colon) !== COLON || !text.startsWith('AA', colon + 1)) return -1
+  let start = colon
+  while (start > 0 && colon - start < MIN_TOKEN && isDigit(codeAt(text, start - 1))) start--
+  return colon - start >= BOT_ID_DIGITS ? start : -1
+}
+
 function tokenAt(text: string, start: number): Span | null {
   TOKEN.lastIndex = start
   const token = TOKEN.exec(text)?.[0].replace(/[-_.]+$/, '')
@@ -98,13 +108,16 @@ function dottedStart(text: string, start: number, from: number): number {
   return dotted
 }
 
+/** `sk-dashboard-widget-container-v2`, `fw_update_available_2024_flag`: three words or more, small letters, and their numbers. */
+const SPELLED_OUT = /^[a-z]{1,5}\d?(?:[-_.](?:[a-z]{1,16}\d{0,5}|\d{1,4}[a-z]?)){3,}$/
+
 function isSecret(token: string): boolean {
   if (token.startsWith('sgate_live_')) return parseApiKey(token)
   if (token.startsWith('eyJ')) return true
   if (/^(?:AKIA|ASIA)/.test(token)) return differentCharacters(token) > MIN_DIFFERENT
   const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
   const chance = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
-  if (PLACEHOLDER.test(token)) return false
+  if (PLACEHOLDER.test(token) || SPELLED_OUT.test(token)) return false
   const different = differentCharacters(chance)
   // Of letters alone nobody's words are so mixed.
   return /\d/.test(token)
@@ -195,9 +208,9 @@ export function isNoSecret(text: string, from: number, to: number): boolean {
     const code = codeAt(text, end)
     if (!isTokenCharacter(code) && (code !== DOT || !isTokenCharacter(codeAt(text, end + 1)))) break
   }
-  if (end - start < MIN_TOKEN) return true
   const before = codeAt(text, start - 1)
   const behind = codeAt(text, end)
+  if (end - start < MIN_TOKEN) return botStart(text, end) < 0
   if (end - to > MAX_QUICK || before === DOT || behind === COLON) return false
   // Paths are made of base64, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(behind)) {
