@@ -103,8 +103,8 @@ const LATIN_OR_DIGIT = /^[\p{Script=Latin}\p{Nd}]$/u
  * strokes drawn over it and are left out; letters with an accent of their own (é) stay what they are.
  */
 export function foldCluster(cluster: string): number[] {
-  // Upper case first: it spells out ß and joins ς with σ, which lower case alone does not.
-  const folded = cluster.normalize('NFKC').toUpperCase().toLowerCase().normalize('NFKC')
+  // Upper case spells out ß and joins ς with σ, which lower case alone does not; ẞ is spelled out as ß alone.
+  const folded = cluster.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
   const points: number[] = []
   let struck = false
   for (const character of folded) {

@@ -29,6 +29,7 @@ const cases: [what: string, from: string, to: string][] = [
   ['ligatures', 'ﬁle', 'file'],
   ['mathematical letters', '𝐏𝐫𝐨𝐣𝐞𝐜𝐭', 'project'],
   ['sharp s, by full case folding', 'Straße', 'strasse'],
+  ['its capital', 'STRAẞE', 'strasse'],
   ['final sigma', 'ΣΟΦΟΣ', 'σoφoσ'],
   ['dotted capital i', 'İstanbul', 'istanbul'],
   ['zero-width characters', 'pro\u200bj\u200ce\u200dc\ufefft', 'project'],
@@ -69,7 +70,7 @@ t.test('a look-alike keeps its own identity beside the letter it resembles', asy
 const hard = fc
   .array(
     fc.constantFrom(
-      ...'aZ0 éßſKΣςІВТaВеﬁ①ｶﾞ각ᄀ',
+      ...'aZ0 éßẞſKΣςІВТaВеﬁ①ｶﾞ각ᄀ',
       '\u0301',
       '\u0327',
       '\u0338',
