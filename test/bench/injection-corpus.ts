@@ -20,6 +20,7 @@ import {
   orderDocument,
   pick,
   responseAttack,
+  steeringRequest,
 } from './injection-grammar.ts'
 import { type Counted, countFeatures, type Random } from './injection-learn.ts'
 
@@ -99,6 +100,7 @@ const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, 
   ['own_foreign', 1, 8000, foreignAttack],
   ['own_benign', 0, 20000, benignSentence],
   ['own_everyday', 0, 8000, everydayRequest],
+  ['own_steering', 0, 6000, steeringRequest],
   ['own_foreign_benign', 0, 12000, foreignBenign],
   ['own_errand', 1, 10000, errand],
   ['own_foreign_errand', 1, 5000, foreignErrand],

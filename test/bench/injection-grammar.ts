@@ -20,6 +20,7 @@ import type { Random } from './injection-learn.ts'
 import { NEIGHBOURS } from './injection-neighbours-data.ts'
 import { ORDER_SLOTS, ORDER_TITLES, ORDERS } from './injection-orders-data.ts'
 import { WRITTEN_ORDERS, WRITTEN_ORDERS_BY_LANGUAGE } from './injection-orders-more-data.ts'
+import { STEERING, STEERING_SLOTS } from './injection-steering-data.ts'
 
 /** The templates sentences are made from: each is a family of sentences that resemble each other. */
 export interface Families {
@@ -36,6 +37,8 @@ export interface Families {
   readonly orders: readonly string[]
   /** What people type first; innocent. */
   readonly everyday: readonly string[]
+  /** How they go on; innocent. */
+  readonly steering: readonly string[]
   readonly languages: readonly LanguageFamilies[]
   /** Orders as they are written, sentence by sentence. */
   readonly written: readonly string[]
@@ -59,6 +62,7 @@ export const ALL_FAMILIES: Families = {
   benign: [...BENIGN, ...NEIGHBOURS],
   orders: ORDERS,
   everyday: EVERYDAY,
+  steering: STEERING,
   languages: LANGUAGES.map((language) => {
     const more = MORE_OF_LANGUAGES.find(({ name }) => name === language.name)
     return {
@@ -89,6 +93,7 @@ export function splitFamilies(
       benign: take(benign),
       orders: take(orders),
       everyday: take(everyday),
+      steering: take(ALL_FAMILIES.steering),
       languages: languages.map((language) => ({
         name: language.name,
         override: take(language.override),
@@ -122,6 +127,7 @@ const ALL_SLOTS: Readonly<Record<string, readonly string[]>> = {
   ...ORDER_SLOTS,
   ...ERRAND_SLOTS,
   ...EVERYDAY_SLOTS,
+  ...STEERING_SLOTS,
   ...RESPONSE_SLOTS,
   ...SLOTS,
 }
@@ -223,6 +229,9 @@ function capital(text: string): string {
 
 export const benignSentence: Maker = ({ benign }, random) =>
   disturb(expand(pick(benign, random), random), random)
+
+export const steeringRequest: Maker = ({ steering }, random) =>
+  disturb(expand(pick(steering, random), random), random)
 
 export const everydayRequest: Maker = ({ everyday }, random) =>
   disturb(expand(pick(everyday, random), random), random)
