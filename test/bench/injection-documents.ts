@@ -1,10 +1,11 @@
-// What a model makes of documents written by hand and never learned from: commands to people, and instructions planted for the
-// assistant that reads them. Knows nothing of how the model came to be.
+// What a model makes of texts written by hand and never learned from: commands to people, instructions planted for the assistant
+// that reads them, attacks and innocent texts of many kinds. Knows nothing of how the model came to be.
 
 import type { InjectionMode, InjectionModel } from '../../src/detect/injection/score.ts'
 import { IMPERATIVE_DOCUMENTS } from './injection-imperative-data.ts'
 import { PLANTED_DOCUMENTS } from './injection-planted-data.ts'
 import { shares, THRESHOLD_HEADS } from './injection-tables.ts'
+import { WRITTEN_TEXTS } from './injection-written-data.ts'
 
 interface Planted {
   readonly text: string
@@ -33,6 +34,17 @@ export function printDocuments(model: InjectionModel): void {
   }
   const found = planted.filter((document) => pointsAt(model, document, 'windows'))
   console.log(`\nevidence on the instruction: ${found.length} documents`)
+}
+
+/** Prints the share of texts of each kind at or above each threshold. */
+export function printWritten(model: InjectionModel): void {
+  console.log('\n### Texts written by hand\n')
+  console.log(`| label | texts | rows | mode | ${THRESHOLD_HEADS} |`)
+  console.log('|---|---|---|---|---|---|---|')
+  for (const { name, label, mode, texts } of WRITTEN_TEXTS) {
+    const scores = texts.map((text) => model.score(text, mode).score)
+    console.log(`| ${label} | ${name} | ${texts.length} | ${mode} | ${shares(scores).join(' | ')} |`)
+  }
 }
 
 function pointsAt(model: InjectionModel, { text, start, end }: Planted, mode: InjectionMode): boolean {

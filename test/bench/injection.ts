@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { plantedRows, readRows } from './injection-corpus.ts'
 import { printCost } from './injection-cost.ts'
-import { printDocuments } from './injection-documents.ts'
+import { printDocuments, printWritten } from './injection-documents.ts'
 import { printFamilies, printSources, printTasks } from './injection-held-out.ts'
 import { createRandom } from './injection-learn.ts'
 import { printSummary, printTable, printTransforms } from './injection-tables.ts'
@@ -26,6 +26,7 @@ if (values.dev === undefined) {
   printTable(model, rows)
   printSummary(model, rows)
   printDocuments(model)
+  printWritten(model)
   printTransforms(model, development)
   printCost(model, development)
   if (values.train !== undefined) {
