@@ -1,6 +1,6 @@
 // The texts of a choice that grow from chunk to chunk, by name, and a chunk that brings more of one of them.
 
-import type { JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /**
  * Tells the growing texts of a choice apart: `content`, `refusal`, `tool:0`, `reasoning_details:0:text`, `field:NAME`,
@@ -20,13 +20,34 @@ export const isThought = (channel: Channel): boolean => /^(?:in:\w+:)*(?:reasoni
 
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
+/** More of the text of a channel. */
+export type Piece = readonly [channel: Channel, text: string]
+
 /**
- * A chunk that carries only this text for that channel, in the envelope of another: what was held back until a
- * choice ended.
+ * A chunk that carries only these texts, in the envelope of another: what was held back until a choice ended.
+ * @param pieces of channels that may stand beside each other: what a model thinks, or one of the others alone
  */
-export function flushChunk(like: JsonObject, choice: number, channel: Channel, text: string): JsonObject {
-  const place = channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) }
-  return { ...envelopeOf(like), choices: [{ index: choice, ...place, finish_reason: null }] }
+export function flushChunk(like: JsonObject, choice: number, pieces: readonly Piece[]): JsonObject {
+  const parts = pieces.map(([channel, text]) =>
+    channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) },
+  )
+  return {
+    ...envelopeOf(like),
+    choices: [{ index: choice, ...parts.reduce(merge, {}), finish_reason: null }],
+  }
+}
+
+/** Lists go on, objects have the members of both. */
+function merge(one: JsonObject, other: JsonObject): JsonObject {
+  const merged: [string, JsonValue][] = Object.entries(one)
+  for (const [name, value] of Object.entries(other)) {
+    const place = merged.find(([known]) => known === name)
+    if (place === undefined) merged.push([name, value])
+    else if (Array.isArray(place[1]) && Array.isArray(value)) place[1] = [...place[1], ...value]
+    else if (isObject(place[1]) && isObject(value)) place[1] = merge(place[1], value)
+    else place[1] = value
+  }
+  return Object.fromEntries(merged)
 }
 
 /** A chunk that says why a choice ended, and nothing else. */

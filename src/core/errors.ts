@@ -33,6 +33,7 @@ export const ERRORS = {
   too_many_attempts: kind(429, 'rate_limit_error'),
   cross_site: kind(403, 'invalid_request_error'),
   not_found: kind(404, 'invalid_request_error'),
+  model_not_found: kind(404, 'invalid_request_error'),
   method_not_allowed: kind(405, 'invalid_request_error'),
   conflict: kind(409, 'invalid_request_error'),
   misdirected_request: kind(421, 'invalid_request_error'),
@@ -49,6 +50,8 @@ export interface ErrorDetails {
   /** Extra members of the body's `error` object, e.g. the rule that blocked. */
   readonly extra?: Readonly<Record<string, string>>
   readonly cause?: unknown
+  /** The client of a stream has been told by the upstream. */
+  readonly isTold?: boolean
 }
 
 /**
@@ -63,6 +66,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly extra: Readonly<Record<string, string>>
+  readonly isTold: boolean
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -72,6 +76,7 @@ export class GatewayError extends Error {
     this.param = details.param ?? null
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
+    this.isTold = details.isTold ?? false
   }
 }
 

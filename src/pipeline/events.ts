@@ -5,28 +5,30 @@ import { Assembler } from '../chat/assembler.ts'
 import { type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish } from '../chat/stream.ts'
-import { GatewayError } from '../core/errors.ts'
+import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Answer } from './answer.ts'
 import { cleanText } from './credential.ts'
 import { isEmpty, takeUsage } from './empty.ts'
 import { lastPieces, startsNext, textName } from './ends.ts'
-import { LogprobGate, type TextProgress } from './logprobs.ts'
+import { GrowingTexts } from './growing.ts'
+import { LogprobGate } from './logprobs.ts'
 import { OtherTexts, withRepeats } from './others.ts'
 import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
 import { EventForm, type EventTemplate, writeEvent } from './template.ts'
-import { type Met, TextScan } from './textscan.ts'
+import type { Met } from './textscan.ts'
 
 /** Largest single event; an upstream that sends more is cut off. Pictures come in one. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
-/** Texts that may grow side by side in one answer: choices × channels. */
-const MAX_TEXTS = 4096
-
 export const DONE = '[DONE]'
 
-const brokenOff = () =>
-  new GatewayError('upstream_unavailable', 'The upstream broke off its answer before it was complete.')
+const brokenOff = (details: ErrorDetails = {}) =>
+  new GatewayError(
+    'upstream_unavailable',
+    'The upstream broke off its answer before it was complete.',
+    details,
+  )
 
 /** An event as it leaves when nothing in its data is changed, and its lines without data as they leave in any case. */
 interface Written {
@@ -53,20 +55,10 @@ export class EventRelay {
   readonly #includeUsage: boolean
   readonly #credential: string | null
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
-  /** Scans by choice, then by channel. */
-  readonly #texts = new Map<number, Map<string, TextScan>>()
+  readonly #texts: GrowingTexts
   readonly #logprobs = new LogprobGate()
   readonly #form = new EventForm()
-  /** Probabilities listed with one text may be of another: of the arguments of a tool, or of what a model thinks. */
-  readonly #progress = (choice: number, channel: string): TextProgress | null => {
-    const texts = this.#texts.get(choice)
-    const text = texts?.get(channel)
-    if (texts === undefined || text === undefined) return null
-    return { sentCharacters: text.sentCharacters, redacted: [...texts.values()].some((one) => one.redacted) }
-  }
   #blocked = false
-  /** Texts that grow, so far. */
-  #growing = 0
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
 
@@ -74,6 +66,7 @@ export class EventRelay {
     this.#answer = answer
     this.#others = new OtherTexts(answer)
     this.met = [this.#others.met]
+    this.#texts = new GrowingTexts(answer, this.met)
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
   }
@@ -148,7 +141,7 @@ export class EventRelay {
       this.#fail(brokenOff())
       return ''
     }
-    const out = this.#settle() + this.#flush(this.#texts.keys())
+    const out = this.#settle() + this.#flush(this.#texts.choices())
     this.done = true
     return out
   }
@@ -156,16 +149,16 @@ export class EventRelay {
   /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
   #grow(template: EventTemplate, text: string, { raw, around }: Written): string {
     const { choice, channel, envelope } = template
-    const scan = this.#scanOf({ choice, channel, encoding: 'plain' })
+    const scan = this.#texts.scanOf({ choice, channel, encoding: 'plain' })
     const passage = scan.push(text)
     this.#envelope = envelope
     if (scan.blocked) {
       this.#block()
-      return this.#sendText(choice, channel, passage)
+      return this.#send(choice, [[channel, passage]])
     }
     const { sent, kept } = passage
     if (!this.assembler.grow(choice, channel, kept))
-      this.assembler.add(flushChunk(envelope, choice, channel, kept))
+      this.assembler.add(flushChunk(envelope, choice, [[channel, kept]]))
     if (sent === text) return raw
     // Some clients take lines without data for an event.
     const isDropped = sent === '' && template.droppable && around === ''
@@ -176,7 +169,7 @@ export class EventRelay {
     const alone = this.#others.of(chunk)
     if (this.#others.blocked) this.#block()
     let out = chunk.usageOnly ? this.#settle() : ''
-    const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.get(delta.choice)))
+    const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.ofChoice(delta.choice)))
     const names = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
     const isHere: IsText = (choice, channel) => names.has(textName(choice, channel))
     const begun = new Set(starting.map(({ choice }) => choice))
@@ -203,10 +196,11 @@ export class EventRelay {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
     }
-    changed = this.#logprobs.apply(chunk.body, this.#progress, finished) || changed
+    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
-    if (chunk.error) this.#fail(brokenOff())
+    // The event itself says what went wrong.
+    if (chunk.error) this.#fail(brokenOff({ isTold: true }))
     if (!changed) return out + raw
     const isDropped = around === '' && isEmpty(chunk, deltas)
     return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
@@ -214,7 +208,7 @@ export class EventRelay {
 
   /** What of a delta may leave now. @param isLast of its text */
   #scanDelta(delta: Delta, isLast: boolean): Passage {
-    const scan = this.#scanOf(delta)
+    const scan = this.#texts.scanOf(delta)
     let passage = scan.push(delta.text)
     if (isLast) passage = join(passage, scan.finish())
     if (scan.blocked) this.#block()
@@ -227,7 +221,7 @@ export class EventRelay {
    */
   #postpone(choices: readonly number[], sent: JsonObject, kept: JsonObject): boolean {
     const waiting = choices.filter((choice) =>
-      [...(this.#texts.get(choice) ?? [])].some(([, scan]) => scan.holds),
+      [...(this.#texts.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
     )
     for (const choice of waiting) {
       this.#postponed.set(choice, takeFinish(sent, choice))
@@ -243,7 +237,7 @@ export class EventRelay {
       out += this.#flush([choice])
       if (this.#blocked) break
       const end = finishChunk(this.#envelope, choice, reason)
-      this.#logprobs.apply(end, this.#progress, [choice])
+      this.#logprobs.apply(end, this.#texts.progress, [choice])
       this.assembler.add(end)
       this.#finished.add(choice)
       out += encodeData(JSON.stringify(end))
@@ -252,16 +246,23 @@ export class EventRelay {
     return out
   }
 
-  /** Sends what the scans of some choices hold back, each text in an event of its own. */
+  /**
+   * Sends what the scans of some choices hold back, each text in an event of its own; but what a model thinks, which some
+   * servers write twice in each chunk and callers take from either, in one.
+   */
   #flush(choices: Iterable<number>, except: IsText = () => false): string {
     let out = ''
     for (const choice of choices) {
-      for (const [channel, scan] of this.#texts.get(choice) ?? []) {
+      const thoughts: [Channel, Passage][] = []
+      let said = ''
+      for (const [channel, scan] of this.#texts.ofChoice(choice) ?? []) {
         if (except(choice, channel) || this.#blocked) continue
         const rest = scan.finish()
         if (scan.blocked) this.#block()
-        out += this.#sendText(choice, channel, rest)
+        if (isThought(channel)) thoughts.push([channel, rest])
+        else said += this.#send(choice, [[channel, rest]])
       }
+      out += this.#send(choice, thoughts) + said
     }
     return out
   }
@@ -270,29 +271,20 @@ export class EventRelay {
   #onlyTexts(chunk: StreamChunk, envelope: JsonObject, passages: readonly Passage[]): string {
     this.#envelope = envelope
     return chunk.deltas
-      .map(({ choice, channel }, index) => this.#sendText(choice, channel, passages[index]!))
+      .map(({ choice, channel }, index) => this.#send(choice, [[channel, passages[index]!]]))
       .join('')
   }
 
-  #sendText(choice: number, channel: string, { sent, kept }: Passage): string {
-    if (sent === '') return ''
-    this.assembler.add(flushChunk(this.#envelope, choice, channel, kept))
-    return encodeData(JSON.stringify(flushChunk(this.#envelope, choice, channel, sent)))
-  }
-
-  #scanOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScan {
-    let texts = this.#texts.get(choice)
-    if (texts === undefined) {
-      texts = new Map()
-      this.#texts.set(choice, texts)
-    }
-    let scan = texts.get(channel)
-    if (scan === undefined) {
-      if (this.#growing++ >= MAX_TEXTS) throw brokenOff()
-      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
-      texts.set(channel, scan)
-      this.met.push(scan)
-    }
-    return scan
+  #send(choice: number, passages: readonly (readonly [Channel, Passage])[]): string {
+    const leaving = passages.filter(([, { sent }]) => sent !== '')
+    if (leaving.length === 0) return ''
+    const written = (form: 'sent' | 'kept') =>
+      flushChunk(
+        this.#envelope,
+        choice,
+        leaving.map(([channel, passage]) => [channel, passage[form]]),
+      )
+    this.assembler.add(written('kept'))
+    return encodeData(JSON.stringify(written('sent')))
   }
 }

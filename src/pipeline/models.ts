@@ -45,14 +45,18 @@ async function answer(
   }
 }
 
-/** @throws GatewayError `not_found` (404) or `upstream_unavailable` (502) */
+/** @throws GatewayError `model_not_found` (404) or `upstream_unavailable` (502) */
 function findModel(list: Buffer, inPath: string): JsonObject {
   const names = new Set([inPath, decoded(inPath)])
   const found = modelsIn(list).find((model) => isObject(model) && names.has(String(model['id'])))
   if (found !== undefined) return found as JsonObject
-  throw new GatewayError('not_found', 'The upstream lists no model of this name; GET /v1/models names all.', {
-    param: 'model',
-  })
+  throw new GatewayError(
+    'model_not_found',
+    'The upstream lists no model of this name; GET /v1/models names all.',
+    {
+      param: 'model',
+    },
+  )
 }
 
 function modelsIn(list: Buffer): readonly unknown[] {

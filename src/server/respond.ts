@@ -42,7 +42,7 @@ export function respondJson(
 /** The end of an event stream that fails: the receipt, if the call was sealed, and the error, with no `[DONE]`. */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
   const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
-  return comment + encodeData(errorBody(error))
+  return error.isTold ? comment : comment + encodeData(errorBody(error))
 }
 
 /** Answers with the error, unless another answer has begun. */

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Permit } from '../policy/decide.ts'
-import { upstreamHeaders } from './headers.ts'
+import { retryHeaders, upstreamHeaders } from './headers.ts'
 import { Pool } from './pool.ts'
 import {
   type AttemptError,
@@ -13,7 +13,7 @@ import {
   type UpstreamResponse,
   upstreamError,
 } from './response.ts'
-import { isConnectFailure, isRetriedStatus, RetryBudget, retryDelayMs } from './retry.ts'
+import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
 
 /** Idle connections are kept this long unless the upstream says otherwise, milliseconds. */
 const KEEP_ALIVE_MS = 30_000
@@ -104,16 +104,15 @@ export class Upstream {
       try {
         const response = await this.#once(attempt, cancellation)
         delayMs =
-          mayRetry && isRetriedStatus(response.status)
-            ? retryDelayMs(number, response.headers['retry-after'], Math.random())
+          mayRetry && isRetried(response.status, response.headers)
+            ? retryDelayMs(number, response.headers, Math.random())
             : null
         if (delayMs === null || !this.#budget.spend()) return accept(response)
         response.abort()
       } catch (error) {
         if (error instanceof GatewayError) throw error
         const failure = error as AttemptError
-        delayMs =
-          mayRetry && isConnectFailure(failure.code) ? retryDelayMs(number, undefined, Math.random()) : null
+        delayMs = mayRetry && isConnectFailure(failure.code) ? retryDelayMs(number, {}, Math.random()) : null
         if (delayMs === null || !this.#budget.spend()) throw upstreamError(failure)
       }
       await pause(delayMs, cancellation)
@@ -131,11 +130,11 @@ export class Upstream {
 /** Answers that cannot be passed on are ended here. */
 function accept(response: UpstreamResponse): UpstreamResponse {
   const encoding = response.headers['content-encoding']
-  const { status } = response
+  const { status, headers } = response
   if (status >= 500 || (status >= 300 && status < 400)) {
     response.abort()
     const cause = new UnusableStatus(status)
-    throw new GatewayError('upstream_unavailable', cause.message, { cause })
+    throw new GatewayError('upstream_unavailable', cause.message, { cause, headers: retryHeaders(headers) })
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     response.abort()

@@ -12,16 +12,16 @@ const FORWARDED = [
   'idempotency-key',
   'http-referer',
   'x-title',
+  'x-openrouter-title',
+  'x-openrouter-categories',
+  'openai-beta',
 ] as const
 
+/** Of those below, what says when to come again, or not to. */
+const RETRY = ['retry-after', 'retry-after-ms', 'x-should-retry'] as const
+
 /** Response headers a client may see; `content-length` is always computed anew. */
-const RETURNED = [
-  'content-type',
-  'retry-after',
-  'retry-after-ms',
-  'x-should-retry',
-  'openai-processing-ms',
-] as const
+const RETURNED = ['content-type', ...RETRY, 'openai-processing-ms'] as const
 
 /** Names listed in `Connection` are meant for this hop only (RFC 9110 §7.6.1). */
 function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | null {
@@ -47,10 +47,16 @@ export function upstreamHeaders(client: IncomingHttpHeaders, credential: string 
 }
 
 /** The allowed ones of the upstream's response headers. */
-export function clientHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
+export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
+  picked(upstream, RETURNED)
+
+/** Those that say when to come again, for an answer that is told in our words. */
+export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => picked(upstream, RETRY)
+
+function picked(upstream: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
   const dropped = namedInConnection(upstream)
   const headers: Record<string, string> = {}
-  for (const name of RETURNED) {
+  for (const name of names) {
     const value = upstream[name]
     if (typeof value === 'string' && dropped?.has(name) !== true) headers[name] = value
   }

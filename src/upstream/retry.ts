@@ -1,6 +1,7 @@
 // When a failed attempt may be repeated: only while nothing of an answer was passed on, and only within a budget,
 // so that a struggling upstream is not hit harder for struggling.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
 
 /** Statuses that say "not now" rather than "no". */
@@ -26,7 +27,9 @@ const MAX_DELAY_MS: Milliseconds = 2000
 const EARNED_PER_CALL = 0.2
 const MAX_SAVED_RETRIES = 10
 
-export const isRetriedStatus = (status: number): boolean => RETRIED_STATUSES.has(status)
+/** @param headers of the answer: an upstream may say that it is of no use */
+export const isRetried = (status: number, headers: IncomingHttpHeaders): boolean =>
+  RETRIED_STATUSES.has(status) && headers['x-should-retry'] !== 'false'
 export const isConnectFailure = (code: string): boolean => CONNECT_CODES.has(code)
 
 /** Retries left for one upstream, shared by all calls. */
@@ -47,17 +50,26 @@ export class RetryBudget {
 
 /**
  * How long to wait before attempt `attempt` (1 is the first retry), or null for "do not".
- * `retryAfter` is the upstream's header: seconds or an HTTP date (RFC 9110 §10.2.3); dates are not waited for.
+ * @param headers of the upstream's answer, if there was one: `retry-after-ms`, as OpenAI's clients read it, or `retry-after`,
+ *   seconds or an HTTP date (RFC 9110 §10.2.3); dates are not waited for
  * @param jitter in [0, 1): spreads the retries of many sidecars
  */
 export function retryDelayMs(
   attempt: number,
-  retryAfter: string | undefined,
+  headers: IncomingHttpHeaders,
   jitter: number,
 ): Milliseconds | null {
   const backoffMs = Math.min(MAX_DELAY_MS, FIRST_DELAY_MS * 2 ** (attempt - 1)) * (0.5 + jitter / 2)
-  if (retryAfter === undefined) return backoffMs
-  const askedMs = Number(retryAfter) * 1000
+  const askedMs = askedDelayMs(headers)
+  if (askedMs === null) return backoffMs
   if (!(askedMs <= MAX_DELAY_MS)) return null
   return Math.max(backoffMs, askedMs)
+}
+
+/** NaN for what is no number; null where nothing was asked. */
+function askedDelayMs(headers: IncomingHttpHeaders): Milliseconds | null {
+  const inMs = Number(headers['retry-after-ms'] ?? Number.NaN)
+  if (inMs >= 0) return inMs
+  const inSeconds = headers['retry-after']
+  return inSeconds === undefined ? null : Number(inSeconds) * 1000
 }

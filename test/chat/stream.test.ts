@@ -197,7 +197,7 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
     choices: [],
     usage: { a: 1 },
   }
-  t.same(flushChunk(like, 1, 'content', 'rest'), {
+  t.same(flushChunk(like, 1, [['content', 'rest']]), {
     id: 'x',
     object: 'chat.completion.chunk',
     created: 1,
@@ -205,7 +205,7 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
     choices: [{ index: 1, delta: { content: 'rest' }, finish_reason: null }],
   })
   const delta = (channel: string) =>
-    (flushChunk({}, 0, channel, 'r') as { choices: { delta: unknown }[] }).choices[0]?.delta
+    (flushChunk({}, 0, [[channel, 'r']]) as { choices: { delta: unknown }[] }).choices[0]?.delta
   t.same(delta('tool:3'), { tool_calls: [{ index: 3, function: { arguments: 'r' } }] })
   t.same(delta('function_call'), { function_call: { arguments: 'r' } })
   t.same(delta('audio'), { audio: { transcript: 'r' } })
@@ -231,11 +231,30 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
     'in:a:tool:1',
   ]) {
     t.same(
-      read(flushChunk({}, 5, channel, 'r')).deltas.map((one) => [one.choice, one.channel, one.text]),
+      read(flushChunk({}, 5, [[channel, 'r']])).deltas.map((one) => [one.choice, one.channel, one.text]),
       [[5, channel, 'r']],
       channel,
     )
   }
+})
+
+t.test('what a model thinks is flushed in one chunk, wherever it stands', async (t) => {
+  const channels = [
+    'reasoning',
+    'reasoning_content',
+    'reasoning_details:0:text',
+    'reasoning_details:1:summary',
+    'thinking_blocks:0',
+    'in:a:reasoning',
+    'in:a:reasoning_details:0:text',
+    'in:__proto__:reasoning',
+  ]
+  const chunk = flushChunk(
+    {},
+    0,
+    channels.map((channel) => [channel, 'r']),
+  )
+  t.same(new Set(read(chunk).deltas.map(({ channel }) => channel)), new Set(channels))
 })
 
 t.test('chunks put together', async (t) => {

@@ -175,6 +175,23 @@ t.test('what its end shows to be forbidden has no end', async (t) => {
   }
 })
 
+t.test('thoughts that are written twice in each chunk end in one', async (t) => {
+  const think = (text: string) =>
+    event({ delta: { reasoning: text, reasoning_details: [{ type: 'reasoning.text', index: 0, text }] } })
+  const pieces = ['First, think about ', '1889', '. Then ', 'ask bob@exam', 'ple.org']
+  const answer = event({ delta: { content: 'It is so' } })
+  for (const events of [
+    [...pieces.map(think), answer, ...END],
+    [...pieces.map(think), ...END],
+  ]) {
+    const { sent } = await relay(events)
+    // As clients read that know both fields.
+    const one = said(sent, (delta) => delta.reasoning_details?.[0]?.text ?? delta.reasoning)
+    const other = said(sent, (delta) => delta.reasoning ?? delta.reasoning_details?.[0]?.text)
+    t.same([one, other], Array(2).fill('First, think about 1889. Then ask [EMAIL_2]'))
+  }
+})
+
 t.test('lines that are no data pass, read like any text', async (t) => {
   const around = async (lines: string) =>
     relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], 'sk-secret')

@@ -109,6 +109,26 @@ t.test('an upstream that is not there', async (t) => {
   t.equal(lonely.logs.find(({ msg }) => msg === 'call sealed')?.['cause'], 'ECONNREFUSED')
 })
 
+t.test('an upstream’s own word on when to come again, and on what went wrong', async (t) => {
+  const useless = await ask(json({}, 503, { 'x-should-retry': 'false', 'retry-after': '9' }))
+  t.match(useless, { status: 502, code: 'upstream_unavailable', tries: 1 })
+  t.same(
+    ['x-should-retry', 'retry-after'].map((name) => useless.headers.get(name)),
+    ['false', '9'],
+  )
+  const quota = await ask(json({ error: { code: 'quota' } }, 429, { 'x-should-retry': 'false' }))
+  t.match(quota, { status: 429, code: 'quota', tries: 1 })
+  const { text, outcome } = await ask((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(event(delta('It is ')))
+    response.end(event({ error: { message: 'Out of memory', code: 502 }, choices: [] }))
+  })
+  t.equal(outcome, 'upstream_error')
+  t.match(text, /Out of memory[\s\S]*: sidegate-audit /)
+  t.equal(text.split('"error"').length, 2, 'once')
+  t.notMatch(text, /DONE/)
+})
+
 t.test('the operator is told what failed upstream, the client only that it did', async (t) => {
   const causeOf = async (answer: Answer) => {
     const { text, headers } = await ask(answer)

@@ -396,7 +396,7 @@ t.test('a model is one of the upstream’s list, of which alone it is asked', as
   t.same(await (await plainly('a/b:free')).json(), model, 'with its slash as it is')
   for (const path of ['bob@example.org', '%ff', '..%2Fkeys', 'a/b:free/', 'a%2Fb'])
     t.match([(await plainly(path)).status, path], [404, path])
-  await t.rejects(client.models.retrieve('gone'), { status: 404, code: 'not_found', param: 'model' })
+  await t.rejects(client.models.retrieve('gone'), { status: 404, code: 'model_not_found', param: 'model' })
   t.same([...new Set(upstream.received.slice(-8).map(({ url }) => url))], ['/v1/models'])
   t.equal((await fetch(`${gateway.url}/v1/models/a`)).status, 401)
   upstream.answer = json({ object: 'list' })
