@@ -44,13 +44,61 @@ const DELIMITER = /[\s,;"'<>{}|\\]/
 const LONG_VALUE =
   /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
+/** Marks that a text without spaces may be cut at: behind it, or before it. */
+const BEHIND = 1
+const BEFORE = 2
+const CUTTING = new Uint8Array(BEYOND_ASCII)
+for (const mark of ',}]>') CUTTING[mark.charCodeAt(0)] = BEHIND
+for (const mark of '"[{-0123456789') CUTTING[mark.charCodeAt(0)] = BEFORE
+const QUOTE = 0x22
+const COMMA = 0x2c
+const DOT = 0x2e
+const COLON = 0x3a
+const SQUARE_BRACKET = 0x5b
+const GREATER = 0x3e
+/** Characters of a number in a list, with and without a point: longer ones may be called, and be said to be behind. */
+const MAX_LISTED = { fraction: 20, whole: 6 }
+
+/**
+ * No value goes on behind a tag, a string or a name in JSON, a number in a list: structured text has no spaces, and a stream of it
+ * would come in lumps of MAX_SEGMENT.
+ * @param at a mark of this kind is there
+ */
+function isBehindMark(text: string, at: number): boolean {
+  const mark = text.charCodeAt(at)
+  if (mark === GREATER || text.charCodeAt(at - 1) === QUOTE) return true
+  return mark === COMMA && isListed(text, at)
+}
+
+/** `"name":"`, but not `"::1"`. */
+const isBehindName = (text: string, at: number): boolean =>
+  text.charCodeAt(at - 1) === COLON && text.charCodeAt(at - 2) === QUOTE
+
+/** Whether a number stands before, and before that what a list begins with or another comma. */
+function isListed(text: string, end: number): boolean {
+  let start = end
+  let points = 0
+  for (; end - start <= MAX_LISTED.fraction; start--) {
+    const code = codeAt(text, start - 1)
+    if (code === DOT) points++
+    else if (!isDigit(code)) break
+  }
+  if (points > 1 || end - start > (points === 1 ? MAX_LISTED.fraction : MAX_LISTED.whole)) return false
+  const before = codeAt(text, start - 1)
+  return start < end && (before === COMMA || before === SQUARE_BRACKET)
+}
+
 /** Most of a text: neither white space nor of a script without spaces. */
 const isPlain = (code: number): boolean => code > SPACE && code < BEYOND_ASCII
 
 /** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
 function isCut(text: string, at: number): boolean {
   const before = text.charCodeAt(at - 1)
-  if (isPlain(before)) return false
+  if (isPlain(before)) {
+    if (CUTTING[before] === BEHIND && isBehindMark(text, at - 1)) return true
+    const next = codeAt(text, at)
+    return isPlain(next) && CUTTING[next] === BEFORE && isBehindName(text, at)
+  }
   if (before === NEWLINE) return true
   if (isSpace(before)) return isBehindPlainWord(text, at - 1)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
@@ -112,7 +160,12 @@ function firstCut(text: string, start: number, from: number, to: number): number
   let word = from
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (isPlain(code)) continue
+    if (isPlain(code)) {
+      const cutting = CUTTING[code]
+      if (cutting === BEHIND && isBehindMark(text, at)) return at + 1
+      if (cutting === BEFORE && at > start && isBehindName(text, at)) return at
+      continue
+    }
     if (isSpace(code)) {
       if (code === NEWLINE || (mayBePlain(text, word, from) && isBehindPlainWord(text, at))) return at + 1
       word = at + 1
