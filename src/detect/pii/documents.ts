@@ -1,18 +1,19 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
 import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
+import { asWords } from './label.ts'
 import type { Segment } from './segment.ts'
 
 /** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
 const BETWEEN =
   '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))[^\\d\\n]{0,36}$'
 const PASSPORT = new RegExp(
-  '(?:passport|\\bpas-?\\s?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potn(?:i|ega) list|\\bpasu |cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass-?\\s?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
+  '(?:passport|\\bpas ?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potn(?:i|ega) list|\\bpasu |cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass ?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
     'passinumero|pa[sșş]aport|útlevél|διαβατηρί|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
     BETWEEN,
 )
 const LICENCE = new RegExp(
-  "(?:driv(?:er|ing)[’']?s?[’']? (?:licen[cs]e|permit)|driver_?licen[cs]e|driverlicense|\\bdl \\([a-z ]{2,20}\\)|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
+  "(?:driv(?:er|ing)[’']?s?[’']? ?(?:licen[cs]e|permit)|\\bdl \\([a-z ]{2,20}\\)|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
     'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
     '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
     'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
@@ -61,7 +62,7 @@ export const mayBeDocument = (before: string): boolean => ANY_WORD.test(before)
 export function scanDocument(segment: Segment, word: number): number {
   if (!segment.isBehindWords(word) || !isLongEnough(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
-  const window = segment.windowBefore(word, WINDOW_CHARACTERS)
+  const window = asWords(segment.text.slice(Math.max(0, word - WINDOW_CHARACTERS), word))
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)
   if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE)
   if (!ANY_LICENCE.test(window)) return 0

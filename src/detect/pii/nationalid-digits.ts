@@ -11,6 +11,7 @@ import {
   remainder,
   weighted,
 } from './checksums.ts'
+import { abbreviation } from './label.ts'
 import {
   any,
   elevenMinus,
@@ -72,13 +73,14 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(9, 'itin|taxpayer', (d) => ITIN.test(d), /^(?:9 |3-2-4 (?: {2}|--))$/, /^3-2-4 --$/), // United States
   row(
     9,
-    '\\bsin\\b|social insurance|\\bnas\\b|assurance sociale',
+    // Not the function.
+    `${abbreviation('sin')}(?!\\()|social ?insurance|${abbreviation('nas')}|assurance sociale`,
     (d) => passesLuhn(d) && !isOneDigit(d),
     SPACED_3,
   ), // Canada
   row(
     9,
-    'tfn|tax file',
+    'tfn|tax ?file',
     (d) => weighted(d, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0 && !isOneDigit(d),
     SPACED_3,
   ), // Australia
@@ -90,7 +92,7 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   ),
   row(
     10,
-    '\\bnhs\\b|national health',
+    `${abbreviation('nhs')}|national ?health`,
     (d) => elevenMinus(weighted(d, [10, 9, 8, 7, 6, 5, 4, 3, 2])) === digitAt(d, 9) && !isOneDigit(d),
     SPACED_10,
   ), // United Kingdom
@@ -100,10 +102,16 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
     (d) => /^[2-9]/.test(d) && passesVerhoeff(d),
     /^(?:12 |4-4-4 (?: {2}|--))$/,
   ), // India
-  row(11, '\\bcpf\\b', isCpf, /^(?:11 |3-3-3-2 (?:\.\.-|\.\.\.| {3}| {2}-)|9-2 -)$/, /^3-3-3-2 \.\.-$/), // Brazil
+  row(
+    11,
+    abbreviation('cpf'),
+    isCpf,
+    /^(?:11 |3-3-3-2 (?:\.\.-|\.\.\.| {3}| {2}-)|9-2 -)$/,
+    /^3-3-3-2 \.\.-$/,
+  ), // Brazil
   row(
     15,
-    '\\bnir\\b|s[ée]curit[ée] sociale|\\bs[ée]cu\\b|insee',
+    `${abbreviation('nir')}|s[ée]curit[ée] ?sociale|\\bs[ée]cu\\b|insee`,
     isFrench,
     /^(?:15 |13-2 [ -]|1-2-2-2-3-3-2 [ .-]{6}|1-2-2-2-3-3-2 {7})$/,
     /^1-2-2-2-3-3-2 {7}$/,
@@ -119,12 +127,12 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(11, 'pesel', (d) => isDated(d, 0, 20) && weighted(d, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]) % 10 === 0), // Poland
   row(
     11,
-    'steuer-?\\s?(?:id|ident|nummer|nr)|idnr|\\btin\\b|tax id',
+    `steuer ?(?:id|ident|nummer|nr)|id ?nr|identifikationsn(?:umme)?r|${abbreviation('tin')}|tax ?id`,
     (d) => d[0] !== '0' && passesMod11And10(d) && !isOneDigit(d),
     /^(?:11 |2-3-3-3 {4})$/,
   ), // Germany
   row(18, '身份证|身份證|公民身份|chinese id', isChinese, PLAIN, PLAIN),
-  row(13, '\\brrn\\b|\\bfrn\\b|resident registration|주민|외국인\\s?등록', isKorean, /^(?:13 |6-7 [- ])$/),
+  row(13, '\\brrn\\b|\\bfrn\\b|resident ?registration|주민|외국인\\s?등록', isKorean, /^(?:13 |6-7 [- ])$/),
   row(13, 'korea', isOldKorean, /^(?:13 |6-7 -)$/, /^6-7 -$/),
   row(
     11,
@@ -139,57 +147,57 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
     /^(?:13 |1-4-5-2-1 (?: {4}|-{4}))$/,
     /^1-4-5-2-1 (?: {4}|-{4})$/,
   ),
-  row(10, 'person(?:lig[ta] ?)?nummer|person-?nr|\\bpnr\\b|samordnings|swedish', isSwedish, DATE_DASH_4), // Sweden
+  row(10, 'person(?:lig[ta])? ?nummer|person ?nr|\\bpnr\\b|samordnings|swedish', isSwedish, DATE_DASH_4), // Sweden
   row(
     12,
-    'person(?:lig[ta] ?)?nummer|person-?nr|\\bpnr\\b|samordnings|swedish|identity code',
+    'person(?:lig[ta])? ?nummer|person ?nr|\\bpnr\\b|samordnings|swedish|identity code',
     isSwedish,
     DATE_DASH_4,
   ),
-  row(11, 'f[øo]dselsnummer|personnummer|\\bfnr\\b|norwegian', isNorwegian, /^(?:11 |6-5 [- ])$/),
-  row(10, '\\bcpr\\b|personnummer|danish', isDayFirst, /^(?:10 |6-4 [- ])$/, undefined, false), // Denmark
+  row(11, 'f[øo]dsels ?nummer|person ?nummer|\\bfnr\\b|norwegian', isNorwegian, /^(?:11 |6-5 [- ])$/),
+  row(10, '\\bcpr\\b|person ?nummer|danish', isDayFirst, /^(?:10 |6-4 [- ])$/, undefined, false), // Denmark
   row(
     9,
-    '\\bbsn\\b|burgerservice|sofi-?\\s?nummer|dutch',
+    `${abbreviation('bsn')}|burger ?service|sofi ?nummer|dutch`,
     (d) => weighted(d, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0 && !isOneDigit(d),
     /^(?:9 |4-2-3 [ .-]{2}|3-3-3 [ .-]{2}|4-3-2 [ .-]{2})$/,
   ), // Netherlands
   row(
     11,
-    'rijksregister|registre national|nationaal nummer|num[ée]ro national|insz|niss|belgian',
+    'rijks ?register|registre national|nationaal nummer|num[ée]ro national|insz|niss|belgian',
     isBelgian,
     /^(?:11 |6-3-2 [- .]{2}|2-2-2-3-2 [-. ]{4})$/,
     /^2-2-2-3-2 (?:\.\.-\.|\.\.--)$/,
   ),
   row(
     13,
-    '\\bahv\\b|\\bavs\\b|versicherungsnummer|swiss',
+    '\\bahv\\b|\\bavs\\b|versicherungs ?nummer|swiss',
     (d) => d.startsWith('756') && isEuropeanArticle(d),
     /^(?:13 |3-4-4-2 (?:\.{3}| {3}))$/,
     /^3-4-4-2 \.{3}$/,
   ),
   row(
     10,
-    '\\bsv-?\\s?n(?:umme)?r|svnr|sozialversicherung|austrian',
+    '\\bsv ?n(?:umme)?r|sozialversicherung|austrian',
     (d) => weighted(d, [3, 7, 9, 0, 5, 8, 4, 2, 1, 6]) % 11 === digitAt(d, 3),
     /^(?:10 |4-6 [ -])$/,
   ), // Austria
   row(
     9,
-    '\\bnif\\b|contribuinte|\\bnic\\b',
+    `${abbreviation('nif')}|contribuinte|\\bnic\\b`,
     (d) => elevenMinus(weighted(d, [9, 8, 7, 6, 5, 4, 3, 2])) % 10 === digitAt(d, 8),
     SPACED_3,
   ), // Portugal
   row(
     12,
-    'seguridad social|\\bnss\\b|\\bnuss\\b|afiliaci[oó]n',
+    `seguridad ?social|${abbreviation('nss')}|\\bnuss\\b|afiliaci[oó]n`,
     (d) => remainder(d.slice(0, 10), 97) === Number(d.slice(10)),
     /^(?:12 |2-8-2 (?: {2}|--|\/\/)|2-10 [ /-])$/,
   ), // Spain
   row(11, 'amka|αμκα', (d) => isDayFirst(d) && passesLuhn(d)), // Greece
   row(
     13,
-    '\\bcnp\\b|cod numeric',
+    `${abbreviation('cnp')}|cod ?numeric`,
     (d) => isDated(d, 1) && (weighted(d, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11) % 10 === digitAt(d, 12),
   ), // Romania
   row(
@@ -209,8 +217,8 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
     'em[šs]o|jmbg|јмбг',
     (d) => isDayFirst(d) && elevenMinus(weighted(d, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2])) === digitAt(d, 12),
   ), // Slovenia, Serbia and neighbours
-  row(11, 'isikukood|asmens kod|estonian|lithuanian', isBaltic),
-  row(11, 'personas kod|latvian', isDayFirst, /^(?:11 |6-5 -)$/, undefined, false), // Latvia
+  row(11, 'isiku ?kood|asmens ?kod|estonian|lithuanian', isBaltic),
+  row(11, 'personas ?kod|latvian', isDayFirst, /^(?:11 |6-5 -)$/, undefined, false), // Latvia
   row(11, 'снилс|snils', isSnils, /^(?:11 |3-3-3-2 (?:-- |---| {3}))$/, /^3-3-3-2 -- $/), // Russia
   row(12, 'инн|\\binn\\b', isRussianTaxpayer),
   row(
@@ -263,7 +271,7 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
     /^(?:11 |2-8-1 (?:--| {2}))$/,
     /^2-8-1 --$/,
   ), // Argentina
-  row(8, '\\bdni\\b|documento|documento nacional', any, /^(?:8 |2-3-3 \.\.)$/, undefined, false),
+  row(8, `${abbreviation('dni')}|documento`, any, /^(?:8 |2-3-3 \.\.)$/, undefined, false),
   row(10, 'c[ée]dula|\\bc\\.?c\\.?\\b', any, /^(?:10 |1-3-3-3 \.{3})$/, undefined, false), // Colombia, Ecuador
   row(8, 'c[ée]dula|\\bc\\.?[ci]\\.?\\b', any, /^(?:8 |2-3-3 \.\.)$/, undefined, false),
   row(12, 'cccd|c[aă]n c[uư][oớ]c|cmnd', (d) => d[0] === '0', PLAIN, undefined, false), // Vietnam

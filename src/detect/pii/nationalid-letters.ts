@@ -2,6 +2,7 @@
 // it is used is said in nationalid.ts.
 
 import { digitAt, isDay, weighted } from './checksums.ts'
+import { abbreviation } from './label.ts'
 import { isChinese } from './nationalid-checks.ts'
 
 /** One personal number of one country. */
@@ -16,6 +17,7 @@ export interface LetterIdentifier {
   readonly valid: (number: string) => boolean
 }
 
+const DNI_WORDS = `${abbreviation('dni')}|${abbreviation('nif')}|documento`
 const DNI_LETTERS = 'TRWAGMYFPDXBNJZSQVHLCKE'
 const isSpanish = (number: string): boolean => DNI_LETTERS[Number(number.slice(0, -1)) % 23] === number.at(-1)
 const isForeignerInSpain = (number: string): boolean =>
@@ -143,8 +145,8 @@ const row = (
 /** By the number of letters at the beginning. */
 export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   [
-    row('\\d{8}-?[A-HJ-NP-TV-Z]', 'dni|nif|documento', isSpanish),
-    row('\\d{7}-?[A-HJ-NP-TV-Z]', 'dni|nif|documento', isSpanish, false),
+    row('\\d{8}-?[A-HJ-NP-TV-Z]', DNI_WORDS, isSpanish),
+    row('\\d{7}-?[A-HJ-NP-TV-Z]', DNI_WORDS, isSpanish, false),
     row('\\d{6}[-+A-FYXWVU]\\d{3}[0-9A-FHJ-NPR-Y]', 'hetu|henkil|finnish|identity code', isFinnish),
     row('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
     row('\\d{17}X', '身份', isChinese),
@@ -153,7 +155,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
   ],
   [
-    row('[XYZ]-?\\d{7}-?[A-HJ-NP-TV-Z]', 'nie', isForeignerInSpain),
+    row('[XYZ]-?\\d{7}-?[A-HJ-NP-TV-Z]', abbreviation('nie'), isForeignerInSpain),
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
@@ -170,6 +172,6 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
     row('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
   ],
-  [row('[A-Z]{5}\\d{4}[A-Z]', '\\bpan\\b|permanent account', isPan)],
-  [row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', 'codice fiscale|\\bc\\.?f\\.?\\b', isItalian)],
+  [row('[A-Z]{5}\\d{4}[A-Z]', '\\bpan\\b|permanent ?account', isPan)],
+  [row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', 'codice ?fiscale|\\bc\\.?f\\.?\\b', isItalian)],
 ]

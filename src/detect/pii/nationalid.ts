@@ -2,6 +2,7 @@
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
 import { codeAt, endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
+import { asWords } from './label.ts'
 import { IDENTIFIERS } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
 import { identifiersOf } from './nationalid-shapes.ts'
@@ -19,8 +20,8 @@ const MAX_BETWEEN = 32
 const WINDOW_CHARACTERS = 60
 /** Behind these no number of a person is meant. */
 const GENERAL_WORDS =
-  'national (?:id|identity|identification|insurance|registration)|identity (?:card|number|code|document)|' +
-  '(?:personal|social|citizen|national|tax|taxpayer)[ -]?(?:id|identification|identity)(?: (?:number|code|no))?|' +
+  'national ?(?:id|identity|identification|insurance|registration)|identity ?(?:card|number|code|document)|' +
+  '(?:personal|social|citizen|national|tax|taxpayer) ?(?:id|identification|identity)(?: (?:number|code|no))?|' +
   "ausweis|carte d['’]identit|documento d['’]identit|documento de identidad|identiteits|dowod|dowód|" +
   '身份|身分|주민|บัตรประชาชน|هوية|удостоверени'
 
@@ -34,21 +35,32 @@ const ANY_WORD = new RegExp(
 export const PERSONAL_WORDS = ANY_WORD.source
 
 /** Whether a word before a number may be for a personal number: a quick look. */
-export const mayBePersonal = (before: string): boolean =>
-  ANY_WORD.test(before.toLowerCase().replaceAll('_', ' '))
+export const mayBePersonal = (before: string): boolean => ANY_WORD.test(asWords(before))
 
 const compiled = new Map<string, RegExp>()
 
-/** Whether one of the words stands before a place, with no digit between. */
-function isNamed(segment: Segment, at: number, words: string): boolean {
-  if (!segment.isBehindWords(at)) return false
-  let pattern = compiled.get(words)
-  if (pattern === undefined) {
-    pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
-    compiled.set(words, pattern)
+/** What stands before a number, read when it is first asked what it names. */
+class Label {
+  readonly #segment: Segment
+  readonly #at: number
+  #words: string | null = null
+
+  constructor(segment: Segment, at: number) {
+    this.#segment = segment
+    this.#at = at
   }
-  // `nhs_number`
-  return pattern.test(segment.windowBefore(at, WINDOW_CHARACTERS).replaceAll('_', ' '))
+
+  /** Whether one of the words is in it, with no digit behind. */
+  names(words: string): boolean {
+    if (!this.#segment.isBehindWords(this.#at)) return false
+    let pattern = compiled.get(words)
+    if (pattern === undefined) {
+      pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
+      compiled.set(words, pattern)
+    }
+    this.#words ??= asWords(this.#segment.text.slice(Math.max(0, this.#at - WINDOW_CHARACTERS), this.#at))
+    return pattern.test(this.#words)
+  }
 }
 
 /** The end of a longer identifier, of a path or of a version. */
@@ -71,6 +83,7 @@ const goesOn = (text: string, end: number): boolean =>
  */
 export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number {
   const behindWords = segment.isBehindWords(runs.start)
+  const label = new Label(segment, runs.start)
   for (let i = runs.count - 1; i >= 0; i--) {
     const identifiers = identifiersOf(runs.shape(i), behindWords)
     if (identifiers.length === 0 || runs.isOpen(i)) continue
@@ -80,9 +93,7 @@ export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number 
       if (!identifier.valid(run.digits) || !identifier.form.test(form)) continue
       const proven = identifier.alone?.test(form) === true && !isTail(segment.text, run.start)
       const named =
-        proven ||
-        isNamed(segment, run.start, identifier.words) ||
-        (identifier.general && isNamed(segment, run.start, GENERAL_WORDS))
+        proven || label.names(identifier.words) || (identifier.general && label.names(GENERAL_WORDS))
       if (named) return segment.add('national_id', run.start, run.end) ? run.end : 0
     }
   }
@@ -104,6 +115,7 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
   const before = codeAt(text, at - 1)
   const letters = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
   if (!maySuit(text, letters, at, digitsEnd)) return 0
+  const label = new Label(segment, word)
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
     shape.lastIndex = word
     const found = shape.exec(text)?.[0]
@@ -111,7 +123,7 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
     const end = word + found.length
     if (goesOn(text, end) || !valid(found.replace(/[^A-Za-z0-9ñÑ]/g, '').toUpperCase())) continue
     const proven = alone && !isTail(text, word) && !HEXADECIMAL.test(found)
-    if (!proven && !isNamed(segment, word, words) && !isNamed(segment, word, GENERAL_WORDS)) continue
+    if (!proven && !label.names(words) && !label.names(GENERAL_WORDS)) continue
     return segment.add('national_id', word, end) ? end : 0
   }
   return 0

@@ -1,0 +1,38 @@
+// Values that count only behind their name: the ways in which it is written before them, kind by kind, whole and in
+// pieces. «…» marks what is to be found; a text without it holds nothing.
+
+import t from 'tap'
+import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
+import { detect } from '../../../src/detect/pii/detect.ts'
+import { kindSet } from '../../../src/detect/pii/kinds.ts'
+import { StreamDetector } from '../../../src/detect/pii/stream.ts'
+import { NAMED, UNNAMED } from './labels-data.ts'
+
+const plain = (marked: string): string => marked.replace(/[«»]/g, '')
+const shown = (text: string, findings: readonly Finding[]): string[] =>
+  findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
+
+for (const [kind, texts] of Object.entries(NAMED) as [PiiKind, readonly string[]][]) {
+  t.test(`${kind} behind its name`, async (t) => {
+    for (const marked of texts) {
+      const text = plain(marked)
+      const wanted = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => `${kind} ${value}`)
+      t.same(shown(text, detect(text)), wanted, text)
+    }
+  })
+}
+
+t.test('behind other words', async (t) => {
+  for (const text of UNNAMED) t.same(shown(text, detect(text)), [], text)
+})
+
+t.test('character by character, behind a long text', async (t) => {
+  const kinds = kindSet(PII_KINDS)
+  for (const text of [...Object.values(NAMED).flat(), ...UNNAMED].map(
+    (marked) => `${'a b. '.repeat(30)}${plain(marked)}`,
+  )) {
+    const detector = new StreamDetector(kinds)
+    const findings = [...text].flatMap((character) => detector.push(character))
+    t.same([...findings, ...detector.finish()], detect(text, kinds), text.slice(-60))
+  }
+})
