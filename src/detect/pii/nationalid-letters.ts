@@ -7,7 +7,7 @@ import { isChinese } from './nationalid-checks.ts'
 
 /** One personal number of one country. */
 export interface LetterIdentifier {
-  /** Sticky, any case. */
+  /** Sticky. */
   readonly shape: RegExp
   /** The shape proves it: no word needs to stand before. */
   readonly alone: boolean
@@ -141,12 +141,23 @@ const row = (
   valid: (number: string) => boolean,
   alone = true,
 ): LetterIdentifier => ({ shape: new RegExp(shape + END, 'iy'), words, valid, alone })
+/** Parted by spaces only capitals are: `DNI 12345678 y` goes on with a word. */
+const parted = (...of: Parameters<typeof row>): LetterIdentifier => ({
+  ...row(...of),
+  shape: new RegExp(of[0] + END, 'y'),
+})
+
+const SPANISH_LETTER = '[A-HJ-NP-TV-Z]'
+const FISCAL_WORDS = 'codice ?fiscale|cod\\. ?fisc|\\bc\\.?f\\.?\\b'
+const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
 
 /** By the number of letters at the beginning. */
 export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   [
-    row('\\d{8}-?[A-HJ-NP-TV-Z]', DNI_WORDS, isSpanish),
-    row('\\d{7}-?[A-HJ-NP-TV-Z]', DNI_WORDS, isSpanish, false),
+    row(`\\d{8}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
+    row(`\\d{7}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
+    row(`\\d{1,2}\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
+    parted(`\\d{1,2}(?:\\.?\\d{3}){2}(?: ?- ?| ?)${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
     row('\\d{6}[-+A-FYXWVU]\\d{3}[0-9A-FHJ-NPR-Y]', 'hetu|henkil|finnish|identity code', isFinnish),
     row('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
     row('\\d{17}X', '身份', isChinese),
@@ -155,7 +166,14 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
   ],
   [
-    row('[XYZ]-?\\d{7}-?[A-HJ-NP-TV-Z]', abbreviation('nie'), isForeignerInSpain),
+    row(`[XYZ]-?\\d{7}-?${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
+    row(`[XYZ]-?\\d\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
+    parted(
+      `[XYZ][- ]?\\d(?:\\.?\\d{3}){2}(?: ?- ?| ?)${SPANISH_LETTER}`,
+      NIE_WORDS,
+      isForeignerInSpain,
+      false,
+    ),
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
@@ -173,5 +191,8 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
   ],
   [row('[A-Z]{5}\\d{4}[A-Z]', '\\bpan\\b|permanent ?account', isPan)],
-  [row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', 'codice ?fiscale|\\bc\\.?f\\.?\\b', isItalian)],
+  [
+    row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),
+    parted('[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),
+  ],
 ]

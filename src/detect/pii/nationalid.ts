@@ -1,7 +1,7 @@
 // Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
-import { codeAt, endOfDigits, isAlphanumeric, isLetter, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isAsciiUpper, isLetter, isWordCharacter } from './characters.ts'
 import { asWords } from './label.ts'
 import { IDENTIFIERS } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
@@ -100,6 +100,16 @@ export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number 
   return 0
 }
 
+/** Characters of Italian names in groups, as in `RSS MRA 85T10 A562S`. */
+const ITALIAN_NAMES = 7
+
+/** How many letters a number begins with. */
+function lettersBetween(text: string, word: number, at: number): number {
+  const before = codeAt(text, at - 1)
+  const width = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
+  return width === ITALIAN_NAMES && codeAt(text, word + 3) === SPACE ? width - 1 : width
+}
+
 /** Small letters that might be hexadecimal digits. */
 const HEXADECIMAL = /^[0-9a-f]*$/
 
@@ -112,8 +122,7 @@ const HEXADECIMAL = /^[0-9a-f]*$/
  */
 export function scanLetterIdentifier(segment: Segment, word: number, at: number, digitsEnd: number): number {
   const { text } = segment
-  const before = codeAt(text, at - 1)
-  const letters = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
+  const letters = lettersBetween(text, word, at)
   if (!maySuit(text, letters, at, digitsEnd)) return 0
   const label = new Label(segment, word)
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
@@ -138,28 +147,47 @@ const MAX_DIGITS_BEHIND = 17
 /** A quick look: whether any number with so many letters goes on like this. */
 function maySuit(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
-  if (letters === 0 && digits <= 2) return codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
+  if (letters <= 1 && digits <= 2) return isInThousands(text, end)
   if (digits > MAX_DIGITS_BEHIND || letters >= DIGITS_BEHIND.length) return false
   return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
+
+/** Whether digits go on as in `12.345`. */
+export const isInThousands = (text: string, end: number): boolean =>
+  codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
 
 /** Whether any number with so many letters has as many digits behind them, or fewer: where a text is cut is not known. */
 export const mayGrowToSuit = (letters: number, digits: number): boolean =>
   letters < DIGITS_BEHIND.length && ((DIGITS_BEHIND[letters] ?? 0) & ((2 << digits) - 1)) !== 0
 
-/** Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`; the digit if none do. */
+/**
+ * Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`, `RSS MRA 85T10 A562S`;
+ * the digit if none do.
+ */
 export function lettersBefore(text: string, at: number, from: number): number {
   const separator = codeAt(text, at - 1)
   if (separator !== SPACE && separator !== HYPHEN) return at
   const single = at - 2
-  if (
-    separator === HYPHEN &&
-    single >= from &&
-    isLetter(codeAt(text, single)) &&
-    !isWordCharacter(codeAt(text, single - 1))
-  )
+  if (single >= from && isLetter(codeAt(text, single)) && !isWordCharacter(codeAt(text, single - 1)))
     return single
   const start = at - 3
   if (start < from || !isLetter(codeAt(text, start)) || !isLetter(codeAt(text, start + 1))) return at
-  return isWordCharacter(codeAt(text, start - 1)) ? at : start
+  return isWordCharacter(codeAt(text, start - 1)) ? italianNamesBefore(text, at, from) : start
 }
+
+/** The names before the date in an Italian number in groups. */
+const ITALIAN = /(?<![A-Za-z0-9_])[A-Z]{3} ?[A-Z]{3} $/
+
+function italianNamesBefore(text: string, at: number, from: number): number {
+  if (!isBirthGroup(text, at)) return at
+  const names = ITALIAN.exec(text.slice(Math.max(0, at - ITALIAN_NAMES - 2), at))?.[0] ?? ''
+  return names !== '' && at - names.length >= from ? at - names.length : at
+}
+
+/** Whether a capital stands before the space before a group such as `85T10`, which are not many. */
+export const isBirthGroup = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === SPACE &&
+  isAsciiUpper(codeAt(text, at - 2)) &&
+  isAsciiUpper(codeAt(text, at + 2)) &&
+  endOfDigits(text, at) === at + 2 &&
+  endOfDigits(text, at + 3) === at + 5

@@ -4,7 +4,7 @@ import { mayBeDate } from './birthdate.ts'
 import { codeAt, isAlphanumeric, isDigit, isLetterBefore } from './characters.ts'
 import { isUncut } from './cuts.ts'
 import { isLongEnough } from './documents.ts'
-import { mayGrowToSuit } from './nationalid.ts'
+import { isBirthGroup, isInThousands, mayGrowToSuit } from './nationalid.ts'
 import { isPartOfMac } from './network.ts'
 import { isNoSecret } from './secrets.ts'
 import { mayNameDocument } from './unnamed.ts'
@@ -45,6 +45,7 @@ export function endOfWord(text: string, at: number): number {
     const letters = at - word
     if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd, end) : mayGrowToSuit(letters, digitsEnd - at))
       return at
+    if (letters === 1 && isInThousands(text, digitsEnd)) return at
     if (letters === 2 && isDigit(codeAt(text, word + 3)) && (length >= MIN_IBAN || !isEnd(after))) return at
     if (isLongEnough(text, word) && mayNameDocument(text, word)) return at
   }
@@ -60,7 +61,7 @@ function isPlainBeginning(text: string, at: number, end: number, wordEnd: number
   // `4th`, `20240115T3456`
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
-  if (digits <= MAX_SHORT) return true
+  if (digits <= MAX_SHORT) return !isBirthGroup(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isUncut(text, at)) return false
   return SUITING[digits]?.includes(wordEnd - at) !== true
 }
