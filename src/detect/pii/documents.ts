@@ -4,19 +4,25 @@ import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
 import { asWords } from './label.ts'
 import type { Segment } from './segment.ts'
 
-/** What may stand between the word and the number: `passport number (US): `, but no other thing that is numbered. */
-const BETWEEN =
-  '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))[^\\d\\n]{0,36}$'
+/** Other things that are numbered. */
+const OTHER = '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))'
+/** Words for a number in a label, with their endings. */
+const NUMBER_WORD =
+  'numbers?|numm?er|n[uú]mero|num[eé]ro|num[aă]r|numaras[iı]|\\bno|n[rº°]|№|#|номер|nomor|αριθμ[οό]ς|号码|號碼|番号|번호|หมายเลข|số|מספר|رقم|संख्या'
+/** At the end of its line a label has a colon, or says that it is for a number; its value may stand on the next line. */
+const LINE_END = `(?:[:：]|(?<=${NUMBER_WORD})\\.?)[ \\t*_|"]{0,4}\\r?\\n[\\s*_>|"]{0,8}$`
+/** What may stand between the word and the number: `passport number (US): `. */
+const BETWEEN = `${OTHER}[^\\d\\n]{0,36}(?:$|${LINE_END})`
 const PASSPORT = new RegExp(
   '(?:passport|\\bpas ?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potn(?:i|ega) list|\\bpasu |cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass ?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
-    'passinumero|pa[sșş]aport|útlevél|διαβατηρί|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
+    'passinumero|pa[sșş]aport|útlevél|διαβατ[ηή]ρ|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +
     BETWEEN,
 )
 const LICENCE = new RegExp(
   "(?:driv(?:er|ing)[’']?s?[’']? ?(?:licen[cs]e|permit)|\\bdl \\([a-z ]{2,20}\\)|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
     'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
     '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
-    'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái)' +
+    'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái|giấy phép lái|vozni[sš]k|juhil(?:uba|oa)|vad[iī]t[aā]ja apliec|vairuotojo pa[zž]ym|свидетелство за управ)' +
     BETWEEN,
 )
 /** `licence` alone is also what software has: only with a form of driving licences. */
@@ -47,7 +53,7 @@ const DATE = /^(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4}|
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment. */
 const ANY_WORD =
-  /pa[sșş]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ/i
+  /pa[sșş]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет/i
 
 /** What `mayBeDocument` looks for. */
 export const DOCUMENT_WORDS = ANY_WORD.source
@@ -62,14 +68,17 @@ export const mayBeDocument = (before: string): boolean => ANY_WORD.test(before)
 export function scanDocument(segment: Segment, word: number): number {
   if (!segment.isBehindWords(word) || !isLongEnough(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
-  const window = asWords(segment.text.slice(Math.max(0, word - WINDOW_CHARACTERS), word))
-  if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT)
-  if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE)
+  const window = labelBefore(segment, word)
+  if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
+  if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
   if (!ANY_LICENCE.test(window)) return 0
   NUMBER.lastIndex = word
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
-  return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE) : 0
+  return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
 }
+
+const labelBefore = (segment: Segment, at: number): string =>
+  asWords(segment.text.slice(Math.max(0, at - WINDOW_CHARACTERS), at))
 
 /** A quick look: whether so many characters and digits are there before what no number goes on behind. */
 export function isLongEnough(text: string, word: number): boolean {
@@ -97,11 +106,27 @@ export function isGroup(text: string, start: number): boolean {
   return false
 }
 
-/** A series right before the digits, `EM 969752`; not the words that a number is announced with. */
-const SERIES = /(?<![\p{L}\p{N}])(?!(?:NO|NR|ID|DL|US|UK|EU)\b)[A-Z]{1,3} $/u
+/** A series right before the digits, `EM 969752`, `L-123456`; not the words that a number is announced with. */
+const SERIES = /(?<![\p{L}\p{N}])(?:(?!(?:NO|NR|ID|DL|US|UK|EU) )[A-Z]{1,3} |(?!(?:NO|NR|ID)-)[A-Z]{1,3}-)$/u
+/** And one character before. */
 const MAX_SERIES = 5
 
-function take(segment: Segment, word: number, kind: 'passport' | 'driver_license', most: number): number {
+/** Length of a series that stands between the label and digits. */
+function seriesBefore(segment: Segment, word: number, label: RegExp): number {
+  if (!isDigit(codeAt(segment.text, word))) return 0
+  const before = segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word)
+  const { length } = SERIES.exec(before)?.[0] ?? ''
+  // `CNH 12345678900`
+  return length > 0 && label.test(labelBefore(segment, word - length)) ? length : 0
+}
+
+function take(
+  segment: Segment,
+  word: number,
+  kind: 'passport' | 'driver_license',
+  most: number,
+  label: RegExp,
+): number {
   for (const form of [SLASHED, NUMBER, PLAIN_NUMBER]) {
     form.lastIndex = word
     const found = form.exec(segment.text)?.[0]
@@ -110,9 +135,8 @@ function take(segment: Segment, word: number, kind: 'passport' | 'driver_license
     const digits = characters.replace(/\D/g, '').length
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
     if (digits < MIN_DIGITS || DATE.test(found)) continue
-    const end = word + found.length
-    const series = SERIES.exec(segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word))?.[0] ?? ''
-    return segment.add(kind, word - series.length, end) ? end : 0
+    const start = word - seriesBefore(segment, word, label)
+    return segment.add(kind, start, word + found.length) ? word + found.length : 0
   }
   return 0
 }
