@@ -1,15 +1,54 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { codeAt, isLetter } from './characters.ts'
+import { codeAt, isDigit, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
-import { isMonth } from './months.ts'
+import { asWords } from './label.ts'
+import { isMonth, mayBeMonth } from './months.ts'
 import type { Segment } from './segment.ts'
 
+/** Words that say so, small letters. */
+const WORDS = [
+  // English.
+  String.raw`\bd\.?o\.?b\b|\bdo ?b\b|\bd\/o\/b\b|birth(?! ?time)|\bborn\b|\bbday`,
+  // German, Dutch.
+  String.raw`geboren|\bgeb\.|\bgeb ?dat|geburt|geboorte`,
+  // French.
+  String.raw`(?<![a-zà-ÿ])n(?:[ée](?:e|\(e\))? le\b|é(?:e|\(e\))? (?:à|au|aux|en) )|\bnaiss|\bddn\b`,
+  // Spanish, Portuguese, Catalan.
+  String.raw`nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|\bnac\.|\bf(?:ec|echa)?\.? ?(?:de ?)?nac\b|\bnasc(?!en)|nacemento|naixement`,
+  // Italian.
+  String.raw`nascita|\bnat[oa]\b`,
+  // Scandinavia.
+  'född|f[öo]delse|fødse|f[øo]dselsda|født|fødd|fæðing|fædd',
+  // Finnish, Estonian.
+  String.raw`synty|\bsynt\.|sünni|sündinud`,
+  // Polish, Czech, Slovak.
+  String.raw`urodz|\bur\.|naro[zd]|\bnar\.`,
+  // Slovene, Croatian, Serbian.
+  'rojen|rojst|rođen|rodjen|рођен',
+  // Latvian, Lithuanian.
+  String.raw`dzimš|dzim(?:is|usi|san)|\bgim(?:imo|ė|ęs|usi)`,
+  // Hungarian, Romanian, Turkish, Albanian.
+  String.raw`szül|n[aă][sșş]cut|na[sșş]ter|do[gğ]um|\bdo[gğ]\. ?tar|dat[eë]lindj`,
+  // Irish, Maltese.
+  'dáta breithe|twelid|twieled',
+  // Greek.
+  String.raw`γ[εέ]νν[ηή]|γεν\.`,
+  // Cyrillic.
+  String.raw`рожд|родил|(?<![а-яё])д\. ?р\.|(?<![а-яё])др ?:|народж|народи[вл]|нараджэн|раждан|раѓањ|роден`,
+  // Arabic, Persian, Urdu, Hebrew.
+  'تولد|ميلاد|مواليد|مولود|ولدت?|پیدائش|לידה|נולד',
+  // India.
+  'जन्म|জন্ম|જન્મ|ਜਨਮ|பிறந்த|పుట్టిన',
+  // East Asia.
+  '出生|生年月日|生日|生于|生於|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน|ปีเกิด',
+  // Vietnam, Indonesia, Philippines.
+  String.raw`sinh|lahir|\bttl ?: ?[a-z]{3,20},|kapanganakan|ipinanganak`,
+].join('|')
 /** Before a date, with no digit between. */
-const BIRTH =
-  /(?:\bd\.?o\.?b\b|birth(?!time)|\bborn\b|\bbday|geboren|\bgeb\.|geburt|\bn[ée]e? le\b|naissance|nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|nascimento|nascid|\bnasceu|nascita|\bnat[oa]\b|geboorte|född|fødse|født|synty|urodz|\bur\.|naro[zd]|do[gğ]um|рожд|родил|народж|γέννησ|γεννήθ|sinh|lahir|szület|n[aă][sșş]cut|na[sșş]ter|роден|рођен|rođen|rojen|تولد|ميلاد|مواليد|ولدت?|לידה|נולד|जन्म|出生|生年月日|生日|誕生|생년월일|생일|출생|วันเกิด|เกิดวัน)[^\d]{0,32}$/
-/** The same without their place, for a quick look at a whole segment. */
-const ANY_WORD = new RegExp(BIRTH.source.replace(/\[\^\\d\].*$/, ''), 'i')
+const BIRTH = new RegExp(`(?:${WORDS})[^\\d]{0,32}$`)
+/** For a quick look at a whole segment, where words are not taken apart: they may begin within a name, `userDob`. */
+const ANY_WORD = new RegExp(WORDS.replaceAll('\\b', ''), 'i')
 /** What `mayBeBirth` looks for. */
 export const BIRTH_WORDS = ANY_WORD.source
 
@@ -20,15 +59,17 @@ export const mayBeBirth = (before: string): boolean => ANY_WORD.test(before)
 const WINDOW_CHARACTERS = 56
 
 const NUMERIC = [
-  /(?<year>\d{4})(?:[-/]|\. ?)(?<a>\d{1,2})(?:[-/]|\. ?)(?<b>\d{1,2})(?!\d)/y,
-  /(?<a>\d{1,2})(?:[-/]|\. ?| )(?<b>\d{1,2})(?:[-/]|\. ?| )(?<year>\d{4}|\d{2})(?!\d)/y,
+  /(?<year>\d{4})(?: ?[-/／] ?|\. ?)(?<a>\d{1,2})(?: ?[-/／] ?|\. ?)(?<b>\d{1,2})(?!\d)/y,
+  /(?<a>\d{1,2})(?: ?[-/／] ?|\. ?| )(?<b>\d{1,2})(?: ?[-/／] ?|\. ?| )(?<year>\d{4}|\d{2})(?!\d)/y,
+  /(?<year>(?:19|20)\d{2}) (?<a>\d{2}) (?<b>\d{2})(?!\d)/y,
   /(?<year>\d{4}) ?[年년] ?(?<a>\d{1,2}) ?[月월] ?(?<b>\d{1,2}) ?[日일]/y,
   /(?<year>(?:19|20)\d{2})(?<a>\d{2})(?<b>\d{2})(?!\d)/y,
   // Years of emperors.
   /(?<=昭和|平成|令和)(?<year>\d{1,2})年(?<a>\d{1,2})月(?<b>\d{1,2})日/y,
 ]
+/** `12 May 1990`, `12 de mayo de 1990`, `12/May/1990`, `12MAY1990` */
 const DAY_FIRST =
-  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ -](?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ -](?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
+  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ /-]?(?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ /-]?(?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)/uy
 /** `1973. augusztus 30.` */
 const YEAR_FIRST = /\d{4}\.? (?<month>[\p{L}\p{M}]{3,12}) \d{1,2}(?!\d)/uy
 const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
@@ -44,19 +85,29 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
   if (!mayBeDate(text, at, digitsEnd)) return 0
   if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
-  if (span === null || !BIRTH.test(segment.windowBefore(span.start, WINDOW_CHARACTERS))) return 0
+  if (span === null || !BIRTH.test(labelBefore(text, span.start))) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
 
+const labelBefore = (text: string, at: number): string =>
+  asWords(text.slice(Math.max(0, at - WINDOW_CHARACTERS), at))
+
 /** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
-const BEHIND_TWO = new Set(Array.from('-/., \u00baestnrd年', (character) => character.charCodeAt(0)))
-const BEHIND_FOUR = new Set(Array.from('-/. 年년', (character) => character.charCodeAt(0)))
+const BEHIND_TWO = new Set(Array.from('-/／., \u00baestnrd年', (character) => character.charCodeAt(0)))
+const BEHIND_FOUR = new Set(Array.from('-/／. 年년', (character) => character.charCodeAt(0)))
 
 /** A quick look. */
 export function mayBeDate(text: string, at: number, end: number): boolean {
   const digits = end - at
-  if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end))
+  if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end)) || mayBeMonth(text, end)
   return digits === 8 || (digits === 4 && BEHIND_FOUR.has(codeAt(text, end)))
+}
+
+/** Whether a word is a day, a month and a year, `12MAY1990`. @param end of the day */
+export function isDateWord(text: string, end: number, wordEnd: number): boolean {
+  let year = wordEnd
+  while (isDigit(codeAt(text, year - 1))) year--
+  return (wordEnd - year === 2 || wordEnd - year === 4) && isMonth(text, end, year)
 }
 
 function dateAt(text: string, at: number, from: number): { start: number; end: number } | null {

@@ -7,9 +7,16 @@ const JOINT = /_|(?<=\p{L})-(?=\p{L})/gu
 /** How long the number has to be: `(11 digits)`. */
 const LENGTH = /[([]\d{1,2}[ -]?\p{L}[^()[\]\d\n]{0,16}[)\]]/gu
 
+/** What a hump is like: quicker to look for where there are none, as in most texts. */
+const ANY_HUMP = /[a-z][A-Z]|[A-Z]{3}[a-z]/
+
 /** The words of a text before a number: small letters, spaces between them. */
-export const asWords = (before: string): string =>
-  before.replace(HUMP, ' ').replace(JOINT, ' ').replace(LENGTH, '').toLowerCase()
+export function asWords(before: string): string {
+  let words = ANY_HUMP.test(before) ? before.replace(HUMP, ' ') : before
+  if (words.includes('_') || words.includes('-')) words = words.replace(JOINT, ' ')
+  if (words.includes('(') || words.includes('[')) words = words.replace(LENGTH, '')
+  return words.toLowerCase()
+}
 
 /** Letters that stand for words, with or without dots, perhaps with what is numbered: `sin`, `S.I.N.`, `sinnumber`. */
 export const abbreviation = (letters: string): string =>

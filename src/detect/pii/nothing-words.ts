@@ -1,6 +1,6 @@
 // Words with digits in them that are nothing that is looked for; see nothing.ts.
 
-import { mayBeDate } from './birthdate.ts'
+import { isDateWord, mayBeDate } from './birthdate.ts'
 import { codeAt, isAlphanumeric, isDigit, isLetterBefore } from './characters.ts'
 import { isUncut } from './cuts.ts'
 import { isLongEnough } from './documents.ts'
@@ -61,6 +61,7 @@ function isPlainBeginning(text: string, at: number, end: number, wordEnd: number
   // `4th`, `20240115T3456`
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
+  if (digits <= 2 && isDateWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
   if (digits <= MAX_SHORT) return !isBirthGroup(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isUncut(text, at)) return false
   return SUITING[digits]?.includes(wordEnd - at) !== true

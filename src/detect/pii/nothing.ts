@@ -116,7 +116,7 @@ function isShort(text: string, at: number, end: number, after: number): boolean 
 /** Whether a date, a number with letters or an address may go on behind few digits and a separator. */
 function goesOn(text: string, at: number, end: number, separator: number): boolean {
   const next = codeAt(text, end + 1)
-  if (separator === SLASH) return isGroup(text, end + 1)
+  if (separator === SLASH) return isGroup(text, end + 1) || isDated(text, end + 1, end - at)
   if (separator === SPACE) return isDated(text, end + 1, end - at)
   if (isPartOfMac(text, at, end) || next >= BEYOND_ASCII) return true
   if (separator === HYPHEN) return isDated(text, end + 1, end - at)
