@@ -84,6 +84,7 @@ function isListed(text: string, end: number): boolean {
     else if (!isDigit(code)) break
   }
   if (points > 1 || end - start > (points === 1 ? MAX_LISTED.fraction : MAX_LISTED.whole)) return false
+  if (codeAt(text, start - 1) === SPACE) start--
   const before = codeAt(text, start - 1)
   return start < end && (before === COMMA || before === SQUARE_BRACKET)
 }
