@@ -13,6 +13,8 @@ export interface ChatRequest {
   readonly stream: boolean
   /** The client asked for the usage event of a stream. */
   readonly includeUsage: boolean
+  /** The content of the answer is to be JSON. */
+  readonly asksForJson: boolean
   /** `max_completion_tokens` or `max_tokens`, times `n`; null when neither is given. */
   readonly maxTokens: number | null
 }
@@ -64,9 +66,15 @@ export function readChatRequest(body: JsonValue): ChatRequest {
     models: [model, ...readFallbacks(body)],
     stream: stream === true,
     includeUsage: asksForUsage(body),
+    asksForJson: asksForJson(body),
     maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
   }
 }
+
+const JSON_FORMATS: readonly unknown[] = ['json_object', 'json_schema']
+
+const asksForJson = ({ response_format: format }: JsonObject): boolean =>
+  isObject(format) && JSON_FORMATS.includes(format['type'])
 
 const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}')
 

@@ -109,6 +109,8 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
 
+const CONTENT = /^choices\[\d+\]\.message\.content$/
+
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
 function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
@@ -122,11 +124,12 @@ function* scanTexts(answer: Answer, body: JsonObject) {
     if (pace.isOver(text.text.length)) yield
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text.text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    if (yield* isClean(text, rules)) {
+    const encoding = call.asksForJson && CONTENT.test(text.path) ? 'json' : text.encoding
+    if (yield* isClean({ text: text.text, encoding }, rules)) {
       passages.push({ sent: text.text, kept: text.text })
       continue
     }
-    const scan = new TextScan(rules, placeholders.fork(), text.encoding)
+    const scan = new TextScan(rules, placeholders.fork(), encoding)
     const passage = yield* scan.allSteps(text.text)
     scans.push(scan)
     passages.push(passage)

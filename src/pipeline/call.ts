@@ -44,6 +44,8 @@ export class Call {
   /** All models it may end up at. */
   models: readonly string[] = []
   stream = false
+  /** The content of the answer is to be JSON, and must stay so. */
+  asksForJson = false
   policyRevision: string
   /** The request body as rewritten, JSON in UTF-8; null until it was scanned, so nothing unscanned can be captured. */
   request: Buffer | null = null

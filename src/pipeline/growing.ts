@@ -42,7 +42,8 @@ export class GrowingTexts {
     if (scan === undefined) {
       if (this.#count++ >= MAX_TEXTS)
         throw new GatewayError('upstream_unavailable', 'The upstream sent too many texts side by side.')
-      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
+      const isJson = channel === 'content' && this.#answer.call.asksForJson
+      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), isJson ? 'json' : encoding)
       texts.set(channel, scan)
       this.#met.push(scan)
     }

@@ -176,6 +176,7 @@ class Exchange {
     call.model = request.model
     call.models = request.models
     call.stream = request.stream
+    call.asksForJson = request.asksForJson
     // One rule set for the whole call, answer included: a reload in between does not judge it by two policies.
     const selection = rules().select(request.models, call.key.name)
     call.policyRevision = selection.revision

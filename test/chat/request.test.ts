@@ -6,7 +6,11 @@ const messages = [{ role: 'user', content: 'hi' }]
 
 t.test('reads what matters', async (t) => {
   const plain = readChatRequest({ model: 'm', messages })
-  t.match(plain, { model: 'm', stream: false, includeUsage: false, maxTokens: null })
+  t.match(plain, { model: 'm', stream: false, includeUsage: false, asksForJson: false, maxTokens: null })
+  for (const type of ['json_object', 'json_schema'])
+    t.match(readChatRequest({ model: 'm', messages, response_format: { type } }), { asksForJson: true })
+  for (const format of [null, 'json_object', { type: 'text' }])
+    t.match(readChatRequest({ model: 'm', messages, response_format: format }), { asksForJson: false })
   t.match(readChatRequest({ model: 'm', messages, max_tokens: 10, n: 3 }), { maxTokens: 30 })
   t.same(readChatRequest({ model: 'm', messages }).models, ['m'])
   t.same(readChatRequest({ model: 'm', models: ['n', 'o'], messages }).models, ['m', 'n', 'o'])

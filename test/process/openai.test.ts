@@ -375,6 +375,28 @@ t.test('a forbidden word in a stream stops it there', async (t) => {
   t.match(await newest(), { outcome: 'blocked', blocked: true })
 })
 
+t.test('structured output stays JSON, whatever in it is replaced', async (t) => {
+  const text = '{"card":4111111111111111,"mail":"bob\\u0040example.org","n":[7,5500000000000004],"ok":true}'
+  const pieces = text.match(/.{1,5}/g) ?? []
+  const ask = { model: 'test/model', messages: say('hi'), response_format: { type: 'json_object' as const } }
+  const read = async (streamed: boolean) => {
+    upstream.answer = streamed ? stream(pieces) : json(completion(text))
+    if (!streamed) return (await client.chat.completions.create(ask)).choices[0]?.message.content ?? ''
+    let said = ''
+    for await (const part of await client.chat.completions.create({ ...ask, stream: true }))
+      said += part.choices[0]?.delta.content ?? ''
+    return said
+  }
+  for (const streamed of [false, true]) {
+    t.same(JSON.parse(await read(streamed)), {
+      card: '[CREDIT_CARD_1]',
+      mail: '[EMAIL_1]',
+      n: [7, '[CREDIT_CARD_2]'],
+      ok: true,
+    })
+  }
+})
+
 t.test('models are the upstream’s', async (t) => {
   upstream.answer = json({
     object: 'list',
