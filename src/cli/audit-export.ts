@@ -25,8 +25,8 @@ export interface ExportOptions {
 }
 
 /**
- * Writes the entries of the range, without gaps, and then the checkpoints that end within it. A reader that goes away
- * ends it quietly.
+ * Writes the entries of the range, without gaps, and then the checkpoints that end within it. An output that takes no
+ * more ends it; whoever holds the output says so, where that is to be said.
  * @returns how many exchanges are stored that cannot be lines of an export
  */
 export async function exportLog(
@@ -85,7 +85,7 @@ class LineWriter {
     this.heldBytes += bytes.length
   }
 
-  /** Resolves once the reader takes more; false when it is gone. */
+  /** Resolves once the output takes more; false when it takes nothing any more. */
   async flush(): Promise<boolean> {
     const held = this.#held
     this.#held = []
@@ -110,7 +110,7 @@ class LineWriter {
     try {
       await once(this.#output, 'drain', { signal })
     } catch {
-      // The reader is gone; whoever flushes is told.
+      // It takes nothing any more; whoever flushes is told.
     }
   }
 }

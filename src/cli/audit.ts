@@ -69,8 +69,8 @@ of what was erased can be read until they are written over.
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              this text
 
-Exit: 0 intact or done, 1 findings, no such call, or an exchange that cannot be
-exported, 2 could not run.
+Exit: 0 intact or done, 1 findings, no such call, an exchange that cannot be exported,
+or an output that takes no more, 2 could not run.
 `
 
 const OPTIONS = {
@@ -172,7 +172,6 @@ async function write(values: Values): Promise<ExitCode> {
   const environment = openDirectory(path)
   try {
     const leftOut = await exportLog(environment, options, process.stdout)
-    await flushed(process.stdout)
     if (leftOut === 0) return 0
     console.error(
       `sidegate audit: ${counted(leftOut, 'stored exchange')} left out: too large or damaged; see sidegate audit verify`,
@@ -220,9 +219,4 @@ function readTime(name: string, text: string | undefined): number | null {
   const timeMs = parseTime(text)
   if (timeMs === null) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
   return timeMs
-}
-
-/** Resolves when the pipe has taken everything, or its reader is gone: the process ends right after. */
-function flushed(output: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => output.write('', () => resolve()))
 }

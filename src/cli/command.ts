@@ -12,6 +12,8 @@ export interface Command {
   readonly summary: string
   /** The whole of `sidegate NAME --help`. */
   readonly help: string
+  /** Standard output is its log's alone, which is written past Node's own stream and waits for nobody's end. */
+  readonly isService?: true
   run(args: readonly string[]): Promise<ExitCode>
 }
 

@@ -1,7 +1,9 @@
-// Finds the command, answers --help and --version, turns bad arguments into exit 2.
+// Finds the command, answers --help and --version, turns bad arguments into exit 2, and an answer that did not get out
+// into exit 1.
 
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
+import { Output } from './output.ts'
 
 const overview = (commands: readonly Command[]): string =>
   [
@@ -22,17 +24,29 @@ const overview = (commands: readonly Command[]): string =>
 /** @param commands in the order of the overview */
 export async function dispatch(args: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
   const [name, ...rest] = args
+  const command = commands.find((one) => one.name === name)
+  if (command?.isService === true && !asksForHelp(rest)) return run(command, rest)
+  const output = new Output()
+  const code = command === undefined ? answer(name, commands) : await run(command, rest)
+  const fault = await output.end()
+  if (fault === null) return code
+  console.error(`sidegate${command === undefined ? '' : ` ${command.name}`}: ${fault}`)
+  return code === 2 ? 2 : 1
+}
+
+/** What there is to say without a command. */
+function answer(name: string | undefined, commands: readonly Command[]): ExitCode {
   if (name === '--version' || name === '-v') return print(`sidegate ${VERSION}\n`)
   if (name === '--help' || name === '-h' || name === 'help') return print(overview(commands))
-  const command = commands.find((one) => one.name === name)
-  if (command === undefined) {
-    if (name !== undefined) console.error(`sidegate: there is no command "${name}"\n`)
-    process.stderr.write(overview(commands))
-    return 2
-  }
-  if (rest.includes('--help') || rest.includes('-h')) return print(command.help)
+  if (name !== undefined) console.error(`sidegate: there is no command "${name}"\n`)
+  process.stderr.write(overview(commands))
+  return 2
+}
+
+async function run(command: Command, args: readonly string[]): Promise<ExitCode> {
+  if (asksForHelp(args)) return print(command.help)
   try {
-    return await command.run(rest)
+    return await command.run(args)
   } catch (error) {
     const badArguments = error instanceof UsageError || isParseArgsError(error)
     console.error(`sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
@@ -40,6 +54,8 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
     return badArguments ? 2 : 1
   }
 }
+
+const asksForHelp = (args: readonly string[]): boolean => args.includes('--help') || args.includes('-h')
 
 const isParseArgsError = (error: unknown): boolean =>
   error instanceof TypeError && String((error as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')

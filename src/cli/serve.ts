@@ -26,6 +26,7 @@ hangs ends the process with SIGKILL, for whatever looks after it to start anothe
 export const serve = (runGateway: RunGateway): Command => ({
   name: 'serve',
   summary: 'run the gateway',
+  isService: true,
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values } = parseArgs({

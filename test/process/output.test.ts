@@ -1,0 +1,79 @@
+// What a command says and what does not get out: onto a full disk, into a file that may not grow, to a reader that has
+// seen enough.
+
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { systemClock } from '../../src/core/clock.ts'
+import { openStore } from '../../src/store/store.ts'
+import { MAIN, writeDeployment } from './gateway.ts'
+
+const CASES = 'tests:\n  - { name: passes, text: hello, expect: { decision: allow } }\n'
+
+async function deploy(folder: string) {
+  const { file } = writeDeployment({ upstreamUrl: 'http://127.0.0.1:1/v1', folder, rules: 'rules: []\n' })
+  const store = openStore({
+    path: join(folder, 'data'),
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: 1024 ** 3,
+  })
+  for (let index = 0; index < 40; index++) await store.keys.create(`key ${index}`)
+  await store.close()
+  return file
+}
+
+/** Runs a line of shell, where `sidegate` is the program. */
+const shell = (line: string): Promise<{ code: number; stderr: string }> =>
+  new Promise((resolve) => {
+    const script = `sidegate() { "${process.execPath}" "${MAIN}" "$@"; }; ${line}`
+    execFile('bash', ['-c', script], (error, _stdout, stderr) =>
+      resolve({ code: Number(error?.code ?? 0), stderr }),
+    )
+  })
+
+t.test('what does not get out is said, and fails', async (t) => {
+  const folder = t.testdir()
+  const file = await deploy(folder)
+  writeFileSync(join(folder, 'rules/some_test.yaml'), CASES)
+  for (const [name, args] of [
+    ['audit', `audit export --config ${file}`],
+    ['audit', `audit verify --config ${file}`],
+    ['keys', `keys list --config ${file}`],
+    ['check', `check ${folder}/rules`],
+    ['test', `test ${folder}/rules/some_test.yaml`],
+    ['check', 'check --help'],
+  ] as const) {
+    const { code, stderr } = await shell(`sidegate ${args} > /dev/full`)
+    t.equal(stderr, `sidegate ${name}: standard output cannot be written (ENOSPC)\n`, args)
+    t.equal(code, 1, args)
+  }
+  const version = await shell('sidegate --version > /dev/full')
+  t.strictSame(version, { code: 1, stderr: 'sidegate: standard output cannot be written (ENOSPC)\n' })
+})
+
+t.test('a file that takes a part of it only', async (t) => {
+  const folder = t.testdir()
+  const file = await deploy(folder)
+  for (const args of ['audit export', 'keys list']) {
+    const out = join(folder, 'out')
+    const { code, stderr } = await shell(`ulimit -f 1; sidegate ${args} --config ${file} > ${out}`)
+    t.match(stderr, 'standard output cannot be written (EFBIG)', args)
+    t.equal(code, 1, args)
+    t.equal(statSync(out).size, 1024, args)
+  }
+  const whole = join(folder, 'whole')
+  t.strictSame(await shell(`sidegate audit export --config ${file} > ${whole}`), { code: 0, stderr: '' })
+  t.equal(readFileSync(whole, 'utf8').split('\n').length, 42)
+})
+
+t.test('a reader that has seen enough is no failure', async (t) => {
+  const folder = t.testdir()
+  const file = await deploy(folder)
+  for (const args of ['audit export', 'keys list', 'check']) {
+    const line = `sidegate ${args} --config ${file} | true; echo "\${PIPESTATUS[0]}" >&2`
+    t.strictSame(await shell(line), { code: 0, stderr: '0\n' }, args)
+  }
+})
