@@ -58,7 +58,7 @@ export function signCheckpoint(checkpoint: Checkpoint, signer: Signer): string {
   return signNote(formatCheckpoint(checkpoint), signer)
 }
 
-/** A checkpoint with the names of those, among the verifiers asked about, who signed it. */
+/** A checkpoint with those, among the verifiers asked about, who signed it, as verifier keys. */
 export interface OpenedCheckpoint extends Checkpoint {
   readonly verified: readonly string[]
 }

@@ -54,7 +54,7 @@ export class TreePart {
     }
     const isNext = seq === null || seq === this.#tree.next
     this.#isWhole &&= isNext && faultOfHash(entry) === null
-    if (this.#isWhole) this.#tree.push(entry.hash)
+    if (this.#isWhole) this.#tree.push(entry)
     return this.#isWhole
   }
 

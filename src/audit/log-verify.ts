@@ -4,7 +4,8 @@
 import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
 import type { Members } from './plain.ts'
-import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject } from './survey.ts'
+import { Signers } from './signers.ts'
+import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject, placeOf } from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
 /** Findings that a verdict lists; a log that is broken in more places is broken enough. */
@@ -77,6 +78,7 @@ export class LogTree {
   readonly #survey: LogSurvey
   readonly #completed: CompletedNode | undefined
   readonly #sizes: ReadonlySet<number>
+  readonly #signers: Signers
   readonly #marks = new Map<number, Mark>()
   #frontier: Frontier | null = null
   #firstSeq: number | null = null
@@ -87,6 +89,7 @@ export class LogTree {
   constructor(survey: LogSurvey, completed?: CompletedNode) {
     this.#survey = survey
     this.#completed = completed
+    this.#signers = new Signers(survey.keys)
     this.#sizes = new Set([
       ...survey.anchors.keys(),
       ...survey.checkpoints.map(({ checkpoint }) => checkpoint.size),
@@ -105,8 +108,9 @@ export class LogTree {
     this.#mark()
   }
 
-  /** Takes the hash of the next entry. */
-  push(hash: string): void {
+  /** Takes the next entry, whose hash fits. */
+  push({ hash, bytes }: Omit<StoredRecord, 'seq'>): void {
+    this.#signers.entry(this.#next, bytes)
     this.#frontier?.push(leafHash(hash), this.#completed)
     this.#next++
     this.#head = hash
@@ -123,7 +127,11 @@ export class LogTree {
     if (broken !== null) judge.find(broken.seq, broken.reason)
     for (const reason of this.#survey.faults) judge.find(null, reason)
     for (const anchor of this.#survey.anchors.values()) judge.anchor(anchor)
-    for (const known of bySize(this.#survey.checkpoints)) judge.checkpoint(known, log, broken !== null)
+    for (const known of bySize(this.#survey.checkpoints)) {
+      const isWithin = known.checkpoint.log === log && known.checkpoint.size <= this.#next
+      if (this.#signers.accepts(known, isWithin)) judge.checkpoint(known, log, broken !== null)
+    }
+    for (const reason of this.#signers.faults()) judge.find(null, reason)
     if (this.#survey.skipped > 0) judge.limit(`${this.#survey.skipped} more checkpoints were not looked at`)
     const head = log === null || this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head }
     return {
@@ -134,7 +142,7 @@ export class LogTree {
       head,
       beginning: this.#beginning(),
       root: this.#frontier?.root().toString('base64') ?? null,
-      signaturesChecked: this.#survey.keyed,
+      signaturesChecked: this.#survey.keys.length > 0,
       agreeing: judge.agreeing,
       coveredSeq: judge.coveredSize === null ? null : judge.coveredSize - 1,
       findings: judge.findings,
@@ -182,7 +190,7 @@ export class LogVerifier {
       this.#chain = new ChainVerifier(start.before)
     }
     if (!this.#chain.push({ seq: seq ?? this.#tree.next, hash, bytes })) return false
-    this.#tree.push(hash)
+    this.#tree.push({ hash, bytes })
     return true
   }
 
@@ -237,7 +245,7 @@ class Judge {
   /** To be called in the order of sizes. @param broken whether the log ends early because its chain is broken */
   checkpoint({ source, checkpoint }: KnownCheckpoint, log: string | null, broken: boolean): void {
     const { size, root, head } = checkpoint
-    const name = source ?? 'a checkpoint beside the log'
+    const name = placeOf(source)
     const mark = this.#marks.get(size)
     if (log !== null && checkpoint.log !== log) {
       this.find(null, `${name}: is of log ${checkpoint.log}, not ${log}`)

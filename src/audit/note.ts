@@ -40,7 +40,7 @@ export interface Signer {
 export interface OpenedNote {
   /** The text, with its final line feed. */
   readonly text: string
-  /** Names of the verifiers whose signature is on it; may be empty. */
+  /** The verifiers whose signature is on it, as verifier keys; may be empty. */
   readonly verified: readonly string[]
 }
 
@@ -116,13 +116,15 @@ export function openNote(
     // The decoder passes over bits that stand for nothing, and with them over changes.
     if (signed.toString('base64') !== base64) return { fault: 'a signature line is malformed' }
     const digest = signed.subarray(0, KEY_HASH_BYTES)
-    const verifier = verifiers.find((one) => one.name === name && hashOf(one).equals(digest))
-    if (verifier === undefined) continue
+    // Of two keys with the same short hash either may be meant.
+    const meant = verifiers.filter((one) => one.name === name && hashOf(one).equals(digest))
+    if (meant.length === 0) continue
     const signature = signed.subarray(KEY_HASH_BYTES)
-    if (signature.length !== SIGNATURE_BYTES || !verify(null, Buffer.from(text), verifier.key, signature)) {
-      return { fault: `the signature of ${name} is not valid` }
-    }
-    verified.add(name)
+    const isBy = ({ key }: Verifier) =>
+      signature.length === SIGNATURE_BYTES && verify(null, Buffer.from(text), key, signature)
+    const verifier = meant.find(isBy)
+    if (verifier === undefined) return { fault: `the signature of ${name} is not valid` }
+    verified.add(verifier.text)
   }
   return { text, verified: [...verified] }
 }

@@ -34,30 +34,25 @@ export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifie
 
 /** What whoever checks a log brings along. Can be handed to another thread as it is. */
 export interface KnownBefore {
-  /** Whose signature every checkpoint must carry; null to take checkpoints as they are. */
-  readonly key: TrustedKey | null
+  /** One of these must have signed every checkpoint; none to take checkpoints as they are. */
+  readonly keys: readonly TrustedKey[]
   /** Signed notes kept elsewhere, and what the person who checks calls those places. */
   readonly kept: readonly { readonly note: string | Uint8Array; readonly source: string }[]
 }
 
 /** Nothing: the log is held against itself. */
-export const NOTHING_KNOWN: KnownBefore = { key: null, kept: [] }
+export const NOTHING_KNOWN: KnownBefore = { keys: [], kept: [] }
 
 export class LogSurvey {
-  readonly #key: TrustedKey | null
+  readonly keys: readonly TrustedKey[]
   readonly #anchors = new Map<number, Anchor>()
   readonly #checkpoints: KnownCheckpoint[] = []
   readonly #faults: string[] = []
   #skipped = 0
 
-  constructor({ key, kept }: KnownBefore) {
-    this.#key = key
+  constructor({ keys, kept }: KnownBefore) {
+    this.keys = keys
     for (const { note, source } of kept) this.checkpoint(note, source)
-  }
-
-  /** Whether signatures are checked. */
-  get keyed(): boolean {
-    return this.#key !== null
   }
 
   get anchors(): ReadonlyMap<number, Anchor> {
@@ -96,18 +91,16 @@ export class LogSurvey {
       this.#skipped++
       return
     }
-    const key = this.#key
-    const opened = openCheckpoint(note, (origin) => {
-      if (key === null) return []
-      return [key.name === null ? verifierOf(origin, key.key) : key]
-    })
-    const where = source ?? 'a checkpoint beside the log'
-    if ('fault' in opened) this.#faults.push(`${where}: ${opened.fault}`)
-    else if (key !== null && opened.verified.length === 0) {
-      this.#faults.push(`${where}: not signed by the public key given (size ${opened.size})`)
-    } else this.#checkpoints.push({ source, checkpoint: opened })
+    const opened = openCheckpoint(note, (origin) =>
+      this.keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key)),
+    )
+    if ('fault' in opened) this.#faults.push(`${placeOf(source)}: ${opened.fault}`)
+    else this.#checkpoints.push({ source, checkpoint: opened })
   }
 }
+
+/** What a finding calls a checkpoint. @param source as of KnownCheckpoint */
+export const placeOf = (source: string | null): string => source ?? 'a checkpoint beside the log'
 
 function readAnchor(entry: JsonObject): Anchor | null {
   const { first_seq: size, head, frontier } = entry

@@ -9,6 +9,7 @@ import { parseObject, type TrustedKey } from '../audit/survey.ts'
 import { SourceError } from '../store/source.ts'
 
 const OPENING_BRACE = 0x7b
+const PEM = /-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g
 
 function readInput(file: string): Buffer {
   try {
@@ -18,14 +19,19 @@ function readInput(file: string): Buffer {
   }
 }
 
-/** The key whose signatures count; null without a file. @throws SourceError when there is none in it */
-export function readKey(file: string | undefined): TrustedKey | null {
-  if (file === undefined) return null
+/** The keys in a file, one of whose signatures counts. @throws SourceError when there is none, or something else, in it */
+export function readKeys(file: string): TrustedKey[] {
   const text = readInput(file).toString('utf8')
   try {
-    const verifier = readVerifier(text, 'sidegate')
     // PEM says nothing of a name: the key counts under the name of whatever log it signed.
-    return text.includes('-----BEGIN') ? { name: null, key: verifier.key } : verifier
+    const unnamed = (text.match(PEM) ?? []).map((pem) => ({
+      name: null,
+      key: readVerifier(pem, 'sidegate').key,
+    }))
+    const lines = text.replaceAll(PEM, '').split('\n')
+    const named = lines.filter((line) => line.trim() !== '').map((line) => readVerifier(line, ''))
+    if (unnamed.length + named.length === 0) throw new Error('it is empty')
+    return [...unnamed, ...named]
   } catch (error) {
     throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
   }

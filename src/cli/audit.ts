@@ -17,12 +17,12 @@ import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { exportLog } from './audit-export.ts'
-import { readKey, readNotes, Spool } from './audit-input.ts'
+import { readKeys, readNotes, Spool } from './audit-input.ts'
 import { progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
-                             [--public-key FILE] [--format pretty|json]
+                             [--public-key FILE]... [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
                              [--exchanges]
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
@@ -38,7 +38,11 @@ first sequence number that is not as it was sealed, and what nobody signed for.
                       from standard input
   --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also a
                       line each) with the note as "checkpoint"; may be repeated
-  --public-key FILE   whose signatures count: PEM, or a signed-note verifier key
+  --public-key FILE   whose signatures count: PEM, or signed-note verifier keys, one or
+                      several of them; may be repeated. Every checkpoint must be
+                      signed by one of them, and by the one that the log's own boot
+                      entries name: after a change of audit.signingKey give the old
+                      key and the new one
   --format FORMAT     pretty on a terminal, json in a pipe, unless given
 
 export writes JSON Lines to standard output: the entries in order, then the
@@ -77,7 +81,7 @@ const OPTIONS = {
   config: { type: 'string' },
   export: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
-  'public-key': { type: 'string' },
+  'public-key': { type: 'string', multiple: true },
   format: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
@@ -126,9 +130,9 @@ async function verify(values: Values): Promise<ExitCode> {
   }
   const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
   if (format !== 'pretty' && format !== 'json') throw new UsageError('--format is pretty or json')
-  const key = readKey(values['public-key'])
+  const keys = (values['public-key'] ?? []).flatMap(readKeys)
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
-  const known: KnownBefore = { key, kept: (values.checkpoint ?? []).flatMap(notes) }
+  const known: KnownBefore = { keys, kept: (values.checkpoint ?? []).flatMap(notes) }
   const report = (verdict: LogVerdict): ExitCode => {
     console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1

@@ -1,7 +1,16 @@
 // Entries to seal, for every test of the log.
 
 import fc from 'fast-check'
-import type { RequestDraft } from '../../src/audit/entry.ts'
+import type { EntryDraft, RequestDraft } from '../../src/audit/entry.ts'
+
+export const bootDraft = (signer: string): EntryDraft => ({
+  type: 'boot',
+  version: '0.1.0',
+  clean: true,
+  instance: null,
+  signer,
+  key_source: 'configured',
+})
 
 export function requestDraft(changes: Partial<RequestDraft> = {}): RequestDraft {
   return {

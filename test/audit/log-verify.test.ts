@@ -1,6 +1,6 @@
 // What the verifier must see, and what it cannot see without a checkpoint kept elsewhere.
 
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { originOf } from '../../src/audit/checkpoint.ts'
@@ -12,20 +12,20 @@ import {
   readLine,
 } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
-import { signNote } from '../../src/audit/note.ts'
+import { readSigner, signNote } from '../../src/audit/note.ts'
 import { LogSurvey, type TrustedKey } from '../../src/audit/survey.ts'
-import { requestDraft } from './drafts.ts'
+import { bootDraft, requestDraft } from './drafts.ts'
 import { anyEdits, edited } from './edits.ts'
 import { anyStep, LOG, newSigner, type Step, TestLog } from './logs.ts'
 
 interface Options {
   readonly kept?: readonly string[]
-  readonly key?: TrustedKey | null
+  readonly keys?: readonly TrustedKey[]
 }
 
 /** As the command line does it with an export. */
-function verifyDump(dump: string | Buffer, { kept = [], key = null }: Options = {}): LogVerdict {
-  const survey = new LogSurvey({ key, kept: [] })
+function verifyDump(dump: string | Buffer, { kept = [], keys = [] }: Options = {}): LogVerdict {
+  const survey = new LogSurvey({ keys, kept: [] })
   for (const note of kept) survey.checkpoint(note, 'kept')
   const lines: Buffer[] = []
   const bytes = Buffer.from(dump)
@@ -87,7 +87,7 @@ t.test('an honest log verifies, whatever was pruned, erased and signed in it', a
     fc.property(anySteps, (steps) => {
       const log = TestLog.of(steps, signer)
       const last = log.checkpoint()
-      const verdict = verifyDump(log.dump, { kept: [last], key: signer.verifier })
+      const verdict = verifyDump(log.dump, { kept: [last], keys: [signer.verifier] })
       beginnings.add(verdict.beginning)
       t.strictSame(verdict.findings, [])
       t.equal(verdict.coveredSeq, log.size - 1)
@@ -217,16 +217,69 @@ t.test('only signatures of the key that is trusted count', async (t) => {
   const log = TestLog.of(entries(2), signer)
   const note = log.checkpoint()
   const stranger = newSigner()
-  const key = { name: null, key: signer.verifier.key }
-  t.match(verifyDump(log.dump, { key }), { ok: true, signaturesChecked: true, agreeing: { beside: 1 } })
-  t.match(verifyDump(log.dump, { key: stranger.verifier }).findings, [
-    { reason: 'a checkpoint beside the log: not signed by the public key given (size 3)' },
+  const keys = [{ name: null, key: signer.verifier.key }]
+  t.match(verifyDump(log.dump, { keys }), { ok: true, signaturesChecked: true, agreeing: { beside: 1 } })
+  t.match(verifyDump(log.dump, { keys: [stranger.verifier] }).findings, [
+    { reason: 'a checkpoint beside the log: not signed by a public key given (size 3)' },
   ])
   const forged = signNote(note.slice(0, note.indexOf('\n\n') + 1), stranger)
-  t.match(verifyDump(dumpOf(log.records), { kept: [forged], key }).findings, [{ reason: /kept: .*not/ }])
+  t.match(verifyDump(dumpOf(log.records), { kept: [forged], keys }).findings, [{ reason: /kept: .*not/ }])
   t.match(verifyDump(dumpOf(log.records), { kept: ['junk'] }).findings, [
     { reason: 'kept: the note has no signatures' },
   ])
+})
+
+t.test('a log that is signed by one key after the other', async (t) => {
+  const [first, second, stranger] = [newSigner(), newSigner(), newSigner()]
+  const log = new TestLog(LOG, first)
+  const run = (signer: typeof first, signedBy = signer) => {
+    log.add(bootDraft(signer.verifier.text))
+    log.signer = signedBy
+    log.checkpoint()
+    log.add()
+    return log.checkpoint()
+  }
+  const early = run(first)
+  const late = run(second)
+  const [one, two, three] = [first, second, stranger].map(({ verifier }) => verifier)
+  const found = (keys: TrustedKey[], kept: string[] = []) => {
+    const { ok, findings } = verifyDump(log.dump, { keys, kept })
+    t.equal(ok, findings.length === 0)
+    return findings.map(({ reason }) => reason)
+  }
+  t.strictSame(found([one!, two!], [early, late]), [])
+  t.strictSame(found([{ name: null, key: two!.key }, three!, one!]), [], 'in any order, beside others')
+  const remedy = (seq: number, key = '') =>
+    `the boot entry at ${seq} names another signer: if it is the gateway's, give that key too: ${key}`
+  t.strictSame(found([one!], [late]), [
+    `a checkpoint beside the log: not signed by a public key given (size 4 and 1 more); ${remedy(3, two!.text)}`,
+    `kept: not signed by a public key given (size 5); ${remedy(3, two!.text)}`,
+  ])
+  t.match(found([{ name: null, key: two!.key }]), [remedy(1, one!.text)])
+  t.match(found([three!]), [remedy(1), remedy(3)])
+
+  run(second, stranger)
+  t.strictSame(found([one!, two!]), [
+    'a checkpoint beside the log: not signed by a public key given (size 6 and 1 more)',
+  ])
+  t.strictSame(found([one!, two!, three!]), [
+    'a checkpoint beside the log: signed by another key than the boot entry at 3 names (size 6 and 1 more)',
+  ])
+  run(second, first)
+  t.match(found([one!, two!, three!]), [/than the boot entry at 3 names \(size 6 and 3 more\)/])
+})
+
+t.test('a witness signs for every run', async (t) => {
+  const pair = generateKeyPairSync('ed25519')
+  const pem = String(pair.privateKey.export({ format: 'pem', type: 'pkcs8' }))
+  const witness = readSigner('witness.example', pem)
+  const log = new TestLog(LOG, signer)
+  log.add(bootDraft(signer.verifier.text))
+  const note = log.checkpoint()
+  const text = note.slice(0, note.indexOf('\n\n') + 1)
+  const witnessed = note + signNote(text, witness).slice(text.length + 1)
+  const verdict = verifyDump(dumpOf(log.records), { kept: [witnessed], keys: [witness.verifier] })
+  t.match(verdict, { ok: true, coveredSeq: 1 })
 })
 
 t.test('a checkpoint of another log is not of this one', async (t) => {

@@ -43,7 +43,8 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
 /** A log under construction. */
 export class TestLog {
   readonly log: string
-  readonly signer: ReturnType<typeof newSigner>
+  /** Whoever signs the next checkpoint. */
+  signer: ReturnType<typeof newSigner>
   /** With their sequence numbers; pruned ones are gone. */
   records: (DumpedEntry & { readonly seq: number })[] = []
   readonly checkpoints: string[] = []
