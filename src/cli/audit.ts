@@ -1,8 +1,8 @@
 // `sidegate audit`: proves what the usage log says, and takes it out of the machine it was written on.
 
 import { parseArgs } from 'node:util'
-import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
+import type { LogVerdict } from '../audit/log-verify.ts'
+import type { KnownBefore } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
@@ -12,7 +12,7 @@ import { DirectorySource } from '../store/directory.ts'
 import { ExportSource } from '../store/exportfile.ts'
 import { describeDamage } from '../store/reader.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/source.ts'
-import { verifyLog } from '../store/verification.ts'
+import { verdictUnread, verifyAt } from '../store/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
@@ -139,29 +139,19 @@ async function verify(values: Values): Promise<ExitCode> {
   }
   if (values.export === undefined && !isReader()) {
     const ended = await runAsReader()
-    return typeof ended === 'number' ? ended : report(damaged(known, ended.damage))
+    return typeof ended === 'number' ? ended : report(verdictUnread(known, describeDamage(ended.damage)))
   }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
-    const source = openSource(values, spool)
-    if (source === null) return 2
-    try {
-      const bar = progressBar(process.stderr)
-      const verdict = await verifyLog(source, known, bar)
-      bar(1)
-      return report(verdict)
-    } finally {
-      await source.close()
-    }
+    const open = sourceOf(values, spool)
+    if (open === null) return 2
+    const bar = progressBar(process.stderr)
+    const verdict = await verifyAt(open, known, bar)
+    bar(1)
+    return report(verdict)
   } finally {
     spool?.remove()
   }
-}
-
-/** Nothing could be read, so there is nothing more to say. */
-function damaged(known: KnownBefore, signal: string): LogVerdict {
-  const reason = describeDamage(signal)
-  return { ...new LogVerifier(new LogSurvey(known)).finish(), findings: [{ seq: null, reason }] }
 }
 
 async function write(values: Values): Promise<ExitCode> {
@@ -186,10 +176,12 @@ async function write(values: Values): Promise<ExitCode> {
   }
 }
 
-function openSource(values: Values, spool: Spool | null): LogSource | null {
-  if (values.export !== undefined) return new ExportSource(spool?.file ?? values.export)
+/** Opens what is to be checked; null when it is not known. */
+function sourceOf(values: Values, spool: Spool | null): (() => LogSource) | null {
+  const { export: file } = values
+  if (file !== undefined) return () => new ExportSource(spool?.file ?? file)
   const path = configOf(values)?.data.path
-  return path === undefined ? null : new DirectorySource(path)
+  return path === undefined ? null : () => new DirectorySource(path)
 }
 
 async function remove(values: Values): Promise<ExitCode> {

@@ -6,7 +6,7 @@ import { NOTHING_KNOWN } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { DirectorySource } from './directory.ts'
 import { say } from './reader.ts'
-import { verifyLog } from './verification.ts'
+import { verifyAt } from './verification.ts'
 
 /** Of the system's scale from -20 to 19: calls go first. */
 const NICENESS = 15
@@ -15,15 +15,14 @@ const STEPS = 200
 
 async function check(path: string): Promise<void> {
   setPriority(NICENESS)
-  const source = new DirectorySource(path)
   let told = 0
-  const verdict = await verifyLog(source, NOTHING_KNOWN, (done) => {
+  const open = () => new DirectorySource(path)
+  const verdict = await verifyAt(open, NOTHING_KNOWN, (done) => {
     const step = Math.floor(done * STEPS)
     if (step > told) say({ progress: step / STEPS })
     told = Math.max(told, step)
   })
   say({ verdict: verdictObject(verdict) })
-  await source.close()
 }
 
 void check(process.argv[2] ?? '')

@@ -10,6 +10,7 @@ import { type LogState, u64, unpackEntry } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import { readCut } from './prune.ts'
 import {
+  DamageError,
   eachEntry,
   type LogPlace,
   type LogRead,
@@ -21,7 +22,18 @@ import {
 import { agreesWithKept, rootOf } from './tree.ts'
 
 const unreadable = (error: unknown): string =>
-  `the database cannot be read here (${(error as Error).message})`
+  error instanceof DamageError
+    ? error.message
+    : `the database cannot be read here (${(error as Error).message})`
+
+/** @param what for people, in the singular or as a list @throws DamageError naming it */
+function reading<Found>(what: string, read: () => Found): Found {
+  try {
+    return read()
+  } catch (error) {
+    throw new DamageError(`the database is damaged: ${what} cannot be read (${(error as Error).message})`)
+  }
+}
 
 /** What lies beside the entries, at one moment. */
 interface Beside {
@@ -54,7 +66,7 @@ export class DirectorySource implements LogSource {
   }
 
   get entries(): number {
-    return this.#environment.tables.entries.size
+    return reading('the number of entries', () => this.#environment.tables.entries.size)
   }
 
   get lastSeq(): number {
@@ -65,18 +77,23 @@ export class DirectorySource implements LogSource {
   async survey(survey: LogSurvey): Promise<string | null> {
     const { tables } = this.#environment
     this.#environment.refresh()
-    for (const { note } of keptCheckpoints(tables)) survey.checkpoint(note, null)
-    const { saidBy } = readCut(tables)
-    const prune = saidBy === null ? undefined : tables.entries.get(u64(saidBy))
-    if (prune !== undefined) survey.entry(unpackEntry(saidBy ?? 0, prune).bytes)
-    return this.#first()
+    const kept = reading('the checkpoints beside the log', () => keptCheckpoints(tables))
+    for (const { note } of kept) survey.checkpoint(note, null)
+    const { saidBy } = reading('where the log begins', () => readCut(tables))
+    if (saidBy !== null) {
+      reading(`the prune entry at ${saidBy}`, () => {
+        const prune = tables.entries.get(u64(saidBy))
+        if (prune !== undefined) survey.entry(unpackEntry(saidBy, prune).bytes)
+      })
+    }
+    return reading('the first entry', () => this.#first())
   }
 
   async read(reader: LogReader, fromSeq = 0): Promise<string | null> {
     this.#tally = new Tally()
-    const newest = this.lastSeq
     let first: number | null = null
     try {
+      const newest = this.lastSeq
       await eachEntry(this.#environment, fromSeq, (seq, entry) => {
         first ??= seq
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
@@ -180,7 +197,10 @@ export class DirectorySource implements LogSource {
   #look(): Beside {
     this.#environment.refresh()
     const { tables } = this.#environment
-    return { state: readLogState(tables), exchanges: tables.content.size }
+    return {
+      state: reading('the head of the log', () => readLogState(tables)),
+      exchanges: reading('the number of stored exchanges', () => tables.content.size),
+    }
   }
 
   /** Hash of the first entry. */

@@ -9,14 +9,12 @@ import { DATA_FILE, faultOfFile } from './header.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
 import { type Environment, openEnvironment, type SubDatabase } from './lmdb.ts'
 import { oldestSeq, readCut } from './prune.ts'
-import { say } from './reader.ts'
+import { isDamageError, say } from './reader.ts'
 import { rootOf } from './tree.ts'
 
 /** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
 const INSPECTED_ENTRIES = 10_000
 const PAGE_ROWS = 500
-/** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
-const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
 /** Read in whole when the store is opened, or carried over. */
 const WHOLE: readonly SubDatabase[] = [
   'checkpoints',
@@ -45,8 +43,8 @@ function inspect(path: string): number {
   try {
     environment = openEnvironment(path)
   } catch (error) {
-    const { message, cause } = error as Error & { cause?: { code?: unknown } }
-    say(DAMAGE_CODES.has(cause?.code) ? { fault: message } : { refusal: message })
+    const { message, cause } = error as Error
+    say(isDamageError(cause) ? { fault: message } : { refusal: message })
     return 1
   }
   try {

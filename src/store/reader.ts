@@ -1,5 +1,5 @@
-// Reading a store that may be damaged: that does not fail, it ends the process that reads. So it is done in a child; here
-// is how that speaks, and what its end says.
+// Reading a store that may be damaged: that fails, or it ends the process that reads. So it is done in a child; here is
+// how that speaks, and what its errors and its end say.
 
 import { writeSync } from 'node:fs'
 
@@ -12,6 +12,13 @@ const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
   'SIGFPE',
   'SIGTRAP',
 ])
+
+/** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
+const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
+
+/** Whether the database said with this error that it is damaged. */
+export const isDamageError = (error: unknown): boolean =>
+  error instanceof Error && DAMAGE_CODES.has((error as { code?: unknown }).code)
 
 /** Whether a process that ended so was reading a damaged file. */
 export const isDamage = (signal: string | null): signal is string =>

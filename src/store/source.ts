@@ -8,9 +8,10 @@ import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
 import type { LogVerdict } from '../audit/log-verify.ts'
 import type { Members } from '../audit/plain.ts'
 import type { LogSurvey } from '../audit/survey.ts'
-import { DATA_FILE } from './header.ts'
+import { DATA_FILE, faultOfFile } from './header.ts'
 import { readU64, u64, unpackEntry } from './layout.ts'
 import { type Environment, openEnvironment } from './lmdb.ts'
+import { isDamageError } from './reader.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 export const PAGE_ROWS = 500
@@ -67,7 +68,12 @@ export interface LogSource {
 
 /** The input is not there, or cannot be opened: exit 2. */
 export class SourceError extends Error {
-  override readonly name = 'SourceError'
+  override readonly name: string = 'SourceError'
+}
+
+/** What is there is a log that cannot be read: where it was to be checked, a finding. */
+export class DamageError extends SourceError {
+  override readonly name = 'DamageError'
 }
 
 /** Nothing here makes a data directory. @throws SourceError when there is none */
@@ -83,13 +89,16 @@ export function requireLog(path: string): void {
   if (!isThere) throw new SourceError(`there is no log in ${path}`)
 }
 
-/** Opens what is there. @throws SourceError */
+/** Opens what is there. @throws SourceError, a DamageError where the database file is damaged */
 export function openDirectory(path: string): Environment {
   requireLog(path)
+  const fault = faultOfFile(join(path, DATA_FILE))
+  if (fault !== null && !fault.startsWith('cannot be read')) throw new DamageError(`${DATA_FILE} ${fault}`)
   try {
     return openEnvironment(path)
   } catch (error) {
-    throw new SourceError((error as Error).message, { cause: error })
+    const { message, cause } = error as Error
+    throw new (isDamageError(cause) ? DamageError : SourceError)(message, { cause: error })
   }
 }
 

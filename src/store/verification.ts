@@ -6,7 +6,7 @@ import { ChainPart } from '../audit/log-parts.ts'
 import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
 import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
 import { Check } from './check.ts'
-import type { LogSource } from './source.ts'
+import { DamageError, type LogSource } from './source.ts'
 import { TreeThread } from './treethread.ts'
 
 /** A running gateway may prune between survey and check; then both are done again. */
@@ -30,6 +30,33 @@ export async function verifyLog(
   }
   return verifyByOne(source, known, progress)
 }
+
+/**
+ * Opens a log, checks the whole of it and closes it. That it is too damaged for that is a finding as well.
+ * @throws SourceError where there is none, or it cannot be opened for another reason
+ */
+export async function verifyAt(
+  open: () => LogSource,
+  known: KnownBefore,
+  progress: (done: number) => void,
+): Promise<LogVerdict> {
+  let source: LogSource | null = null
+  try {
+    source = open()
+    return await verifyLog(source, known, progress)
+  } catch (error) {
+    if (!(error instanceof DamageError)) throw error
+    return verdictUnread(known, error.message)
+  } finally {
+    await source?.close()
+  }
+}
+
+/** Nothing could be read, so there is nothing more to say. @param reason for people */
+export const verdictUnread = (known: KnownBefore, reason: string): LogVerdict => ({
+  ...new LogVerifier(new LogSurvey(known)).finish(),
+  findings: [{ seq: null, reason }],
+})
 
 /** By this thread alone: says of any log what it is. */
 export async function verifyByOne(

@@ -438,6 +438,27 @@ t.test('a damaged database file is a finding, not the end of the process', async
   t.match(verdict, { ok: false, findings: [{ seq: null, reason: /^the database file is damaged: .*SIG/ }] })
 })
 
+t.test('whatever pages of the database are damaged, there is a verdict', async (t) => {
+  const deployment = deploy(t)
+  await call(deployment, 400)
+  const database = join(deployment.data, 'data.mdb')
+  const sound = readFileSync(database)
+  const page = 4096
+  const reasons: string[] = []
+  for (let at = page; at < sound.length && at < 40 * page; at += 3 * page) {
+    const damaged = Buffer.from(sound)
+    damaged.fill(0xab, at, at + 2 * page)
+    writeFileSync(database, damaged)
+    const { code, stdout, stderr } = await runCli(['audit', 'verify', '--config', deployment.file])
+    const verdict = JSON.parse(stdout || 'null')
+    t.equal(code, verdict?.ok === true ? 0 : 1, `${at}: ${stderr}`)
+    t.notMatch(stderr, 'sidegate')
+    reasons.push(...(verdict?.findings ?? []).map(({ reason }: any) => reason))
+  }
+  t.match(reasons.join('\n'), /data\.mdb is damaged: its second page is lost/)
+  t.match(reasons.join('\n'), /MDB_(?:CORRUPTED|PAGE_NOTFOUND)/)
+})
+
 t.test('beside a running gateway', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
