@@ -169,7 +169,8 @@ export class EffectiveRules {
       const nowMs = this.#options.clock.now()
       const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
       const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
-      const override = { ruleId: id, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
+      const named = { ruleId: id, ruleName: rule.name }
+      const override = { ...named, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
       const changed = { ...rule, enabled }
       await this.#apply({ type: 'rule_override', rule: changed, reason, expiresAtMs }, async (sealed) => {
         await this.#options.state.putOverride(override, sealed)
@@ -274,10 +275,7 @@ export class EffectiveRules {
     this.#stateErrors = errors
     const revision = revisionOf(this.#merged.rules)
     if (revision !== this.#current.revision) this.#current = compileRules(this.#merged.rules, revision)
-    for (const ended of this.#merged.ended) {
-      const rule = this.#merged.rules.find(({ id }) => id === ended.override.ruleId)
-      this.#leftovers.endOverride(ended, rule?.name ?? '')
-    }
+    for (const ended of this.#merged.ended) this.#leftovers.endOverride(ended)
     for (const rule of yielding) this.#leftovers.dropRule(rule)
     this.#armTimer()
   }

@@ -38,8 +38,8 @@ export class Leftovers {
     this.#over.delete(overrideKey(override))
   }
 
-  endOverride({ override, cause }: EndedOverride, ruleName: string): void {
-    const { ruleId } = override
+  endOverride({ override, cause }: EndedOverride): void {
+    const { ruleId, ruleName } = override
     this.#forget(overrideKey(override), { type: 'rule_override_ended', ruleId, ruleName, cause }, (sealed) =>
       this.#state.deleteOverride(override, sealed),
     )

@@ -16,6 +16,8 @@ export interface ApiRule extends Rule {
 /** A rule switched on or off against its declaration. */
 export interface RuleOverride {
   readonly ruleId: string
+  /** What the rule is called, when it is gone as well. */
+  readonly ruleName: string
   readonly enabled: boolean
   readonly reason: string
   /** Null: until the declaration changes. */

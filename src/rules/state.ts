@@ -39,7 +39,6 @@ export type RuleChange =
   | {
       readonly type: 'rule_override_ended'
       readonly ruleId: string
-      /** Empty when the rule itself is gone. */
       readonly ruleName: string
       readonly cause: OverrideEnd
     }

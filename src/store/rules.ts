@@ -21,6 +21,8 @@ interface ApiRule extends Rule {
 
 interface RuleOverride {
   readonly ruleId: string
+  /** What the rule is called, when it is gone as well. */
+  readonly ruleName: string
   readonly enabled: boolean
   readonly reason: string
   readonly expiresAtMs: Milliseconds | null
@@ -47,7 +49,11 @@ export class RuleStore {
   }
 
   overrides(): readonly RuleOverride[] {
-    return this.#read<RuleOverride>(OVERRIDE_PREFIX)
+    // Those that were stored before they had it lack the name.
+    return this.#read<RuleOverride>(OVERRIDE_PREFIX).map((override) => ({
+      ...override,
+      ruleName: override.ruleName ?? '',
+    }))
   }
 
   putRule(rule: ApiRule, draft: ChangeDraft): Promise<void> {

@@ -333,7 +333,7 @@ t.test('overrides', async (t) => {
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     t.same(fires(rules, 'alpha'), ['alpha'])
     await settled()
-    t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended  rule_removed'])
+    t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha rule_removed'])
   })
 
   t.test('survive bad files and a restart', async (t) => {

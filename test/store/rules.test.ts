@@ -13,6 +13,7 @@ const rule = (id: string) => ({
   updatedAtMs: START_MS,
 })
 const override = (ruleId: string) => ({
+  ruleName: 'name',
   ruleId,
   enabled: false,
   reason: 'incident 12',
