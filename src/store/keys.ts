@@ -124,7 +124,9 @@ export class KeyStore {
   /** Every key, those of the configuration first, then in the order they were made. */
   list(): KeyRecord[] {
     this.#environment.refresh()
-    const declared = Array.from(this.#fileKeys.values(), (identity) => this.#describeFileKey(identity))
+    const declared = Array.from(this.#fileKeys, ([sha256, identity]) =>
+      this.#describeFileKey(sha256, identity),
+    )
     const made = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
     made.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
     return [...declared, ...made.map((stored) => this.#describe(stored))]
@@ -134,7 +136,8 @@ export class KeyStore {
   countActive(): number {
     this.#environment.refresh()
     const made = this.#environment.tables.keys.rows()
-    return this.#fileKeys.size + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
+    const declared = Array.from(this.#fileKeys.keys()).filter((sha256) => this.#twin(sha256) === undefined)
+    return declared.length + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
   }
 
   /**
@@ -215,8 +218,15 @@ export class KeyStore {
     return { ...stored, lastUsedAtMs: this.#lastUsed(stored.id), source: 'api' }
   }
 
-  #describeFileKey({ id, name }: KeyIdentity): KeyRecord {
+  #describeFileKey(sha256: string, { id, name }: KeyIdentity): KeyRecord {
     const lastUsedAtMs = this.#lastUsed(id)
-    return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs: null, source: 'file' }
+    const revokedAtMs = this.#twin(sha256)?.revokedAtMs ?? null
+    return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs, source: 'file' }
+  }
+
+  /** The same key as it was made here, which goes before its declaration: once revoked it stays so. */
+  #twin(sha256: string): StoredKey | undefined {
+    const bytes = this.#environment.tables.keys.get(Buffer.from(sha256, 'hex'))
+    return bytes === undefined ? undefined : readJson<StoredKey>(bytes)
   }
 }

@@ -109,6 +109,19 @@ t.test('a key that was revoked stays revoked, even when the configuration declar
   await store.keys.revoke(record.id)
   const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
   t.equal(again.keys.authenticate(key), null)
+  t.match(again.keys.list()[0], { name: 'fleet', source: 'file', revokedAtMs: record.createdAtMs })
+  t.equal(again.keys.countActive(), 0)
+})
+
+t.test('a key that is declared as well as made counts once', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  const { key } = await store.keys.create('k')
+  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  t.match(again.keys.list(), [
+    { source: 'file', revokedAtMs: null },
+    { source: 'api', revokedAtMs: null },
+  ])
+  t.equal(again.keys.countActive(), 1)
 })
 
 t.test('the time of last use is known at once and kept every minute and at the end', async (t) => {
