@@ -8,9 +8,11 @@ import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
 import { type LintContext, lintRules } from '../rulecheck/lint.ts'
 import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '../rulecheck/remarks.ts'
 import { missingPaths, readSources } from '../rulecheck/source.ts'
+import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/load.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
+import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
 
@@ -20,8 +22,9 @@ rule files in its data. Without PATH the configuration and the rules it names ar
 credentials are needed: one that is not there is a warning.
 
 Warnings: rules without any effect, rules that contradict each other, patterns that
-match nearly everything or are near the size limits, globs that look like regular
-expressions; with --config also keys and kinds the configuration does not know.
+match nearly everything, are near the size limits or have white space at the edges of
+their alternatives, globs that look like regular expressions, files of a rules folder
+that are not read; with --config also keys and kinds the configuration does not know.
 
   --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
   --format FORMAT    pretty, github, json or junit (default github where
@@ -58,8 +61,11 @@ export const check: Command = {
       const { files, problems } = await readSources(group)
       for (const { name } of files) checked.add(name)
       remarks.push(...judge(files, problems, contextOf(configured?.config ?? null)))
+      for (const path of group) {
+        for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
+      }
     }
-    process.stdout.write(formatRemarks(remarks, [...checked], format))
+    process.stdout.write(formatRemarks(placed(remarks, format), [...checked], format))
     return remarks.some(({ severity }) => severity === 'error' || failOn === 'warning') ? 1 : 0
   },
 }
@@ -78,6 +84,15 @@ export function chooseFormat<Format extends string>(
   if (known === undefined) throw new UsageError(`--format takes one of ${formats.join(', ')}`)
   return known
 }
+
+/** GitHub shows a remark only where it finds the file. */
+const placed = (remarks: readonly Remark[], format: RemarkFormat): readonly Remark[] =>
+  format !== 'github'
+    ? remarks
+    : remarks.map(({ severity, problem }) => {
+        const file = inWorkspace(problem.file, process.env['GITHUB_WORKSPACE'])
+        return { severity, problem: { ...problem, file } }
+      })
 
 const contextOf = (config: Config | null): LintContext | null =>
   config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }

@@ -13,6 +13,7 @@ import { validateTogether } from '../policy/validate.ts'
 import type { RuleFile } from '../rules/files.ts'
 import { snapshotOf } from '../rules/load.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
+import { marginFaults } from './margins.ts'
 import { covers, kindsOf, overruling } from './scope.ts'
 
 /** What a configuration adds: without one these warnings are left out. */
@@ -92,6 +93,7 @@ const named = ({ rule, path, line }: Placed): string => `\`${rule.name}\` (${pat
 function warnBroad({ rule, warn }: Placed): void {
   const { type, pattern, action, match } = rule
   if (type === 'keyword_block') {
+    for (const fault of marginFaults(pattern)) warn(['pattern'], fault)
     splitAlternatives(pattern).forEach((alternative, index) => {
       const matched = ordinaryMatch(rule, alternative)
       if (matched === null) return

@@ -28,13 +28,18 @@ export async function missingPaths(paths: readonly string[]): Promise<string[]> 
   return paths.filter((_, index) => found[index] === null)
 }
 
+/** What problems call a path: as it is found from here, unless it lies elsewhere. */
+export function labelOf(path: string): string {
+  const label = relative(process.cwd(), resolve(path))
+  return label === '' || label.startsWith('..') ? path : label
+}
+
 /** Reads rule files, folders and manifests; never rejects: what cannot be read is among the problems. */
 export async function readSources(paths: readonly string[]): Promise<RuleSources> {
   const files: RuleFile[] = []
   const problems: Problem[] = []
   for (const path of paths) {
-    const label = relative(process.cwd(), resolve(path))
-    const read = await readRuleFiles(path, label === '' || label.startsWith('..') ? path : label)
+    const read = await readRuleFiles(path, labelOf(path))
     problems.push(...read.problems)
     for (const file of read.files) {
       const found = filesIn(file)

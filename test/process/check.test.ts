@@ -36,6 +36,39 @@ const BROKEN = `rules:
 `
 const WARNED = 'rules:\n  - { name: one, type: keyword_block, pattern: e, action: monitor }\n'
 
+t.test('check: files that are not read', async (t) => {
+  const rules = 'rules: []\n'
+  const dir = t.testdir({
+    rules: {
+      'a.yaml': rules,
+      'C.YAML': rules,
+      'a_test.yaml': 'tests: []\n',
+      '.hidden.yaml': rules,
+      'notes.md': '',
+      team: { deep: { 'b.yml': rules } },
+      candidates: { 'd.yaml': rules },
+      tests: { 'd_test.yaml': 'tests: []\n' },
+    },
+  })
+  const { status, stdout } = sidegate(['check', 'rules', 'rules/candidates', '--fail-on', 'warning'], {}, dir)
+  t.equal(status, 1)
+  t.match(stdout, 'warning: rules/C.YAML is not read')
+  t.match(stdout, 'warning: rules/team is not read, and holds 1 *.yaml file:')
+  t.match(stdout, '0 errors, 2 warnings')
+})
+
+t.test('check: annotations are placed from the root of the workspace', async (t) => {
+  const dir = t.testdir({ app: { rules: { 'broken.yaml': BROKEN } } })
+  const files = (workspace: string) => {
+    const env = { GITHUB_WORKSPACE: workspace }
+    const { stdout } = sidegate(['check', 'rules', '--format', 'github'], env, join(dir, 'app'))
+    return [...new Set(stdout.match(/(?<=file=)[^,]+/g))]
+  }
+  t.strictSame(files(dir), ['app/rules/broken.yaml'])
+  t.strictSame(files(''), ['rules/broken.yaml'])
+  t.strictSame(files(join(dir, 'elsewhere')), ['rules/broken.yaml'])
+})
+
 t.test('check: exit codes and formats', async (t) => {
   const dir = t.testdir({ 'broken.yaml': BROKEN, 'warned.yaml': WARNED })
   const broken = join(dir, 'broken.yaml')

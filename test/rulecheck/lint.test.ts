@@ -11,6 +11,14 @@ const CONTEXT = { keyNames: ['batch', 'web'], kinds: ['email' as const] }
 const WARNED: readonly [name: string, rules: string[], message: RegExp, line: number][] = [
   ['one letter', [rule('a', 'keyword_block', 'e', 'block')], /alternative 1 occurs in nearly every/, 2],
   ['any character', [rule('a', 'keyword_block', 'aurora|.', 'block')], /alternative 2 occurs/, 2],
+  ['a space', [rule('a', 'keyword_block', 'uno-a | dos-b', 'block')], /alternative 1 ends with white/, 2],
+  ['a space', [rule('a', 'keyword_block', 'uno-a| dos-b', 'block')], /alternative 2 .*: write `dos-b`/, 2],
+  [
+    'a line end',
+    ['  - name: a\n    type: keyword_block\n    action: block\n    pattern: >\n      uno-a|dos-b\n'],
+    /alternative 2 ends with a line end, .*write `dos-b`; in YAML `>-`/,
+    5,
+  ],
   ['a class', [rule('a', 'keyword_block', '[a-z]+', 'monitor')], /alternative 1 occurs/, 2],
   [
     'the same twice',
