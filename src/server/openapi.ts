@@ -105,6 +105,9 @@ const INJECTION = {
 } satisfies Record<string, JsonObject>
 
 const SCHEMAS: Record<string, JsonObject> = {
+  UpstreamError: {
+    description: "The upstream's own answer, scanned: any JSON, most often an object with `error`.",
+  },
   Error: object({
     error: object(
       {
@@ -141,7 +144,14 @@ const SCHEMAS: Record<string, JsonObject> = {
     source: choice('Where it is declared.', 'api', 'file'),
   }),
   Keys: object({ keys: list(ref('Key')), total: whole('How many.') }),
-  RuleDeclaration: object(RULE_DECLARATION, ['description', 'match']),
+  RuleDeclaration: object(
+    {
+      ...RULE_DECLARATION,
+      pattern: { ...RULE_DECLARATION.pattern, default: '' },
+      enabled: { ...RULE_DECLARATION.enabled, default: true },
+    },
+    ['pattern', 'enabled', 'description', 'match'],
+  ),
   Rule: object(
     {
       id: text('UUIDv5 of the name for file rules, UUIDv7 for others.'),
@@ -293,7 +303,13 @@ const SCHEMAS: Record<string, JsonObject> = {
   Evaluation: object({
     decision: choice('What would happen.', 'allow', 'block'),
     rules: list(
-      object({ id: text('Rule.'), name: text('Name.'), action: text('Action.'), direction: text('Way.') }),
+      object({
+        id: text('Rule.'),
+        name: text('Name.'),
+        type: choice('What it looks at.', ...RULE_TYPES),
+        action: choice('What it does.', ...RULE_ACTIONS),
+        direction: choice('Which way.', 'request', 'response'),
+      }),
     ),
     findings: list(
       object({
@@ -325,8 +341,15 @@ interface Operation {
   readonly security: 'key' | 'session' | 'none'
   readonly body?: string
   readonly query?: Readonly<Record<string, JsonObject>>
+  /** What a success looks like in another media type. */
+  readonly otherwise?: string
+  /** Refusals of the upstream (4xx) are passed on as they are. */
+  readonly passesOn?: true
+  /** But for those of a body, which whatever takes one answers. */
   readonly errors: readonly string[]
 }
+
+const BODY_ERRORS = ['400', '413', '415']
 
 const PAGE = {
   limit: { type: 'integer', minimum: 1, maximum: 1000, default: 50 },
@@ -339,27 +362,35 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: ['200', null],
     security: 'key',
     body: 'ChatRequest',
-    errors: ['400', '401', '403', '413', '415', '429', '500', '502', '503', '504'],
+    passesOn: true,
+    errors: ['401', '403', '429', '500', '502', '503', '504'],
   },
   'GET /v1/models': {
     summary: "The upstream's models.",
     success: ['200', null],
     security: 'key',
+    passesOn: true,
     errors: ['401', '502', '503', '504'],
   },
   'GET /v1/models/{model}': {
     summary: 'One of them, from the list; slashes in its name need not be encoded.',
     success: ['200', null],
     security: 'key',
+    passesOn: true,
     errors: ['401', '404', '502', '503', '504'],
   },
-  'GET /openapi.json': { summary: 'This description.', success: ['200', null], security: 'none', errors: [] },
+  'GET /openapi.json': {
+    summary: 'This description.',
+    success: ['200', null],
+    security: 'none',
+    errors: ['421'],
+  },
   'POST /api/v1/session': {
     summary: 'Signs in.',
     success: ['201', 'Session'],
     security: 'none',
     body: 'SignIn',
-    errors: ['400', '401', '403', '415', '421', '429'],
+    errors: ['401', '403', '421', '429'],
   },
   'GET /api/v1/session': {
     summary: 'Who is signed in.',
@@ -378,7 +409,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: ['201', 'NewKey'],
     security: 'session',
     body: 'KeyName',
-    errors: ['400', '401', '403', '415', '421', '503'],
+    errors: ['401', '403', '421', '503'],
   },
   'GET /api/v1/keys': {
     summary: 'All keys.',
@@ -395,6 +426,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'GET /api/v1/rules': {
     summary: 'The rules in force; with format=yaml as a file ready to commit.',
     success: ['200', 'Rules'],
+    otherwise: 'application/yaml',
     security: 'session',
     query: {
       format: { type: 'string', enum: ['json', 'yaml'], default: 'json' },
@@ -411,7 +443,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: ['201', 'Rule'],
     security: 'session',
     body: 'RuleDeclaration',
-    errors: ['400', '401', '403', '409', '415', '421', '503'],
+    errors: ['401', '403', '409', '421', '503'],
   },
   'GET /api/v1/rules/candidate': {
     summary: 'What the rules on trial (rules.candidatePath) would have done with the calls so far.',
@@ -430,14 +462,14 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: ['200', 'Evaluation'],
     security: 'session',
     body: 'ChatRequest',
-    errors: ['400', '401', '403', '415', '421'],
+    errors: ['401', '403', '421'],
   },
   'PATCH /api/v1/rules/{id}': {
     summary: 'Switches a rule on or off; on a file rule as an override.',
     success: ['200', 'Rule'],
     security: 'session',
     body: 'RuleChange',
-    errors: ['400', '401', '403', '404', '409', '415', '421', '503'],
+    errors: ['401', '403', '404', '409', '421', '503'],
   },
   'DELETE /api/v1/rules/{id}': {
     summary: 'Deletes a rule owned by the API.',
@@ -482,7 +514,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     success: ['200', 'Erasure'],
     security: 'session',
     body: 'EraseSelection',
-    errors: ['400', '401', '403', '404', '415', '421', '503'],
+    errors: ['401', '403', '404', '421', '503'],
   },
   'GET /api/v1/audit/checkpoint': {
     summary: 'The newest signed checkpoint of the usage log.',
@@ -541,10 +573,34 @@ const BODIES: Record<string, JsonObject> = {
 
 const json = (schema: JsonObject): JsonObject => ({ content: { 'application/json': { schema } } })
 
+const answered = (schema: string, { otherwise }: Operation): JsonObject => ({
+  content: {
+    'application/json': { schema: ref(schema) },
+    ...(otherwise === undefined ? {} : { [otherwise]: { schema: { type: 'string' } } }),
+  },
+})
+
+/** A status that is named goes before `4XX`, so that what is passed on may stand beside the gateway's own. */
+function refusals({ errors, body, passesOn }: Operation): JsonObject {
+  const own = { description: 'Refused.', ...json(ref('Error')) }
+  const upstreams = { description: 'Refused by the upstream.', ...json(ref('UpstreamError')) }
+  const either = {
+    description: 'Refused, here or by the upstream.',
+    ...json({ anyOf: [ref('Error'), ref('UpstreamError')] }),
+  }
+  const statuses = [...(body === undefined ? [] : BODY_ERRORS), ...errors]
+  return {
+    ...Object.fromEntries(
+      statuses.map((status) => [status, passesOn === true && status.startsWith('4') ? either : own]),
+    ),
+    ...(passesOn === true ? { '4XX': upstreams } : {}),
+  }
+}
+
 function describeOperation(path: string, operation: Operation): JsonObject {
-  const { summary, success, also, security, body, query = {}, errors } = operation
+  const { summary, success, also, security, body, query = {} } = operation
   const [status, schema] = success
-  const answer = { description: summary, ...(schema === null ? {} : json(ref(schema))) }
+  const answer = { description: summary, ...(schema === null ? {} : answered(schema, operation)) }
   const parameters = [
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
       name,
@@ -562,7 +618,7 @@ function describeOperation(path: string, operation: Operation): JsonObject {
     responses: {
       [status]: answer,
       ...(also === undefined ? {} : { [also]: answer }),
-      ...Object.fromEntries(errors.map((code) => [code, { description: 'Refused.', ...json(ref('Error')) }])),
+      ...refusals(operation),
     },
   }
 }

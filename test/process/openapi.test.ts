@@ -24,6 +24,14 @@ async function check(t: Test, method: string, path: string, target: string, body
   const answer = await gateway.api(method, target, body)
   const operation = document.paths[`/api/v1${path}`]?.[method.toLowerCase()]
   const response = operation?.responses?.[String(answer.status)]
+  const sent = operation?.requestBody?.content['application/json'].schema.$ref
+  if (answer.status < 300 && sent !== undefined) {
+    const accepts = ajv.getSchema(`api${sent}`)
+    t.ok(
+      accepts?.(body),
+      `${method} ${path} takes ${JSON.stringify(body)}: ${ajv.errorsText(accepts?.errors)}`,
+    )
+  }
   t.ok(response, `${method} ${path} documents ${answer.status}`)
   const pointer = `api#/paths/${`/api/v1${path}`.replaceAll('~', '~0').replaceAll('/', '~1')}/${method.toLowerCase()}/responses/${answer.status}/content/application~1json/schema`
   const validate = ajv.getSchema(pointer.replaceAll('{', '%7B').replaceAll('}', '%7D'))
@@ -51,6 +59,56 @@ t.test('every documented route is answered, and no other', async (t) => {
       allowed,
       path,
     )
+  }
+})
+
+t.test('what else is answered is described', async (t) => {
+  const long = 'x'.repeat(11 * 1024 * 1024)
+  for (const [path, body] of [
+    ['/keys', { name: long }],
+    ['/rules', { name: long }],
+    ['/rules/evaluate', { model: long, messages: [] }],
+    ['/session', { token: long }],
+  ] as const) {
+    const answer = await check(t, 'POST', path, path, body)
+    t.equal(answer.error.code, 'body_too_large', path)
+  }
+  const made = await check(t, 'POST', '/rules', '/rules', {
+    name: 'short',
+    type: 'prompt_injection',
+    action: 'block',
+  })
+  t.match(made, { pattern: '', enabled: true })
+  await check(t, 'DELETE', '/rules/{id}', `/rules/${made.id}`)
+  const judged = await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', {
+    model: 'm',
+    messages: [{ role: 'user', content: 'aurora' }],
+  })
+  const described = document.components.schemas.Evaluation.properties.rules.items.properties
+  t.strictSame(Object.keys(judged.rules[0]).sort(), Object.keys(described).sort())
+  const yaml = await gateway.api('GET', '/rules?format=yaml')
+  const types = Object.keys(document.paths['/api/v1/rules'].get.responses['200'].content)
+  t.ok(types.includes(yaml.headers.get('content-type')?.split(';')[0] as string))
+  t.ok(document.paths['/openapi.json'].get.responses['421'])
+})
+
+t.test('what the upstream refuses is passed on as described', async (t) => {
+  const { key } = await gateway.createKey('refused')
+  const { responses } = document.paths['/v1/chat/completions'].post
+  const { answer } = upstream
+  t.teardown(() => {
+    upstream.answer = answer
+  })
+  for (const [status, body] of [
+    [400, { error: { message: 'no', type: 'theirs', code: 'their_own' } }],
+    [418, ['a teapot']],
+  ] as const) {
+    upstream.answer = json(body, status)
+    const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    t.equal(response.status, status)
+    const { schema } = (responses[status] ?? responses['4XX']).content['application/json']
+    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')))
+    t.ok(validate(await response.json()), `${status}: ${ajv.errorsText(validate.errors)}`)
   }
 })
 
@@ -95,9 +153,9 @@ t.test('answers are as described', async (t) => {
   await check(t, 'GET', '/usage/logs', '/usage/logs?limit=0')
   const { next_cursor } = await check(t, 'GET', '/usage/logs', '/usage/logs?limit=1&key_id=x&blocked=true')
   t.equal(next_cursor, undefined)
-  const { next_cursor: place } = await check(t, 'GET', '/usage/logs', '/usage/logs?limit=1')
+  const { next_cursor: place } = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=${logs.total - 1}`)
   const rest = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=1&cursor=${place}`)
-  t.match(rest, { total: 2, logs: [{ id: logs.logs[1].id }] })
+  t.match(rest, { total: logs.total, logs: [{ id: logs.logs.at(-1).id }] })
   t.notOk('next_cursor' in rest)
   const both = await check(t, 'GET', '/usage/logs', `/usage/logs?cursor=${place}&offset=1`)
   t.match(both.error, { code: 'invalid_parameter', param: 'cursor' })
