@@ -33,6 +33,8 @@ function purposeWeight(purpose: Purpose, { source, label, text }: Material): num
     if (/errand/.test(source)) return ERRAND_IN_MESSAGE
     return demand ? DEMAND_IN_MESSAGE : 1
   }
+  // How a user steers the conversation is none of a document's business.
+  if (source === 'own_steering') return 0
   if (demand) return DEMAND_IN_DOCUMENT
   if (label === 1 && /errand/.test(source)) return ERRAND_IN_DOCUMENT
   if (label === 1 && !/errand|indirect|doc|planted/.test(source)) return DIRECT_IN_DOCUMENT
