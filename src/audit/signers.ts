@@ -2,8 +2,7 @@
 // entries say of who signs from there on. A log can be signed by one key after the other.
 
 import { originOf } from './checkpoint.ts'
-import { verifierOf } from './note.ts'
-import { type KnownCheckpoint, parseObject, placeOf, type TrustedKey } from './survey.ts'
+import { type KnownCheckpoint, parseObject, placeOf, type TrustedKey, verifiersOf } from './survey.ts'
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 const BOOT_MARK = Buffer.from('"type":"boot"')
@@ -58,7 +57,8 @@ export class Signers {
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
     if (verified.length === 0) {
-      const isKnown = boot === undefined || this.#trusted(originOf(log)).includes(boot.signer)
+      const isKnown =
+        boot === undefined || verifiersOf(this.#keys, originOf(log)).some(({ text }) => text === boot.signer)
       const remedy = isKnown
         ? ''
         : `; the boot entry at ${boot.seq} names another signer: if it is the gateway's, give that key too: ${boot.signer}`
@@ -90,9 +90,5 @@ export class Signers {
   /** A run signs after its boot entry, and before the next one's. */
   #bootOf(size: number): Boot | undefined {
     return this.#boots.findLast(({ seq }) => seq < size)
-  }
-
-  #trusted(origin: string): string[] {
-    return this.#keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key).text)
   }
 }

@@ -91,13 +91,15 @@ export class LogSurvey {
       this.#skipped++
       return
     }
-    const opened = openCheckpoint(note, (origin) =>
-      this.keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key)),
-    )
+    const opened = openCheckpoint(note, (origin) => verifiersOf(this.keys, origin))
     if ('fault' in opened) this.#faults.push(`${placeOf(source)}: ${opened.fault}`)
     else this.#checkpoints.push({ source, checkpoint: opened })
   }
 }
+
+/** Keys as verifiers of one origin: a bare one takes its name. */
+export const verifiersOf = (keys: readonly TrustedKey[], origin: string): Verifier[] =>
+  keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key))
 
 /** What a finding calls a checkpoint. @param source as of KnownCheckpoint */
 export const placeOf = (source: string | null): string => source ?? 'a checkpoint beside the log'
