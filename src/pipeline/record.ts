@@ -136,7 +136,7 @@ function usedTokens(call: Call, ending: Ending): Tokens {
     return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
   }
   const answered = call.upstreamStatus >= 200 && call.upstreamStatus < 300
-  // Where the call was ended from our side while the upstream was at work, that has read the prompt.
+  // Where the client left or we ended the call while the upstream was at work, that has read the prompt.
   const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'
   const used = answered || (call.forwarded && call.upstreamStatus === 0 && left)
   return {

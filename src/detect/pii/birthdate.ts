@@ -2,7 +2,7 @@
 
 import { codeAt, isDigit, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
-import { asWords } from './label.ts'
+import { labelBefore } from './label.ts'
 import { isMonth, mayBeMonth } from './months.ts'
 import type { Segment } from './segment.ts'
 
@@ -85,12 +85,9 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
   if (!mayBeDate(text, at, digitsEnd)) return 0
   if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
-  if (span === null || !BIRTH.test(labelBefore(text, span.start))) return 0
+  if (span === null || !BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
-
-const labelBefore = (text: string, at: number): string =>
-  asWords(text.slice(Math.max(0, at - WINDOW_CHARACTERS), at))
 
 /** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
 const BEHIND_TWO = new Set(Array.from('-/／., \u00baestnrd年', (character) => character.charCodeAt(0)))

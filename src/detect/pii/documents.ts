@@ -1,7 +1,7 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
 import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
-import { asWords } from './label.ts'
+import { labelBefore } from './label.ts'
 import type { Segment } from './segment.ts'
 
 /** Other things that are numbered. */
@@ -68,7 +68,7 @@ export const mayBeDocument = (before: string): boolean => ANY_WORD.test(before)
 export function scanDocument(segment: Segment, word: number): number {
   if (!segment.isBehindWords(word) || !isLongEnough(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
-  const window = labelBefore(segment, word)
+  const window = labelBefore(segment.text, word, WINDOW_CHARACTERS)
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
   if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
   if (!ANY_LICENCE.test(window)) return 0
@@ -76,9 +76,6 @@ export function scanDocument(segment: Segment, word: number): number {
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
   return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
 }
-
-const labelBefore = (segment: Segment, at: number): string =>
-  asWords(segment.text.slice(Math.max(0, at - WINDOW_CHARACTERS), at))
 
 /** A quick look: whether so many characters and digits are there before what no number goes on behind. */
 export function isLongEnough(text: string, word: number): boolean {
@@ -117,7 +114,7 @@ function seriesBefore(segment: Segment, word: number, label: RegExp): number {
   const before = segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word)
   const { length } = SERIES.exec(before)?.[0] ?? ''
   // `CNH 12345678900`
-  return length > 0 && label.test(labelBefore(segment, word - length)) ? length : 0
+  return length > 0 && label.test(labelBefore(segment.text, word - length, WINDOW_CHARACTERS)) ? length : 0
 }
 
 function take(

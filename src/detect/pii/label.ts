@@ -18,6 +18,10 @@ export function asWords(before: string): string {
   return words.toLowerCase()
 }
 
+/** The words before a position, from so many characters on. */
+export const labelBefore = (text: string, at: number, characters: number): string =>
+  asWords(text.slice(Math.max(0, at - characters), at))
+
 /** Letters that stand for words, with or without dots, perhaps with what is numbered: `sin`, `S.I.N.`, `sinnumber`. */
 export const abbreviation = (letters: string): string =>
   `\\b${[...letters].join('\\.?')}(?:\\b|(?=num|n[or]\\b))`

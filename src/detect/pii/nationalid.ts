@@ -2,7 +2,7 @@
 // too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
 
 import { codeAt, endOfDigits, isAlphanumeric, isAsciiUpper, isLetter, isWordCharacter } from './characters.ts'
-import { asWords } from './label.ts'
+import { asWords, labelBefore } from './label.ts'
 import { IDENTIFIERS } from './nationalid-digits.ts'
 import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
 import { identifiersOf } from './nationalid-shapes.ts'
@@ -58,7 +58,7 @@ class Label {
       pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
       compiled.set(words, pattern)
     }
-    this.#words ??= asWords(this.#segment.text.slice(Math.max(0, this.#at - WINDOW_CHARACTERS), this.#at))
+    this.#words ??= labelBefore(this.#segment.text, this.#at, WINDOW_CHARACTERS)
     return pattern.test(this.#words)
   }
 }
