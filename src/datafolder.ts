@@ -36,7 +36,11 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
   const lock = await hold(path)
   try {
     await replaceDamaged(path, logger)
-    const intents = new Intents(path)
+    const intents = new Intents(path, {
+      onUnavailable: (cause) =>
+        logger.error({ err: cause }, 'calls under way cannot be written down; calls are refused'),
+      onAvailable: () => logger.info({}, 'calls under way can be written down again'),
+    })
     const release = async (intact: boolean): Promise<void> => {
       try {
         intents.close()

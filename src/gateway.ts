@@ -118,7 +118,8 @@ class Gateway {
       onStalled: () => this.#failed.resolve('a write to the usage log has hung; the disk needs a look'),
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock: systemClock, logger })
-    this.#admission = new Admission(config.limits.concurrentRequests, () => this.#store.log.available)
+    const isAuditable = () => this.#store.log.available && folder.intents.isWritable()
+    this.#admission = new Admission(config.limits.concurrentRequests, isAuditable)
     this.#memory = collectorOf(this.#admission)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)
@@ -243,9 +244,8 @@ class Gateway {
   }
 
   #health(): Health {
-    const { draining } = this.#admission
     const { quarantines } = this.#folder
-    return healthOf({ store: this.#store, rules: this.#rules, draining, quarantines })
+    return healthOf({ admission: this.#admission, rules: this.#rules, quarantines })
   }
 
   #state(): GatewayState {
@@ -255,7 +255,7 @@ class Gateway {
       activeKeys: this.#store.keys.countActive(),
       tokenLimits: this.#store.counters.size,
       auditSequence: this.#store.log.head.seq,
-      auditAvailable: this.#store.log.available,
+      auditAvailable: this.#admission.auditable,
       ruleFilesInForce: this.fileRefusals().length === 0,
       auditQuarantines: this.#folder.quarantines,
       storeBytes: this.#store.size().usedBytes,

@@ -34,7 +34,7 @@ export class Admission {
 
   /**
    * @param limit calls in flight at a time
-   * @param auditAvailable whether an entry could be sealed right now
+   * @param auditAvailable whether a call could be written down and sealed right now
    */
   constructor(limit: number, auditAvailable: () => boolean) {
     this.#limit = limit
@@ -56,9 +56,14 @@ export class Admission {
     return this.#clients.size + this.#turnedAway.size
   }
 
+  /** Whether an entry could be made right now. */
+  get auditable(): boolean {
+    return this.#auditAvailable()
+  }
+
   /** @throws GatewayError `audit_unavailable` while no entry can be made, and no call is looked at for that */
   assertAuditable(): void {
-    if (this.#auditAvailable()) return
+    if (this.auditable) return
     throw turnAway('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
   }
 

@@ -4,18 +4,22 @@
 
 import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 import { InFlight, type Place } from '../core/inflight.ts'
 import { unavailable } from './appender.ts'
 
 /** Beside the database, in the data folder. */
 export const INTENTS_FILE = 'intents'
-/** From this size on the file is written anew with nothing but the calls that still run. */
 const MAX_FILE_BYTES = 4 * 1024 ** 2
 /** Those may take much room themselves; then it is written anew when it has doubled. */
 const GROWTH = 2
 const FILE_MODE = 0o600
 /** Begins the line that says of a call that it is sealed. */
 const SEALED = '-'
+/** After a failure it is tried again this often at most. */
+const RETRY_MS: Milliseconds = 1000
+/** What is written then, a line that says nothing: as long as some calls take, so that what is free is worth going on for. */
+const TRIAL = `${' '.repeat(4095)}\n`
 
 /** A call as far as it is known before it is forwarded. */
 export interface Intent {
@@ -34,6 +38,16 @@ export interface Intent {
 /** A call that is written down as under way; kept until it is sealed. */
 export type OpenIntent = Place<Intent>
 
+export interface IntentOptions {
+  readonly clock?: Clock
+  /** Size from which on the file is written anew with nothing but the calls that still run, bytes. */
+  readonly maxBytes?: number
+  /** A write failed: no call can be written down. Called once, until `onAvailable`. */
+  readonly onUnavailable?: (cause: unknown) => void
+  /** A write succeeded again. */
+  readonly onAvailable?: () => void
+}
+
 interface Waiting {
   readonly intent: Intent
   resolve(open: OpenIntent): void
@@ -43,6 +57,9 @@ interface Waiting {
 export class Intents {
   readonly #path: string
   readonly #maxBytes: number
+  readonly #clock: Clock
+  readonly #onUnavailable: (cause: unknown) => void
+  readonly #onAvailable: () => void
   /** What an earlier process left behind. */
   readonly leftBehind: readonly OpenIntent[]
   /** Calls that are not sealed. */
@@ -56,11 +73,17 @@ export class Intents {
   #limit: number
   /** Whether the file ends within a line. */
   #torn: boolean
+  /** When writing failed last; null while it succeeds. */
+  #failedAtMs: Milliseconds | null = null
 
   /** @throws the system's error when the file cannot be read or written */
-  constructor(folder: string, maxBytes = MAX_FILE_BYTES) {
+  constructor(folder: string, options: IntentOptions = {}) {
+    const { clock = systemClock, maxBytes = MAX_FILE_BYTES, onUnavailable, onAvailable } = options
     this.#path = join(folder, INTENTS_FILE)
     this.#maxBytes = this.#limit = maxBytes
+    this.#clock = clock
+    this.#onUnavailable = onUnavailable ?? (() => {})
+    this.#onAvailable = onAvailable ?? (() => {})
     const text = readText(this.#path)
     this.leftBehind = readIntents(text).map((intent) => this.#open.add(intent))
     this.#bytes = Buffer.byteLength(text)
@@ -71,6 +94,18 @@ export class Intents {
   /** Calls that are under way, and those of earlier processes that are not sealed yet. */
   get open(): number {
     return this.#open.size
+  }
+
+  /** Whether a call can be written down: after a failure this is tried, now and then. */
+  isWritable(): boolean {
+    if (this.#failedAtMs === null) return true
+    if (this.#clock.monotonic() - this.#failedAtMs < RETRY_MS) return false
+    try {
+      this.#write(TRIAL)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /**
@@ -103,14 +138,28 @@ export class Intents {
     const waiting = this.#waiting
     this.#waiting = []
     try {
-      if (this.#bytes >= this.#limit) this.#rewrite()
-      this.#append(this.#sealed + linesOf(waiting.map(({ intent }) => intent)))
+      this.#write(linesOf(waiting.map(({ intent }) => intent)))
     } catch (error) {
       for (const { reject } of waiting) reject(unavailable('The call cannot be written down.', error))
       return
     }
-    this.#sealed = ''
     for (const { intent, resolve } of waiting) resolve(this.#open.add(intent))
+  }
+
+  /** Lines, and before them which calls were sealed meanwhile. @throws the system's error */
+  #write(lines: string): void {
+    const failed = this.#failedAtMs !== null
+    try {
+      if (this.#bytes >= this.#limit) this.#rewrite()
+      this.#append(this.#sealed + lines)
+    } catch (error) {
+      this.#failedAtMs = this.#clock.monotonic()
+      if (!failed) this.#onUnavailable(error)
+      throw error
+    }
+    this.#sealed = ''
+    this.#failedAtMs = null
+    if (failed) this.#onAvailable()
   }
 
   #append(text: string): void {

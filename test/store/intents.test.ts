@@ -28,7 +28,7 @@ t.test('calls without a word that they were sealed are left behind, whatever the
       const folder = join(root, String(run++))
       mkdirSync(folder)
       // Never closed: as if it had been killed.
-      const intents = new Intents(folder, maxBytes)
+      const intents = new Intents(folder, { maxBytes })
       const open = new Map<string, OpenIntent>()
       const seen = new Set<string>()
       for (const [n, { id, seals }] of steps.entries()) {
@@ -42,7 +42,7 @@ t.test('calls without a word that they were sealed are left behind, whatever the
           seen.add(name)
         }
       }
-      const left = ids(new Intents(folder, maxBytes))
+      const left = ids(new Intents(folder, { maxBytes }))
       // Those sealed since the last write are told of by the log.
       for (const id of open.keys()) if (!left.includes(id)) return false
       return left.every((id) => seen.has(id)) && intents.open === open.size
@@ -52,7 +52,7 @@ t.test('calls without a word that they were sealed are left behind, whatever the
 
 t.test('the file stays small while calls come and go, and keeps those that stay', async (t) => {
   const folder = t.testdir()
-  const intents = new Intents(folder, 10_000)
+  const intents = new Intents(folder, { maxBytes: 10_000 })
   await intents.begin(intent('long'))
   for (let n = 0; n < 1000; n++) {
     intents.sealed(await intents.begin(intent(`id-${n}`)))
@@ -83,16 +83,38 @@ t.test('torn and foreign lines are passed over, and do not spoil the next', asyn
 
 t.test('what cannot be written down is refused', async (t) => {
   const folder = t.testdir()
-  const intents = new Intents(folder, 1)
+  let nowMs = 0
+  const clock = { now: () => nowMs, monotonic: () => nowMs }
+  const events: string[] = []
+  const intents = new Intents(folder, {
+    clock,
+    maxBytes: 1,
+    onUnavailable: (cause) => events.push((cause as NodeJS.ErrnoException).code ?? 'unknown'),
+    onAvailable: () => events.push('available'),
+  })
   await intents.begin(intent('a'))
+  t.equal(intents.isWritable(), true)
   // The file is due to be written anew, and cannot be.
   mkdirSync(join(folder, `${INTENTS_FILE}.new`))
   const refused = [intents.begin(intent('b')), intents.begin(intent('c'))]
   for (const one of refused) await t.rejects(one, { code: 'audit_unavailable', status: 503 })
   t.equal(intents.open, 1)
+  t.equal(intents.isWritable(), false)
+  nowMs += 1000
+  t.equal(intents.isWritable(), false, 'tried, in vain')
   rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
+  nowMs += 999
+  t.equal(intents.isWritable(), false, 'not tried all the time')
+  nowMs += 1
+  t.equal(intents.isWritable(), true)
   await intents.begin(intent('b'))
   t.strictSame(ids(new Intents(folder)), ['a', 'b'])
+  t.strictSame(events, ['EISDIR', 'available'])
+  mkdirSync(join(folder, `${INTENTS_FILE}.new`))
+  await t.rejects(intents.begin(intent('c')))
+  rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
+  await intents.begin(intent('d'))
+  t.equal(intents.isWritable(), true, 'a call that was let in before shows it as well')
 })
 
 t.test('calls of one turn are written down together', async (t) => {
