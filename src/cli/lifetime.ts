@@ -67,7 +67,12 @@ export async function untilStopped(gateway: RunningGateway, signals: Signals): P
   return endAsItIs('told to end three times; calls may be missing from the log')
 }
 
-/** Node's own exit waits for the thread that writes to the disk: where that hangs, nothing else ends the process. */
+/** From now on an error that nobody foresaw is told and ends the process: the next start deals with what is left. */
+export const endWhenUnforeseen = (): void => {
+  process.on('uncaughtException', (error) => endAsItIs(`an unforeseen error: ${error.stack ?? error}`))
+}
+
+/** Node's own exit waits for the thread that writes to the disk, and that may wait for a disk that hangs, or for us. */
 function endAsItIs(reason: string): never {
   console.error(`sidegate: ${reason}`)
   process.kill(process.pid, 'SIGKILL')

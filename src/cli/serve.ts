@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, Signals, untilStopped } from './lifetime.ts'
+import { endWhenUnforeseen, type RunGateway, Signals, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 
@@ -19,7 +19,8 @@ only the variables that the configuration names.
 Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop; a
 second one ends them at once, sealed. SIGHUP loads the rules again.
 Exit: 0 stopped as asked, 1 failed, 2 could not start. A write to the log that
-hangs ends the process with SIGKILL, for whatever looks after it to start another.
+hangs and an error nobody foresaw end the process with SIGKILL, for whatever looks
+after it to start another.
 `
 
 /** @param runGateway the composition root, handed in from above */
@@ -34,6 +35,7 @@ export const serve = (runGateway: RunGateway): Command => ({
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })
     const signals = new Signals()
+    endWhenUnforeseen()
     const reading = readConfig(values.config, process.env, systemClock)
     const gateway = await runGateway(reading)
     if ('problems' in gateway) {

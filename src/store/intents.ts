@@ -2,7 +2,7 @@
 // by the next one. One write for the calls of one turn of the event loop, and no wait for the disk: the system keeps what was written when a process dies.
 // A machine that loses its power may lose the newest. Knows nothing of entries.
 
-import { closeSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
 import { InFlight, type Place } from '../core/inflight.ts'
@@ -165,9 +165,12 @@ export class Intents {
   #append(text: string): void {
     const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
     this.#torn = true
-    const written = writeSync(this.#file, bytes)
-    this.#bytes += written
-    if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
+    // Where a part was written, the next write says why it was no more.
+    for (let at = 0; at < bytes.length; ) {
+      const written = writeSync(this.#file, bytes, at)
+      this.#bytes += written
+      at += written
+    }
     this.#torn = false
   }
 
@@ -175,11 +178,9 @@ export class Intents {
   #rewrite(): void {
     const next = `${this.#path}.new`
     const file = openSync(next, 'w', FILE_MODE)
-    let written: number
+    const bytes = Buffer.from(linesOf(this.#open.items()))
     try {
-      const bytes = Buffer.from(linesOf(this.#open.items()))
-      written = bytes.length === 0 ? 0 : writeSync(file, bytes)
-      if (written < bytes.length) throw new Error(`${written} of ${bytes.length} bytes were written`)
+      writeFileSync(file, bytes)
       renameSync(next, this.#path)
     } catch (error) {
       closeSync(file)
@@ -187,8 +188,8 @@ export class Intents {
     }
     closeSync(this.#file)
     this.#file = file
-    this.#bytes = written
-    this.#limit = Math.max(this.#maxBytes, written * GROWTH)
+    this.#bytes = bytes.length
+    this.#limit = Math.max(this.#maxBytes, bytes.length * GROWTH)
     this.#sealed = ''
     this.#torn = false
   }

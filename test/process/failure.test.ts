@@ -1,11 +1,7 @@
-// Upstreams that fail, clients that leave or do not read, a full disk, too many calls.
+// Upstreams that fail, clients that leave or do not read, too many calls.
 
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
 import { discard, startGateway } from './gateway.ts'
 import { type Answer, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
@@ -290,59 +286,6 @@ t.test('too many calls at once', async (t) => {
   )
   answer()
   t.equal((await first).status, 200)
-})
-
-t.test('a full disk: refused, told, and over when there is room again', async (t) => {
-  const disk = mkdtempSync(join(tmpdir(), 'sidegate-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk], { stdio: 'ignore' })
-  } catch {
-    rmSync(disk, { recursive: true, force: true })
-    t.pass('a full disk', { skip: 'NOT TESTED: a tmpfs cannot be mounted here' })
-    return
-  }
-  mkdirSync(join(disk, 'data'))
-  upstream.answer = json(completion('ok'))
-  const full = await startGateway({
-    upstreamUrl: upstream.baseUrl,
-    config: { data: { path: join(disk, 'data') } },
-  })
-  t.teardown(async () => {
-    await discard(full)
-    execFileSync('umount', [disk])
-    rmSync(disk, { recursive: true, force: true })
-  })
-  const { key: other } = await full.createKey()
-  const told: string[] = []
-  const call = async () => {
-    const response = await full.chat(other, {
-      ...body,
-      messages: [{ role: 'user', content: 'word '.repeat(20_000) }],
-    })
-    const text = await response.text()
-    if (response.status === 200) told.push(response.headers.get('x-request-id') ?? '')
-    return { status: response.status, text, headers: response.headers }
-  }
-  t.equal((await call()).status, 200)
-  let filler = 0
-  try {
-    for (; filler < 400; filler++) writeFileSync(join(disk, `filler${filler}`), Buffer.alloc(64 * 1024))
-  } catch {
-    // That is what it was for.
-  }
-  let refused = await call()
-  for (let i = 0; i < 200 && refused.status === 200; i++) refused = await call()
-  t.match(refused, { status: 503, text: /audit_unavailable/ })
-  t.equal(refused.headers.get('retry-after'), '1')
-  const before = upstream.received.length
-  t.equal((await call()).status, 503)
-  t.equal(upstream.received.length, before, 'nothing is forwarded that cannot be logged')
-  t.equal((await fetch(`${full.opsUrl}/readyz`)).status, 503)
-  t.equal(full.child.exitCode, null)
-  for (let i = 0; i < filler; i++) rmSync(join(disk, `filler${i}`), { force: true })
-  while ((await fetch(`${full.opsUrl}/readyz`)).status !== 200);
-  t.equal((await call()).status, 200)
-  for (const id of told) t.equal((await full.api('GET', `/usage/logs/${id}`)).status, 200)
 })
 
 t.test('a client that leaves in the middle of its request is sealed as one that left', async (t) => {

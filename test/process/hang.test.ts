@@ -45,3 +45,26 @@ t.test('a commit that hangs ends the process with the reason', async (t) => {
   t.same(outcomes, ['ok', 'interrupted'], 'the call that was hanging is not forgotten')
   await next.stop()
 })
+
+t.test('an error that nobody foresaw ends the process, though calls wait for the disk', async (t) => {
+  const upstream = await startUpstream()
+  const throwing = 'process.on("SIGUSR2",()=>{throw new Error("as nobody foresaw")})'
+  const gateway = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    env: {
+      NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --import=data:text/javascript,${encodeURIComponent(throwing)}`,
+    },
+  })
+  t.teardown(async () => {
+    await discard(gateway)
+    await upstream.close()
+  })
+  const { key } = await gateway.createKey()
+  const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
+  const calls = Array.from({ length: 64 }, () => gateway.chat(key, body).catch(() => null))
+  await Promise.race(calls)
+  gateway.child.kill('SIGUSR2')
+  t.equal(await gateway.exited, 'SIGKILL', 'an ordinary exit would wait for a commit that waits for it')
+  t.match(gateway.stderr.join(''), /sidegate: an unforeseen error: Error: as nobody foresaw\n {4}at /)
+  await Promise.all(calls)
+})
