@@ -19,6 +19,7 @@ import { Admission } from './pipeline/admission.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { findObstacles } from './preflight.ts'
 import { sealInterrupted } from './recovery.ts'
+import { tellRotations } from './rotation.ts'
 import { managementRoutes } from './routes.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
@@ -59,6 +60,7 @@ export const runGateway: RunGateway = async (reading) => {
   if (config === null || problems.length > 0) return { problems }
   const lines = new TurnLines()
   const logger = createLogger(config.log.level, lines)
+  tellRotations(config, logger)
   let folder: DataFolder | null = null
   let gateway: Gateway | null = null
   try {
@@ -244,8 +246,7 @@ class Gateway {
   }
 
   #health(): Health {
-    const { quarantines } = this.#folder
-    return healthOf({ admission: this.#admission, rules: this.#rules, quarantines })
+    return healthOf({ admission: this.#admission, rules: this.#rules, quarantines: this.#folder.quarantines })
   }
 
   #state(): GatewayState {

@@ -7,7 +7,7 @@ import { CONFIG_SCHEMA, type SchemaNode } from './config-schema.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
-import { fileSecret, fixedSecret, type Secret } from './secret.ts'
+import { fileSecret, fixedSecret, reasonOf, type Secret } from './secret.ts'
 import { soundPart } from './soundpart.ts'
 
 export interface Address {
@@ -250,18 +250,21 @@ const HEADER_SAFE = /^[\x21-\x7e]+$/
 
 function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
   const path = ['upstream', 'apiKey']
-  const secret = readSecret(context, path, reference, UPSTREAM_HINT)
-  if (secret !== null && !HEADER_SAFE.test(secret.current())) {
-    context.add(path, 'holds a space, a line break or another character that no header can carry')
-  }
+  const secret = readSecret(context, path, reference, UPSTREAM_HINT, whyNotInHeader)
+  const problem = secret === null ? null : whyNotInHeader(secret.current())
+  if (problem !== null) context.add(path, problem)
   return secret
 }
+
+const whyNotInHeader = (value: string): string | null =>
+  HEADER_SAFE.test(value) ? null : 'holds a space, a line break or another character that no header can carry'
 
 function readSecret(
   context: Context,
   path: Path,
   reference: SecretReference | undefined,
   hint: string,
+  whyNot?: (value: string) => string | null,
 ): Secret | null {
   if (reference === undefined) return null
   if (reference.env !== undefined) {
@@ -271,10 +274,9 @@ function readSecret(
     return null
   }
   try {
-    return fileSecret(resolve(context.folder, reference.file ?? ''), context.clock)
+    return fileSecret(resolve(context.folder, reference.file ?? ''), context.clock, whyNot)
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
-    context.add(path, `file ${reference.file} cannot be used (${reason}); ${hint}`)
+    context.add(path, `file ${reference.file} cannot be used (${reasonOf(error)}); ${hint}`)
     return null
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { DATA_FILE } from './header.ts'
 
 const MARK_FILE = 'closed'
+const FILE_MODE = 0o600
 
 /** Tells any two states of a file apart, unless somebody sets the clock of the machine back to deceive. */
 function stateOf(file: string): string {
@@ -15,7 +16,7 @@ function stateOf(file: string): string {
 
 /** To be called when the store in the folder was closed, and nothing failed while it was open. */
 export function leaveMark(path: string): void {
-  writeFileSync(join(path, MARK_FILE), stateOf(join(path, DATA_FILE)))
+  writeFileSync(join(path, MARK_FILE), stateOf(join(path, DATA_FILE)), { mode: FILE_MODE })
 }
 
 /** Takes the mark away. @returns whether there was one and the file is as it was then */

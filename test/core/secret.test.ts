@@ -20,6 +20,53 @@ t.test('a file is followed, and a gap bridged', async (t) => {
   t.equal(secret.current(), 'two', 'an empty file is no secret')
 })
 
+t.test(
+  'a value that cannot be used does not take the place of one that can, and each turn is told once',
+  async (t) => {
+    const file = join(t.testdir({ secret: 'one\n' }), 'secret')
+    let nowMs = 0
+    const clock = { now: () => nowMs, monotonic: () => nowMs }
+    const told: (string | null)[] = []
+    const secret = fileSecret(file, clock, (value) => (value.includes(' ') ? 'holds a space' : null))
+    secret.onTurn((problem) => told.push(problem))
+    const after = (change: () => void): string => {
+      change()
+      nowMs += 1000
+      return secret.current()
+    }
+    t.equal(
+      after(() => {}),
+      'one',
+    )
+    t.same(told, [])
+    t.equal(
+      after(() => writeFileSync(file, 't wo')),
+      'one',
+    )
+    t.equal(
+      after(() => writeFileSync(file, 't w o')),
+      'one',
+    )
+    t.same(told, ['holds a space'])
+    t.equal(
+      after(() => rmSync(file)),
+      'one',
+    )
+    t.equal(
+      after(() => writeFileSync(file, '')),
+      'one',
+    )
+    t.equal(
+      after(() => writeFileSync(file, 'two')),
+      'two',
+    )
+    t.same(told.slice(1), ['ENOENT', 'the file is empty', null])
+    after(() => rmSync(file))
+    after(() => writeFileSync(file, 'two'))
+    t.same(told.slice(4), ['ENOENT', null], 'the same value again ends the trouble')
+  },
+)
+
 t.test('what cannot be read at first is an error', async (t) => {
   const folder = t.testdir({ empty: ' \n' })
   const clock = { now: () => 0, monotonic: () => 0 }

@@ -1,6 +1,7 @@
 // Nothing secret and nothing personal is left anywhere it should not be.
 
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { ADMIN_TOKEN, discard, startGateway, UPSTREAM_KEY } from './gateway.ts'
@@ -81,4 +82,41 @@ t.test('logs, metrics, errors, the command line, the store, the upstream', async
     t.notOk(store.includes(secret ?? ''), `store: ${secret}`)
   }
   t.ok(upstream.received[0]?.headers.authorization === `Bearer ${UPSTREAM_KEY}`)
+})
+
+t.test('a credential that is rotated: told, and one that no header can carry stays out', async (t) => {
+  const upstream = await startUpstream(json(completion('ok')))
+  const folder = mkdtempSync(join(tmpdir(), 'sidegate-test-'))
+  mkdirSync(join(folder, 'rules'))
+  const file = join(folder, 'credential')
+  writeFileSync(file, 'the-first-credential\n')
+  const gateway = await startGateway({
+    upstreamUrl: upstream.baseUrl,
+    folder,
+    rules: 'rules: []\n',
+    config: { upstream: { apiKey: { file } } },
+  })
+  t.teardown(async () => {
+    await discard(gateway)
+    await upstream.close()
+  })
+  const { key } = await gateway.createKey()
+  /** Calls until the upstream gets this credential, and the gateway has said so much of it. */
+  const until = async (credential: string, said: number) => {
+    const told = () => gateway.logs.filter(({ setting }) => setting === 'upstream.apiKey')
+    let sent: unknown
+    while (sent !== `Bearer ${credential}` || told().length < said) {
+      const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+      t.equal(response.status, 200)
+      await response.text()
+      sent = upstream.received.at(-1)?.headers['authorization']
+    }
+    return told()
+  }
+  t.same(await until('the-first-credential', 0), [])
+  writeFileSync(file, 'the-second\ncredential')
+  t.match(await until('the-first-credential', 1), [{ level: 'warn', problem: /no header can carry/ }])
+  writeFileSync(file, 'the-third-credential')
+  t.match(await until('the-third-credential', 2).then((told) => told[1]), { level: 'info' })
+  t.notMatch(JSON.stringify(gateway.logs), /the-(?:first|second|third)/)
 })

@@ -252,7 +252,7 @@ t.test('without a token in the configuration nobody gets in', async (t) => {
 
 t.test('a token that changes under the gateway takes its sessions along', async (t) => {
   let value = 'first'
-  const { gatekeeper } = setting(t, { current: () => value })
+  const { gatekeeper } = setting(t, { current: () => value, onTurn: () => {} })
   const first = { cookie: sentBack((await gatekeeper.signIn('first', false)).cookie) }
   value = 'second'
   t.throws(() => gatekeeper.require(first), like({ code: 'session_required' }))

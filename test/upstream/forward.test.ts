@@ -119,7 +119,7 @@ t.test('a credential that changes while the upstream is at work, and one that is
     value = 'the-second-credential'
     response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
   })
-  const apiKey = { current: () => value }
+  const apiKey = { current: () => value, onTurn: () => {} }
   const upstream = new Upstream(settings(server.baseUrl, { apiKey }), 1)
   t.teardown(() => Promise.all([upstream.close(), server.close()]))
   const ask = () => upstream.models({}, new Caller())
