@@ -42,7 +42,7 @@ export interface Selection {
   readonly revision: string
   /**
    * The most specific rule wins (a kind before `*`), then block over redact over restore over monitor over allow,
-   * then the first; without any rule the action is redact. In an answer `restore` concerns data new in it, which is
+   * then the first; without any rule the action is redact. Of several models the strictest decision counts. In an answer `restore` concerns data new in it, which is
    * redacted; what is put back is decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, direction: Direction): PiiDecision
@@ -64,7 +64,8 @@ const UNRULED: PiiDecision = Object.freeze({ action: 'redact', rule: null })
 interface Scoped {
   readonly rule: Rule
   readonly reference: RuleReference
-  concerns(models: readonly string[], keyName: string): boolean
+  /** @param model in small letters */
+  concerns(model: string, keyName: string): boolean
 }
 
 /**
@@ -83,14 +84,17 @@ export function compileRules(rules: readonly Rule[], revision: string): RuleSet 
     revision,
     rules: Object.freeze([...rules]),
     select(models: readonly string[], keyName: string): Selection {
-      const lowerModels = models.map((model) => model.toLowerCase())
-      const chosen = scoped.filter((candidate) => candidate.concerns(lowerModels, keyName))
-      const key =
-        chosen.length === scoped.length ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`
+      const byModel = new Map<string, readonly Scoped[]>()
+      for (const model of models) {
+        const chosen = scoped.filter((candidate) => candidate.concerns(model.toLowerCase(), keyName))
+        const isAll = chosen.length === scoped.length
+        byModel.set(isAll ? 'all' : `some:${chosen.map(({ reference }) => reference.id).join()}`, chosen)
+      }
+      const key = [...byModel.keys()].sort().join('\n')
       const known = selections.get(key)
       if (known !== undefined) return known
       if (selections.size >= MAX_SELECTIONS) selections.clear()
-      const selection = selectionOf(chosen, keywords, revision)
+      const selection = selectionOf(scoped, [...byModel.values()], keywords, revision)
       selections.set(key, selection)
       return selection
     },
@@ -110,17 +114,25 @@ function scope(rule: Rule): Scoped {
   return {
     rule,
     reference: Object.freeze({ id, name, type, action }),
-    concerns: (models, keyName) =>
-      (globs === undefined || globs.some((matches) => models.some(matches))) &&
+    concerns: (model, keyName) =>
+      (globs === undefined || globs.some((matches) => matches(model))) &&
       (keys === undefined || keys.some((matches) => matches(keyName))),
   }
 }
 
-function selectionOf(chosen: readonly Scoped[], keywords: KeywordIndex, revision: string): Selection {
-  const ofType = (type: Rule['type']) => chosen.filter(({ rule }) => rule.type === type)
+/** @param byModel the rules that concern each of the models; what one of them forbids or looks for counts for all */
+function selectionOf(
+  scoped: readonly Scoped[],
+  byModel: readonly (readonly Scoped[])[],
+  keywords: KeywordIndex,
+  revision: string,
+): Selection {
+  const chosen = new Set(byModel.flat())
+  const ofType = (type: Rule['type']) =>
+    scoped.filter((candidate) => candidate.rule.type === type && chosen.has(candidate))
   const pii = {
-    request: piiDecisions(ofType('pii'), 'request'),
-    response: piiDecisions(ofType('pii'), 'response'),
+    request: strictest(byModel.map((rules) => piiDecisions(rules, 'request'))),
+    response: strictest(byModel.map((rules) => piiDecisions(rules, 'response'))),
   }
   const matchers = new Map<Direction, KeywordMatcher | null>(
     DIRECTIONS.map((direction) => {
@@ -145,9 +157,9 @@ const concernsDirection = ({ match }: Rule, direction: Direction): boolean =>
   match?.direction === undefined || match.direction === 'both' || match.direction === direction
 
 /** From the weakest claim to the strongest, so that the last one stays. */
-function piiDecisions(rules: readonly Scoped[], direction: Direction): ReadonlyMap<PiiKind, PiiDecision> {
+function piiDecisions(rules: readonly Scoped[], direction: Direction): PiiDecisions {
   const claims = rules
-    .filter(({ rule }) => concernsDirection(rule, direction))
+    .filter(({ rule }) => rule.type === 'pii' && concernsDirection(rule, direction))
     .map(({ rule, reference }) => ({ kinds: accepted(parseKinds(rule.pattern)), reference }))
     .reverse()
     .sort(
@@ -162,6 +174,22 @@ function piiDecisions(rules: readonly Scoped[], direction: Direction): ReadonlyM
     }
   }
   return decisions
+}
+
+type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
+
+/** What holds wherever the call ends up: a model that is trusted with something is no way to others that are not. */
+function strictest(byModel: readonly PiiDecisions[]): PiiDecisions {
+  const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
+  if (others.length === 0) return first
+  const decisions = PII_KINDS.map((kind) => byModel.map((one) => one.get(kind) ?? UNRULED).reduce(stricter))
+  return new Map(PII_KINDS.map((kind, index) => [kind, decisions[index]!]))
+}
+
+/** Of two that do the same, the one with a rule to name. */
+function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
+  const difference = RULE_ACTIONS.indexOf(one.action) - RULE_ACTIONS.indexOf(other.action)
+  return difference < 0 || (difference === 0 && one.rule !== null) ? one : other
 }
 
 /** The value of a pattern that was validated. */

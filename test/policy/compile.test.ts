@@ -60,6 +60,38 @@ t.test('match: models ignore case, keys do not; any glob of a list is enough', a
   t.same(show(fallback), ['models@0-1', 'all@0-1'], 'a model to fall back to counts')
 })
 
+t.test('pii: of several models the strictest decision counts, whichever comes first', async (t) => {
+  const set = compileRules(
+    [
+      pii('all', 'phone', 'block'),
+      pii('in house', 'email|phone', 'allow', { match: { models: ['inhouse-*'] } }),
+      pii('abroad', 'iban', 'block', { match: { models: ['abroad-*'] } }),
+      pii('seen', 'iban', 'monitor', { match: { models: ['inhouse-*'] } }),
+      pii('back', 'email', 'restore', { match: { models: ['abroad-*'] } }),
+    ],
+    'r',
+  )
+  const decide = (...models: string[]) => {
+    const selection = set.select(models, 'k')
+    return (['email', 'phone', 'iban', 'us_ssn'] as const).map((kind) => {
+      const { action, rule } = selection.pii(kind, 'request')
+      return rule === null ? action : `${action} by ${rule.name}`
+    })
+  }
+  t.same(decide('inhouse-1'), ['allow by in house', 'block by all', 'monitor by seen', 'redact'])
+  t.same(decide('other'), ['redact', 'block by all', 'redact', 'redact'])
+  t.same(decide('inhouse-1', 'inhouse-2'), decide('inhouse-1'))
+  for (const models of [
+    ['inhouse-1', 'other'],
+    ['other', 'inhouse-1'],
+    ['Inhouse-1', 'x', 'other'],
+  ])
+    t.same(decide(...models), ['redact', 'block by all', 'redact', 'redact'], models.join())
+  t.same(decide('abroad-1', 'inhouse-1'), ['restore by back', 'block by all', 'block by abroad', 'redact'])
+  t.same(decide('inhouse-1', 'abroad-1', 'other'), ['redact', 'block by all', 'block by abroad', 'redact'])
+  t.equal(set.select(['inhouse-1', 'other'], 'k'), set.select(['other', 'inhouse-9'], 'k'), 'made once')
+})
+
 t.test('injection and limits carry what their patterns say', async (t) => {
   const selection = select([
     rule('own', '', { type: 'prompt_injection' }),
