@@ -9,9 +9,12 @@ import { atOnce, type Steps } from '../core/steps.ts'
 export interface SentRun extends Run {
   /** How it is written where the answer is kept; as `raw` where it is not said. */
   readonly kept?: string
+  /** It has left before, and is read again for what comes behind it. */
+  readonly told?: true
 }
 
 export const plainRun = (text: string): Run => ({ kind: 'text', view: text, raw: text })
+export const toldRun = (text: string): SentRun => ({ ...plainRun(text), told: true })
 
 export function rawOf(runs: readonly Run[]): string {
   let raw = ''
@@ -109,8 +112,9 @@ export class RunQueue {
     const last = taken.at(-1)
     if (last !== undefined && end > offset && last.kind === 'text') {
       const keep = last.view.length - (end - offset)
-      taken[taken.length - 1] = plainRun(last.view.slice(0, keep))
-      this.#runs[--next] = plainRun(last.view.slice(keep))
+      const part = last.told === true ? toldRun : plainRun
+      taken[taken.length - 1] = part(last.view.slice(0, keep))
+      this.#runs[--next] = part(last.view.slice(keep))
       end = offset
     }
     this.#first = next

@@ -14,7 +14,7 @@ import { CredentialFilter } from './credential.ts'
 import { join, NOTHING, type Passage } from './passage.ts'
 import type { Restoration } from './restoration.ts'
 import { RestoringText } from './restore.ts'
-import { plainRun, RunQueue, rawOf, replaceFindings, viewOf } from './runs.ts'
+import { plainRun, RunQueue, rawOf, replaceFindings, type SentRun, toldRun, viewOf } from './runs.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */
 export interface ScanRules {
@@ -55,6 +55,12 @@ export class TextScan implements Met {
   readonly #restoring: RestoringText | null
   /** Brackets open in JSON text. */
   #depth = 0
+  /** What left although more might have come: read once more, should more come. */
+  #told = ''
+  /** While it leaves; null at any other time. */
+  #telling: string | null = null
+  /** Where in the detector's count that ends. */
+  #toldEnd = 0
 
   /** @param encoding `json`: the text is JSON (tool-call arguments) and stays valid JSON */
   constructor(rules: ScanRules, placeholders: Placeholders, encoding: 'plain' | 'json') {
@@ -87,11 +93,18 @@ export class TextScan implements Met {
     )
   }
 
-  /** Returns all that was held back. Text that comes later is scanned as a new one. */
+  /**
+   * Returns all that was held back. Should more come all the same, as after a piece of another text that was taken for
+   * the end of this one, then a value or a word that began in what has left is not completed by it.
+   */
   finish(): Passage {
     if (this.blocked) return NOTHING
+    this.#telling = ''
     const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
-    return this.#passage(rest + this.#flush())
+    const passage = this.#passage(rest + this.#flush())
+    if (this.#telling !== '') this.#told = this.#telling
+    this.#telling = null
+    return passage
   }
 
   /** A text that is all there. */
@@ -144,8 +157,11 @@ export class TextScan implements Met {
 
   #detect(runs: readonly Run[]): string {
     if (this.blocked || runs.length === 0) return ''
-    for (const run of runs) this.#undetected.push(run)
-    const findings = this.#detector.push(viewOf(runs))
+    const goingOn = this.#told === '' ? runs : [toldRun(this.#told), ...runs]
+    this.#toldEnd += this.#told.length
+    this.#told = ''
+    for (const run of goingOn) this.#undetected.push(run)
+    const findings = this.#detector.push(viewOf(goingOn))
     return this.#redact(findings, this.#detector.safe)
   }
 
@@ -161,6 +177,7 @@ export class TextScan implements Met {
     this.#undetected = new RunQueue()
     this.#matcher = this.#rules.keywords?.stream() ?? null
     this.#unmatched = new RunQueue()
+    this.#toldEnd = 0
     return out
   }
 
@@ -171,6 +188,8 @@ export class TextScan implements Met {
   #redact(findings: readonly Finding[], safe: number): string {
     let out = ''
     for (const finding of findings) {
+      // Dealt with when it left.
+      if (finding.end <= this.#toldEnd) continue
       out += this.#match(this.#undetected.takeBefore(finding.start))
       if (this.blocked) return out
       const action = this.#rules.piiAction(finding.kind)
@@ -199,7 +218,7 @@ export class TextScan implements Met {
   }
 
   /** From the matcher on. */
-  #match(runs: readonly Run[]): string {
+  #match(runs: readonly SentRun[]): string {
     if (this.#matcher === null) return this.#leave(runs)
     if (runs.length === 0) return ''
     for (const run of runs) this.#unmatched.push(run)
@@ -224,7 +243,9 @@ export class TextScan implements Met {
   }
 
   /** To the client, values put back. */
-  #leave(runs: readonly Run[]): string {
+  #leave(leaving: readonly SentRun[]): string {
+    if (this.#telling !== null) this.#telling += viewOf(leaving)
+    const runs = this.#toldEnd === 0 ? leaving : leaving.filter(({ told }) => told !== true)
     if (this.#restoring === null) return rawOf(runs)
     const sent = this.#restoring.push(runs)
     this.#heed(this.#restoring)

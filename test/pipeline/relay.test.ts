@@ -175,6 +175,60 @@ t.test('what its end shows to be forbidden has no end', async (t) => {
   }
 })
 
+t.test('a piece of another text between two of one completes neither a value nor a word', async (t) => {
+  const others = {
+    reasoning: { reasoning: 'hm ' },
+    reasoning_content: { reasoning_content: 'hm ' },
+    refusal: { refusal: 'no ' },
+    tool_calls: {
+      tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }],
+    },
+  }
+  const value = 'dora@example.com'
+  const word = 'project aurora'
+  const textOf = (sent: readonly string[]) => said(sent, (delta) => delta.content)
+  for (const [name, other] of Object.entries(others)) {
+    for (let cut = 1; cut < value.length; cut++) {
+      const pieces = [
+        { content: `mail ${value.slice(0, cut)}` },
+        other,
+        { content: `${value.slice(cut)} now` },
+      ]
+      const { sent, kept, findings } = await relay([...pieces.map((delta) => event({ delta })), ...END])
+      const text = textOf(sent)
+      t.notMatch(text + kept, value, `${name}, ${cut}`)
+      t.match(text, /^mail \S* now$/, `${name}, ${cut}: once, and the rest`)
+      if (cut < value.length - 2) t.match(findings, [{ kind: 'email', count: 1 }], `${name}, ${cut}`)
+    }
+    for (let cut = 1; cut < word.length; cut++) {
+      const pieces = [
+        { content: `the ${word.slice(0, cut)}` },
+        other,
+        other,
+        { content: `${word.slice(cut)} now` },
+      ]
+      const { sent, hits, failure } = await relay([...pieces.map((delta) => event({ delta })), ...END])
+      t.equal(failure + hits.length, 'response_blocked_by_policy1', `${name}, ${cut}`)
+      t.equal(textOf(sent), `the ${word.slice(0, cut)}`)
+    }
+    const thoughts = [
+      { content: 'so ' },
+      { reasoning: 'of dora@exam' },
+      { content: 'and ' },
+      { reasoning: 'ple.com' },
+    ]
+    const { sent } = await relay([...thoughts.map((delta) => event({ delta })), ...END])
+    t.notMatch(
+      said(sent, (delta) => delta.reasoning),
+      value,
+    )
+  }
+  const whole = [{ content: `mail ${value}` }, others.reasoning, { content: ` and ${value} now` }]
+  const { sent, findings } = await relay([...whole.map((delta) => event({ delta })), ...END])
+  t.equal(textOf(sent), 'mail [EMAIL_2] and [EMAIL_2] now', 'what was whole is not said or counted again')
+  t.match(findings, [{ kind: 'email', count: 2 }])
+})
+
 t.test('thoughts that are written twice in each chunk end in one', async (t) => {
   const think = (text: string) =>
     event({ delta: { reasoning: text, reasoning_details: [{ type: 'reasoning.text', index: 0, text }] } })
