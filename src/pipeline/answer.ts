@@ -20,7 +20,7 @@ import { clean } from './credential.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
-import { isRestored, keptBody, type Passage, replaceTexts } from './passage.ts'
+import { isRestored, join, keptBody, NOTHING, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
 import { type Met, type ScanRules, TextScan } from './textscan.ts'
 
@@ -109,7 +109,8 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
 
-const CONTENT = /^choices\[\d+\]\.message\.content$/
+/** What a model says, whole or in parts. */
+const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
 function* scanTexts(answer: Answer, body: JsonObject) {
@@ -120,23 +121,41 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const scans: TextScan[] = []
   const passages: Passage[] = []
   const pace = new Pace()
-  for (const text of walk.texts) {
-    if (pace.isOver(text.text.length)) yield
-    if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text.text)
+  for (const parts of inOne(walk.texts)) {
+    const [first] = parts
+    const text = parts.length === 1 ? first.text : parts.map((part) => part.text).join('')
+    if (pace.isOver(text.length)) yield
+    if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    const encoding = call.asksForJson && CONTENT.test(text.path) ? 'json' : text.encoding
-    if (yield* isClean({ text: text.text, encoding }, rules)) {
-      passages.push({ sent: text.text, kept: text.text })
+    const encoding = call.asksForJson && CONTENT.test(first.path) ? 'json' : first.encoding
+    if (yield* isClean({ text, encoding }, rules)) {
+      for (const part of parts) passages.push({ sent: part.text, kept: part.text })
       continue
     }
     const scan = new TextScan(rules, placeholders.fork(), encoding)
-    const passage = yield* scan.allSteps(text.text)
     scans.push(scan)
-    passages.push(passage)
+    for (const part of parts) passages.push(yield* scan.pushSteps(part.text))
+    passages.push(join(passages.pop() ?? NOTHING, scan.finish()))
   }
   const changed = replaceTexts(walk.texts, passages, 'sent')
   walk.commit()
   return { scans, passages, changed }
+}
+
+/** Parts of what a model says are one text, as they are where they are streamed; any other stands by itself. */
+function* inOne(texts: readonly Text[]): Generator<readonly [Text, ...Text[]]> {
+  let parts: [Text, ...Text[]] | null = null
+  let name: string | undefined
+  for (const text of texts) {
+    const itsName = CONTENT.exec(text.path)?.[1]
+    if (parts !== null && itsName !== undefined && itsName === name) parts.push(text)
+    else {
+      if (parts !== null) yield parts
+      parts = [text]
+    }
+    name = itsName
+  }
+  if (parts !== null) yield parts
 }
 
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */

@@ -114,12 +114,17 @@ export class TextScan implements Met {
 
   /** As `all`, in steps. */
   *allSteps(text: string): Steps<Passage> {
+    return join(yield* this.pushSteps(text), this.finish())
+  }
+
+  /** As `push`, in steps. */
+  *pushSteps(text: string): Steps<Passage> {
     let passage = NOTHING
     for (let at = 0; at < text.length && !this.blocked; at += STEP_UNITS) {
       if (at > 0) yield
       passage = join(passage, this.push(text.slice(at, at + STEP_UNITS)))
     }
-    return join(passage, this.finish())
+    return passage
   }
 
   #passage(sent: string): Passage {

@@ -149,3 +149,23 @@ t.test('long ones that take turns come out as each by itself', async (t) => {
   )
   t.ok(refused > 0, `${refused} refused`)
 })
+
+t.test('content in parts is one text, as where it is streamed', async (t) => {
+  const parts = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
+  const say = (...texts: string[]) => sent({ role: 'assistant', content: parts(...texts) })
+  const mail = 'alice@example.com'
+  for (let cut = 1; cut < mail.length; cut++) {
+    const answer = await say(`to ${mail.slice(0, cut)}`, `${mail.slice(cut)} now`)
+    t.match(answer, { message: { content: parts('to ', '[EMAIL_1] now') }, found: ['email'] }, `${cut}`)
+  }
+  for (const split of ['the project |aurora', 'the pro|ject| aurora', 'project aurora|']) {
+    t.equal(await say(...split.split('|')), null, split)
+  }
+  const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+  const apart = [...parts('ask alice@exam'), picture, ...parts('ple.com', ` or ${mail}`)]
+  t.match(await sent({ role: 'assistant', content: apart }), {
+    message: { content: [...parts('ask alice@exam'), picture, ...parts('', 'ple.com or [EMAIL_1]')] },
+    found: ['email'],
+  })
+  t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
+})
