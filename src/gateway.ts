@@ -37,11 +37,9 @@ import type { Store } from './store/store.ts'
 import { createTrial, type Trial } from './trial.ts'
 import { Upstream } from './upstream/forward.ts'
 
-/**
- * After a drain: what calls that were told to end have to be sealed, and what clients have to take their last bytes,
- * milliseconds. With the default drain this stays below the 30 s that Kubernetes gives a process to end.
- */
+/** After a drain, what calls that were told to end have to be sealed; with the default drain below Kubernetes' 30 s. */
 const SEAL_MS = 3000
+/** What clients have to take their last bytes. */
 const LAST_BYTES_MS = 1000
 
 /** What stands for a file in mistakes of rules that the API stored; those keep no file from being in force. */

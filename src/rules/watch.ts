@@ -1,6 +1,7 @@
 // Follows a rule file or folder. Events of the file system are hints only: what counts is whether the content, read
 // as one snapshot, has changed. Knows nothing of what is done with a snapshot.
 
+import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
@@ -15,6 +16,9 @@ const MAX_DELAY_MS: Milliseconds = 1000
 
 /** The net under the hints: network mounts and exhausted watch limits give none. */
 const POLL_MS: Milliseconds = 30_000
+
+/** A folder further up may be swapped, as git-sync does, and then the hints come from where the path no longer leads. */
+const LOOK_MS: Milliseconds = 500
 
 export interface RuleWatcherOptions {
   readonly path: string
@@ -37,6 +41,9 @@ export class RuleWatcher {
   #quiet: unknown = null
   #deadline: unknown = null
   #poll: unknown = null
+  #look: unknown = null
+  /** Where the path led when it was looked at last. */
+  #place: string | null = null
   /** Loads one after the other, so that an older snapshot never replaces a newer one. */
   #loads: Promise<void> = Promise.resolve()
   #closed = false
@@ -50,6 +57,14 @@ export class RuleWatcher {
 
   /** Resolves once changes are noticed. What changed since `initial` is noticed too. */
   async start(): Promise<void> {
+    this.#place = await placeOf(resolve(this.#options.path))
+    await this.#watch()
+    this.#armPoll()
+    this.#armLook()
+    await this.#check()
+  }
+
+  async #watch(): Promise<void> {
     const root = resolve(this.#options.path)
     const parent = dirname(root)
     // The parent is watched too, one level deep: the folder itself may be deleted, made again or swapped for another.
@@ -63,8 +78,6 @@ export class RuleWatcher {
     // Then the poll is what is left.
     watcher.on('error', () => this.hint())
     await new Promise<void>((ready) => watcher.once('ready', ready))
-    this.#armPoll()
-    await this.#check()
   }
 
   /** Something may have changed. */
@@ -83,7 +96,7 @@ export class RuleWatcher {
   /** Stops everything; a load that runs is waited for and its result dropped. */
   async close(): Promise<void> {
     this.#closed = true
-    for (const timer of [this.#quiet, this.#deadline, this.#poll])
+    for (const timer of [this.#quiet, this.#deadline, this.#poll, this.#look])
       if (timer !== null) this.#timers.clear(timer)
     await this.#watcher?.close()
     await this.#loads
@@ -104,6 +117,23 @@ export class RuleWatcher {
     }, POLL_MS)
   }
 
+  #armLook(): void {
+    if (!this.#closed) this.#look = this.#timers.set(() => void this.#follow(), LOOK_MS)
+  }
+
+  /** Watches where the path leads now, if that is another place. */
+  async #follow(): Promise<void> {
+    const place = await placeOf(resolve(this.#options.path))
+    if (place !== null && place !== this.#place && !this.#closed) {
+      this.#place = place
+      await this.#watcher?.close()
+      if (this.#closed) return
+      await this.#watch()
+      this.hint()
+    }
+    this.#armLook()
+  }
+
   #check(always = false): Promise<void> {
     const check = this.#loads.then(async () => {
       if (this.#closed) return
@@ -117,5 +147,17 @@ export class RuleWatcher {
       this.#options.onError(error)
     })
     return this.#loads
+  }
+}
+
+/** Where a path leads, through all links; null while its folder is missing. One that was made anew is another. */
+async function placeOf(root: string): Promise<string | null> {
+  const parent = dirname(root)
+  try {
+    const [folder, target] = await Promise.all([realpath(parent), realpath(root).catch(() => '')])
+    const { dev, ino, birthtimeNs } = await stat(parent, { bigint: true })
+    return [folder, target, dev, ino, birthtimeNs].join('\n')
+  } catch {
+    return null
   }
 }

@@ -195,6 +195,48 @@ t.test('a folder behind a link that is set anew', async (t) => {
   await Promise.all([watcher.reload(), until('two')])
 })
 
+t.test(
+  'a checkout further up that is swapped, as git-sync does, and edited where it leads then',
+  async (t) => {
+    const root = temporaryFolder(t)
+    const checkout = (name: string) => {
+      mkdirSync(join(root, name, 'rules'), { recursive: true })
+      writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(name))
+    }
+    checkout('one')
+    symlinkSync('one', join(root, 'current'))
+    const { until } = await watching(t, join(root, 'current/rules'))
+    for (const name of ['two', 'three']) {
+      checkout(name)
+      symlinkSync(name, join(root, 'next'))
+      renameSync(join(root, 'next'), join(root, 'current'))
+      const swapped = performance.now()
+      await until(name)
+      writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(`${name}-more`))
+      await until(`${name}-more`)
+      t.ok(performance.now() - swapped < 20_000, 'not by the poll')
+    }
+  },
+)
+
+t.test('the folder around the rules deleted and made again', async (t) => {
+  const root = join(temporaryFolder(t), 'around')
+  const make = (names: string) => {
+    mkdirSync(join(root, 'rules'), { recursive: true })
+    writeFileSync(join(root, 'rules/a.yaml'), rulesText(names))
+  }
+  make('one')
+  const { until } = await watching(t, join(root, 'rules'))
+  const begun = performance.now()
+  rmSync(root, { recursive: true })
+  await until('bad')
+  make('two')
+  await until('two')
+  writeFileSync(join(root, 'rules/a.yaml'), rulesText('three'))
+  await until('three')
+  t.ok(performance.now() - begun < 20_000, 'not by the poll')
+})
+
 /** A watcher whose files and time are the test's. */
 function controlled(t: Test, contents: readonly string[]) {
   const timers = new ManualTimers()
