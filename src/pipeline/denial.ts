@@ -3,6 +3,7 @@
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { RuleReference } from '../policy/rule.ts'
+import type { Quota } from './quota.ts'
 
 /** Beyond this an SDK's own retry would only hold the caller up. */
 const LONGEST_RETRY_MS: Milliseconds = 60_000
@@ -25,16 +26,17 @@ export const responseBlockedBy = (rule: RuleReference): GatewayError =>
     },
   )
 
-/** @param retryAfterMs when the tokens asked for will fit */
-export function limited(rule: RuleReference, retryAfterMs: Milliseconds): GatewayError {
+export function limited(rule: RuleReference, { retryAfterMs, neverFits }: Quota): GatewayError {
   const headers: Record<string, string> = {
     'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
   }
-  if (retryAfterMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false'
+  if (neverFits || retryAfterMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false'
   return new GatewayError(
     'rate_limit_exceeded',
-    `The token limit "${rule.name}" is reached for this API key.`,
+    neverFits
+      ? `The call asks for more tokens at once, max_tokens included, than the limit "${rule.name}" allows.`
+      : `The token limit "${rule.name}" is reached for this API key.`,
     {
       headers,
       extra: named(rule),

@@ -246,9 +246,7 @@ class Exchange {
     })
     call.hits.push(...decision.hits)
     if (decision.outcome === 'permit') return decision.permit
-    throw decision.reason === 'blocked'
-      ? blockedBy(decision.rule)
-      : limited(decision.rule, quota.retryAfterMs)
+    throw decision.reason === 'blocked' ? blockedBy(decision.rule) : limited(decision.rule, quota)
   }
 
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */

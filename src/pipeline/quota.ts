@@ -20,6 +20,8 @@ export class Quota {
   readonly tightest: LimitState | null
   /** When the call could be let through, for `retry-after`. */
   readonly retryAfterMs: Milliseconds
+  /** It asks for more than some limit that refuses it allows in a whole window: waiting is of no use. */
+  readonly neverFits: boolean
   readonly #counters: Counters
   readonly #held: readonly Held[]
 
@@ -48,6 +50,7 @@ export class Quota {
     this.evidence = held.map(({ rule, reservation }) => ({ rule, exceeded: !reservation.allowed }))
     const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
     this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
+    this.neverFits = refusing.some(({ limitTokens }) => tokens > limitTokens)
     const least = held.toSorted((a, b) => a.reservation.remaining - b.reservation.remaining)[0]
     this.tightest =
       least === undefined

@@ -8,6 +8,7 @@ const RULES = `
 rules:
   - { name: budget, type: rate_limit, pattern: "1000/1h", action: block, enabled: true, match: { keys: [app] } }
   - { name: watched, type: rate_limit, pattern: "10/1h", action: monitor, enabled: true, match: { keys: [watched] } }
+  - { name: short, type: rate_limit, pattern: "100/10s", action: block, match: { keys: [short] } }
 `
 const body = (tokens: number) => ({
   model: 'm',
@@ -175,4 +176,20 @@ t.test('a stream settles when it ends, and when its client leaves', async (t) =>
     status = response.status
   }
   t.equal(status, 200)
+})
+
+t.test('what asks for more than a limit allows at all is told so, and not to come again', async (t) => {
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
+  t.teardown(() => discard(gateway))
+  upstream.answer = answer(80)
+  const { key } = await gateway.createKey('short')
+  const tooMuch = await gateway.chat(key, body(101))
+  t.match(await tooMuch.json(), {
+    error: { code: 'rate_limit_exceeded', message: /more tokens at once.*"short"/ },
+  })
+  t.equal(tooMuch.headers.get('x-should-retry'), 'false')
+  t.equal((await gateway.chat(key, body(60))).status, 200)
+  const later = await gateway.chat(key, body(60))
+  t.match(await later.json(), { error: { code: 'rate_limit_exceeded', message: /"short" is reached/ } })
+  t.equal(later.headers.get('x-should-retry'), null)
 })
