@@ -3,6 +3,7 @@
 
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
+import { isFirstProcess, runInChild } from './firstprocess.ts'
 import { Output } from './output.ts'
 
 const overview = (commands: readonly Command[]): string =>
@@ -26,6 +27,7 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
   const [name, ...rest] = args
   const command = commands.find((one) => one.name === name)
   if (command?.isService === true && !asksForHelp(rest)) return run(command, rest)
+  if (command !== undefined && isFirstProcess()) return runInChild()
   const output = new Output()
   const code = command === undefined ? answer(name, commands) : await run(command, rest)
   const fault = await output.end()

@@ -22,6 +22,8 @@ export interface GatewayOptions {
   readonly env?: Readonly<Record<string, string>>
   /** The program; its source if not given. */
   readonly main?: string
+  /** A command line that runs the program, whose own stands behind it. */
+  readonly under?: readonly string[]
 }
 
 export interface TestGateway {
@@ -75,7 +77,8 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
 /** Starts a gateway and waits until it listens; rejects with its error output when it does not. */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
-  const child = spawn(process.execPath, [options.main ?? MAIN, 'serve', '--config', file], {
+  const line = [...(options.under ?? []), process.execPath, options.main ?? MAIN, 'serve', '--config', file]
+  const child = spawn(line[0] ?? '', line.slice(1), {
     env: { ...process.env, ADMIN_TOKEN, UPSTREAM_KEY, ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
