@@ -1,6 +1,7 @@
 // The store as a gateway runs it: what it keeps and for how long, and where its troubles are told.
 
 import { randomBytes } from 'node:crypto'
+import { statfsSync } from 'node:fs'
 import type { Checkpointing } from './checkpointing.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
@@ -20,6 +21,16 @@ interface StorageParts {
   readonly onAvailable: () => void
   /** A write has hung, for good. */
   readonly onStalled: () => void
+}
+
+/** Of the disk; the database says of a full one that it is an I/O error, too. Null where it cannot be told. */
+function freeBytes(path: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return null
+  }
 }
 
 /** @throws StoreOpenError saying what is wrong and what to do */
@@ -43,7 +54,10 @@ export function openStorage(config: Config, parts: StorageParts): Store {
     },
     onCommit: (entries) => signatures().sealed(entries),
     onUnavailable: (cause) =>
-      logger.error({ err: cause }, 'the usage log cannot be written; calls are refused'),
+      logger.error(
+        { err: cause, freeBytes: freeBytes(config.data.path) },
+        'the usage log cannot be written; calls are refused',
+      ),
     onAvailable: () => {
       logger.info({}, 'the usage log can be written again')
       parts.onAvailable()

@@ -53,7 +53,10 @@ function pretty(verdicts: readonly Verdict[]): string {
   const lines = verdicts.flatMap(({ test, mismatches }) =>
     mismatches.length === 0
       ? []
-      : [`FAIL ${test.file}:${test.line} ${test.name}`, ...details(mismatches).map((line) => `  ${line}`)],
+      : [
+          `FAIL ${test.file}:${test.line} ${oneLine(test.name)}`,
+          ...details(mismatches).map((line) => `  ${line}`),
+        ],
   )
   const failed = failures(verdicts)
   return `${[...lines, `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`].join('\n')}\n`
@@ -61,7 +64,7 @@ function pretty(verdicts: readonly Verdict[]): string {
 
 function tap(verdicts: readonly Verdict[]): string {
   const lines = verdicts.flatMap(({ test, mismatches }, index) => {
-    const title = `${index + 1} - ${test.file}: ${test.name}`.replace(/[\r\n]+/g, ' ').replaceAll('#', '\\#')
+    const title = oneLine(`${index + 1} - ${test.file}: ${test.name}`).replace(/[\\#]/g, '\\$&')
     if (mismatches.length === 0) return [`ok ${title}`]
     return [`not ok ${title}`, ...details(mismatches).map((line) => `# ${line}`)]
   })
@@ -80,5 +83,6 @@ function details(mismatches: readonly Mismatch[]): string[] {
   })
 }
 
+/** As a terminal may show it: what would steer it is one mark. */
 const oneLine = (text: string): string =>
   text.replace(/\p{C}/gu, (character) => (character === '\n' ? '\\n' : '\uFFFD'))

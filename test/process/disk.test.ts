@@ -74,6 +74,8 @@ t.test('a full disk: refused, told, and over when there is room again', async (t
   t.equal(upstream.received.length, before, 'nothing is forwarded that cannot be logged')
   t.equal((await fetch(`${gateway.opsUrl}/readyz`)).status, 503)
   t.equal(gateway.child.exitCode, null)
+  const [said] = gateway.logs.filter(({ level }) => level === 'error')
+  t.match(said, { msg: /the usage log cannot be written/, freeBytes: Number })
   giveBack()
   while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 200);
   t.equal((await send()).status, 200)

@@ -106,4 +106,7 @@ t.test('reports show where texts part, and mark up nothing by accident', async (
   t.match(formatVerdicts(verdicts, 'tap'), /^not ok 1 - x_test\.yaml: a <b> \\# c$/m)
   t.match(formatVerdicts(verdicts, 'junit'), 'name="a &lt;b&gt; # c"')
   t.match(JSON.parse(formatVerdicts(verdicts, 'json')), { total: 1, failed: 1 })
+  const steering = [{ test: { ...test!, name: 'a\u001b[2J\\# b\nc' }, mismatches: verdicts[0]!.mismatches }]
+  t.match(formatVerdicts(steering, 'pretty'), /^FAIL x_test\.yaml:2 a\ufffd\[2J\\# b\\nc$/m)
+  t.match(formatVerdicts(steering, 'tap'), /^not ok 1 - x_test\.yaml: a\ufffd\[2J\\\\\\# b\\\\nc$/m)
 })
