@@ -157,8 +157,10 @@ const MODEL_NAME = `a string of 1 to ${MAX_MODEL_CHARACTERS} characters`
 const isModelName = (value: JsonValue): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= MAX_MODEL_CHARACTERS
 
-/** OpenRouter's `models`. Rules for any of them concern the call, and of those for personal data
- * the strictest, or the list would be a way around them. */
+/**
+ * OpenRouter's `models`. Rules for any of them concern the call, and of those for personal data the strictest, or the
+ * list would be a way around them.
+ */
 function readFallbacks(body: JsonObject): readonly string[] {
   const { models = null } = body
   if (models === null) return []

@@ -78,18 +78,17 @@ function chooseWork([action, id, ...rest]: readonly string[], name: string | und
   throw new UsageError('say create, list, or revoke ID')
 }
 
-async function create(store: Store, name: string): Promise<void> {
-  const { record, key } = await store.keys.create(name)
-  if (!process.stdout.isTTY) {
-    console.log(
-      JSON.stringify({ id: record.id, key, name: record.name, created_at: isoTime(record.createdAtMs) }),
-    )
-    return
-  }
-  console.log(`${key}\n`)
-  console.log(
-    `Key ${record.id} (${record.name}). It is shown this once; keep it where your app reads its secrets.`,
-  )
+async function create(store: Store, wanted: string): Promise<void> {
+  const { record, key } = await store.keys.create(wanted)
+  const { id, name } = record
+  const told = process.stdout.isTTY
+    ? `${key}\n\nKey ${id} (${name}). It is shown this once; keep it where your app reads its secrets.\n`
+    : `${JSON.stringify({ id, key, name, created_at: isoTime(record.createdAtMs) })}\n`
+  const fault = await new Promise((resolve) => process.stdout.write(told, resolve))
+  if (fault === null || fault === undefined) return
+  // Nobody knows it, and nobody would miss it.
+  await store.keys.revoke(id)
+  console.error(`sidegate keys: the key could not be shown, and was revoked (${id})`)
 }
 
 function list(records: readonly KeyRecord[]): void {

@@ -54,6 +54,24 @@ t.test('what does not get out is said, and fails', async (t) => {
   t.strictSame(version, { code: 1, stderr: 'sidegate: standard output cannot be written (ENOSPC)\n' })
 })
 
+t.test('a key that nobody was shown is revoked', async (t) => {
+  const folder = t.testdir()
+  const file = await deploy(folder)
+  const { code, stderr } = await shell(`sidegate keys create --name lost --config ${file} > /dev/full`)
+  t.equal(code, 1)
+  const [, id] = /the key could not be shown, and was revoked \((\S+)\)\n/.exec(stderr) ?? []
+  t.match(stderr, /standard output cannot be written \(ENOSPC\)\n$/)
+  const store = openStore({
+    path: join(folder, 'data'),
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: 1024 ** 3,
+  })
+  t.teardown(() => store.close())
+  const made = store.keys.list().filter(({ name }) => name === 'lost')
+  t.match(made, [{ id, revokedAtMs: Number }])
+})
+
 t.test('a file that takes a part of it only', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
