@@ -155,12 +155,10 @@ t.test('a full disk under the log lines keeps no call from its answer', async (t
   const giveBack = fill(disk)
   const ops = `http://${listening()?.['ops'][0]}`
   // Each makes a line: the rules are read again.
-  for (let n = 0; n < 50; n++) {
-    writeFileSync(join(folder, 'rules/rules.yaml'), `rules: []\n# ${n}\n`)
+  while (!stderr.includes('\n')) {
     child.kill('SIGHUP')
     t.equal((await chat()).status, 401)
   }
-  while (!stderr.includes('\n')) await chat()
   t.match(stderr, /^sidegate: log lines cannot be written \(ENOSPC\); \d+ bytes of them are kept\n$/)
   t.equal((await fetch(`${ops}/readyz`)).status, 200)
   giveBack()
