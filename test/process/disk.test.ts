@@ -5,7 +5,15 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { ADMIN_TOKEN, discard, MAIN, startGateway, UPSTREAM_KEY, writeDeployment } from './gateway.ts'
+import {
+  ADMIN_TOKEN,
+  discard,
+  MAIN,
+  startGateway,
+  type TestGateway,
+  UPSTREAM_KEY,
+  writeDeployment,
+} from './gateway.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
@@ -43,6 +51,15 @@ function fill(disk: string): () => void {
   return () => rmSync(path)
 }
 
+/** A gateway whose data folder is there. */
+async function startOn(t: Test, disk: string): Promise<TestGateway> {
+  const path = join(disk, 'data')
+  mkdirSync(path)
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { data: { path } } })
+  t.teardown(() => discard(gateway))
+  return gateway
+}
+
 const call = (words: number) => ({
   model: 'm',
   messages: [{ role: 'user', content: 'word '.repeat(words) }],
@@ -51,10 +68,7 @@ const call = (words: number) => ({
 t.test('a full disk: refused, told, and over when there is room again', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
-  mkdirSync(join(disk, 'data'))
-  const config = { data: { path: join(disk, 'data') } }
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config })
-  t.teardown(() => discard(gateway))
+  const gateway = await startOn(t, disk)
   const { key } = await gateway.createKey()
   const told: string[] = []
   const send = async () => {
@@ -85,10 +99,7 @@ t.test('a full disk: refused, told, and over when there is room again', async (t
 t.test('the same with room left within the database alone: calls cannot be written down', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
-  mkdirSync(join(disk, 'data'))
-  const config = { data: { path: join(disk, 'data') } }
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config })
-  t.teardown(() => discard(gateway))
+  const gateway = await startOn(t, disk)
   const { key, id } = await gateway.createKey()
   for (let n = 0; n < 20; n++) t.equal((await gateway.chat(key, call(40_000))).status, 200)
   t.equal((await gateway.api('POST', '/audit/erase', { key_id: id })).status, 200)
