@@ -1,8 +1,8 @@
 // A damaged database file does not make a read fail, it ends the process that reads. So the data directory is read in
 // a child, and how that ended is part of the answer.
 
-import { spawn } from 'node:child_process'
 import { isDamage } from '../store/reader.ts'
+import { runAgain } from './again.ts'
 import type { ExitCode } from './command.ts'
 
 /** Marks the child; a child of its own it must not have. */
@@ -12,11 +12,7 @@ export const isReader = (): boolean => process.env[MARK] !== undefined
 
 /** Runs this very command once more as a child, with its input and output. @returns its exit code, or how it died */
 export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
-  const { execArgv, execPath, argv, env } = process
-  const child = spawn(execPath, [...execArgv, ...argv.slice(1)], {
-    stdio: 'inherit',
-    env: { ...env, [MARK]: '1' },
-  })
+  const child = runAgain({ ...process.env, [MARK]: '1' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {

@@ -10,7 +10,7 @@ import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/upstream.ts'
 import { newSigningKey } from '../store/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
-import { endWhenUnforeseen, type RunGateway, type RunningGateway, Signals, untilStopped } from './lifetime.ts'
+import { type RunGateway, type RunningGateway, Signals, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
@@ -40,7 +40,6 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
       },
     })
     const signals = new Signals()
-    endWhenUnforeseen()
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-demo-'))
     const standIn = await startStandIn()
     try {

@@ -4,6 +4,7 @@
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 import { isFirstProcess, runInChild } from './firstprocess.ts'
+import { endWhenUnforeseen } from './lifetime.ts'
 import { Output } from './output.ts'
 
 const overview = (commands: readonly Command[]): string =>
@@ -26,7 +27,10 @@ const overview = (commands: readonly Command[]): string =>
 export async function dispatch(args: readonly string[], commands: readonly Command[]): Promise<ExitCode> {
   const [name, ...rest] = args
   const command = commands.find((one) => one.name === name)
-  if (command?.isService === true && !asksForHelp(rest)) return run(command, rest)
+  if (command?.isService === true && !asksForHelp(rest)) {
+    endWhenUnforeseen()
+    return run(command, rest)
+  }
   if (command !== undefined && isFirstProcess()) return runInChild()
   const output = new Output()
   const code = command === undefined ? answer(name, commands) : await run(command, rest)

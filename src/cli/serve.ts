@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
-import { endWhenUnforeseen, type RunGateway, Signals, untilStopped } from './lifetime.ts'
+import { type RunGateway, Signals, untilStopped } from './lifetime.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 
@@ -35,7 +35,6 @@ export const serve = (runGateway: RunGateway): Command => ({
       options: { config: { type: 'string', default: DEFAULT_CONFIG } },
     })
     const signals = new Signals()
-    endWhenUnforeseen()
     const reading = readConfig(values.config, process.env, systemClock)
     const gateway = await runGateway(reading)
     if ('problems' in gateway) {

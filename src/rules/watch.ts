@@ -34,6 +34,8 @@ export interface RuleWatcherOptions {
 
 export class RuleWatcher {
   readonly #options: RuleWatcherOptions
+  /** The path, absolute. */
+  readonly #root: string
   readonly #load: (path: string) => Promise<RuleSnapshot>
   readonly #timers: Timers
   #contentHash: string
@@ -50,6 +52,7 @@ export class RuleWatcher {
 
   constructor(options: RuleWatcherOptions) {
     this.#options = options
+    this.#root = resolve(options.path)
     this.#load = options.load ?? loadRules
     this.#timers = options.timers ?? systemTimers
     this.#contentHash = options.initial.contentHash
@@ -57,7 +60,7 @@ export class RuleWatcher {
 
   /** Resolves once changes are noticed. What changed since `initial` is noticed too. */
   async start(): Promise<void> {
-    this.#place = await placeOf(resolve(this.#options.path))
+    this.#place = await placeOf(this.#root)
     await this.#watch()
     this.#armPoll()
     this.#armLook()
@@ -65,7 +68,7 @@ export class RuleWatcher {
   }
 
   async #watch(): Promise<void> {
-    const root = resolve(this.#options.path)
+    const root = this.#root
     const parent = dirname(root)
     // The parent is watched too, one level deep: the folder itself may be deleted, made again or swapped for another.
     const watcher = watch(parent, {
@@ -123,7 +126,7 @@ export class RuleWatcher {
 
   /** Watches where the path leads now, if that is another place. */
   async #follow(): Promise<void> {
-    const place = await placeOf(resolve(this.#options.path))
+    const place = await placeOf(this.#root)
     if (place !== null && place !== this.#place && !this.#closed) {
       this.#place = place
       await this.#watcher?.close()

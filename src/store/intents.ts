@@ -10,6 +10,7 @@ import { unavailable } from './appender.ts'
 
 /** Beside the database, in the data folder. */
 export const INTENTS_FILE = 'intents'
+/** From this size on the file is written anew with nothing but the calls that still run. */
 const MAX_FILE_BYTES = 4 * 1024 ** 2
 /** Those may take much room themselves; then it is written anew when it has doubled. */
 const GROWTH = 2
@@ -40,7 +41,7 @@ export type OpenIntent = Place<Intent>
 
 export interface IntentOptions {
   readonly clock?: Clock
-  /** Size from which on the file is written anew with nothing but the calls that still run, bytes. */
+  /** In place of MAX_FILE_BYTES. */
   readonly maxBytes?: number
   /** A write failed: no call can be written down. Called once, until `onAvailable`. */
   readonly onUnavailable?: (cause: unknown) => void

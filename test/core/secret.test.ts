@@ -34,33 +34,19 @@ t.test(
       nowMs += 1000
       return secret.current()
     }
-    t.equal(
-      after(() => {}),
-      'one',
-    )
-    t.same(told, [])
-    t.equal(
-      after(() => writeFileSync(file, 't wo')),
-      'one',
-    )
-    t.equal(
-      after(() => writeFileSync(file, 't w o')),
-      'one',
-    )
-    t.same(told, ['holds a space'])
-    t.equal(
-      after(() => rmSync(file)),
-      'one',
-    )
-    t.equal(
-      after(() => writeFileSync(file, '')),
-      'one',
-    )
-    t.equal(
-      after(() => writeFileSync(file, 'two')),
-      'two',
-    )
-    t.same(told.slice(1), ['ENOENT', 'the file is empty', null])
+    const steps: [change: () => void, value: string, told: readonly (string | null)[]][] = [
+      [() => {}, 'one', []],
+      [() => writeFileSync(file, 't wo'), 'one', ['holds a space']],
+      [() => writeFileSync(file, 't w o'), 'one', []],
+      [() => rmSync(file), 'one', ['ENOENT']],
+      [() => writeFileSync(file, ''), 'one', ['the file is empty']],
+      [() => writeFileSync(file, 'two'), 'two', [null]],
+    ]
+    for (const [change, value, news] of steps) {
+      const before = told.length
+      t.equal(after(change), value)
+      t.same(told.slice(before), news)
+    }
     after(() => rmSync(file))
     after(() => writeFileSync(file, 'two'))
     t.same(told.slice(4), ['ENOENT', null], 'the same value again ends the trouble')
