@@ -17,6 +17,8 @@ export interface ChatRequest {
   readonly asksForJson: boolean
   /** `max_completion_tokens` or `max_tokens`, times `n`; null when neither is given. */
   readonly maxTokens: number | null
+  /** `n`, the answers asked for in one. */
+  readonly choices: number
 }
 
 /** Fields that would choose where we connect or with what credential; compared without case, `_` and `-`. */
@@ -68,6 +70,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
     includeUsage: asksForUsage(body),
     asksForJson: asksForJson(body),
     maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
+    choices: n,
   }
 }
 

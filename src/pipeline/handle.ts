@@ -23,7 +23,7 @@ import type { Client } from './client.ts'
 import { blockedBy, limited } from './denial.ts'
 import { endingOf } from './ending.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
-import { Quota } from './quota.ts'
+import { demandOf, Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
 import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, record } from './record.ts'
 import { relayStream } from './relay.ts'
@@ -232,8 +232,8 @@ class Exchange {
   #decide(request: ChatRequest, selection: Selection, inspection: Inspection): Permit {
     const { counters, clock, injection } = this.#pipeline
     const call = this.#call
-    const reserved = call.estimatedPromptTokens + (request.maxTokens ?? 0)
-    const quota = new Quota(counters, selection, call.key, reserved, clock.now())
+    const demand = demandOf(request, call.estimatedPromptTokens)
+    const quota = new Quota(counters, selection, call.key, demand, clock.now())
     this.quota = quota
     call.limit = quota.tightest
     const decision = decide({

@@ -1,6 +1,7 @@
 // Token limits of one call: reserved before it is forwarded, settled to what was used when it is sealed, so that
 // calls side by side cannot pass a limit that one after the other would meet.
 
+import type { ChatRequest } from '../chat/request.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleReference } from '../policy/rule.ts'
@@ -12,6 +13,19 @@ interface Held {
   readonly limitTokens: number
   readonly reservation: Reservation
 }
+
+/** What a call takes of a limit. */
+export interface Demand {
+  /** Its prompt, and the answer it allows. */
+  readonly tokens: number
+  /** Answers whose length it does not limit; 0 where it does. */
+  readonly unlimitedChoices: number
+}
+
+export const demandOf = ({ maxTokens, choices }: ChatRequest, promptTokens: number): Demand => ({
+  tokens: promptTokens + (maxTokens ?? 0),
+  unlimitedChoices: maxTokens === null ? choices : 0,
+})
 
 export class Quota {
   /** For the policy decision: which limits this call would pass. */
@@ -25,12 +39,12 @@ export class Quota {
   readonly #counters: Counters
   readonly #held: readonly Held[]
 
-  /** Reserves `tokens` with every limit of the selection; all of it is given back when a blocking one has no room. */
+  /** Reserves with every limit of the selection; all of it is given back when a blocking one has no room. */
   constructor(
     counters: Counters,
     selection: Selection,
     key: KeyIdentity,
-    tokens: number,
+    demand: Demand,
     nowMs: Milliseconds,
   ) {
     this.#counters = counters
@@ -42,7 +56,7 @@ export class Quota {
         keyId: key.id,
         limitTokens,
         windowMs,
-        tokens,
+        ...demand,
         nowMs,
         force: rule.action === 'monitor',
       }),
@@ -50,7 +64,7 @@ export class Quota {
     this.evidence = held.map(({ rule, reservation }) => ({ rule, exceeded: !reservation.allowed }))
     const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
     this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
-    this.neverFits = refusing.some(({ limitTokens }) => tokens > limitTokens)
+    this.neverFits = refusing.some(({ limitTokens }) => demand.tokens > limitTokens)
     const least = held.toSorted((a, b) => a.reservation.remaining - b.reservation.remaining)[0]
     this.tightest =
       least === undefined
@@ -62,13 +76,16 @@ export class Quota {
           }
     this.#held = held
     // The call goes nowhere, and calls beside it need not wait for its entry to find that room.
-    if (refusing.length > 0) this.settle(0)
+    if (refusing.length > 0) this.settle(0, 0)
   }
 
-  /** Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction. */
-  settle(usedTokens: number): CounterChange[] {
-    const changes: CounterChange[] = []
-    for (const { reservation } of this.#held) changes.push(...this.#counters.settle(reservation, usedTokens))
-    return changes
+  /**
+   * Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction.
+   * @param answerTokens those of `usedTokens` that the answer had
+   */
+  settle(usedTokens: number, answerTokens: number): CounterChange[] {
+    return this.#held.flatMap(({ reservation }) =>
+      this.#counters.settle(reservation, usedTokens, answerTokens),
+    )
   }
 }

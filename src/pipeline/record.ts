@@ -86,7 +86,7 @@ export async function record(
 ): Promise<Receipt> {
   const tokens = usedTokens(call, ending)
   const draft = draftEntry(call, tokens, ending)
-  const counters = quota?.settle(draft.total_tokens) ?? []
+  const counters = quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
     ...(call.request === null ? {} : { content: capture(call.request, call.response) }),

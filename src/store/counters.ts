@@ -8,6 +8,8 @@ import {
   charge,
   expire,
   isLive,
+  learn,
+  openWindow,
   type QuotaWindow,
   reserveTokens,
 } from '../policy/limit.ts'
@@ -28,6 +30,8 @@ export interface ReserveRequest {
   readonly windowMs: Milliseconds
   /** Estimated prompt tokens and the tokens asked for. */
   readonly tokens: number
+  /** Answers of the call whose length it does not limit; 0 where it limits them. */
+  readonly unlimitedChoices: number
   readonly nowMs: Milliseconds
   /** Count even what is over the limit, for a limit that only watches. */
   readonly force: boolean
@@ -36,11 +40,11 @@ export interface ReserveRequest {
 /** Tokens held for a call that runs; to be settled once, in whatever way it ends. */
 export interface Reservation {
   readonly allowed: boolean
-  /** Tokens left after this reservation. */
+  /** Tokens left after what was asked for. */
   readonly remaining: number
   /** Until nothing that is used now counts any more. */
   readonly resetMs: Milliseconds
-  /** Until the same reservation could succeed; 0 when it was allowed. */
+  /** Until the same reservation could succeed, a second at most where calls under way hold the room; 0 when allowed. */
   readonly retryAfterMs: Milliseconds
 }
 
@@ -96,33 +100,34 @@ export class Counters {
 
   /** Holds tokens if they fit. Atomic: calls side by side cannot pass what one after the other would not. */
   reserve(request: ReserveRequest): Reservation {
-    const { ruleId, keyId, windowMs, limitTokens, tokens, nowMs, force } = request
+    const { ruleId, keyId, windowMs, force } = request
     if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, keyId, windowMs))) {
-      this.#forgetExpired(nowMs)
+      this.#forgetExpired(request.nowMs)
       if (this.#windows.size >= MAX_COUNTERS) {
         return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: bucketLength(windowMs) }
       }
     }
     const window = this.#window(ruleId, keyId, windowMs)
-    const answer = reserveTokens(window, { limitTokens, tokens, nowMs, enforced: !force })
-    const { allowed, remaining, resetMs, retryAfterMs, bucketIndex } = answer
+    const answer = reserveTokens(window, { ...request, enforced: !force })
+    const { allowed, remaining, resetMs, retryAfterMs, bucketIndex, charged } = answer
     const reservation = { allowed, remaining, resetMs, retryAfterMs }
-    if (bucketIndex !== null)
-      this.#held.set(reservation, { request, window, bucketIndex, tokens: Math.max(1, tokens) })
+    if (bucketIndex !== null) this.#held.set(reservation, { request, window, bucketIndex, tokens: charged })
     return reservation
   }
 
   /**
    * Replaces what was reserved with what was used, in the bucket that was charged. The changes belong into the
    * entry's own append. A reservation that held nothing, or was settled before, gives none.
+   * @param answerTokens those of `usedTokens` that the answer had
    */
-  settle(reservation: Reservation, usedTokens: number): CounterChange[] {
+  settle(reservation: Reservation, usedTokens: number, answerTokens: number): CounterChange[] {
     const held = this.#held.get(reservation)
     if (held === undefined) return []
     this.#held.delete(reservation)
-    const { ruleId, keyId, windowMs } = held.request
-    const { bucketIndex } = held
-    charge(held.window, bucketIndex, usedTokens - held.tokens)
+    const { ruleId, keyId, windowMs, unlimitedChoices } = held.request
+    const { window, bucketIndex } = held
+    charge(window, bucketIndex, usedTokens - held.tokens, -held.tokens)
+    if (unlimitedChoices > 0) learn(window, answerTokens, unlimitedChoices)
     return usedTokens > 0 ? [{ ruleId, keyId, windowMs, bucketIndex, tokens: usedTokens }] : []
   }
 
@@ -160,7 +165,7 @@ export class Counters {
     const name = windowName(ruleId, keyId, windowMs)
     let window = this.#windows.get(name)
     if (window === undefined) {
-      window = { bucketMs: bucketLength(windowMs), buckets: [] }
+      window = openWindow(windowMs)
       this.#windows.set(name, window)
     }
     return window

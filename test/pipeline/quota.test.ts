@@ -2,7 +2,9 @@
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { Quota } from '../../src/pipeline/quota.ts'
+import { readChatRequest } from '../../src/chat/request.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { demandOf, Quota } from '../../src/pipeline/quota.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { openTestStore, START_MS } from '../store/fixture.ts'
@@ -22,15 +24,25 @@ const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'blo
 function setting(t: Test, ...rules: Rule[]) {
   const { counters } = openTestStore(t).store
   const selection = compileRules(rules, 'r').select(['m'], KEY.name)
-  return (tokens: number, nowMs = START_MS) => new Quota(counters, selection, KEY, tokens, nowMs)
+  return (tokens: number, nowMs = START_MS) =>
+    new Quota(counters, selection, KEY, { tokens, unlimitedChoices: 0 }, nowMs)
 }
+
+t.test('a request limits its answers by either name, all of them or none', async (t) => {
+  const demand = (options: JsonObject) =>
+    demandOf(readChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...options }), 7)
+  t.same(demand({ n: 3 }), { tokens: 7, unlimitedChoices: 3 })
+  t.same(demand({ max_tokens: null }), { tokens: 7, unlimitedChoices: 1 })
+  t.same(demand({ n: 3, max_tokens: 10 }), { tokens: 37, unlimitedChoices: 0 })
+  t.same(demand({ max_completion_tokens: 10 }), { tokens: 17, unlimitedChoices: 0 })
+})
 
 const exceeded = (quota: Quota) => quota.evidence.filter((one) => one.exceeded).map(({ rule }) => rule.name)
 
 t.test('without a limit there is nothing to tell and nothing to settle', async (t) => {
   const quota = setting(t)(10)
   t.match(quota, { evidence: [], tightest: null, retryAfterMs: 0 })
-  t.same(quota.settle(10), [])
+  t.same(quota.settle(10, 0), [])
 })
 
 t.test('the client is told of the limit that leaves the least', async (t) => {
@@ -56,12 +68,12 @@ t.test('one that has no room refuses; what others hold is given back', async (t)
     [],
     '200 + 300 + 300 of the hour, not 1000: there is room for 900',
   )
-  t.same(refused.settle(0), [], 'a refused call adds nothing to the log')
+  t.same(refused.settle(0, 0), [], 'a refused call adds nothing to the log')
 })
 
 t.test('when both refuse, the longer wait counts', async (t) => {
   const reserve = setting(t, limit('hour', '300/1h'), limit('minute', '300/1m'))
-  reserve(300)
+  reserve(300).settle(300, 0)
   const refused = reserve(1)
   t.same(exceeded(refused), ['hour', 'minute'])
   t.ok(refused.retryAfterMs > 59 * MINUTE_MS)
@@ -73,18 +85,18 @@ t.test('a limit that only watches counts on and makes nobody wait', async (t) =>
   const over = reserve(80)
   t.same(exceeded(over), ['watch'])
   t.equal(over.retryAfterMs, 0)
-  t.match(over.settle(50), [{ ruleId: 'watch', keyId: 'key', tokens: 50 }])
-  over.settle(50)
+  t.match(over.settle(50, 0), [{ ruleId: 'watch', keyId: 'key', tokens: 50 }])
+  over.settle(50, 0)
   t.same(exceeded(reserve(1)), ['watch'], '80 + 50: what was used is counted, once')
 })
 
 t.test('settled to what was used, more or less than was reserved', async (t) => {
   const reserve = setting(t, limit('hour', '1000/1h'))
   const less = reserve(900)
-  t.match(less.settle(100), [{ ruleId: 'hour', tokens: 100 }])
+  t.match(less.settle(100, 0), [{ ruleId: 'hour', tokens: 100 }])
   t.match(reserve(100).tightest, { remainingTokens: 800 })
   const more = reserve(100)
-  t.match(more.settle(500), [{ tokens: 500 }])
+  t.match(more.settle(500, 0), [{ tokens: 500 }])
   t.match(reserve(1).tightest, { remainingTokens: 1000 - 100 - 100 - 500 - 1 })
 })
 
@@ -98,14 +110,14 @@ t.test('calls side by side never hold more than the limit', async (t) => {
         const quota = reserve(reserved)
         if (exceeded(quota).length > 0) {
           if (held + Math.max(1, reserved) <= 1000) return false
-          quota.settle(0)
+          quota.settle(0, 0)
           continue
         }
         held += Math.max(1, reserved)
         if (held > 1000) return false
         if (!settles) continue
         // An upstream's count is what it is: only what is used within the reservation keeps the bound.
-        quota.settle(Math.min(used, reserved))
+        quota.settle(Math.min(used, reserved), 0)
         held += Math.min(used, reserved) - Math.max(1, reserved)
       }
       return true

@@ -6,6 +6,8 @@ import {
   charge,
   expire,
   isLive,
+  learn,
+  openWindow,
   type QuotaWindow,
   reserveTokens,
   usedTokens,
@@ -14,14 +16,19 @@ import {
 const MINUTE_MS = 60_000
 const START_MS = Date.UTC(2026, 2, 1)
 
-const windowOf = (windowMs: number): QuotaWindow => ({ bucketMs: bucketLength(windowMs), buckets: [] })
-
 function reserve(window: QuotaWindow, tokens: number, nowMs: number, limitTokens = 100, enforced = true) {
-  return reserveTokens(window, { limitTokens, tokens, nowMs, enforced })
+  return reserveTokens(window, { limitTokens, tokens, unlimitedChoices: 0, nowMs, enforced })
+}
+
+/** A call that is over as soon as it was let through, and has used what it asked for. */
+function use(window: QuotaWindow, tokens: number, nowMs: number) {
+  const answer = reserve(window, tokens, nowMs)
+  if (answer.bucketIndex !== null) charge(window, answer.bucketIndex, 0, -answer.charged)
+  return answer
 }
 
 t.test('tokens fit until the limit and not one more', async (t) => {
-  const window = windowOf(MINUTE_MS)
+  const window = openWindow(MINUTE_MS)
   t.match(reserve(window, 60, START_MS), { allowed: true, remaining: 40, retryAfterMs: 0 })
   t.match(reserve(window, 41, START_MS), { allowed: false, remaining: 40, bucketIndex: null })
   t.match(reserve(window, 40, START_MS), { allowed: true, remaining: 0 })
@@ -32,22 +39,22 @@ t.test('tokens fit until the limit and not one more', async (t) => {
 t.test(
   'a call costs at least one token, so that an empty one does not slip past a limit that is used up',
   async (t) => {
-    const window = windowOf(MINUTE_MS)
+    const window = openWindow(MINUTE_MS)
     reserve(window, 100, START_MS)
     t.equal(reserve(window, 0, START_MS).allowed, false)
   },
 )
 
 t.test('a limit that only watches charges what is over it too', async (t) => {
-  const window = windowOf(MINUTE_MS)
+  const window = openWindow(MINUTE_MS)
   t.match(reserve(window, 150, START_MS, 100, false), { allowed: false, remaining: 0 })
   t.equal(usedTokens(window), 150)
 })
 
 t.test('room comes back bucket by bucket, when it was said to', async (t) => {
-  const window = windowOf(MINUTE_MS)
-  reserve(window, 30, START_MS)
-  reserve(window, 70, START_MS + 10_000)
+  const window = openWindow(MINUTE_MS)
+  use(window, 30, START_MS)
+  use(window, 70, START_MS + 10_000)
   const refused = reserve(window, 50, START_MS + 20_000)
   // 30 come back with the first bucket, which is not enough; all with the second.
   t.equal(refused.retryAfterMs, 51_000)
@@ -57,7 +64,7 @@ t.test('room comes back bucket by bucket, when it was said to', async (t) => {
 })
 
 t.test('more in one call than the limit never fits', async (t) => {
-  t.match(reserve(windowOf(MINUTE_MS), 101, START_MS), {
+  t.match(reserve(openWindow(MINUTE_MS), 101, START_MS), {
     allowed: false,
     remaining: 100,
     retryAfterMs: 61_000,
@@ -68,14 +75,14 @@ t.test('more in one call than the limit never fits', async (t) => {
 t.test(
   'giving back never makes a bucket negative, and charging past buckets keeps their order',
   async (t) => {
-    const window = windowOf(MINUTE_MS)
+    const window = openWindow(MINUTE_MS)
     charge(window, 5, 10)
     charge(window, 3, 7)
     charge(window, 4, -2)
     charge(window, 5, -50)
     t.strictSame(window.buckets, [
-      { index: 3, tokens: 7 },
-      { index: 5, tokens: 0 },
+      { index: 3, tokens: 7, held: 0 },
+      { index: 5, tokens: 0, held: 0 },
     ])
   },
 )
@@ -83,7 +90,7 @@ t.test(
 t.test(
   'a clock set back a little forgets nothing; one set back by more than a window does not block for ever',
   async (t) => {
-    const window = windowOf(MINUTE_MS)
+    const window = openWindow(MINUTE_MS)
     reserve(window, 100, START_MS)
     t.equal(reserve(window, 1, START_MS - 30_000).allowed, false)
     t.equal(reserve(window, 1, START_MS - 3_600_000).allowed, true)
@@ -112,7 +119,7 @@ const anyCalls = fc.array(fc.record({ afterMs: fc.nat(20_000), tokens: fc.intege
 t.test('no window of the length, wherever it begins, holds more than the limit', async () => {
   fc.assert(
     fc.property(anyCalls, (calls) => {
-      const window = windowOf(MINUTE_MS)
+      const window = openWindow(MINUTE_MS)
       const taken: { atMs: number; tokens: number }[] = []
       let nowMs = START_MS
       for (const { afterMs, tokens } of calls) {
@@ -132,17 +139,14 @@ t.test(
   async () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
-        const window = windowOf(MINUTE_MS)
+        const window = openWindow(MINUTE_MS)
         let nowMs = START_MS
         for (const { afterMs, tokens } of calls) {
           nowMs += afterMs
-          const { allowed, retryAfterMs, resetMs } = reserve(window, tokens, nowMs)
+          const { allowed, retryAfterMs, resetMs } = use(window, tokens, nowMs)
           if (allowed) continue
-          const later = {
-            bucketMs: window.bucketMs,
-            buckets: window.buckets.map((bucket) => ({ ...bucket })),
-          }
-          const tooSoon = structuredClone(later)
+          const later = structuredClone(window)
+          const tooSoon = structuredClone(window)
           return (
             retryAfterMs > 0 &&
             retryAfterMs <= resetMs &&
@@ -156,8 +160,71 @@ t.test(
   },
 )
 
+t.test('where calls under way hold the room, it is worth asking again in a second', async (t) => {
+  const window = openWindow(86_400_000)
+  use(window, 30, START_MS)
+  const running = reserve(window, 60, START_MS)
+  t.match(reserve(window, 70, START_MS), { allowed: false, retryAfterMs: 1000 })
+  t.ok(reserve(window, 71, START_MS).retryAfterMs > 80_000_000, 'without them it would not fit either')
+  charge(window, running.bucketIndex!, -60, -running.charged)
+  t.equal(reserve(window, 70, START_MS).allowed, true)
+})
+
+t.test('a window shorter than that gives its room back sooner', async (t) => {
+  const window = openWindow(300)
+  reserve(window, 60, START_MS)
+  t.match(reserve(window, 70, START_MS), { allowed: false, retryAfterMs: 61 * 5 })
+})
+
+const unlimited = (window: QuotaWindow, tokens: number, limitTokens: number, choices = 1) =>
+  reserveTokens(window, { limitTokens, tokens, unlimitedChoices: choices, nowMs: START_MS, enforced: true })
+
+t.test('an answer of unlimited length takes room from the calls beside it, not from its own', async (t) => {
+  const window = openWindow(MINUTE_MS)
+  t.match(
+    unlimited(window, 10, 100),
+    { allowed: true, remaining: 90, charged: 100 },
+    'never more than there is',
+  )
+  t.match(unlimited(window, 10, 100), { allowed: false, retryAfterMs: 1000 })
+  const wide = openWindow(MINUTE_MS)
+  t.match(unlimited(wide, 10, 10_000), { charged: 522 })
+  t.match(unlimited(wide, 10, 10_000, 3), { remaining: 10_000 - 522 - 10, charged: 10 + 3 * 512 })
+  t.match(reserve(wide, 10, START_MS, 10_000), { charged: 10 })
+})
+
+t.test('what is expected follows what answers have had, a choice', async (t) => {
+  const window = openWindow(MINUTE_MS)
+  learn(window, 0, 1)
+  t.match(unlimited(window, 1, 100_000), { charged: 513 }, 'one that never came says nothing')
+  learn(window, 300, 3)
+  t.match(unlimited(window, 1, 100_000, 2), { charged: 201 })
+  for (let n = 0; n < 100; n++) learn(window, 2000, 1)
+  t.match(unlimited(window, 1, 100_000), { charged: 2001 })
+})
+
+t.test('side by side they pass a limit no further than one after the other', async () => {
+  const sizes = fc.record({
+    limit: fc.integer({ min: 1, max: 5000 }),
+    prompt: fc.integer({ min: 1, max: 300 }),
+    answer: fc.integer({ min: 1, max: 2000 }),
+    calls: fc.integer({ min: 1, max: 100 }),
+  })
+  fc.assert(
+    fc.property(sizes, ({ limit, prompt, answer, calls }) => {
+      const window = openWindow(MINUTE_MS)
+      learn(window, answer, 1)
+      let together = 0
+      for (let n = 0; n < calls; n++) if (unlimited(window, prompt, limit).allowed) together++
+      let inTurn = 0
+      for (let used = 0; inTurn < calls && used + prompt <= limit; used += prompt + answer) inTurn++
+      return together === inTurn
+    }),
+  )
+})
+
 t.test('what is remembered stays small', async (t) => {
-  const window = windowOf(MINUTE_MS)
+  const window = openWindow(MINUTE_MS)
   for (let second = 0; second < 1000; second++) reserve(window, 1, START_MS + second * 1000, 1_000_000)
   t.equal(window.buckets.length, 61)
   expire(window, bucketAt(window.bucketMs, START_MS + 10_000_000))

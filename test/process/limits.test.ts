@@ -44,6 +44,44 @@ t.test('50 calls side by side against a limit that fits 10', async (t) => {
   t.equal(blocked.logs.filter(({ outcome }: any) => outcome === 'rate_limited').length, 40)
 })
 
+t.test('50 calls side by side that do not limit their answers', async (t) => {
+  const rules =
+    'rules: [{ name: budget, type: rate_limit, pattern: "10000/1d", action: block, enabled: true }]\n'
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
+  t.teardown(() => discard(gateway))
+  const { key } = await gateway.createKey('app')
+  const { max_tokens: _, ...open } = body(0)
+  upstream.answer = answer(1010)
+  const alone = await gateway.chat(key, open)
+  await alone.text()
+  t.ok(
+    Number(alone.headers.get('x-ratelimit-remaining-tokens')) > 9980,
+    'what is expected is not told as used',
+  )
+
+  // None is answered before all are let through or refused, as with answers that take a while.
+  const decided = Promise.withResolvers<void>()
+  let undecided = 50
+  const decide = () => {
+    if (--undecided === 0) decided.resolve()
+    return decided.promise
+  }
+  upstream.answer = (response, received) => decide().then(() => answer(1010)(response, received))
+  const answers = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const response = await gateway.chat(key, open)
+      if (response.status === 429) decide()
+      await response.text()
+      return response
+    }),
+  )
+  const statuses = answers.map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 200).length, 9, 'as many as one after the other')
+  const told = answers.find(({ status }) => status === 429)!
+  t.equal(told.headers.get('retry-after-ms'), '1000', 'there may be room as soon as one of them has ended')
+  t.equal(told.headers.get('x-should-retry'), null)
+})
+
 t.test('what was used is settled and survives kill -9', async (t) => {
   let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(400)

@@ -12,6 +12,7 @@ const request = (tokens: number, changes: Partial<ReserveRequest> = {}): Reserve
   limitTokens: 1000,
   windowMs: MINUTE_MS,
   tokens,
+  unlimitedChoices: 0,
   nowMs: START_MS,
   force: false,
   ...changes,
@@ -19,7 +20,7 @@ const request = (tokens: number, changes: Partial<ReserveRequest> = {}): Reserve
 /** What a limit has left, without taking any of it. */
 const left = (counters: Counters, changes: Partial<ReserveRequest> = {}) => {
   const reservation = counters.reserve(request(1, { limitTokens: 1_000_000, ...changes }))
-  counters.settle(reservation, 0)
+  counters.settle(reservation, 0, 0)
   return reservation.remaining + 1
 }
 const used = (counters: Counters, changes: Partial<ReserveRequest> = {}) =>
@@ -47,23 +48,23 @@ t.test('settling replaces what was reserved with what was used, once', async (t)
   const { store } = openTestStore(t)
   const reservation = store.counters.reserve(request(900))
   t.match(store.counters.reserve(request(200)), { allowed: false, remaining: 100 })
-  const changes = store.counters.settle(reservation, 50)
+  const changes = store.counters.settle(reservation, 50, 0)
   t.match(changes, [{ ruleId: 'rule', keyId: 'key', windowMs: MINUTE_MS, tokens: 50 }])
   t.equal(used(store.counters), 50)
-  t.strictSame(store.counters.settle(reservation, 50), [], 'only once')
+  t.strictSame(store.counters.settle(reservation, 50, 0), [], 'only once')
   t.equal(used(store.counters), 50)
 })
 
 t.test('a call that used more than was reserved is counted in full', async (t) => {
   const { store } = openTestStore(t)
-  store.counters.settle(store.counters.reserve(request(10)), 5000)
+  store.counters.settle(store.counters.reserve(request(10)), 5000, 0)
   t.equal(used(store.counters), 5000)
   t.equal(store.counters.reserve(request(1)).allowed, false)
 })
 
 t.test('a call that used nothing leaves nothing', async (t) => {
   const { store } = openTestStore(t)
-  t.strictSame(store.counters.settle(store.counters.reserve(request(900)), 0), [])
+  t.strictSame(store.counters.settle(store.counters.reserve(request(900)), 0, 0), [])
   t.equal(used(store.counters), 0)
 })
 
@@ -71,18 +72,18 @@ t.test('a refused reservation holds nothing; one that only watches counts on', a
   const { store } = openTestStore(t)
   const refused = store.counters.reserve(request(2000))
   t.equal(refused.allowed, false)
-  t.strictSame(store.counters.settle(refused, 10), [])
+  t.strictSame(store.counters.settle(refused, 10, 0), [])
   t.equal(used(store.counters), 0)
   const watched = store.counters.reserve(request(2000, { force: true }))
   t.equal(watched.allowed, false)
-  t.match(store.counters.settle(watched, 1500), [{ tokens: 1500 }])
+  t.match(store.counters.settle(watched, 1500, 0), [{ tokens: 1500 }])
   t.equal(used(store.counters), 1500)
 })
 
 t.test('a call settles in the bucket it was reserved in, however long it took', async (t) => {
   const { store } = openTestStore(t)
   const reservation = store.counters.reserve(request(900))
-  store.counters.settle(reservation, 800)
+  store.counters.settle(reservation, 800, 0)
   const end = START_MS + MINUTE_MS + 1000
   t.equal(used(store.counters, { nowMs: end - 1 }), 800)
   t.equal(used(store.counters, { nowMs: end }), 0)
@@ -106,7 +107,7 @@ async function call(
     request(usedTokens + 10, { limitTokens: 1_000_000, ...reserved }),
   )
   await store.log.append(requestDraft({ id: id(n) }), {
-    counters: store.counters.settle(reservation, usedTokens),
+    counters: store.counters.settle(reservation, usedTokens, 0),
   })
 }
 
@@ -151,7 +152,7 @@ t.test(
 t.test('what was counted in an entry that could not be sealed is not kept', async (t) => {
   const { store, reopen } = openTestStore(t)
   const reservation = store.counters.reserve(request(100))
-  const counters = store.counters.settle(reservation, 100)
+  const counters = store.counters.settle(reservation, 100, 0)
   await t.rejects(store.log.append(requestDraft({ id: id(1), latency_ms: 0.5 }), { counters }))
   const { store: again } = await reopen()
   t.equal(used(again.counters), 0)

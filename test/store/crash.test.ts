@@ -81,7 +81,8 @@ t.test(
     // The counters are exactly those of the entries: those that were sealed and not acknowledged count as well.
     const limitTokens = Number.MAX_SAFE_INTEGER
     const where = { ruleId: 'rule', keyId: 'key', windowMs: WINDOW_MS, nowMs: clock.now() }
-    const { remaining } = store.counters.reserve({ ...where, limitTokens, tokens: 1, force: false })
+    const demand = { tokens: 1, unlimitedChoices: 0 }
+    const { remaining } = store.counters.reserve({ ...where, ...demand, limitTokens, force: false })
     t.equal(limitTokens - 1 - remaining, sealed * USED_TOKENS)
     const { total } = await store.log.list({ limit: PAGE, offset: 0 })
     t.equal(total, sealed)

@@ -23,10 +23,11 @@ async function caller(): Promise<void> {
       limitTokens: Number.MAX_SAFE_INTEGER,
       windowMs: WINDOW_MS,
       tokens: 100,
+      unlimitedChoices: 0,
       nowMs: systemClock.now(),
       force: false,
     })
-    const counters = store.counters.settle(reservation, 7)
+    const counters = store.counters.settle(reservation, 7, 0)
     const { seq, hash } = await store.log.append(requestDraft({ id }), { content, counters })
     process.stdout.write(`${seq} ${id} ${hash}\n`)
   }
