@@ -166,6 +166,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       [['config.upstream.baseUrl=openai'], /baseUrl/],
       [['config.listen.gateway=0.0.0.0:1'], /additional properties 'listen' not allowed/],
       [['container.image.tagg=1'], /additional properties 'tagg' not allowed/],
+      [['container.extraEnv.SIDEGATE_INSTANCE=a'], /SIDEGATE_INSTANCE/],
       [['container.data.size=2GiB'], /size/],
       [
         ['container.data.size=1Gi'],
