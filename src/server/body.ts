@@ -35,7 +35,7 @@ export async function readJsonBody(
     throw new GatewayError('unsupported_media_type', 'The body must be sent without a content-encoding.')
   }
   const announced = length === undefined ? 0 : Number(length)
-  const body = announced > limitBytes ? await discard(request) : await collect(request, limitBytes)
+  const body = announced > limitBytes ? await turnAway(request) : await collect(request, limitBytes)
   if (body === null) {
     const hint = setBy === undefined ? '' : ` (${setBy})`
     throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
@@ -78,6 +78,10 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer |
   request.on('error', onBreak)
   return promise
 }
+
+/** A body that is not even begun; a client that asks first (`expect: 100-continue`) has sent nothing of it. */
+const turnAway = (request: IncomingMessage): null | Promise<null> =>
+  request.headers.expect === undefined ? discard(request) : null
 
 /**
  * Reads on without keeping anything, for a moment: a connection closed while its peer still writes is reset, and

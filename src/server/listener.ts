@@ -71,7 +71,7 @@ class KeepingServer extends Server {
 
 function open(address: Address, handler: Handler): Promise<Listener> {
   const answers = new AnswersUnderWay()
-  const server = new KeepingServer(SERVER_OPTIONS, (request, response) => {
+  const take: Handler = (request, response) => {
     const fault = findFault(request)
     if (fault !== null) {
       refuseSocket(request.socket, fault)
@@ -80,6 +80,11 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     answers.add(response)
     if (!server.listening) response.setHeader('connection', 'close')
     handler(request, response)
+  }
+  const server = new KeepingServer(SERVER_OPTIONS, take)
+  server.on('checkContinue', (request, response) => {
+    inviteBody(request, response, () => server.listening)
+    take(request, response)
   })
   server.maxHeadersCount = MAX_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
@@ -100,6 +105,20 @@ function open(address: Address, handler: Handler): Promise<Listener> {
         },
       })
     })
+  })
+}
+
+/**
+ * For a client that asks before it sends its body (RFC 9110 §10.1.1): it is told to once somebody reads, which nobody
+ * does of a stranger's or of one that is too large. Not told to, it may send the body or not, so that nothing that
+ * follows on the connection can be relied on.
+ */
+function inviteBody(request: IncomingMessage, response: ServerResponse, goesOn: () => boolean): void {
+  response.setHeader('connection', 'close')
+  request.once('resume', () => {
+    if (response.headersSent) return
+    if (goesOn()) response.removeHeader('connection')
+    response.writeContinue()
   })
 }
 

@@ -136,6 +136,36 @@ t.test('what is right still works, kept alive and pipelined', async (t) => {
   )
 })
 
+t.test('a client that asks before it sends its body is told to only where somebody reads it', async (t) => {
+  const ask = (headers: string) => exchange(`${headers}expect: 100-continue\r\n\r\n`)
+  const stranger = await ask(HEAD.replace(key, 'sgate_live_x') + LENGTH)
+  t.match(stranger, /^HTTP\/1\.1 401/)
+  t.match(stranger, /connection: close/i, 'it may send the body all the same')
+  t.match(await ask(`${HEAD}content-length: 4097\r\n`), /^HTTP\/1\.1 413/)
+  t.match(await ask(HEAD.replace('application/json', 'text/plain') + LENGTH), /^HTTP\/1\.1 415/)
+  t.match(await ask(HEAD.replace('/v1/chat/completions', '/v1/nothing') + LENGTH), /^HTTP\/1\.1 404/)
+
+  const invited = await new Promise<string>((resolve) => {
+    const socket = open()
+    let text = ''
+    let told = false
+    socket.on('data', (data) => {
+      text += data
+      if (!told && text.includes('100 Continue\r\n\r\n')) socket.write(body)
+      told ||= text.includes('100 Continue')
+      // The connection goes on: a second request is answered on it.
+      if (text.endsWith('}')) {
+        if (text.split('HTTP/1.1 200').length === 3) socket.destroy()
+        else socket.write(`${HEAD}${LENGTH}\r\n${body}`)
+      }
+    })
+    socket.on('close', () => resolve(text))
+    socket.write(`${HEAD}expect: 100-continue\r\n${LENGTH}\r\n`)
+  })
+  t.equal(invited.split('100 Continue').length, 2, 'once')
+  t.equal(invited.split('HTTP/1.1 200').length, 3)
+})
+
 t.test('a head that never ends is closed within its time', async (t) => {
   const socket = open()
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n')
