@@ -3,7 +3,7 @@
 
 import { decodeEscapes, decodeSteps } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
-import type { Finding, PiiKind } from '../core/finding.ts'
+import { type Finding, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import { Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
@@ -84,9 +84,10 @@ export function* inspect(
 ): Steps<Inspection> {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
-  const isUnderWay = walk.texts.some(({ role }) => role === 'assistant')
+  const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
-  const recall = isUnderWay ? recallSent : learnAnew
+  const recall = answered < 0 ? learnAnew : recallSent
+  const isForeign = foreignForms(answered, selection)
   const pace = new Pace()
   const items: Item[] = []
   for (const text of walk.texts) {
@@ -94,16 +95,17 @@ export function* inspect(
     items.push(yield* open(text, kinds, recall))
   }
   const conversation = items.filter(({ text }) => text.joined !== null)
-  for (const { view } of items) {
+  for (const [index, { text, view }] of items.entries()) {
     if (pace.isOver(view.length)) yield
-    placeholders.avoid(view)
+    if (isForeign(text, index)) placeholders.avoid(view)
   }
   yield* addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
   const findings: LocatedFinding[] = []
-  for (const item of items) {
-    if (item.edits.length === 0) continue
+  for (const [index, item] of items.entries()) {
     if (pace.isOver(item.view.length)) yield
+    if (!isForeign(item.text, index)) placeholders.avoid(item.view)
+    if (item.edits.length === 0) continue
     for (const finding of yield* rewrite(item, selection, placeholders, restored, recall))
       findings.push(finding)
   }
@@ -116,6 +118,18 @@ export function* inspect(
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),
   }
+}
+
+/**
+ * Whether placeholders that stand in a text cannot be of this conversation, so that no value may get one of them. Those
+ * behind the first answer are taken for what values before them were called then: an app that stores what it was answered
+ * sends them back, and the same value keeps its number from turn to turn, as does all that a provider has cached. Values
+ * after them get others. Where values are put back none of ours is ever stored.
+ * @param answered the first text of an answer, less than 0 without one
+ */
+function foreignForms(answered: number, selection: Selection): (text: Text, index: number) => boolean {
+  const restores = PII_KINDS.some((kind) => selection.pii(kind, 'request').action === 'restore')
+  return ({ role }, index) => restores || answered < 0 || index < answered || role === null
 }
 
 function* open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Steps<Item> {

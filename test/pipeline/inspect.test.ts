@@ -1,5 +1,6 @@
 // Ways around a scan: whatever place or form a client hides a word or an address in, the model does not get it.
 
+import fc from 'fast-check'
 import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
@@ -154,6 +155,69 @@ t.test('numbers that are somebody’s, and texts that already look like placehol
     String.raw`{\"card\":\"[CREDIT_CARD_1]\",\"n\":1}`,
   )
   t.match(look(user('was [EMAIL_1], now alice@example.com')).sent, 'was [EMAIL_1], now [EMAIL_2]')
+})
+
+t.test('a conversation that is stored as it was answered keeps its numbers from turn to turn', async () => {
+  const ADDRESSES = ['ann@example.com', 'bob@example.org', 'cat@example.net', 'dan@example.com']
+  const spoken = fc
+    .array(fc.constantFrom(...ADDRESSES), { maxLength: 3 })
+    .map((list) => `See ${list.join(', ')}.`)
+  const turn = fc.record({ asked: spoken, fresh: fc.boolean(), result: fc.option(spoken) })
+  fc.assert(
+    fc.property(fc.array(turn, { minLength: 2, maxLength: 5 }), (turns) => {
+      const stored: { role: string; content: string }[] = [{ role: 'system', content: 'Be kind.' }]
+      let sentBefore = ''
+      for (const [index, { asked, fresh, result }] of turns.entries()) {
+        stored.push({ role: 'user', content: asked })
+        if (result !== null && index > 0) stored.push({ role: 'tool', content: result })
+        const body = { model: 'm', messages: structuredClone(stored) }
+        const { placeholders } = look(body)
+        const sent = JSON.stringify(body.messages).slice(0, -1)
+        if (!sent.startsWith(sentBefore)) return false
+        sentBefore = sent
+        // The model repeats what it was sent, and may add an address of its own.
+        const own = fresh ? ` ${placeholders.fork().for('email', `own${index}@example.com`)}` : ''
+        const answer = `${body.messages.at(-1)!.content}${own}`
+        if (fresh && sent.includes(own.trim())) return false
+        stored.push({ role: 'assistant', content: answer })
+        sentBefore += JSON.stringify([{ role: 'assistant', content: answer }])
+          .slice(0, -1)
+          .replace('[', ',')
+      }
+      return true
+    }),
+  )
+})
+
+t.test('a value that comes after a placeholder never gets its number', async (t) => {
+  const said = (...texts: string[]) => ({
+    model: 'm',
+    messages: texts.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content })),
+  })
+  const sent = (...texts: string[]) => {
+    const body = said(...texts)
+    look(body)
+    return body.messages.map(({ content }) => content)
+  }
+  t.same(sent('hi', 'Ask [EMAIL_1].', 'bob@example.org'), ['hi', 'Ask [EMAIL_1].', '[EMAIL_2]'])
+  t.same(sent('bob@example.org', 'Ask [EMAIL_1].', 'ann@example.com'), [
+    '[EMAIL_1]',
+    'Ask [EMAIL_1].',
+    '[EMAIL_2]',
+  ])
+  t.same(sent('hi', 'bob@example.org [EMAIL_1]'), ['hi', '[EMAIL_2] [EMAIL_1]'], 'nor one beside it')
+  const tools = {
+    ...said('bob@example.org', 'Yes.'),
+    tools: [{ type: 'function', function: { name: 'f', description: 'takes [EMAIL_1]' } }],
+  }
+  t.match(
+    look(tools as JsonObject).sent,
+    /"\[EMAIL_2\]"/,
+    'what stands outside of the messages is not of answers',
+  )
+  const body = said('bob@example.org', 'Ask [EMAIL_1].')
+  look(body, [rule('restore', 'pii', 'email', 'restore')])
+  t.equal(body.messages[0]!.content, '[EMAIL_2]', 'of what is put back nothing is stored')
 })
 
 t.test('actions', async (t) => {
