@@ -1,5 +1,5 @@
-// Every rule set that was ever in force, by its revision: sealed in the log once, and kept for as long as the store,
-// so that the policy that decided a call can still be read years later. What rules mean is not known here.
+// Every rule set that was in force, by its revision: sealed in the log once, and kept beside it within a bound, so that
+// the policy that decided a call can still be read when its entry is pruned. What rules mean is not known here.
 
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -10,6 +10,9 @@ import type { UsageLog } from './log.ts'
 
 /** What one entry takes of declarations, bytes, so that it stays below what an entry may hold. */
 const PART_BYTES = 196_608
+/** Share of `audit.maxBytes` that rule sets may take, and the most: changing rules must not crowd out usage. */
+const KEPT_SHARE = 1 / 16
+const MAX_KEPT_BYTES = 32 * 1024 ** 2
 /** Longest revision that is looked up, characters. */
 const MAX_REVISION_CHARACTERS = 64
 
@@ -29,11 +32,16 @@ export class PolicyStore {
   readonly #environment: Environment
   readonly #log: UsageLog
   readonly #clock: Clock
+  readonly #keptBytes: number
+  /** Bytes of each rule set that is kept, from the one that was sealed first. */
+  #sizes: Map<string, number> | null = null
 
-  constructor(environment: Environment, log: UsageLog, clock: Clock) {
+  /** @param maxBytes of the whole store */
+  constructor(environment: Environment, log: UsageLog, clock: Clock, maxBytes: number) {
     this.#environment = environment
     this.#log = log
     this.#clock = clock
+    this.#keptBytes = Math.min(maxBytes * KEPT_SHARE, MAX_KEPT_BYTES)
   }
 
   /**
@@ -47,6 +55,8 @@ export class PolicyStore {
     this.#environment.refresh()
     const known = this.#read(place)
     const kept = known !== null && entries.get(u64(known.seq)) !== undefined
+    let gone: readonly string[] = []
+    let size = 0
     const parts = kept ? [null] : partsOf(rules.map(declarationOf))
     for (const [index, declarations] of parts.entries()) {
       const part = { part: index + 1, parts: parts.length, declarations }
@@ -57,20 +67,48 @@ export class PolicyStore {
         return {
           draft: { type: 'rules_loaded', revision, rules: rules.length, ...part },
           write: (seq) => {
-            if (last) policies.put(place, writeJson({ ...stored, seq }))
+            if (!last) return
+            const bytes = writeJson({ ...stored, seq })
+            policies.put(place, bytes)
+            gone = this.#surplus(revision, bytes.length)
+            for (const other of gone) policies.remove(Buffer.from(other))
+            size = bytes.length
           },
           result: undefined,
         }
       })
     }
+    // Only now is it so.
+    for (const other of [...gone, revision]) if (size > 0) this.#sizes?.delete(other)
+    if (size > 0) this.#sizes?.set(revision, size)
     return parts.length
   }
 
-  /** Null for a revision that was never in force here. */
+  /** Null for a revision that was never in force here, or so long ago that others have taken its room. */
   find(revision: string): PolicyRevision | null {
     if (revision === '' || revision.length > MAX_REVISION_CHARACTERS) return null
     this.#environment.refresh()
     return this.#read(Buffer.from(revision))
+  }
+
+  /** The rule sets that make room for one: those that were sealed first. */
+  #surplus(revision: string, bytes: number): string[] {
+    this.#sizes ??= this.#measure()
+    const others = [...this.#sizes].filter(([other]) => other !== revision)
+    let total = others.reduce((sum, [, size]) => sum + size, bytes)
+    const gone: string[] = []
+    for (const [other, size] of others) {
+      if (total <= this.#keptBytes) break
+      gone.push(other)
+      total -= size
+    }
+    return gone
+  }
+
+  #measure(): Map<string, number> {
+    const rows = this.#environment.tables.policies.rows()
+    const kept = [...rows].map(({ value }) => ({ ...readJson<StoredRevision>(value), bytes: value.length }))
+    return new Map(kept.sort((a, b) => a.seq - b.seq).map(({ revision, bytes }) => [revision, bytes]))
   }
 
   #read(place: Buffer): StoredRevision | null {

@@ -85,7 +85,8 @@ class OpenStore implements Store {
   readonly #environment: Environment
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
-  readonly #stops: readonly (() => void)[]
+  readonly #stopWatch: () => void
+  readonly #stopHousekeeping: () => void
   #tidying: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
 
@@ -104,18 +105,16 @@ class OpenStore implements Store {
     this.checkpoints = new Checkpoints(environment)
     this.keys = new KeyStore({ environment, log: this.log, clock, random, fileKeys })
     this.rules = new RuleStore(environment, this.log)
-    this.policies = new PolicyStore(environment, this.log, clock)
+    this.policies = new PolicyStore(environment, this.log, clock, maxBytes)
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)
-    this.#stops = [
-      every(WATCH_MS, () => {
-        this.log.tick()
-        void this.#retention?.tick()
-      }),
-      every(HOUSEKEEPING_MS, () => {
-        this.#tidying = this.#tidying.then(() => this.#tidy())
-      }),
-    ]
+    this.#stopWatch = every(WATCH_MS, () => {
+      this.log.tick()
+      void this.#retention?.tick()
+    })
+    this.#stopHousekeeping = every(HOUSEKEEPING_MS, () => {
+      this.#tidying = this.#tidying.then(() => this.#tidy())
+    })
   }
 
   size(): StoreSize {
@@ -128,10 +127,12 @@ class OpenStore implements Store {
   }
 
   async #finish(): Promise<void> {
-    for (const stop of this.#stops) stop()
+    this.#stopHousekeeping()
     // A commit that is stuck never settles, and neither would anything behind it.
     if (!this.log.stalled) await this.#retention?.close()
+    // Watched to the end: a disk that hangs by now would hang this as well.
     await this.log.close()
+    this.#stopWatch()
     if (this.log.stalled) return
     await this.#tidying
     await this.#attempt(() => this.keys.flush())

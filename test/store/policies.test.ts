@@ -62,6 +62,25 @@ t.test('a large set takes several entries', async (t) => {
   t.strictSame(store.policies.find('large')?.rules, rules)
 })
 
+t.test('what rule sets take is bounded; the newest stay, and one that went is sealed again', async (t) => {
+  const maxBytes = 16 * 1024 ** 2
+  const { store, reopen } = openTestStore(t, { maxBytes })
+  const large = (n: number) => [rule('a', `${n} ${'x'.repeat(60_000)}`), rule('b', 'y'.repeat(60_000))]
+  for (let n = 0; n < 20; n++) await store.policies.seal(`r${n}`, large(n))
+  const kept = (of: Store) => Array.from({ length: 20 }, (_, n) => n).filter((n) => of.policies.find(`r${n}`))
+  t.same(kept(store), [12, 13, 14, 15, 16, 17, 18, 19], 'a sixteenth of 16 MiB')
+  const again = (await reopen()).store
+  await again.policies.seal('r3', large(3))
+  t.same(kept(again), [3, 13, 14, 15, 16, 17, 18, 19])
+  t.strictSame(again.policies.find('r3')?.rules, large(3))
+  await again.policies.seal(
+    'huge',
+    Array.from({ length: 30 }, (_, n) => rule(`r${n}`, 'z'.repeat(60_000))),
+  )
+  t.same(kept(again), [])
+  t.ok(again.policies.find('huge'), 'the one in force always')
+})
+
 t.test('a set whose entry was pruned is still known, and sealed again', async (t) => {
   const { store } = openTestStore(t)
   await store.policies.seal('r1', [rule('a')])

@@ -43,6 +43,22 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   t.strictSame(errors, ['busy'])
 })
 
+t.test('a disk that hangs as the store is closed is told of, and closing ends', async (t) => {
+  let hanging = false
+  const wrap = (real: Environment) =>
+    withTransactions(real, (write) => (hanging ? new Promise(() => {}) : real.transaction(write)))
+  let stalled = 0
+  const { store, clock, tick } = openTestStore(t, { wrap, onStalled: () => stalled++ })
+  hanging = true
+  const lost = t.rejects(store.log.append(requestDraft({ id: id(1) })), { code: 'audit_unavailable' })
+  const closed = store.close()
+  await nextTurn()
+  clock.advance(10_000)
+  tick(1000)
+  await Promise.all([lost, closed])
+  t.equal(stalled, 1)
+})
+
 t.test('an open store alone does not keep a process alive', async (t) => {
   const program = `
     import { randomBytes } from 'node:crypto'
