@@ -100,6 +100,7 @@ const ordered = (
   prev: envelope.prev,
   prompt_tokens: draft.prompt_tokens,
   rules: draft.rules,
+  ...(draft.rules_omitted === undefined ? {} : { rules_omitted: draft.rules_omitted }),
   seq: envelope.seq,
   status: draft.status,
   stream: draft.stream,

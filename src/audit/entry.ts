@@ -15,6 +15,10 @@ export type Outcome =
   /** There was no room for the call (`limits.concurrentRequests`): nothing of it was read but its key. */
   | 'overloaded'
 
+/** Rules and characters of names that the upstream chose, so that every call fits into an entry. */
+export const MAX_SEALED_RULES = 256
+export const MAX_FINISH_REASON_CHARACTERS = 64
+
 export type EntryDirection = 'request' | 'response'
 
 /** A rule that fired, as it is sealed. */
@@ -79,10 +83,14 @@ export interface RequestDraft {
   readonly outcome: Outcome
   readonly error_code: string | null
   readonly stream: boolean
+  /** MAX_FINISH_REASON_CHARACTERS at most. */
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
   readonly cost: number | null
+  /** MAX_SEALED_RULES at most. */
   readonly rules: readonly SealedRule[]
+  /** How many fired beyond those; absent where none did. */
+  readonly rules_omitted?: number
   /** Null when no injection rule asked for a score. */
   readonly injection: SealedInjection | null
   readonly policy_revision: string

@@ -149,8 +149,7 @@ export class Call {
 export function callHeaders(call: Call): Record<string, string> {
   const headers: Record<string, string> = { 'x-request-id': call.id, 'server-timing': serverTiming(call) }
   if (call.hits.length > 0) {
-    const names = new Set(call.hits.map(({ rule }) => encodeURIComponent(rule.name)))
-    headers['x-sidegate-policy'] = [...names].join(',')
+    headers['x-sidegate-policy'] = policyNames(call)
   }
   if (call.limit !== null) {
     headers['x-ratelimit-limit-tokens'] = String(call.limit.limitTokens)
@@ -158,6 +157,18 @@ export function callHeaders(call: Call): Record<string, string> {
     headers['x-ratelimit-reset-tokens'] = formatDuration(call.limit.resetMs)
   }
   return headers
+}
+
+/** Names of the rules that fired, as many as clients take in a header: common ones refuse 16 KiB of all headers. */
+const MAX_POLICY_CHARACTERS = 4096
+
+function policyNames({ hits }: Call): string {
+  let names = ''
+  for (const name of new Set(hits.map(({ rule }) => encodeURIComponent(rule.name)))) {
+    if (names.length + name.length >= MAX_POLICY_CHARACTERS) break
+    names += names === '' ? name : `,${name}`
+  }
+  return names
 }
 
 /** W3C Server Timing: each step in milliseconds. */

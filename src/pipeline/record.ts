@@ -1,11 +1,19 @@
 // Step 6: what is known of a call becomes exactly one sealed entry, its metrics and its log line.
 
 import type { Content } from '../audit/content.ts'
-import type { Outcome, RequestDraft, SealedInjection, SealedRule } from '../audit/entry.ts'
+import {
+  MAX_FINISH_REASON_CHARACTERS,
+  MAX_SEALED_RULES,
+  type Outcome,
+  type RequestDraft,
+  type SealedInjection,
+  type SealedRule,
+} from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intents, OpenIntent } from '../store/intents.ts'
 import type { Call, InjectionJudgement } from './call.ts'
@@ -170,10 +178,11 @@ function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
     outcome: ending.outcome,
     error_code: ending.errorCode,
     stream: call.stream,
-    finish_reason: call.finishReason,
+    finish_reason: call.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
     usage_source: tokens.source,
     cost: call.usage?.costMicros ?? null,
     rules: call.hits.length === 0 ? [] : sealedRules(call),
+    ...(call.hits.length > MAX_SEALED_RULES && { rules_omitted: call.hits.length - MAX_SEALED_RULES }),
     injection: call.injection === null ? null : sealedInjection(call.injection),
     policy_revision: call.policyRevision,
   }
@@ -188,7 +197,12 @@ function sealedRules({ hits, injection }: Call): SealedRule[] {
   const thresholds = new Map(
     injection?.rules.map(({ rule, threshold }) => [rule.id, threshold ?? injection.threshold]),
   )
-  return hits.map(({ rule, direction }) => {
+  const blocks = ({ rule }: RuleHit) => Number(rule.action === 'block')
+  const sealed =
+    hits.length <= MAX_SEALED_RULES
+      ? hits
+      : hits.toSorted((a, b) => blocks(b) - blocks(a)).slice(0, MAX_SEALED_RULES)
+  return sealed.map(({ rule, direction }) => {
     const { action, id, name, type } = rule
     const threshold = thresholds.get(id)
     const limit = threshold === undefined ? {} : { threshold: inThousandths(threshold) }

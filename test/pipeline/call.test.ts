@@ -52,4 +52,8 @@ t.test('headers of a call', async (t) => {
     'x-ratelimit-reset-tokens': '1m1s',
   })
   t.equal(call.upstreamMs, 10)
+  for (let n = 0; n < 300; n++) call.hits.push(rule(`a rule with a name of some length ${n}`))
+  const names = callHeaders(call)['x-sidegate-policy'] ?? ''
+  t.ok(names.length > 3900 && names.length <= 4096, 'no more than clients take')
+  t.match(names, /%20length%20\d+$/, 'whole names')
 })
