@@ -12,7 +12,7 @@ import { StoreOpenError } from './store/lmdb.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/lock.ts'
 import { leaveMark } from './store/mark.ts'
 import { ownSigningKey } from './store/signingkey.ts'
-import { quarantines, succeed } from './store/succession.ts'
+import { quarantines, succeed, takeOver } from './store/succession.ts'
 
 export interface DataFolder {
   readonly intents: Intents
@@ -80,6 +80,7 @@ async function hold(path: string): Promise<DirectoryLock> {
 }
 
 async function replaceDamaged(path: string, logger: GatewayLogger): Promise<void> {
+  takeOver(path)
   const inspection = await inspectStore(path)
   if (inspection.state === 'sound') return
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)

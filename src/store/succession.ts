@@ -1,7 +1,7 @@
 // What happens to a log that cannot be relied on: it is set aside as it is, and a new one begins that says so. Nothing
 // is repaired and nothing deleted.
 
-import { existsSync, mkdirSync, readdirSync, renameSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Milliseconds } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
@@ -14,6 +14,8 @@ import { readJson } from './layout.ts'
 import { LOCK_FILE, openEnvironment, type SubDatabase } from './lmdb.ts'
 
 const PREFIX = 'quarantine-'
+/** Where the new log is made: whole before the old one goes. */
+const NEXT = 'next'
 const FOLDER_MODE = 0o700
 const ID_RANDOM_BYTES = 16
 /** What belongs to one log. Calls that were under way are told of in there as well. */
@@ -35,7 +37,8 @@ export function quarantines(path: string): string[] {
 }
 
 /**
- * Sets the damaged log in a folder aside, in a folder of its own within, and begins a new one.
+ * Begins a new log for the damaged one in a folder, which is set aside in a folder of its own within. Interrupted at any
+ * moment, the next start finds the one or the other: see `takeOver`.
  * @param random bytes of the CSPRNG
  */
 export async function succeed(
@@ -44,9 +47,12 @@ export async function succeed(
   nowMs: Milliseconds,
   random: (length: number) => Buffer,
 ): Promise<Succession> {
-  const folder = setAside(path, nowMs)
-  const carried = await readCarried(folder)
-  const environment = openEnvironment(path)
+  const next = join(path, NEXT)
+  // What an attempt before this one has left.
+  rmSync(next, { recursive: true, force: true })
+  mkdirSync(next, { mode: FOLDER_MODE })
+  const carried = await readCarried(path)
+  const environment = openEnvironment(next)
   const { log, seq, reason } = damage
   environment.initialize(() => {
     beginLog(environment, uuidv7(nowMs, random(ID_RANDOM_BYTES)), nowMs, { log, seq, reason })
@@ -61,7 +67,18 @@ export async function succeed(
     batch.finish()
   })
   await environment.close()
+  const folder = setAside(path, nowMs)
+  takeOver(path)
   return { folder, reason, carried: carried !== null }
+}
+
+/** To be called before a log is looked at: puts a new one in its place whose predecessor is set aside already. */
+export function takeOver(path: string): void {
+  const made = join(path, NEXT, DATA_FILE)
+  const place = join(path, DATA_FILE)
+  if (existsSync(place) || !existsSync(made)) return
+  renameSync(made, place)
+  rmSync(join(path, NEXT), { recursive: true })
 }
 
 /** The new log knows every key that it accepts. */
