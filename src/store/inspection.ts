@@ -4,6 +4,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { DATA_FILE } from './header.ts'
 import type { SubDatabase } from './lmdb.ts'
 import { takeMark } from './mark.ts'
@@ -78,7 +79,9 @@ function runInspector(task: 'inspect' | 'carry', path: string): Promise<Run> {
     overdue = true
     child.kill('SIGKILL')
   }, INSPECTION_LIMIT_MS)
-  child.stdout.on('data', (piece: Buffer) => {
+  // Not there when no descriptor was left for it; then there is an error as well.
+  const output = child.stdout as Readable | undefined
+  output?.on('data', (piece: Buffer) => {
     bytes += piece.length
     if (bytes > MAX_OUTPUT_BYTES) child.kill('SIGKILL')
     else pieces.push(piece)

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { parseObject } from '../audit/survey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
@@ -71,16 +72,12 @@ export class LogCheck {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     let verdict: JsonObject | null = null
-    const lines = createInterface({ input: child.stdout })
-    lines.on('line', (text) => {
-      const line = parseObject(Buffer.from(text))
-      // Cut off where the child was killed.
-      if (line === null) return
-      if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
-      if (isObject(line['verdict'])) verdict = line['verdict']
-    })
     const ended = new Promise<void>((resolve) => {
+      let over = false
       const finish = (failure: string) => {
+        // A child that could not be started is told of twice.
+        if (over) return
+        over = true
         this.#run = null
         this.#status = {
           ...this.#status,
@@ -97,6 +94,16 @@ export class LogCheck {
       child.once('close', (code, signal) =>
         finish(isDamage(signal) ? describeDamage(signal) : `the check ended with ${signal ?? code}`),
       )
+    })
+    // Not there when no descriptor was left for it.
+    const output = child.stdout as Readable | undefined
+    if (output === undefined) return { child, ended }
+    createInterface({ input: output }).on('line', (text) => {
+      const line = parseObject(Buffer.from(text))
+      // Cut off where the child was killed.
+      if (line === null) return
+      if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
+      if (isObject(line['verdict'])) verdict = line['verdict']
     })
     return { child, ended }
   }

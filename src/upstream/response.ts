@@ -2,10 +2,14 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 
 /** Bytes that may wait for a slow reader before the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024
+
+/** The rest of an answer that does not matter has this long to end: another call may be waiting for its connection. */
+const DISCARD_MS: Milliseconds = 1000
 
 /** What the pipeline sees of an answer. One reader at a time. */
 export interface UpstreamResponse {
@@ -22,7 +26,7 @@ export interface UpstreamResponse {
   read(): Promise<Buffer | null>
   /** Ends the call at once and closes its connection; harmless when it is over. */
   abort(): void
-  /** The rest does not matter: lets it end by itself, so that the connection can serve another call. */
+  /** The rest does not matter: lets it end by itself for a moment, so that the connection can serve another call. */
   discard(): void
 }
 
@@ -92,6 +96,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   #failure: AttemptError | null = null
   #aborted = false
   #discarding = false
+  #discardTimer: NodeJS.Timeout | undefined
   #waiting: { resolve(piece: Buffer | null): void; reject(error: Error): void } | null = null
 
   constructor(credential: string | null) {
@@ -138,11 +143,13 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   onResponseEnd(): void {
     this.#ended = true
+    clearTimeout(this.#discardTimer)
     this.#waiting?.resolve(null)
     this.#waiting = null
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    clearTimeout(this.#discardTimer)
     this.#failure = new AttemptError(error)
     this.#rejectStarted(this.#failure)
     this.#waiting?.reject(upstreamError(this.#failure))
@@ -183,5 +190,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     this.#queue = []
     this.#queuedBytes = 0
     this.#controller?.resume()
+    if (this.#ended || this.#failure !== null) return
+    this.#discardTimer = setTimeout(() => this.abort(), DISCARD_MS).unref()
   }
 }

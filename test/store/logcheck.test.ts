@@ -1,8 +1,10 @@
 // The full check in a child process: what it says while it runs, how it ends, and that ending it early is harmless.
 
+import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
 import { LogCheck } from '../../src/store/logcheck.ts'
@@ -37,6 +39,30 @@ t.test('a check of a log that is as it was', async (t) => {
     verdict: { ok: true, entries: 2001 },
   })
   t.same(verdicts, [check.status.verdict])
+})
+
+t.test('a check for which no descriptor is left fails, and nothing else does', async (t) => {
+  const script = join(t.testdir(), 'check.ts')
+  const source = (path: string) =>
+    JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))
+  writeFileSync(
+    script,
+    `import { openSync } from 'node:fs'
+    import { systemClock } from ${source('core/clock.ts')}
+    import { LogCheck } from ${source('store/logcheck.ts')}
+    const check = new LogCheck(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
+    try { for (;;) openSync('/dev/null') } catch {}
+    await check.start()
+    process.stdout.write(JSON.stringify(check.status))`,
+  )
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    ['-c', 'ulimit -n 128; exec "$0" "$1"', process.execPath, script],
+    {
+      encoding: 'utf8',
+    },
+  )
+  t.match(JSON.parse(stdout || '{}'), { running: false, failure: /EMFILE/ }, stderr)
 })
 
 t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {

@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import t from 'tap'
 import type { Dispatcher } from 'undici'
 import { AttemptError, PendingResponse, upstreamError } from '../../src/upstream/response.ts'
@@ -143,6 +144,21 @@ t.test('aborting', async (t) => {
   over.response.onResponseEnd()
   over.response.abort()
   t.same(over.asked, [], 'is harmless when it is over')
+})
+
+t.test('what is discarded and does not end gives its connection up', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const endless = new Connection().start()
+  endless.response.discard()
+  const ended = new Connection().start()
+  ended.response.discard()
+  ended.response.onResponseEnd()
+  mock.timers.tick(999)
+  t.same(endless.asked, ['resume'])
+  mock.timers.tick(1)
+  t.same(endless.asked, ['resume', 'abort'])
+  t.same(ended.asked, ['resume'])
 })
 
 t.test('what is discarded is not kept, and not read on for ever', async (t) => {
