@@ -23,6 +23,7 @@ import { tellRotations } from './rotation.ts'
 import { managementRoutes } from './routes.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
+import { STORED_RULES } from './rules/merge.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { stateOfRules } from './rulestate.ts'
 import { openScanning } from './scanning.ts'
@@ -41,9 +42,6 @@ import { Upstream } from './upstream/forward.ts'
 const SEAL_MS = 3000
 /** What clients have to take their last bytes. */
 const LAST_BYTES_MS = 1000
-
-/** What stands for a file in mistakes of rules that the API stored; those keep no file from being in force. */
-const STORED_RULES = 'api'
 
 /**
  * Starts a gateway, or says everything that is in the way: mistakes in the configuration and the rules, busy ports,
@@ -141,7 +139,8 @@ class Gateway {
     this.#upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
     const parts = { clock: systemClock, logger, metrics: this.#metrics, ...openScanning(config) }
     const { candidatePath: candidate } = config.rules
-    this.#trial = candidate === null ? null : createTrial(candidate, parts)
+    const trial = { ...parts, live: () => this.#rules.current.revision }
+    this.#trial = candidate === null ? null : createTrial(candidate, trial)
     this.#pipeline = {
       ...parts,
       shadow: this.#trial?.shadow ?? null,

@@ -12,8 +12,13 @@ export interface Problem {
   readonly message: string
 }
 
-/** `file:line:column path: message`, the form editors and CI logs turn into links. */
+/**
+ * `file:line:column path: message`, the form editors and CI logs turn into links. On one line and without control
+ * characters: what a file says must steer neither a terminal nor the CI that reads its log.
+ */
 export function formatProblem(problem: Problem): string {
   const place = problem.line > 0 ? `${problem.file}:${problem.line}:${problem.column}` : problem.file
-  return problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`
+  const text =
+    problem.path === '' ? `${place} ${problem.message}` : `${place} ${problem.path}: ${problem.message}`
+  return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\ufffd')
 }

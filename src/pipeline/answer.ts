@@ -14,6 +14,7 @@ import { decideResponse } from '../policy/decide.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
+import { readTexts } from './answertexts.ts'
 import { type Call, callHeaders } from './call.ts'
 import type { Client } from './client.ts'
 import { clean } from './credential.ts'
@@ -109,9 +110,6 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
 
-/** What a model says, whole or in parts. */
-const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
-
 /** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
 function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
@@ -121,13 +119,10 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const scans: TextScan[] = []
   const passages: Passage[] = []
   const pace = new Pace()
-  for (const parts of inOne(walk.texts)) {
-    const [first] = parts
-    const text = parts.length === 1 ? first.text : parts.map((part) => part.text).join('')
+  for (const { parts, text, encoding } of readTexts(walk.texts, call.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
-    const encoding = call.asksForJson && CONTENT.test(first.path) ? 'json' : first.encoding
     if (yield* isClean({ text, encoding }, rules)) {
       for (const part of parts) passages.push({ sent: part.text, kept: part.text })
       continue
@@ -140,22 +135,6 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const changed = replaceTexts(walk.texts, passages, 'sent')
   walk.commit()
   return { scans, passages, changed }
-}
-
-/** Parts of what a model says are one text, as they are where they are streamed; any other stands by itself. */
-function* inOne(texts: readonly Text[]): Generator<readonly [Text, ...Text[]]> {
-  let parts: [Text, ...Text[]] | null = null
-  let name: string | undefined
-  for (const text of texts) {
-    const itsName = CONTENT.exec(text.path)?.[1]
-    if (parts !== null && itsName !== undefined && itsName === name) parts.push(text)
-    else {
-      if (parts !== null) yield parts
-      parts = [text]
-    }
-    name = itsName
-  }
-  if (parts !== null) yield parts
 }
 
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */

@@ -5,6 +5,7 @@
 // The candidate sees texts as the rules in force left them, with what these found: where they replaced a value, it
 // judges the finding and not the text. Token limits are left out, because they would need counters of their own.
 
+import { decodeEscapes } from '../chat/arguments.ts'
 import { responseTexts } from '../chat/texts.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
@@ -16,6 +17,7 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decide, decideResponse } from '../policy/decide.ts'
 import type { Direction, RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
+import { readTexts } from './answertexts.ts'
 import type { Call } from './call.ts'
 import { inspect } from './inspect.ts'
 
@@ -56,6 +58,8 @@ export interface ShadowReport {
 }
 
 export interface ShadowParts {
+  /** Revision of the rules in force. */
+  readonly live: () => string
   /** Null while there is no candidate to judge by. */
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
@@ -88,7 +92,8 @@ export class Shadow {
   /** Judges a sealed call when there is time for it. */
   observe(call: Call): void {
     const candidate = this.#parts.candidate()
-    if (candidate === null || call.request === null) return
+    // A long call that began before a reload says nothing of the rules in force.
+    if (candidate === null || call.request === null || call.policyRevision !== this.#parts.live()) return
     this.#restartIfNew(call.policyRevision, candidate.revision)
     const bytes = call.request.length + call.responseBytes
     if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
@@ -175,10 +180,11 @@ export class Shadow {
     const found: PiiKind[] = seen('response')
     const words = new Set<RuleReference>()
     const matcher = selection.keywords('response')
-    for (const { text } of responseTexts(call.response).texts) {
-      for (const { kind } of yield* detectSteps(text, kinds)) found.push(kind)
+    for (const { text, encoding } of readTexts(responseTexts(call.response).texts, call.asksForJson)) {
+      const view = encoding === 'json' ? yield* decodeEscapes(text) : text
+      for (const { kind } of yield* detectSteps(view, kinds)) found.push(kind)
       if (matcher === null) continue
-      for (const { rule } of yield* matcher.matchSteps(text)) words.add(rule)
+      for (const { rule } of yield* matcher.matchSteps(view)) words.add(rule)
     }
     const answer = decideResponse(selection, { findings: present(found), keywordHits: [...words] })
     return [...request.hits, ...answer.hits]

@@ -132,12 +132,15 @@ export interface StoredRules {
   readonly errors: readonly Problem[]
 }
 
+/** What stands for a file in mistakes of rules that the API stored, which keep no file from being in force. */
+export const STORED_RULES = '/api/v1/rules'
+
 export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule[]): StoredRules {
   const names = new Set(files.map(({ name }) => name))
   const own = stored.filter(({ name }) => !names.has(name))
   const errors = own.flatMap((rule) =>
     validateRule(rule).map(({ path, message }) => ({
-      file: 'api',
+      file: STORED_RULES,
       line: 0,
       column: 0,
       path: `${rule.name}.${path}`,

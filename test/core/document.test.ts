@@ -36,6 +36,11 @@ const SCHEMA = {
 const problemsOf = (text: string): string[] =>
   readDocument(text, 'f.yaml', SCHEMA).problems.map(formatProblem)
 
+t.test('what a file says steers neither a terminal nor whoever reads a log of lines', async (t) => {
+  const [problem = ''] = problemsOf('name: a\naction: "\\n::add-mask::x\\e[31m\\u2028"\n')
+  t.match(problem, 'must be one of: block, redact, monitor (not `\ufffd::add-mask::x\ufffd[31m\ufffd`)')
+})
+
 t.test('a right document is its value, and every node can be located', async (t) => {
   const { value, problems, locate } = readDocument('name: abc\nlist:\n  - one\n  - two\n', 'f.yaml', SCHEMA)
   t.same(value, { name: 'abc', list: ['one', 'two'] })

@@ -7,15 +7,17 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import { Shadow } from '../../src/pipeline/shadow.ts'
 import { compileRules } from '../../src/policy/compile.ts'
+import type { Rule, RuleHit } from '../../src/policy/rule.ts'
 
 const clock = { now: () => 0, monotonic: () => 0 }
 const counter = { inc: () => {} } as never
 const injection = loadInjectionModel()
 
-function trial() {
+function trial(candidate = compileRules([], 'candidate')) {
   const errors: unknown[] = []
-  const candidate = compileRules([], 'candidate')
+  let revision = 'live'
   const shadow = new Shadow({
+    live: () => revision,
     candidate: () => candidate,
     kinds: DEFAULT_KINDS,
     injection,
@@ -23,7 +25,10 @@ function trial() {
     clock,
     onError: (error) => errors.push(error),
   })
-  return { shadow, errors }
+  const reload = () => {
+    revision = 'reloaded'
+  }
+  return { shadow, errors, reload }
 }
 
 function call(response: JsonObject, responseBytes = 0): Call {
@@ -46,6 +51,52 @@ t.test('an answer that cannot be judged is skipped and told of, and those after 
   await turns(10)
   t.match(shadow.report(), { calls: 1, skipped: 1 })
   t.match(errors, [{ message: /more than 200000 texts/ }])
+})
+
+t.test('a call that began before a reload changes nothing of what was seen since', async (t) => {
+  const { shadow, reload } = trial()
+  const before = call({})
+  reload()
+  const now = () => Object.assign(call({}), { policyRevision: 'reloaded' })
+  for (const one of [now(), before, now()]) shadow.observe(one)
+  await turns(10)
+  t.match(shadow.report(), { calls: 2, skipped: 0 })
+})
+
+t.test('texts of an answer are read as the gateway reads them', async (t) => {
+  const rule: Rule = {
+    id: 'a',
+    name: 'aurora',
+    type: 'keyword_block',
+    pattern: 'project\\s+aurora',
+    action: 'monitor',
+    enabled: true,
+  }
+  const { shadow } = trial(compileRules([rule], 'candidate'))
+  const message = (fields: JsonObject) => ({ choices: [{ index: 0, message: fields }] })
+  const json = JSON.stringify({ q: 'project\naurora' })
+  const answers: [JsonObject, boolean][] = [
+    [message({ content: 'project aurora' }), false],
+    [message({ content: [{ text: 'project ' }, { text: 'aurora' }] as never }), false],
+    [message({ content: json }), true],
+    [
+      message({
+        tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: json } }] as never,
+      }),
+      false,
+    ],
+  ]
+  for (const [response, asksForJson] of answers) {
+    const one = Object.assign(call(response), { asksForJson, models: ['m'] })
+    const hit = {
+      rule: { id: 'a', name: 'aurora', type: 'keyword_block', action: 'monitor' },
+      direction: 'response',
+    }
+    one.hits.push(hit as RuleHit)
+    shadow.observe(one)
+  }
+  await turns(20)
+  t.match(shadow.report(), { calls: answers.length, changed: 0, differences: [] })
 })
 
 t.test('what waits is bounded by its bytes, and what has been judged makes room', async (t) => {

@@ -169,7 +169,7 @@ t.test('rules of the API', async (t) => {
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.same(fires(rules, 'alpha a('), ['alpha'])
     t.match(rules.errors().map(formatProblem), [
-      /^api mine\.pattern: alternative 1 is not a valid RE2 expression/,
+      /^\/api\/v1\/rules mine\.pattern: alternative 1 is not a valid RE2 expression/,
     ])
   })
 
