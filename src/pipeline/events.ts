@@ -196,7 +196,11 @@ export class EventRelay {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
     }
-    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, finished) || changed
+    const textIn = (choice: number, channel: Channel) =>
+      chunk.deltas
+        .flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : []))
+        .join('')
+    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn, finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
     // The event itself says what went wrong.
@@ -237,7 +241,7 @@ export class EventRelay {
       out += this.#flush([choice])
       if (this.#blocked) break
       const end = finishChunk(this.#envelope, choice, reason)
-      this.#logprobs.apply(end, this.#texts.progress, [choice])
+      this.#logprobs.apply(end, this.#texts.progress, () => '', [choice])
       this.assembler.add(end)
       this.#finished.add(choice)
       out += encodeData(JSON.stringify(end))

@@ -55,6 +55,7 @@ export class GrowingTexts {
     const texts = this.#choices.get(choice)
     const text = texts?.get(channel)
     if (texts === undefined || text === undefined) return null
-    return { sentCharacters: text.sentCharacters, redacted: [...texts.values()].some((one) => one.redacted) }
+    const { receivedCharacters, sentCharacters } = text
+    return { receivedCharacters, sentCharacters, redacted: [...texts.values()].some((one) => one.redacted) }
   }
 }

@@ -4,8 +4,9 @@
 import { dropTokenIds } from '../chat/texts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
-/** How far a text has left: characters sent, and whether they are still the upstream's own. */
+/** How far a text has come and left, in characters, and whether what has left is still the upstream's own. */
 export interface TextProgress {
+  readonly receivedCharacters: number
   readonly sentCharacters: number
   readonly redacted: boolean
 }
@@ -32,13 +33,30 @@ class TokenQueue {
   /** None leaves any more. */
   #isTooLong = false
 
-  add(entry: JsonValue): void {
-    this.#characters += tokenLength(entry)
+  /**
+   * Takes the entries of a chunk. Where they do not spell the text beside them, what they are of is not known: then they
+   * are of none that came before it, and wait at least for all that is here.
+   * @param text what came with them
+   * @param received characters of the text up to and with that
+   */
+  add(entries: readonly JsonValue[], text: string, received: number): void {
+    if (entries.length === 0) return
+    const start = received - text.length
+    const isSpelled = entries.map(tokenOf).join('') === text
+    let at = isSpelled ? start : Math.max(start, this.#characters)
+    for (const entry of entries) {
+      at += tokenLength(entry)
+      this.#push({ entry, end: isSpelled ? at : Math.max(at, received) })
+    }
+    this.#characters = at
+  }
+
+  #push(held: Held): void {
     if (this.#waiting.length - this.#first >= MAX_WAITING) {
       this.clear()
       this.#isTooLong = true
     }
-    if (!this.#isTooLong) this.#waiting.push({ entry, end: this.#characters })
+    if (!this.#isTooLong) this.#waiting.push(held)
   }
 
   /** Those whose text is among the first `characters`. */
@@ -71,12 +89,14 @@ export class LogprobGate {
   /**
    * Leaves in a chunk what may leave with it.
    * @param progress of a choice's text; null when it has none
+   * @param textIn what the chunk has brought of it
    * @param finished choices that end with this chunk
    * @returns whether the chunk was changed
    */
   apply(
     chunk: JsonObject,
     progress: (choice: number, channel: string) => TextProgress | null,
+    textIn: (choice: number, channel: string) => string,
     finished: readonly number[],
   ): boolean {
     let changed = false
@@ -85,9 +105,8 @@ export class LogprobGate {
       changed = dropOthers(choice) || changed
       const index = typeof choice['index'] === 'number' ? choice['index'] : 0
       for (const list of LISTS) {
-        changed =
-          this.#applyList(choice, index, list, () => progress(index, list), finished.includes(index)) ||
-          changed
+        const text = { progress: () => progress(index, list), here: () => textIn(index, list) }
+        changed = this.#applyList(choice, index, list, text, finished.includes(index)) || changed
       }
     }
     return changed
@@ -97,7 +116,7 @@ export class LogprobGate {
     choice: JsonObject,
     index: number,
     list: (typeof LISTS)[number],
-    progressOf: () => TextProgress | null,
+    text: { readonly progress: () => TextProgress | null; readonly here: () => string },
     last: boolean,
   ): boolean {
     const logprobs = choice['logprobs']
@@ -109,13 +128,13 @@ export class LogprobGate {
       queue = new TokenQueue()
       this.#queues.set(name, queue)
     }
-    for (const entry of added) queue.add(entry)
-    const progress = progressOf()
+    const progress = text.progress()
     if (progress === null || progress.redacted) {
       queue.clear()
       if (added.length > 0) choice['logprobs'] = null
       return added.length > 0
     }
+    queue.add(added, text.here(), progress.receivedCharacters)
     const released = queue.takeUntil(last ? Number.POSITIVE_INFINITY : progress.sentCharacters)
     if (released.length === added.length && released.every((entry, i) => entry === added[i])) return false
     choice['logprobs'] = { ...(isObject(logprobs) ? logprobs : {}), [list]: released }
@@ -140,6 +159,8 @@ function dropOthers(choice: JsonObject): boolean {
   return dropped
 }
 
+const tokenOf = (entry: JsonValue): string | null =>
+  isObject(entry) && typeof entry['token'] === 'string' ? entry['token'] : null
+
 /** An entry without a readable token cannot be told to have left. */
-const tokenLength = (entry: JsonValue): number =>
-  isObject(entry) && typeof entry['token'] === 'string' ? entry['token'].length : Number.POSITIVE_INFINITY
+const tokenLength = (entry: JsonValue): number => tokenOf(entry)?.length ?? Number.POSITIVE_INFINITY

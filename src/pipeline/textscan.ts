@@ -40,6 +40,8 @@ export class TextScan implements Met {
   readonly keywordHits: RuleReference[] = []
   /** Something was replaced or put back, so whatever repeats the text (logprobs) must go as well. */
   redacted = false
+  /** Characters taken so far. */
+  receivedCharacters = 0
   /** Characters returned so far. */
   sentCharacters = 0
   /** A rule forbids what comes next: nothing after what was returned may leave. */
@@ -88,6 +90,7 @@ export class TextScan implements Met {
   /** Takes the next piece and returns what may leave. */
   push(piece: string): Passage {
     if (this.blocked || piece === '') return NOTHING
+    this.receivedCharacters += piece.length
     return this.#passage(
       this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece)),
     )
