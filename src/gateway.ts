@@ -112,7 +112,10 @@ class Gateway {
       logger,
       metrics: () => this.#metrics,
       signatures: () => this.#attestation.signatures,
-      onAvailable: () => void this.#journal.catchUp(this.#rules),
+      onAvailable: () => {
+        this.#rules.storeAvailable()
+        void this.#journal.catchUp(this.#rules)
+      },
       onStalled: () => this.#failed.resolve('a write to the usage log has hung; the disk needs a look'),
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock: systemClock, logger })

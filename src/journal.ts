@@ -62,7 +62,7 @@ export class Journal {
   /** A change of rules through the API, or an override that ended; sealed by then. */
   async ruleChanged(change: RuleChange, rules: () => EffectiveRules): Promise<void> {
     if (change.type === 'state_write_failed') {
-      const message = 'what ended could not be deleted; it will be tried again when rules change'
+      const message = 'what ended could not be deleted; it will be tried again'
       this.#logger.error({ err: change.error }, message)
       return
     }

@@ -198,6 +198,11 @@ export class EffectiveRules {
     })
   }
 
+  /** To be called when the store can be written again. */
+  storeAvailable(): void {
+    this.#leftovers.retry()
+  }
+
   /** Stops the timer. */
   close(): void {
     this.#timers.clear(this.#timer)
@@ -275,6 +280,7 @@ export class EffectiveRules {
     this.#stateErrors = errors
     const revision = revisionOf(this.#merged.rules)
     if (revision !== this.#current.revision) this.#current = compileRules(this.#merged.rules, revision)
+    this.#leftovers.retry()
     for (const ended of this.#merged.ended) this.#leftovers.endOverride(ended)
     for (const rule of yielding) this.#leftovers.dropRule(rule)
     this.#armTimer()

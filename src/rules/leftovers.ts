@@ -13,6 +13,8 @@ export class Leftovers {
   readonly #onChange: (change: RuleChange) => void | Promise<void>
   readonly #enqueue: (action: () => Promise<void>) => Promise<void>
   readonly #over = new Set<string>()
+  /** What could not be deleted, and is over all the same: by key, how to try again. */
+  readonly #kept = new Map<string, () => void>()
 
   /** @param enqueue runs an action after all other writes to the state */
   constructor(
@@ -36,6 +38,14 @@ export class Leftovers {
   /** An override that was just put counts, even if one like it ended in the same millisecond. */
   revive(override: RuleOverride): void {
     this.#over.delete(overrideKey(override))
+    this.#kept.delete(overrideKey(override))
+  }
+
+  /** Tries once more to delete what could not be. */
+  retry(): void {
+    const again = [...this.#kept.values()]
+    this.#kept.clear()
+    for (const forget of again) forget()
   }
 
   endOverride({ override, cause }: EndedOverride): void {
@@ -58,13 +68,13 @@ export class Leftovers {
     void this.#enqueue(async () => {
       try {
         await remove(draftOf(change))
-        await this.#onChange(change)
       } catch (error) {
+        this.#kept.set(key, () => this.#forget(key, change, remove))
         await this.#onChange({ type: 'state_write_failed', error })
-      } finally {
-        // Where it is still stored, it is found to be over once more when rules change.
-        this.#over.delete(key)
+        return
       }
+      this.#over.delete(key)
+      await this.#onChange(change)
     }).catch(() => {
       // Whoever listens has failed as well; the next start finds the same leftovers.
     })

@@ -74,7 +74,9 @@ function open(address: Address, handler: Handler): Promise<Listener> {
   const take: Handler = (request, response) => {
     const fault = findFault(request)
     if (fault !== null) {
-      refuseSocket(request.socket, fault)
+      // Behind another request, whose answer is not out: what was said now would be taken for that.
+      if (response.socket === null) request.socket.destroy()
+      else refuseSocket(request.socket, fault)
       return
     }
     answers.add(response)

@@ -121,6 +121,26 @@ t.test('a second request smuggled behind a refused one is not answered', async (
   t.equal(upstream.received.length, before)
 })
 
+t.test('a faulty request behind another is no answer to that', async (t) => {
+  const { answer } = upstream
+  t.teardown(() => {
+    upstream.answer = answer
+  })
+  upstream.answer = () => {}
+  const arrived = upstream.next()
+  const socket = open()
+  let text = ''
+  socket.on('data', (data) => {
+    text += data
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  socket.write(`${HEAD}${LENGTH}\r\n${body}`)
+  await arrived
+  socket.write(`${HEAD}host: evil\r\n${LENGTH}\r\n${body}`)
+  await closed
+  t.equal(text, '')
+})
+
 t.test('what is right still works, kept alive and pipelined', async (t) => {
   const one = `${HEAD}${LENGTH}\r\n${body}`
   const answer = await exchange(

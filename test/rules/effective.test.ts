@@ -367,6 +367,27 @@ t.test('overrides', async (t) => {
     t.same(changes.slice(2), ['rule_override_ended alpha expired'])
   })
 
+  t.test('that cannot be deleted do not come back with the declaration they were made for', async (t) => {
+    const { rules, state, changes, settled } = setting(t)
+    const declared = snapshot(rulesText('alpha'))
+    rules.replaceFiles(declared)
+    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    state.failure = new Error('disk full')
+    rules.replaceFiles(snapshot(rulesText('alpha').replace('action: block', 'action: monitor')))
+    await settled()
+    t.equal(state.stored.size, 1)
+    state.failure = new Error('disk full')
+    rules.replaceFiles(declared)
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    await settled()
+    t.same(fires(rules, 'alpha'), ['alpha'])
+    t.equal(state.stored.size, 1)
+    rules.storeAvailable()
+    await settled()
+    t.equal(state.stored.size, 0, 'tried again when the store can be written')
+    t.same(changes.slice(1).at(-1), 'rule_override_ended alpha declaration_changed')
+  })
+
   t.test('a new one is not taken away with an old one', async (t) => {
     const { rules, state, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
