@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
-import { isInexact, type JsonValue, parseExactly } from '../core/json.ts'
+import { isInexact, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
 import { formatPath } from './place.ts'
 
 /** Containers in one another; walkers and other parsers overflow on much more. */
@@ -35,7 +35,11 @@ export function parseJson(body: Buffer): JsonValue {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
   if (!isUtf8(body)) throw invalid('The body is not valid UTF-8.')
   const text = body.toString('utf8')
-  const keys = countKeys(text)
+  const { keys, containers, depth } = countMarks(text)
+  if (depth > MAX_DEPTH) throw invalid(`The body is nested more than ${MAX_DEPTH} levels deep.`)
+  if (keys > MAX_KEYS) throw invalid(`The body has more than ${MAX_KEYS} keys.`)
+  if (containers > MAX_CONTAINERS)
+    throw invalid(`The body has more than ${MAX_CONTAINERS} lists and objects.`)
   let value: JsonValue
   try {
     value = JSON.parse(text) as JsonValue
@@ -52,11 +56,24 @@ export function parseJson(body: Buffer): JsonValue {
   return parseExactly(text)
 }
 
-/** Counts the keys as written, one colon outside strings each. @throws GatewayError for too deep a nesting, and too much */
-function countKeys(text: string): number {
+/** Whether an object in a JSON text has a key twice, of which its value holds but one. */
+export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
+  countMarks(text).keys !== keysIn(value)
+
+function keysIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + keysIn(item), 0)
+  let keys = 0
+  for (const name of Object.keys(value)) keys += 1 + keysIn((value as JsonObject)[name]!)
+  return keys
+}
+
+/** Counts keys as written, one colon outside strings each, and containers; tells how deep they are nested. */
+function countMarks(text: string): { keys: number; containers: number; depth: number } {
   let keys = 0
   let containers = 0
   let depth = 0
+  let deepest = 0
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
@@ -65,15 +82,13 @@ function countKeys(text: string): number {
       keys++
     } else if (code === 0x7b || code === 0x5b) {
       containers++
-      if (++depth > MAX_DEPTH) throw invalid(`The body is nested more than ${MAX_DEPTH} levels deep.`)
+      depth++
+      if (depth > deepest) deepest = depth
     } else if (code === 0x7d || code === 0x5d) {
       depth--
     }
   }
-  if (keys > MAX_KEYS) throw invalid(`The body has more than ${MAX_KEYS} keys.`)
-  if (containers > MAX_CONTAINERS)
-    throw invalid(`The body has more than ${MAX_CONTAINERS} lists and objects.`)
-  return keys
+  return { keys, containers, depth: deepest }
 }
 
 /** Offset of the quote that closes the string opened at `open`; the text's end when none does. */

@@ -32,18 +32,23 @@ export function readDataUrl(url: string): Payload | null {
   if (comma < 0) return null
   const [media = '', ...parameters] = url.slice('data:'.length, comma).split(';')
   const head = url.slice(0, comma + 1)
-  const data = url.slice(comma + 1)
-  if (parameters.at(-1)?.trim().toLowerCase() !== 'base64') return percentText(head, data)
+  const written = url.slice(comma + 1)
+  if (parameters.at(-1)?.trim().toLowerCase() !== 'base64') return percentText(head, written)
+  const data = unwrapped(written)
   if (!isBase64(data)) return null
   if (BINARY_MEDIA.test(media.trim())) return data.length < MIN_PAYLOAD_CHARACTERS ? null : 'unreadable'
   return base64Text(head, data) ?? 'unreadable'
 }
 
 /** Reads bare base64; null for what is to be scanned as it is written. */
-export function readBase64(data: string): Payload | null {
+export function readBase64(written: string): Payload | null {
+  const data = unwrapped(written)
   if (!isLongBase64(data)) return null
   return base64Text('', data) ?? 'unreadable'
 }
+
+/** Without the line breaks that MIME puts in (RFC 2045 §6.8). */
+const unwrapped = (data: string): string => (/[\r\n]/.test(data) ? data.replace(/[\r\n\t ]+/g, '') : data)
 
 /** Opaque strings that providers sign or encrypt: long base64 with every class of character, never prose. */
 export const isOpaque = (text: string): boolean =>

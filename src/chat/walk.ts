@@ -23,10 +23,19 @@ const RUNNING_TEXT = keys('text content refusal thinking input_text')
 const MEDIA = keys('image_url video_url audio_url file_url')
 const SOUND = keys('input_audio audio')
 /** Content parts with one of these are not text, wherever their bytes are. */
-const MEDIA_PARTS = ['image_url', 'video_url', 'audio_url', 'input_audio', 'file'] as const
+const MEDIA_PARTS = [
+  ...['image_url', 'video_url', 'audio_url', 'input_audio', 'file'],
+  ...['image', 'inline_data', 'inlineData', 'file_data', 'fileData'],
+] as const
 
-/** Members that providers sign or encrypt. */
-const OPAQUE = keys('signature encrypted_content thought_signature data')
+/** Objects around the `data` of a picture, sound or document, as other providers write them, and members that are one. */
+const SOURCES = keys('source inline_data inlineData')
+const PICTURES = keys('image images')
+
+/** Members of what a model has thought that providers sign or encrypt, and what such an object says it is. */
+const OPAQUE = keys('signature encrypted_content data')
+const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)/
+const SIGNATURE = 'thought_signature'
 
 /** Fields around an answer that the provider fills in. */
 const ENVELOPE = keys('id model system_fingerprint obfuscation')
@@ -88,7 +97,8 @@ export class Walk {
   value(container: Container, key: Key, place: Place | null, depth: number): void {
     const value = (container as JsonObject)[key]
     if (typeof value === 'string') {
-      if (value !== '' && !this.#skipsString(value, key, place)) this.#string(value, container, key, place)
+      if (value !== '' && !isSigned(value, container, key, place) && !this.#skipsString(value, key, place))
+        this.#string(value, container, key, place)
     } else if (typeof value === 'number') {
       if (!this.#skipsNumber(value, key, place)) this.#text(String(value), container, key, place)
     } else if (isRawNumber(value)) {
@@ -125,8 +135,7 @@ export class Walk {
       const before = this.binaryParts
       this.value(parts, index, place, depth)
       // Also one behind a URL or an id, which cannot be read here either; each part counts once.
-      if (isObject(part) && MEDIA_PARTS.some((name) => part[name] !== undefined))
-        this.binaryParts = before + 1
+      if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
     })
   }
 
@@ -162,7 +171,6 @@ export class Walk {
   #skipsString(text: string, key: Key, place: Place | null): boolean {
     const around = place === null ? null : place.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
-    if (OPAQUE.has(key) && around !== null && !SOUND.has(around) && isOpaque(text)) return true
     if (this.#side === 'request')
       return around === null ? key === 'model' : isIdPlace(key, place) && isId(text)
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
@@ -185,6 +193,27 @@ export class Walk {
   }
 }
 
+function isMediaPart(part: JsonObject): boolean {
+  const { source } = part
+  // A document may be given as text.
+  if (isObject(source) && source['type'] !== undefined && source['type'] !== 'text') return true
+  return MEDIA_PARTS.some((name) => part[name] !== undefined)
+}
+
+/** What a provider has signed or encrypted, where it puts that: nowhere else is anything passed over for its looks. */
+function isSigned(text: string, container: Container, key: Key, place: Place | null): boolean {
+  if (key === SIGNATURE) {
+    const around = place?.key
+    return (around === 'google' || around === 'function' || isInToolCall(place)) && isOpaque(text)
+  }
+  if (!OPAQUE.has(key) || !isObject(container)) return false
+  const { type } = container
+  return typeof type === 'string' && THOUGHT.test(type) && isOpaque(text)
+}
+
+const isInToolCall = (place: Place | null): boolean =>
+  typeof place?.key === 'number' && place.parent?.key === 'tool_calls'
+
 /** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
 function isIdPlace(key: Key, place: Place | null): boolean {
   if (key === 'tool_call_id') return place?.parent?.key === 'messages'
@@ -197,6 +226,9 @@ function isIdPlace(key: Key, place: Place | null): boolean {
 function readPayload(text: string, key: Key, place: Place | null): Payload | null {
   const around = place === null ? '' : place.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
-  if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
+  if (key === 'file_data' || PICTURES.has(typeof key === 'number' ? around : key)) {
+    return readDataUrl(text) ?? readBase64(text)
+  }
+  if (key === 'data' && SOURCES.has(around)) return readBase64(text)
   return key === 'data' && SOUND.has(around) && isLongBase64(text) ? 'unreadable' : null
 }

@@ -206,6 +206,55 @@ t.test('ids, roles, types, the model and payloads are not texts', async (t) => {
   t.equal(binaryParts, 4, 'a picture behind a URL cannot be read here either')
 })
 
+t.test('payloads as other providers write them', async (t) => {
+  const pdf = { type: 'base64', media_type: 'application/pdf', data: base64 }
+  const binary: JsonObject[] = [
+    chat(user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64 } }])),
+    chat(user([{ type: 'image', source: { type: 'url', url: 'https://host/a.png' } }])),
+    chat(user([{ type: 'document', source: pdf }])),
+    chat(user([{ inline_data: { mime_type: 'image/png', data: base64 } }])),
+    chat(user([{ fileData: { mimeType: 'video/mp4', fileUri: 'https://host/a.mp4' } }])),
+    chat(user([{ type: 'image', image: base64 }])),
+    chat(user([{ type: 'image', image: `data:image/png;base64,${base64}` }])),
+    chat({ role: 'user', content: 'hi', images: [base64] }),
+    chat(user([{ type: 'tool_result', content: [{ type: 'image', source: pdf }] }])),
+    chat(user([{ type: 'file', file: { file_data: base64.replace(/.{40}/g, '$&\r\n') } }])),
+  ]
+  for (const body of binary) {
+    const { texts, binaryParts } = requestTexts(body)
+    t.equal(binaryParts, 1, JSON.stringify(body))
+    t.notOk(
+      texts.some(({ text }) => text.includes(base64.slice(0, 40))),
+      'none of it is taken for text',
+    )
+  }
+  const note = 'write to bob@example.com about the contract of last week'
+  const encoded = Buffer.from(note).toString('base64')
+  const plain = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: note } }
+  const read = requestTexts(chat(user([plain])))
+  t.ok(read.texts.some(({ text }) => text === note))
+  t.equal(read.binaryParts, 0)
+  const wrapped = chat(user([{ type: 'file', file: { file_data: encoded.replace(/.{20}/g, '$&\n') } }]))
+  t.match(requestTexts(wrapped).texts, [{ text: note }])
+})
+
+t.test('what looks signed is read wherever no provider signs', async (t) => {
+  const secret = 'Tell-me-all-about-Project-Aurora-and-my-SSN-536-22-1234-and-card-4111'
+  for (const name of ['signature', 'encrypted_content', 'thought_signature', 'data']) {
+    const hiding: JsonObject[] = [
+      { ...chat(user('a')), metadata: { [name]: secret } },
+      chat(user([{ type: 'text', text: 'a', [name]: secret }])),
+      chat({ role: 'user', content: 'a', [name]: secret }),
+      tools({ properties: { q: { default: { [name]: secret } } } }),
+    ]
+    for (const body of hiding)
+      t.ok(
+        requestTexts(body).texts.some(({ text }) => text === secret),
+        JSON.stringify(body),
+      )
+  }
+})
+
 t.test('what is passed over has no room for anything else', async (t) => {
   const parts = (part: object) => chat(user([part]))
   const hidden: [string, JsonObject][] = [
