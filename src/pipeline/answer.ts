@@ -1,10 +1,11 @@
 // Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
 
 import { decodeEscapes } from '../chat/arguments.ts'
+import { hasDuplicateKeys } from '../chat/json.ts'
 import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { atOnce, Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
@@ -53,7 +54,7 @@ export async function answerWhole(answer: Answer): Promise<Delivery> {
     received.length > STEP_UNITS
       ? await call.measureSlices('response', steps)
       : call.measure('response', () => atOnce(steps))
-  const ok = response.status < 400
+  const ok = response.status < 400 && !isFailure(call.response)
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
     finish(receipt) {
@@ -101,11 +102,13 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { scans, passages, changed } = yield* scanTexts(answer, body)
   if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
   call.finishReason = finishReason(body)
+  if (isFailure(body)) call.estimatedCompletionTokens = 0
   yield
   call.response = isRestored(passages) ? keptBody(parseAnswer(received).body ?? {}, passages) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
-  if (parsed !== null && !changed) return received
+  // Of a key that stands twice, what the one value is was not looked at.
+  if (parsed !== null && !changed && !isDoubled(received, isList ? [body] : body)) return received
   yield
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
@@ -190,12 +193,20 @@ function parseAnswer(received: Buffer): { readonly body: JsonObject | null; read
   }
 }
 
+const isDoubled = (received: Buffer, body: JsonValue): boolean =>
+  hasDuplicateKeys(received.toString('utf8'), body)
+
 const plainError = (status: number): JsonObject => ({
   message: `The upstream answered with status ${status}.`,
   type: 'upstream_error',
   param: null,
   code: null,
 })
+
+/** Aggregators answer with a status of success before their provider has, and then tell of its failure in the body. */
+const isFailure = (body: JsonObject | null): boolean =>
+  body !== null &&
+  (isObject(body['error']) || typeof body['error'] === 'string' || finishReason(body) === 'error')
 
 function finishReason(body: JsonObject): string | null {
   const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined

@@ -3,6 +3,7 @@
 
 import { Assembler } from '../chat/assembler.ts'
 import { type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
+import { hasDuplicateKeys } from '../chat/json.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish } from '../chat/stream.ts'
 import { type ErrorDetails, GatewayError } from '../core/errors.ts'
@@ -127,8 +128,11 @@ export class EventRelay {
       return ''
     }
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
-    if (!quoted) this.#form.learn(data, chunk)
+    const doubled = hasDuplicateKeys(data, chunk.body)
+    if (!quoted && !doubled) this.#form.learn(data, chunk)
     let written = quoted ? encodeEvent(around, data) : raw
+    // Of a key that stands twice only what is read is sent on.
+    if (doubled) written = encodeEvent(around, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
       if (!takeUsage(chunk.body)) return this.#settle()
       written = encodeEvent(around, JSON.stringify(chunk.body))

@@ -46,6 +46,19 @@ export function upstreamHeaders(client: IncomingHttpHeaders, credential: string 
   return headers
 }
 
+const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/
+const MEDIA_TYPE = /^[a-z]{1,16}\/[a-z.+-]{1,40}(?:\s*;\s*charset="?[a-z0-9-]{1,16}"?)?$/i
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
+
+/** What each may say: nobody looks through headers for what must not get out. */
+const FORMS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
+  'content-type': MEDIA_TYPE,
+  'retry-after': new RegExp(`${DECIMAL.source}|${HTTP_DATE.source}`),
+  'retry-after-ms': DECIMAL,
+  'x-should-retry': /^(?:true|false)$/,
+  'openai-processing-ms': DECIMAL,
+}
+
 /** The allowed ones of the upstream's response headers. */
 export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
   picked(upstream, RETURNED)
@@ -53,12 +66,18 @@ export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, str
 /** Those that say when to come again, for an answer that is told in our words. */
 export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => picked(upstream, RETRY)
 
-function picked(upstream: IncomingHttpHeaders, names: readonly string[]): Record<string, string> {
+function picked(
+  upstream: IncomingHttpHeaders,
+  names: readonly (typeof RETURNED)[number][],
+): Record<string, string> {
   const dropped = namedInConnection(upstream)
   const headers: Record<string, string> = {}
   for (const name of names) {
     const value = upstream[name]
-    if (typeof value === 'string' && dropped?.has(name) !== true) headers[name] = value
+    if (typeof value !== 'string' || dropped?.has(name) === true) continue
+    // Parameters that are no charset say nothing that a client of ours reads.
+    const said = name === 'content-type' && !MEDIA_TYPE.test(value) ? value.split(';', 1)[0]!.trim() : value
+    if (FORMS[name].test(said)) headers[name] = said
   }
   return headers
 }

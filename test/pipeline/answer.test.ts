@@ -35,12 +35,12 @@ const scan: ScanRules = {
   restoration: null,
 }
 
-/** What a client gets of an answer; null where it is refused. Time goes on with every look at the clock. */
-async function sent(message: JsonObject) {
+/** An answer through the gateway. Time goes on with every look at the clock. */
+async function whole(body: string) {
   let nowMs = 0
   const call = new Call({ now: () => 0, monotonic: () => nowMs++ }, 'id', { id: 'k', name: 'k' }, 0, 'r')
   const client = new CollectingClient()
-  const pieces = [Buffer.from(JSON.stringify({ choices: [{ message }] }))]
+  const pieces = [Buffer.from(body)]
   const response = {
     status: 200,
     headers: {},
@@ -49,22 +49,22 @@ async function sent(message: JsonObject) {
     abort: () => {},
     discard: () => {},
   }
+  const placeholders = new Placeholders()
+  const delivery = await answerWhole({ call, client, response, scan, selection, placeholders })
+  delivery.finish({ log: 'l', seq: 0, hash: '' })
+  return { call, ending: delivery.ending, text: client.text }
+}
+
+/** What a client gets of a message; null where it is refused. */
+async function sent(message: JsonObject) {
   try {
-    const delivery = await answerWhole({
-      call,
-      client,
-      response,
-      scan,
-      selection,
-      placeholders: new Placeholders(),
-    })
-    delivery.finish({ log: 'l', seq: 0, hash: '' })
+    const { call, text } = await whole(JSON.stringify({ choices: [{ message }] }))
+    const found = call.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
+    return { message: JSON.parse(text).choices[0].message, found: found.sort() }
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'response_blocked_by_policy') return null
     throw error
   }
-  const found = call.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
-  return { message: JSON.parse(client.text).choices[0].message, found: found.sort() }
 }
 
 /** As it would be sent, by a scan of the text in one piece. */
@@ -148,6 +148,30 @@ t.test('long ones that take turns come out as each by itself', async (t) => {
     { numRuns: 12 },
   )
   t.ok(refused > 0, `${refused} refused`)
+})
+
+t.test('of a key that stands twice only what was read is sent', async (t) => {
+  const doubled = '{"choices":[{"message":{"content":"bob@example.com","content":"ok"}}]}'
+  t.match(await whole(doubled), {
+    text: '{"choices":[{"message":{"content":"ok"}}]}',
+    ending: { outcome: 'ok', status: 200 },
+  })
+  const once =
+    '{"choices" : [{"message":{"content":"\\"a\\": b", "x": {"a": 1}}, "y": [{"a": 1}, {"a": 2}]}]}'
+  t.match(await whole(once), { text: once })
+})
+
+t.test('a failure that is told with a status of success is one', async (t) => {
+  for (const body of [
+    { error: { message: 'Provider returned error', code: 502 } },
+    { choices: [], error: 'overloaded' },
+    { choices: [{ message: { content: 'par' }, finish_reason: 'error' }] },
+  ]) {
+    const { text, ending, call } = await whole(JSON.stringify(body))
+    t.equal(text, JSON.stringify(body))
+    t.match(ending, { outcome: 'upstream_error', status: 200 })
+    t.equal(call.estimatedCompletionTokens, 0, 'it used nothing that we know of')
+  }
 })
 
 t.test('content in parts is one text, as where it is streamed', async (t) => {

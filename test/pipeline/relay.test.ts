@@ -123,6 +123,14 @@ const said = (sent: readonly string[], read: (delta: any, choice: any) => unknow
     .flatMap(({ choices }) => choices.map((choice: any) => read(choice.delta ?? {}, choice) ?? ''))
     .join('')
 
+t.test('of a key that stands twice in an event only what was read is sent', async (t) => {
+  const doubled =
+    '{"id":"x","choices":[{"index":0,"delta":{"content":"a "}}],"y":{"z":"bob@example.com","z":"fine"}}'
+  const { sent } = await relay([`data: ${doubled}\n\n`, ...END])
+  t.notMatch(sent.join(''), /bob@/)
+  t.match(sent.join(''), '"y":{"z":"fine"}')
+})
+
 t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
   for (const reason of [null, '', 'null']) {
     const pieces = MAIL.map((content) => event({ delta: { content }, finish_reason: reason }))

@@ -42,6 +42,34 @@ t.test('headers named in Connection stay on their hop', async (t) => {
   t.equal(sent['accept'], '*/*')
 })
 
+t.test('response headers say what they are for and nothing else', async (t) => {
+  const said = (headers: Record<string, string>) => clientHeaders(headers)
+  const right = {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'retry-after': 'Mon, 23 Nov 2026 06:00:00 GMT',
+    'retry-after-ms': '1500.5',
+    'x-should-retry': 'false',
+    'openai-processing-ms': '31',
+  }
+  t.same(said(right), right)
+  t.same(said({ 'content-type': 'application/problem+json;charset=UTF-8' }), {
+    'content-type': 'application/problem+json;charset=UTF-8',
+  })
+  t.same(said({ 'content-type': 'application/json; key=sk-upstream-credential' }), {
+    'content-type': 'application/json',
+  })
+  t.same(
+    said({
+      'content-type': 'sk-upstream-credential',
+      'retry-after': 'bob@example.com',
+      'retry-after-ms': 'sk-upstream-credential',
+      'x-should-retry': 'maybe',
+      'openai-processing-ms': '4111 1111 1111 1111',
+    }),
+    {},
+  )
+})
+
 t.test('only the allowed response headers return', async (t) => {
   t.same(
     clientHeaders({
