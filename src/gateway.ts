@@ -23,7 +23,6 @@ import { tellRotations } from './rotation.ts'
 import { managementRoutes } from './routes.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
-import { STORED_RULES } from './rules/merge.ts'
 import { RuleWatcher } from './rules/watch.ts'
 import { stateOfRules } from './rulestate.ts'
 import { openScanning } from './scanning.ts'
@@ -161,8 +160,8 @@ class Gateway {
   }
 
   /** Why the rule files are not in force: each is right by itself, but not beside the rules made through the API. */
-  fileRefusals(): Problem[] {
-    return this.#rules.errors().filter(({ file }) => file !== STORED_RULES)
+  fileRefusals(): readonly Problem[] {
+    return this.#rules.fileErrors
   }
 
   /** Instead of `start`, or where that failed: gives back what was taken. */

@@ -48,7 +48,8 @@ export class EffectiveRules {
   #declaredRevision = revisionOf([])
   #merged: Merged = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
   #current: RuleSet
-  #fileErrors: readonly Problem[] = []
+  /** Why newer rule files are not in force; empty while they are. */
+  fileErrors: readonly Problem[] = []
   #stateErrors: readonly Problem[] = []
   readonly #timers: Timers
   #timer: unknown = null
@@ -92,7 +93,7 @@ export class EffectiveRules {
 
   /** Why newer rule files are not in force, and stored rules that cannot be; empty when all is well. */
   errors(): readonly Problem[] {
-    return [...this.#fileErrors, ...this.#stateErrors]
+    return [...this.fileErrors, ...this.#stateErrors]
   }
 
   /** What is in force as a file ready to commit. */
@@ -106,7 +107,7 @@ export class EffectiveRules {
    */
   replaceFiles(snapshot: RuleSnapshot): void {
     const problems = snapshot.problems.length > 0 ? snapshot.problems : this.#conflicts(snapshot)
-    this.#fileErrors = problems
+    this.fileErrors = problems
     if (problems.length > 0) return
     const nowMs = this.#options.clock.now()
     const known = new Map(this.#files.map((file) => [file.rule.id, file]))
@@ -199,9 +200,7 @@ export class EffectiveRules {
   }
 
   /** To be called when the store can be written again. */
-  storeAvailable(): void {
-    this.#leftovers.retry()
-  }
+  readonly storeAvailable = (): void => this.#leftovers.retry()
 
   /** Stops the timer. */
   close(): void {

@@ -132,8 +132,8 @@ export interface StoredRules {
   readonly errors: readonly Problem[]
 }
 
-/** What stands for a file in mistakes of rules that the API stored, which keep no file from being in force. */
-export const STORED_RULES = '/api/v1/rules'
+/** What stands for a file in mistakes of rules that the API stored; no file has this name. */
+const STORED_RULES = '/api/v1/rules'
 
 export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule[]): StoredRules {
   const names = new Set(files.map(({ name }) => name))
