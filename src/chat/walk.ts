@@ -28,9 +28,8 @@ const MEDIA_PARTS = [
   ...['image', 'inline_data', 'inlineData', 'file_data', 'fileData'],
 ] as const
 
-/** Objects around the `data` of a picture, sound or document, as other providers write them, and members that are one. */
+/** Objects in a content part around the `data` of a picture, sound or document, as other providers write them. */
 const SOURCES = keys('source inline_data inlineData')
-const PICTURES = keys('image images')
 
 /** Members of what a model has thought that providers sign or encrypt, and what such an object says it is. */
 const OPAQUE = keys('signature encrypted_content data')
@@ -214,6 +213,19 @@ function isSigned(text: string, container: Container, key: Key, place: Place | n
 const isInToolCall = (place: Place | null): boolean =>
   typeof place?.key === 'number' && place.parent?.key === 'tool_calls'
 
+/** Characters that credentials have and pictures, sound and documents have not. */
+const URL_SAFE = /[-_]/
+
+/** `image` of a content part, `data` of an object in one, `images[]` of a message. */
+function isPicturePlace(key: Key, place: Place | null): boolean {
+  if (key === 'image') return isPart(place)
+  if (key === 'data') return SOURCES.has(place?.key ?? '') && isPart(place?.parent ?? null)
+  return place?.key === 'images' && place.parent?.parent?.key === 'messages'
+}
+
+const isPart = (place: Place | null): boolean =>
+  typeof place?.key === 'number' && place.parent?.key === 'content'
+
 /** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
 function isIdPlace(key: Key, place: Place | null): boolean {
   if (key === 'tool_call_id') return place?.parent?.key === 'messages'
@@ -226,9 +238,7 @@ function isIdPlace(key: Key, place: Place | null): boolean {
 function readPayload(text: string, key: Key, place: Place | null): Payload | null {
   const around = place === null ? '' : place.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
-  if (key === 'file_data' || PICTURES.has(typeof key === 'number' ? around : key)) {
-    return readDataUrl(text) ?? readBase64(text)
-  }
-  if (key === 'data' && SOURCES.has(around)) return readBase64(text)
+  if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
+  if (isPicturePlace(key, place)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
   return key === 'data' && SOUND.has(around) && isLongBase64(text) ? 'unreadable' : null
 }

@@ -228,6 +228,18 @@ t.test('payloads as other providers write them', async (t) => {
       'none of it is taken for text',
     )
   }
+  const key = `sk-ant-api03-${base64.replaceAll(/[+/=]/g, 'x')}`
+  for (const body of [
+    chat(user([{ type: 'image', image: key }])),
+    chat(user([{ type: 'image', source: { type: 'base64', data: key } }])),
+    { ...chat(user('a')), metadata: { image: base64, images: [base64], source: { data: base64 } } },
+  ]) {
+    const { texts } = requestTexts(body)
+    t.ok(
+      texts.some(({ text }) => text === key || text === base64),
+      `${JSON.stringify(body)} is read`,
+    )
+  }
   const note = 'write to bob@example.com about the contract of last week'
   const encoded = Buffer.from(note).toString('base64')
   const plain = { type: 'document', source: { type: 'text', media_type: 'text/plain', data: note } }
