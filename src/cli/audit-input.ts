@@ -65,6 +65,13 @@ export class Spool {
 
   static async read(input: NodeJS.ReadableStream): Promise<Spool> {
     const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
+    // It may hold what people wrote, and is not to outlive the command. The signal then does what it does.
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+      process.once(signal, () => {
+        spool.remove()
+        process.kill(process.pid, signal)
+      })
+    }
     try {
       await pipeline(input, createWriteStream(spool.file, { mode: 0o600 }))
       return spool

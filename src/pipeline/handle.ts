@@ -280,7 +280,7 @@ function assertWaiting({ cancelled }: Client): void {
   if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
 }
 
-/** Answers an error; the only place of the pipeline that logs one. */
+/** Answers an error, and logs one that nobody foresaw. */
 function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Record<string, string>): void {
   const failure = toGatewayError(error)
   if (!client.cancelled) pipeline.metrics.refusals.inc({ code: failure.code })

@@ -11,7 +11,7 @@ const COOKIE = 'sidegate_session'
 
 /**
  * Failed sign-ins before the next has to wait, and the wait, which doubles up to five minutes: for a guess of a token
- * as good as an hour, and whoever holds it is not locked out by others for long. They are forgotten after an hour.
+ * as good as an hour, and whoever holds it has a chance soon after others stop. They are forgotten after an hour.
  */
 const FREE_FAILURES = 5
 const FIRST_WAIT_MS: Milliseconds = 60_000
