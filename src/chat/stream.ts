@@ -55,7 +55,6 @@ export function readStreamChunk(data: string): StreamChunk | null {
     else reader.walk.member(body, key, null, 1)
   }
   const usage = readUsage(body)
-  const { error } = body
   return {
     body,
     deltas: reader.deltas,
@@ -65,9 +64,13 @@ export function readStreamChunk(data: string): StreamChunk | null {
     signed: reader.signed,
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
-    error: isObject(error) || typeof error === 'string',
+    error: saysError(body),
   }
 }
+
+/** Whether an answer or a chunk tells of a failure. Some servers write the member always, and nothing into it. */
+export const saysError = ({ error }: JsonObject): boolean =>
+  isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== ''
 
 /** Choices of one answer. */
 export const MAX_CHOICES = 1024

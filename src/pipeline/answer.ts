@@ -2,6 +2,7 @@
 
 import { decodeEscapes } from '../chat/arguments.ts'
 import { hasDuplicateKeys } from '../chat/json.ts'
+import { saysError } from '../chat/stream.ts'
 import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -107,6 +108,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.response = isRestored(passages) ? keptBody(parseAnswer(received).body ?? {}, passages) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
+  yield
   // Of a key that stands twice, what the one value is was not looked at.
   if (parsed !== null && !changed && !isDoubled(received, isList ? [body] : body)) return received
   yield
@@ -117,7 +119,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
 function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
   // An error keeps its placeholders, whatever its status.
-  const rules = isObject(body['error']) ? { ...answer.scan, restoration: null } : answer.scan
+  const rules = saysError(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
   const passages: Passage[] = []
@@ -205,8 +207,7 @@ const plainError = (status: number): JsonObject => ({
 
 /** Aggregators answer with a status of success before their provider has, and then tell of its failure in the body. */
 const isFailure = (body: JsonObject | null): boolean =>
-  body !== null &&
-  (isObject(body['error']) || typeof body['error'] === 'string' || finishReason(body) === 'error')
+  body !== null && (saysError(body) || finishReason(body) === 'error')
 
 function finishReason(body: JsonObject): string | null {
   const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined

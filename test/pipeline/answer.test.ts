@@ -174,6 +174,13 @@ t.test('a failure that is told with a status of success is one', async (t) => {
   }
 })
 
+t.test('an error that says nothing is none', async (t) => {
+  for (const error of [null, '', {}]) {
+    const { ending } = await whole(JSON.stringify({ choices: [{ message: { content: 'a' } }], error }))
+    t.match(ending, { outcome: 'ok' })
+  }
+})
+
 t.test('content in parts is one text, as where it is streamed', async (t) => {
   const parts = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
   const say = (...texts: string[]) => sent({ role: 'assistant', content: parts(...texts) })

@@ -131,6 +131,19 @@ t.test('of a key that stands twice in an event only what was read is sent', asyn
   t.match(sent.join(''), '"y":{"z":"fine"}')
 })
 
+t.test('an error that says nothing ends no stream', async (t) => {
+  for (const error of [null, '', {}]) {
+    const says = (content: string) =>
+      `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content } }], error })}\n\n`
+    const { sent, failure } = await relay([says('one '), says('two '), ...END])
+    t.equal(failure, '', JSON.stringify(error))
+    t.equal(
+      said(sent, ({ content }) => content),
+      'one two ',
+    )
+  }
+})
+
 t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
   for (const reason of [null, '', 'null']) {
     const pieces = MAIL.map((content) => event({ delta: { content }, finish_reason: reason }))
