@@ -273,8 +273,18 @@ export function mayBegin(text: string, at: number): boolean {
 /** Nobody writes so many decimals, nor thousands like that. */
 const MIN_FIELD_DIGITS = 9
 
-/** Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`. */
+/** Four numbers between dots, which no amount is. */
+const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
+
+/**
+ * Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`,
+ * `17,192.0.2.48`.
+ */
 function isField(text: string, at: number): boolean {
   const end = endOfDigits(text, at)
-  return end - at >= MIN_FIELD_DIGITS || (codeAt(text, end) === HYPHEN && isDigit(codeAt(text, end + 1)))
+  if (end - at >= MIN_FIELD_DIGITS) return true
+  const next = codeAt(text, end)
+  if (next === HYPHEN) return isDigit(codeAt(text, end + 1))
+  DOTTED_FIELD.lastIndex = at
+  return next === DOT && DOTTED_FIELD.test(text)
 }
