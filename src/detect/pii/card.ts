@@ -2,6 +2,7 @@
 
 import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './characters.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
+import { neighbours } from './numberrow.ts'
 import type { Run } from './numberrun.ts'
 import { shapeOf } from './shape.ts'
 
@@ -68,6 +69,9 @@ export const GROUPINGS: ReadonlySet<number> = new Set(
   ].map(shapeOf),
 )
 
+/** As cards are printed. */
+const COMMON_GROUPINGS = new Set(['4-4-4-4', '4-6-5', '4-6-4'].map(shapeOf))
+
 /** How sure a card number is by its form alone. */
 export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
 
@@ -80,14 +84,15 @@ export function cardForm(run: Run): CardForm {
   const grouped = !run.isPlain
   const { digits } = run
   if (isOneDigit(digits)) return 'no'
-  const prefix = Number(digits.slice(0, 4))
-  const issued = ISSUERS.some(
-    ({ from, to, lengths }) => prefix >= from && prefix <= to && lengths.includes(digits.length),
-  )
-  if (!issued) return 'unbranded'
+  if (!isIssued(digits.slice(0, GROUP), digits.length)) return 'unbranded'
   if (digits[0] === '1') return 'rare'
   // Ten in a hundred numbers pass Luhn: a number in one piece with a length of its own proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
+}
+
+function isIssued(prefix: string, length: number): boolean {
+  const first = Number(prefix)
+  return ISSUERS.some(({ from, to, lengths }) => first >= from && first <= to && lengths.includes(length))
 }
 
 const GROUP = 4
@@ -95,23 +100,48 @@ const GROUP = 4
 const STEP = GROUP + 1
 /** One more group may be a date or a code: `4111 1111 1111 1111 1227`. */
 const ROW_GROUPS = 2
+/** `4111 1111 1111 1111 12 27 123`: more numbers behind are a row. */
+const MAX_BEHIND = 3
 
 /**
- * `7365 8447 7654 4039 8145 2729 …`: whether groups of four go on before the run or behind it, in the same way. One in ten
- * of such numbers passes Luhn; two cards beside each other both do.
+ * `7365 8447 7654 4039 8145 2729 …`: whether numbers go on before the run or behind it, in the same way. One in ten of
+ * such numbers passes Luhn; two cards beside each other both do.
  * @param from where the last value ended: a group before belongs to a row if it is part of none
  */
 export function isInRow(text: string, run: Run, from: number): boolean {
-  const { start, end } = run
   if (run.isPlain) return false
+  const { start, end } = run
+  const isAnother = isCardBehind(text, run)
+  if (isInRowOfGroups(text, run, from, isAnother)) return true
+  const { before, behind } = neighbours(text, start, isAnother ? 2 * end + 1 - start : end, from)
+  if (!COMMON_GROUPINGS.has(run.shape)) return before + behind > 0
+  return behind > MAX_BEHIND || (before > 0 && before + behind > 1)
+}
+
+/** Whether another number of the same length follows that may be a card's. */
+function isCardBehind(text: string, { start, end, digitCount }: Run): boolean {
+  const next = end + 1
+  return isIssued(text.slice(next, next + GROUP), digitCount) && passesLuhnAt(text, next, next + end - start)
+}
+
+/** Groups of four hexadecimal digits. */
+function isInRowOfGroups(text: string, { start, end }: Run, from: number, isAnother: boolean): boolean {
   const separator = codeAt(text, start + GROUP)
   const isGroupFrom = (at: number, sign: number): boolean =>
     codeAt(text, sign) === separator && isGroup(text, at)
   if (start - STEP >= from && isGroupFrom(start - STEP, start - 1)) return true
   for (let more = 0; more < ROW_GROUPS; more++)
     if (!isGroupFrom(end + more * STEP + 1, end + more * STEP)) return false
-  const next = end + 1
-  return !passesLuhnAt(text, next, next + end - start)
+  return !isAnother
+}
+
+/** The month a card is good until, perhaps with its check number: `4111111111111111/0927`, `…/09/27/123`. */
+const EXPIRY = /[-/](?:0[1-9]|1[0-2])[-/]?(?:\d\d)?\d\d(?:[-/]\d{3,4})?(?![\w/-])/y
+
+/** Whether it follows right behind a card. */
+export function isExpiryBehind(text: string, end: number): boolean {
+  EXPIRY.lastIndex = end
+  return EXPIRY.test(text)
 }
 
 /** Four hexadecimal digits by themselves. */

@@ -21,9 +21,10 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'home tlf tél telp handphone cels cel fono fonos fijo festnetz llámame llámeme bel belt llama llame liga ligue bellen portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
     'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm tālr cp sel ' +
     'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
-    'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones',
+    'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones ' +
+    'fon telef helpline toll tollfree msisdn direct',
   number:
-    'number numbers nummer numero número numéro numer номер رقم رقمي شماره नंबर संख्या מספר unter numerosta numeroon nomor numarası numara numaram numaranız nr no',
+    'number numbers nummer numero número numéro numer номер رقم رقمي شماره नंबर संख्या מספר unter numeroni numerosta numeroon nomor numarası numara numaram numaranız číslo číslom numărul számom αριθμός số nomor nr no',
   label: 'line lines row rows page pages step part item room table figure',
   other:
     'order orders invoice tracking ticket case id ids isbn issn doi serial sn sku imei imsi iccid vin account acct ' +
@@ -38,7 +39,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
     'permit mrn apn docket donor seal teile cod codul poliçe poliçesi обява बुकिंग الشحنة الطلب الفاتورة מק ' +
     'contador conta leitura leituras viite viitteen viitenumero nip regon krs partia partii konto konta ičo dič šarže ' +
-    'charge siret siren dossier colis lot réf expediente lote albarán cif piva lotto pratica cnpj protocolo boleto nota ' +
+    'contain contains container containers contained containing deposit charge siret siren dossier colis lot réf expediente lote albarán cif piva lotto pratica cnpj protocolo boleto nota ' +
     'kvk btw orgnr cvr lasku tilaus cui awb vkn fatura kargo takip огрн кпп трек ттн єдрпоу накладная накладна договор ' +
     'αφμ resi pesanan faktur npwp طلب فاتورة شحنة سفارش فاکتور הזמנה חשבונית משלוח ऑर्डर बिल',
   card:
@@ -57,7 +58,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
 /** First five letters of longer words, compounds and inflections among them. */
 const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
-    'phone telef telép teléf telep telég mobil móvil celul cellu handy rufnu anruf durch fernsp gsmnu whats hotli conta ' +
+    'phone telef telép teléf télép telep telég mobil móvil celul cellu handy rufnu anruf durch fernsp gsmnu whats hotli conta ' +
     'kontak appel conta llama llám chiam ligar telem komór komor zadzw dzwoń ring ringa puhel telefo телеф мобил звони ' +
     'позво дзвон зател puheli τηλέφ τηλεφ κινητ telemóvel móbil sotto rückr selfo mobit telèf tālru',
   other:
@@ -84,10 +85,10 @@ const STEM_LETTERS = 5
 /** A longer word is of no class but by its stem, which its first letters tell. */
 const MAX_KNOWN_WORD = 16
 
-/** The same for scripts without spaces, where words are not told apart by looking at them. */
+/** The same for signs and scripts without spaces, where words are not told apart by looking at them. */
 const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
-    '电话 電話 手机 手機 座机 热线 熱線 客服 专线 專線 联系 聯繫 致电 致電 拨打 撥打 携帯 連絡先 传真 傳真 微信 ファックス ファクス ' +
+    '📱 📞 📲 ☎ ☏ ✆ 电话 電話 手机 手機 座机 热线 熱線 客服 专线 專線 联系 聯繫 致电 致電 拨打 撥打 携帯 連絡先 传真 傳真 微信 ファックス ファクス ' +
     'โทร มือถือ เบอร์ แฟกซ์ 전화 연락처 휴대폰 핸드폰 팩스',
   number: '番号 號碼 号码 번호',
   other:
@@ -95,6 +96,9 @@ const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
     '계약 회원 운송 관리 상품 พัสดุ สั่งซื้อ ใบแจ้ง',
   version: '第 제 升级 升級 版本 バージョン 버전 固件 ファームウェア 펌웨어 เวอร์ชัน',
 }
+
+/** May begin a sign for a phone. */
+const isSign = (code: number): boolean => (code >= 0x260e && code <= 0x2706) || code === 0xd83d
 
 function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {
   const map = new Map<string, number>()
@@ -195,7 +199,7 @@ export class Words {
       if (isLetter(code)) at = this.#readWord(at, end)
       else {
         if (code === NEWLINE) this.#lineEnded = true
-        else if (isUnspaced(code)) this.#readUnspaced(at, end)
+        else if (isUnspaced(code) || isSign(code)) this.#readUnspaced(at, end)
         at++
       }
     }

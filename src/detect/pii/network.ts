@@ -17,8 +17,8 @@ const BEHIND_VERSION_WORD =
   /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
-/** A capitalised word right before, and none that machines and their addresses go by. */
-const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}) $/
+/** A capitalised word right before, perhaps with a digit, and none that machines and their addresses go by. */
+const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}|[A-Z][A-Za-z]{0,9}\d) $/
 const MAX_PRODUCT = 26
 const MACHINES =
   /^(?:ip|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
@@ -40,6 +40,7 @@ const PORT_OR_PREFIX = new Set([0x3a, 0x2f])
 const ADDRESS_SIGNS = new Set([0x2f, 0x40, 0x3d, 0x5b, 0x22])
 const NETWORK_WORD =
   /\b(?:ip|ips|ipv4|hosts?|servers?|dns|nameservers?|address(?:es)?|addr|gateway|router|ping|ssh|clients?|peer|nodes?|src|dst|subnet|network|proxy|firewall|login|logged)\b/
+const SLASH = 0x2f
 const DOT = 0x2e
 const ZERO = 0x30
 /** Octets of versions are smaller than this. */
@@ -76,8 +77,7 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
   const { text } = segment
   const before = text.slice(Math.max(0, at - 4), at)
   if (NAMED_BEFORE.test(before) || COMPARED_BEFORE.test(before)) return true
-  if (AT_NAME_BEFORE.test(before) && !octets.some((octet) => Number(octet) >= LARGE_OCTET))
-    return !REMOTE_SHELL.test(segment.windowBefore(at))
+  if (AT_NAME_BEFORE.test(before) && !isLarge(octets)) return !REMOTE_SHELL.test(segment.windowBefore(at))
   if (text[end] === '-' && /[a-z]/i.test(text[end + 1] ?? '')) return true
   // The number of a heading.
   if (
@@ -87,9 +87,16 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
   )
     return true
   if (isProduct(segment, at, octets) || isPlace(segment, at, end, octets)) return true
+  if (TABLE_BEFORE.test(segment.windowBefore(at, MAX_TABLE)) && !isLarge(octets)) return true
   const distance = segment.before(at).version
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
 }
+
+/** `Table 10.3.2.6`, `Fig. 2.5.29.17` */
+const TABLE_BEFORE = /\b(?:tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing) $/
+const MAX_TABLE = 12
+
+const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)
 
 /** Whether all are below a limit, outside of the private range of 10. */
 const areSmall = (octets: readonly string[], limit: number): boolean =>
@@ -102,10 +109,13 @@ function isProduct(segment: Segment, at: number, octets: readonly string[]): boo
   return name !== undefined && !MACHINES.test(name)
 }
 
-/** `3.2.1.4`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
+/** Names of attributes and extensions in certificates (X.500), and of what organisations define. */
+const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.6)\./
+
+/** `3.2.1.4`, `2.5.29.31`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
 function isPlace(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
-  if (!areSmall(octets, SMALL_OCTET)) return false
+  if (!areSmall(octets, SMALL_OCTET) && !ARCS.test(text.slice(at, end))) return false
   if (RESOLVERS.has(text.slice(at, end)) || PORT_OR_PREFIX.has(codeAt(text, end))) return false
   return !ADDRESS_SIGNS.has(codeAt(text, at - 1)) && !NETWORK_WORD.test(segment.windowBefore(at))
 }
@@ -190,11 +200,19 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
-  if (end - start > MAX_IPV6 || !isIpv6(text.slice(start, end))) return 0
+  if (end - start > MAX_IPV6 || isNoAddress(text, start, end) || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', start, whole) ? whole : 0
 }
+
+/** Eight pairs: a serial number or EUI-64, for a leading zero is not written in addresses. */
+const PAIRS = /^(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}$/
+
+/** `x:101:104::/home/x`, a line of `/etc/passwd`; pairs. */
+const isNoAddress = (text: string, start: number, end: number): boolean =>
+  (text.endsWith('::', end) && codeAt(text, end) === SLASH && !isDigit(codeAt(text, end + 1))) ||
+  PAIRS.test(text.slice(start, end))
 
 /** A quick look: two colons in a row, or six between the parts of a whole address, the last of which may be IPv4. */
 function hasColons(text: string, start: number, end: number): boolean {

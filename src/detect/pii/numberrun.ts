@@ -1,12 +1,11 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isWordCharacter } from './characters.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
 /** Shorter ones say nothing. */
 const MIN_DIGITS = 7
-const SPACE = 0x20
 const ZERO = 0x30
 const CASE_BIT = 0x20
 const LETTER_X = 0x78
@@ -65,6 +64,7 @@ export class Run {
 /** A power of two, for the places of more groups than are looked at. */
 const PLACES = 8
 const LAST_PLACE = PLACES - 1
+const NORTH_AMERICAN_EXIT = '011'
 /** A group that goes on as a word belongs to something else. */
 const BROKEN = -1
 
@@ -187,10 +187,27 @@ export class NumberRuns {
     return this.#marks[this.#first + index] ?? 0
   }
 
-  /** How many zeros it begins with, at most two: none, that before an area, the way out of a country. */
+  /** How many zeros the first group begins with, at most two: none, that before an area, the way out of a country. */
   get leadingZeros(): number {
-    if (this.#zeros < 0) this.#zeros = this.codeOfDigit(0) !== ZERO ? 0 : this.codeOfDigit(1) !== ZERO ? 1 : 2
+    if (this.#zeros < 0) this.#zeros = codeAt(this.#text, this.start) !== ZERO ? 0 : this.#isZeroNext ? 2 : 1
     return this.#zeros
+  }
+
+  get #isZeroNext(): boolean {
+    return codeAt(this.#text, this.start + 1) === ZERO
+  }
+
+  /** How many digits lead out of a country, 00 or North America's 011 by itself; 0 for none. */
+  get exitDigits(): number {
+    if (this.leadingZeros !== 1) return this.leadingZeros
+    return this.groupLength(0) === NORTH_AMERICAN_EXIT.length &&
+      this.#text.startsWith(NORTH_AMERICAN_EXIT, this.start)
+      ? NORTH_AMERICAN_EXIT.length
+      : 0
+  }
+
+  groupLength(group: number): number {
+    return this.#lengths[(this.#head + group) & LAST_PLACE] ?? 0
   }
 
   isPlain(index: number): boolean {
@@ -206,6 +223,11 @@ export class NumberRuns {
   isOpen(index: number): boolean {
     const next = this.#nextOf(this.#first + index)
     return next > 0 && !hasSpace(this.#text, this.end(index), next)
+  }
+
+  /** The class of the separator that a run is followed by; it is not whole. */
+  separatorBehind(index: number): string {
+    return this.separator(this.#first + index)
   }
 
   run(index: number): Run {
@@ -250,41 +272,3 @@ export class NumberRuns {
 
 const isExtension = (text: string, end: number): boolean =>
   (codeAt(text, end) | CASE_BIT) === LETTER_X && isDigit(codeAt(text, end + 1))
-
-const DOT = 0x2e
-const HYPHEN = 0x2d
-const COMMA = 0x2c
-/** Currencies, a percentage, an exponent. */
-const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.charCodeAt(0)))
-
-/** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
-export function mayBegin(text: string, at: number): boolean {
-  if (at === 0) return true
-  const before = codeAt(text, at - 1)
-  if (before === SPACE) return true
-  if (isWordCharacter(before)) return false
-  if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2)))
-    return before === COMMA && isField(text, at)
-  // `Tel.030`, but not `[.0020.0011`.
-  if (before === DOT) return isLetter(codeAt(text, at - 2)) || isSpace(codeAt(text, at - 2))
-  return !NOT_BEFORE.has(before)
-}
-
-/** Nobody writes so many decimals, nor thousands like that. */
-const MIN_FIELD_DIGITS = 9
-
-/** Four numbers between dots, which no amount is. */
-const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
-
-/**
- * Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`,
- * `17,192.0.2.48`.
- */
-function isField(text: string, at: number): boolean {
-  const end = endOfDigits(text, at)
-  if (end - at >= MIN_FIELD_DIGITS) return true
-  const next = codeAt(text, end)
-  if (next === HYPHEN) return isDigit(codeAt(text, end + 1))
-  DOTTED_FIELD.lastIndex = at
-  return next === DOT && DOTTED_FIELD.test(text)
-}

@@ -4,7 +4,7 @@
 import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
-import { cardForm, isInRow } from './card.ts'
+import { cardForm, isExpiryBehind, isInRow } from './card.ts'
 import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
@@ -15,7 +15,8 @@ import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './marks.ts'
 import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from './nationalid.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from './network.ts'
-import { mayBegin, NumberRuns } from './numberrun.ts'
+import { mayBegin } from './numberbegin.ts'
+import { NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
 import { botStart, MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
@@ -158,6 +159,7 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
 }
 
 const PLUS = 0x2b
+const HYPHEN = 0x2d
 /** One for all searches: none begins before another has ended, and it keeps no text. */
 const RUNS = new NumberRuns(MARKS)
 
@@ -176,7 +178,7 @@ const maySpeakForItself = (runs: NumberRuns): boolean =>
 function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   const { text, runs } = segment
   if (!mayBegin(text, at)) return firstEnd
-  const dotted = scanIpv4(segment, at, firstEnd)
+  const dotted = codeAt(text, at - 1) === PLUS ? 0 : scanIpv4(segment, at, firstEnd)
   if (dotted > 0) return dotted
   runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
@@ -200,17 +202,19 @@ const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
 
 function scanCard(segment: Segment, runs: NumberRuns): number {
+  const { text } = segment
   for (let i = runs.count - 1; i >= 0; i--) {
-    if ((runs.marksAt(i) & CARD) === 0 || runs.isOpen(i)) continue
-    if (!passesLuhnAt(segment.text, runs.start, runs.end(i))) continue
+    if ((runs.marksAt(i) & CARD) === 0 || (runs.isOpen(i) && !isExpiryBehind(text, runs.end(i)))) continue
+    if (!passesLuhnAt(text, runs.start, runs.end(i))) continue
     const run = runs.run(i)
     const form = cardForm(run)
-    if (form === 'no' || !isUniform(run.separators)) continue
+    const { separators } = run
+    if (form === 'no' || !isUniform(separators) || separators[0] === '/') continue
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three of four groups, which together are no card.
-    if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(segment.text, run.start - 2))) continue
-    if (!named && isInRow(segment.text, run, segment.end)) continue
+    if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(text, run.start - 2))) continue
+    if (!named && isInRow(text, run, segment.end)) continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }
@@ -223,11 +227,15 @@ const GIVEN_OUT = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Printed on samples. */
 const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
+/** `69-263-10-3948` */
+const isBehindHyphen = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === HYPHEN && isDigit(codeAt(text, at - 2))
+
 function scanSsn(segment: Segment, runs: NumberRuns): number {
   for (let i = 0; i < runs.count; i++) {
     if ((runs.marksAt(i) & SOCIAL_SECURITY) === 0 || runs.isOpen(i)) continue
     const named = segment.before(runs.start).ssn <= SSN_WORD_DISTANCE
-    if (!named && runs.shape(i) !== DASHED) return 0
+    if (!named && (runs.shape(i) !== DASHED || isBehindHyphen(segment.text, runs.start))) return 0
     const run = runs.run(i)
     if (!GIVEN_OUT.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
     if (!named && run.separators !== '--') return 0

@@ -1,0 +1,54 @@
+// Whether a number may begin at a place, by what stands before it.
+
+import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordCharacter } from './characters.ts'
+
+const SPACE = 0x20
+const DOT = 0x2e
+const HYPHEN = 0x2d
+const COMMA = 0x2c
+const COLON = 0x3a
+const BRACKET = 0x28
+/** Of minutes and seconds. */
+const TIME_DIGITS = 2
+/** Currencies, a percentage, an exponent. */
+const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.charCodeAt(0)))
+
+/** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
+export function mayBegin(text: string, at: number): boolean {
+  if (at === 0) return true
+  const before = codeAt(text, at - 1)
+  if (before === SPACE) return true
+  if (isWordCharacter(before)) return false
+  if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2)))
+    return before === COMMA && isField(text, at)
+  // `14:36:03 4977 7645`
+  if (before === COLON && isDigit(codeAt(text, at - 2)) && endOfDigits(text, at) - at === TIME_DIGITS)
+    return false
+  // `Tel.030`, but not `[.0020.0011`.
+  if (before === DOT) return isLetter(codeAt(text, at - 2)) || isSpace(codeAt(text, at - 2))
+  return !NOT_BEFORE.has(before)
+}
+
+/** Nobody writes so many decimals, nor thousands like that. */
+const MIN_FIELD_DIGITS = 9
+
+/** Four numbers between dots, which no amount is. */
+const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
+
+/** Groups of four, which thousands are not. */
+const GROUPED_FIELD = /\d{4} \d{4} \d{4}/y
+
+/**
+ * Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`,
+ * `17,192.0.2.48`, `12,(415) 713-7408`.
+ */
+function isField(text: string, at: number): boolean {
+  if (codeAt(text, at) === BRACKET) return true
+  const end = endOfDigits(text, at)
+  if (end - at >= MIN_FIELD_DIGITS) return true
+  const next = codeAt(text, end)
+  if (next === HYPHEN) return isDigit(codeAt(text, end + 1))
+  const form = next === DOT ? DOTTED_FIELD : GROUPED_FIELD
+  form.lastIndex = at
+  return form.test(text)
+}

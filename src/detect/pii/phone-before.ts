@@ -1,0 +1,71 @@
+// What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
+
+import { codeAt, endOfDigits, isAsciiUpper, isDigit, isWordCharacter } from './characters.ts'
+
+const SOMEBODYS_NUMBER = [
+  String.raw`(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?:'s)?`,
+  '(?:мой|моя|мій|наш) номер',
+  'meine nummer|mijn nummer|mi(?:t|tt) nummer|numeroni',
+  'mi n[uú]mero|meu n[uú]mero|mon num[ée]ro|il mio numero|numărul meu',
+  'mój numer|moje číslo|a számom|numaram|nomor saya',
+  'số của tôi|मेरा नंबर|ο αριθμός μου',
+].join('|')
+const IS = 'is|ist|es|é|e|est|è|er|är|on|to|je|este|adalah|là|είναι|это|-|—'
+/** Somebody's number is one to call. */
+const OWN_NUMBER = new RegExp(`(?<![\\p{L}\\p{M}])(?:${SOMEBODYS_NUMBER})(?: (?:${IS}))?[\\s:]*$`, 'u')
+
+/** @param window the text before the number, small letters */
+export const isOwnNumber = (window: string): boolean => OWN_NUMBER.test(window)
+
+/** `direct line 020 7946 0958`: where `line 12` is a place. */
+const CALLED_LINE =
+  /\b(?:direct|office|phone|telephone|help|support|main|home|land|hot|fax|mobile|business|customer)[ -]?line[s:\s]*$/
+
+/** @param window the text before the number, small letters */
+export const isCalledLine = (window: string): boolean => CALLED_LINE.test(window)
+
+const CHAT_LINK = 'wa.me/'
+
+/** Whether a link that opens a chat with the number ends there; what follows has its calling code. */
+export const isChatLink = (text: string, start: number): boolean => text.endsWith(CHAT_LINK, start)
+
+const HASH = 0x23
+/** A number of an issue, a ticket, a commit has fewer. */
+const MIN_CALLED_DIGITS = 10
+
+/** `#1234567`: a number of something, not one to call. */
+export function isCounted(text: string, start: number): boolean {
+  return codeAt(text, start - 1) === HASH && endOfDigits(text, start) - start < MIN_CALLED_DIGITS
+}
+
+const SPACE = 0x20
+const SLASH = 0x2f
+const HYPHEN = 0x2d
+
+/** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
+export function isTail(text: string, start: number): boolean {
+  const before = codeAt(text, start - 1)
+  if (before === SPACE) return isCode(text, start - 1)
+  return (before === HYPHEN || before === SLASH) && isWordCharacter(codeAt(text, start - 2))
+}
+
+/** Longest group of a code that is looked at. */
+const MAX_CODE = 12
+const CONTAINER = /[A-Z]{3}[JUZ]$/
+const CONTAINER_LETTERS = 4
+
+/** Whether a group ends there that changes between capitals and digits more than once, or owns a container (ISO 6346). */
+function isCode(text: string, end: number): boolean {
+  let at = end
+  let changes = -1
+  let wasDigit: boolean | null = null
+  for (; end - at < MAX_CODE; at--) {
+    const code = codeAt(text, at - 1)
+    const digit = isDigit(code)
+    if (!digit && !isAsciiUpper(code)) break
+    if (digit !== wasDigit) changes++
+    wasDigit = digit
+  }
+  if (isWordCharacter(codeAt(text, at - 1))) return false
+  return changes > 1 || (end - at === CONTAINER_LETTERS && CONTAINER.test(text.slice(at, end)))
+}

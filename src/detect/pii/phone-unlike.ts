@@ -1,0 +1,99 @@
+// What has the form of a phone number and is none, by its digits and groups: dates, decimals, counts, bytes.
+
+import { codeAt, isAlphanumeric, isHex } from './characters.ts'
+import { DASHED } from './marks.ts'
+import type { NumberRuns, Run } from './numberrun.ts'
+import { groupsOf, shapeOf } from './shape.ts'
+
+const SPACE = 0x20
+const DOT = 0x2e
+const HYPHEN = 0x2d
+
+const CPF = shapeOf('3-3-3-2')
+/** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
+const VERSION_DATE = shapeOf('4-2')
+
+/** Brazil's CPF, social security numbers, a version with a date. */
+export const isOtherForm = (run: Run): boolean =>
+  (run.shape === CPF && !run.separators.includes('/')) ||
+  (run.shape === DASHED && run.separators === '--') ||
+  groupsOf(run.shape, 3, 2) === VERSION_DATE
+
+/** Dates and years, which pass for groups of digits. */
+const DATE_FORMS = new Set(
+  ['4-1-1', '4-1-2', '4-2-1', '4-2-2', '1-1-2', '1-2-2', '2-1-2', '2-2-2', '1-1-4', '1-2-4', '2-1-4', '2-2-4']
+    .concat(['4-4', '4-2', '8', '2-4'])
+    .map(shapeOf),
+)
+
+export const hasDateForm = (run: Run): boolean => DATE_FORMS.has(run.shape)
+
+/** `2017-2021`, `2016-2-10` at the end. */
+const YEARS = /(?:19|20)\d\d ?[-–] ?(?:(?:19|20)\d\d|\d{1,2}-\d{1,2})$/
+const YEARS_CHARACTERS = 11
+
+/** Whether it ends with two years or a date. */
+export const endsInDate = (text: string, start: number, end: number): boolean =>
+  YEARS.test(text.slice(Math.max(start, end - YEARS_CHARACTERS), end))
+
+/** `0061 0308 0061`, `0020.0011.0002`, `0031 2044 0037`: groups of four that begin with 0 throughout, or with 00 twice. */
+const CODE_POINTS = /^00\d\d(?:(?:[ .]0\d{3})+(?:[ .]\d{4})?|(?:[ .]\d{4})+[ .]00\d\d)$/
+
+/** Characters of Unicode, which begin like a number from abroad. */
+export const isCodePoints = (text: string, run: Run): boolean =>
+  CODE_POINTS.test(text.slice(run.start, run.end))
+
+/** Degrees and minutes, and seconds, of latitude and longitude. */
+const PLACES = new Set(['4-5', '6-7'].map(shapeOf))
+/** A calling code and an area in one piece are no longer. */
+const MAX_AREA = 5
+
+/** `+35236450.6` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
+export const isSigned = (runs: NumberRuns, index: number): boolean =>
+  runs.gaps(index) === 1 &&
+  ((runs.separator(0) === '.' && runs.groupLength(0) > MAX_AREA) || PLACES.has(runs.shape(index)))
+
+/** In a city of North America. */
+const LOCAL = shapeOf('3-4')
+
+/** `37.7749295`, `48.858370 2.294481`, but not `555.1234`, `030.1234567`, `04.72 12 34 56`. */
+function isDecimal(run: Run): boolean {
+  if (run.separator(0) !== '.' || run.digits.startsWith('0')) return false
+  return run.gaps === 1 ? run.shape !== LOCAL : run.separator(1) === ' '
+}
+
+/** Seconds and milliseconds of this time, days, places in a file, round numbers. */
+const NOT_DIALLED =
+  /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+|[1-9]\d{1,5}0{4,6})$/
+
+/** 2097152, 4294967295: flags, sizes and masks in programs. */
+function isBinary(digits: string): boolean {
+  const value = Number(digits)
+  return Number.isInteger(Math.log2(value)) || Number.isInteger(Math.log2(value + 1))
+}
+
+/** `1 0 2249`: counting. */
+const SINGLE_DIGITS = /(?<!\d)\d \d(?!\d)/
+
+/** Whether it is a count, a time, a flag, decimals, even behind a word for a phone. */
+export function isUndialled(text: string, run: Run): boolean {
+  if (run.isPlain) return NOT_DIALLED.test(run.digits) || isBinary(run.digits)
+  return isDecimal(run) || SINGLE_DIGITS.test(text.slice(run.start, run.end))
+}
+
+/** `869 869 2281`, `-261 1250`: with spaces alone between, perhaps some of them negative. */
+const NUMBERS = /^\d+(?: -?\d+)+$/
+
+export const areNumbers = (text: string, run: Run): boolean => NUMBERS.test(text.slice(run.start, run.end))
+
+const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
+
+/** Whether pairs of digits go on in pairs of hexadecimal digits, before or behind, or stand as Node shows bytes. */
+export const isByteDump = (text: string, start: number, shape: number, end: number): boolean =>
+  PAIRS.has(shape) &&
+  (text.endsWith('Buffer ', start) ||
+    (isGap(codeAt(text, end)) && isPair(text, end + 1) && !isAlphanumeric(codeAt(text, end + 3))) ||
+    (isGap(codeAt(text, start - 1)) && isPair(text, start - 3) && !isAlphanumeric(codeAt(text, start - 4))))
+
+const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
+const isPair = (text: string, at: number): boolean => isHex(codeAt(text, at)) && isHex(codeAt(text, at + 1))
