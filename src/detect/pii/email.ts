@@ -97,6 +97,8 @@ function domainEnd(text: string, start: number): number {
       isAlphabetic = false
       continue
     }
+    const hyphen = label > start ? hyphenBehindTopLevel(text, label, at) : 0
+    if (hyphen > 0) return hyphen
     const length = at - label
     if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
@@ -109,6 +111,19 @@ function domainEnd(text: string, start: number): number {
     isAlphabetic = true
   }
   return end
+}
+
+/** Behind these a hyphen and a word are no part of a name: `bob@example.com-Ann`. */
+const COMMON_TOP_LEVEL = /^(?:com|net|org|edu|gov|info)$/i
+
+/** Where the hyphen is that a top-level domain ends at, if nothing follows it, or such that no name goes on so; else 0. */
+function hyphenBehindTopLevel(text: string, label: number, end: number): number {
+  const hyphen = text.indexOf('-', label)
+  if (hyphen <= label || hyphen >= end || end - label > MAX_LABEL) return 0
+  for (let at = label; at < hyphen; at++) if (!isLetter(text.charCodeAt(at))) return 0
+  const name = text.slice(label, hyphen)
+  const isLast = hyphen === end - 1 && codeAt(text, end) !== DOT
+  return (isLast || COMMON_TOP_LEVEL.test(name)) && isTopLevel(name, true) ? hyphen : 0
 }
 
 const isTopLevel = (label: string, isAlphabetic: boolean): boolean =>

@@ -267,7 +267,9 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(
     11,
     'cuil|cuit',
-    (d) => elevenMinus(weighted(d, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2])) % 10 === digitAt(d, 10),
+    (d) =>
+      /^(?:2[03-7]|3[034])/.test(d) &&
+      elevenMinus(weighted(d, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2])) % 10 === digitAt(d, 10),
     /^(?:11 |2-8-1 (?:--| {2}))$/,
     /^2-8-1 --$/,
   ), // Argentina

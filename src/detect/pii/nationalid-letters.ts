@@ -151,6 +151,8 @@ const SPANISH_LETTER = '[A-HJ-NP-TV-Z]'
 const FISCAL_WORDS = 'codice ?fiscale|cod\\. ?fisc|\\bc\\.?f\\.?\\b'
 const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
 
+const PAN_WORDS = '\\bpan\\b|permanent ?account'
+
 /** By the number of letters at the beginning. */
 export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   [
@@ -190,7 +192,11 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
     row('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
   ],
-  [row('[A-Z]{5}\\d{4}[A-Z]', '\\bpan\\b|permanent ?account', isPan)],
+  [
+    // It has no check digit: names of devices are like it in small letters.
+    parted('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan),
+    row('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan, false),
+  ],
   [
     row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),
     parted('[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),

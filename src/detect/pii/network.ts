@@ -4,6 +4,7 @@ import { codeAt, isDigit, isHex, isLetter, isWordCharacter } from './characters.
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
+const THOUSANDS = /^\d{1,3}(?:\.\d{3}){3}$/
 const PREFIX_LENGTH = /\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./])/y
 /** What a version or a place in a document is written behind: `foo==1.2.3.4`, `>= 1.2.3.4`, `§ 1.2.3.4`. */
 const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?)$/
@@ -65,6 +66,8 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
+  // `1.020.345.678` has thousands.
+  if (!usable && THOUSANDS.test(match[0])) return 0
   if (!usable || isVersion(segment, at, end, octets)) return end
   PREFIX_LENGTH.lastIndex = end
   const whole = end + (PREFIX_LENGTH.exec(text)?.[0].length ?? 0)

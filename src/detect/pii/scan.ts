@@ -19,7 +19,7 @@ import { mayBegin } from './numberbegin.ts'
 import { NumberRuns } from './numberrun.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone.ts'
-import { botStart, MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
+import { botStart, isJointOfKey, MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { isUniform } from './separators.ts'
 import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
@@ -154,7 +154,8 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
   const bot = botStart(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
-  if (segment.tokenEnd - start < MIN_TOKEN || isWordCharacter(codeAt(segment.text, start - 1))) return 0
+  if (isWordCharacter(codeAt(segment.text, start - 1))) return 0
+  if (segment.tokenEnd - start < MIN_TOKEN && !isJointOfKey(segment.text, start, segment.tokenEnd)) return 0
   return scanSecret(segment, start)
 }
 

@@ -52,6 +52,9 @@ const MAX_DOTTED = 64
 /** Secret keys of AWS and Azure have no prefix: 40 or 86 characters of base64 behind their name. */
 const NAMED_KEY =
   /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
+/** Of AWS; Azure's are the longest. */
+const KEY_CHARACTERS = 40
+const MAX_KEY = 88
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
 /** AWS Signature Version 4, in the query of a URL. */
@@ -59,7 +62,7 @@ const SIGNER = /x-amz-credential=$/
 
 /** What stands in for a secret in documentation. */
 const PLACEHOLDER =
-  /x{5}|\.\.\.|your|placeholder|redacted|changeme|insert|0{10}|(?:^|[-_])(?:example|sample|dummy)/i
+  /x{5}|\.\.\.|placeholder|redacted|changeme|0{10}|(?:^|[-_])(?:example|sample|dummy|your|insert)/i
 const MIN_DIFFERENT = 8
 const MIN_DIFFERENT_LETTERS = 12
 /** Capitals inside, not only at the beginning of words. */
@@ -92,7 +95,7 @@ export function botStart(text: string, colon: number): number {
 
 function tokenAt(text: string, start: number): Span | null {
   TOKEN.lastIndex = start
-  const token = TOKEN.exec(text)?.[0].replace(/[-_.]+$/, '')
+  const token = TOKEN.exec(text)?.[0].replace(/\.+$/, '')
   return token === undefined ? null : { start, end: start + token.length }
 }
 
@@ -128,8 +131,13 @@ function isSecret(token: string): boolean {
 /** @param at inside the value: it begins behind the name and its sign */
 function scanNamed(segment: Segment, at: number): number {
   const { text } = segment
+  if (at < segment.keyEnd) return 0
   let start = at
-  while (start > segment.end && /[A-Za-z0-9+/]/.test(text[start - 1] ?? '') && at - start < 40) start--
+  while (start > segment.end && at - start < MAX_KEY && isBase64(codeAt(text, start - 1))) start--
+  let end = at
+  while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
+  segment.keyEnd = end
+  if (end - start < KEY_CHARACTERS) return 0
   NAMED_VALUE.lastIndex = start
   const value = NAMED_VALUE.exec(text)?.[0]
   if (value === undefined || !NAMED_KEY.test(segment.windowBefore(start)) || /example/i.test(value)) return 0
@@ -194,7 +202,6 @@ for (const [first = '', second = ''] of (
 
 /** Further than this is not looked. */
 const MAX_QUICK = 64
-const KEY_CHARACTERS = 40
 
 /**
  * Whether no secret begins in the word of letters, digits, `_` and `-` around a stretch, nor in what follows behind
@@ -210,7 +217,8 @@ export function isNoSecret(text: string, from: number, to: number): boolean {
   }
   const before = codeAt(text, start - 1)
   const behind = codeAt(text, end)
-  if (end - start < MIN_TOKEN) return botStart(text, end) < 0
+  if (end - start < MIN_TOKEN)
+    return botStart(text, end) < 0 && !(isJointOfKey(text, start, end) && isFirstOfKey(text, start))
   if (end - to > MAX_QUICK || before === DOT || behind === COLON) return false
   // Paths are made of base64, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(behind)) {
@@ -236,6 +244,23 @@ function holdsBeginning(text: string, start: number, end: number): boolean {
   return mayBegin && hasDots
 }
 
+/** `…/4EpPk+…`: whether a word is a part of base64 with other signs. */
+export const isJointOfKey = (text: string, start: number, end: number): boolean =>
+  isKeySign(codeAt(text, start - 1)) || isKeySign(codeAt(text, end))
+
+/** Whether a word is the first with a digit of as many characters of base64 as keys have: the others were looked at with it. */
+function isFirstOfKey(text: string, word: number): boolean {
+  let start = word
+  for (; word - start < KEY_CHARACTERS; start--) {
+    const before = codeAt(text, start - 1)
+    if (isDigit(before)) return false
+    if (!isBase64(before)) break
+  }
+  let end = word
+  while (end - start < KEY_CHARACTERS && isBase64(codeAt(text, end))) end++
+  return end - start === KEY_CHARACTERS
+}
+
 /** Whether there are as many characters of base64 in a row as named keys have. */
 function holdsKey(text: string, start: number, end: number): boolean {
   let at = start
@@ -247,7 +272,8 @@ function holdsKey(text: string, start: number, end: number): boolean {
 }
 
 const PLUS = 0x2b
-const isBase64 = (code: number): boolean => isAlphanumeric(code) || code === SLASH || code === PLUS
+const isKeySign = (code: number): boolean => code === SLASH || code === PLUS
+const isBase64 = (code: number): boolean => isAlphanumeric(code) || isKeySign(code)
 
 const HYPHEN = 0x2d
 const DOT = 0x2e

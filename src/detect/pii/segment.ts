@@ -61,6 +61,8 @@ export class Segment {
   readonly runs: NumberRuns
   /** Up to here secrets have been looked for: one look a word. */
   tokenEnd = 0
+  /** Up to here keys without a prefix have been looked for: one look a run of base64. */
+  keyEnd = 0
   /** Up to here colons have been looked at: one look a run of hexadecimal digits and colons. */
   colonsEnd = 0
   readonly #search: Search

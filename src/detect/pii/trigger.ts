@@ -8,7 +8,7 @@ import { endOfNothing } from './nothing.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
-  /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})/g
+  /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})|A(?=[KS]IA[A-Z]{16})/g
 /** So many characters say whether one is a trigger: itself, and what the pattern looks at behind it. */
 export const TRIGGER_CHARACTERS = 21
 export const AT_SIGN = 0x40

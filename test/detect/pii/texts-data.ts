@@ -601,4 +601,17 @@ export const TEXTS: readonly string[] = [
   '«4111111111111111»/0927',
   '«4111111111111111»-0927',
   '«4111 1111 1111 1111»/09/27/123',
+  // What goes on behind a value, and values without a digit.
+  'mail «alice@example.com»- thanks',
+  'mail «alice@example.com»-«bob@example.com»',
+  'user@host.name-with-hyphens',
+  'cédula de ciudadanía: «1.020.345.678»',
+  'gcc-12 (12-20211117-1) unstable',
+  'the device fscaa1667g',
+  'pan «abcpe1234f»',
+  'AWS_SECRET_ACCESS_KEY=«BwXYMnQz4nK3kW/4EpPk/UoSdjsl1cx/3j97pgS5»',
+  '{"secretAccessKey": "«XMfS5F2h+i+ro5SG5cLReSR/Uzn/jkZ3RM9lM2Qt»"}',
+  'key «AKIADKVQGHIAZBJHZJTM» of ours',
+  'token «glpat-ykjkqKePUtLabsCdHy-P» here',
+  'key=«AIzaeSr48POSz9E5DDUiIKkFX5o9kztPbdTZBt-»&x',
 ]
