@@ -1,6 +1,7 @@
 // What a UTF-16 code unit is, as far as finding values needs to know. Half of a surrogate pair is none of these.
 
 const NO_BREAK_SPACE = 0xa0
+const UNDERSCORE = 0x5f
 
 export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
@@ -16,7 +17,28 @@ export const isHex = (code: number): boolean =>
   isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
 
 /** What may stand inside an identifier: a value never begins or ends next to one. */
-export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === 0x5f
+export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === UNDERSCORE
+
+/** `Name: ____415-555-2671____` */
+const MAX_EMPHASIS = 32
+
+/** Whether a word goes on before a place. Underscores by themselves are emphasis, as in `_415-555-2671_`. */
+export function isWordBefore(text: string, at: number): boolean {
+  const code = codeAt(text, at - 1)
+  if (code !== UNDERSCORE) return isAlphanumeric(code)
+  let place = at - 2
+  while (at - place <= MAX_EMPHASIS && codeAt(text, place) === UNDERSCORE) place--
+  return isWordCharacter(codeAt(text, place))
+}
+
+/** Whether a word goes on from a place on, see `isWordBefore`. */
+export function isWordBehind(text: string, at: number): boolean {
+  const code = codeAt(text, at)
+  if (code !== UNDERSCORE) return isAlphanumeric(code)
+  let place = at + 1
+  while (place - at < MAX_EMPHASIS && codeAt(text, place) === UNDERSCORE) place++
+  return isWordCharacter(codeAt(text, place))
+}
 
 export const isSpace = (code: number): boolean =>
   code <= 0x20

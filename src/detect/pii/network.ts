@@ -1,6 +1,6 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { codeAt, isDigit, isHex, isLetter, isWordCharacter } from './characters.ts'
+import { codeAt, isDigit, isHex, isLetter, isWordBefore, isWordBehind } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -60,7 +60,7 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   if (match === null) return 0
   const end = at + match[0].length
   const next = codeAt(text, end)
-  if (isWordCharacter(next)) return 0
+  if (isWordBehind(text, end)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
   const zero = codeAt(text, at) === ZERO && codeAt(text, at + 1) !== DOT
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
@@ -158,7 +158,7 @@ export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
   while (at > segment.end && inside - at < MAX_MAC && isMacCharacter(text.charCodeAt(at - 1))) at--
-  return isWordCharacter(codeAt(text, at - 1)) ? 0 : macAt(segment, at)
+  return isWordBefore(text, at) ? 0 : macAt(segment, at)
 }
 
 function macAt(segment: Segment, at: number): number {
@@ -184,7 +184,7 @@ export function scanColons(segment: Segment, at: number): number {
   while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
     start--
   // A label may end in a colon right before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
-  if (isWordCharacter(codeAt(text, start - 1))) {
+  if (isWordBefore(text, start)) {
     if (!isLetter(codeAt(text, at - 1)) || /\d/.test(text.slice(start, at))) return 0
     start = at + 1
   }
@@ -199,7 +199,7 @@ export function scanColons(segment: Segment, at: number): number {
 
 function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   const { text } = segment
-  if (isWordCharacter(codeAt(text, runEnd))) return 0
+  if (isWordBehind(text, runEnd)) return 0
   if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--

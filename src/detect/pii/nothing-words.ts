@@ -1,7 +1,7 @@
 // Words with digits in them that are nothing that is looked for; see nothing.ts.
 
 import { isDateWord, mayBeDate } from './birthdate.ts'
-import { codeAt, isAlphanumeric, isDigit, isLetterBefore } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit, isLetterBefore, isWordBefore } from './characters.ts'
 import { isUncut } from './cuts.ts'
 import { isLongEnough } from './documents.ts'
 import { isBirthGroup, isInThousands, mayGrowToSuit } from './nationalid.ts'
@@ -13,7 +13,6 @@ const COLON = 0x3a
 const HYPHEN = 0x2d
 const DOT = 0x2e
 const SPACE = 0x20
-const UNDERSCORE = 0x5f
 const CASE_BIT = 0x20
 const LETTER_X = 0x78
 const BEYOND_ASCII = 0x80
@@ -40,7 +39,7 @@ export function endOfWord(text: string, at: number): number {
   const length = end - word
   const after = codeAt(text, end)
   if (after >= BEYOND_ASCII) return at
-  if (codeAt(text, word - 1) !== UNDERSCORE) {
+  if (!isWordBefore(text, word)) {
     if (after === COLON || isPartOfMac(text, word, end)) return at
     const letters = at - word
     if (letters === 0 ? !isPlainBeginning(text, at, digitsEnd, end) : mayGrowToSuit(letters, digitsEnd - at))

@@ -9,6 +9,7 @@ import {
   isAsciiUpper,
   isDigit,
   isLetterBefore,
+  isWordBefore,
   isWordCharacter,
 } from './characters.ts'
 import type { Words } from './context.ts'
@@ -55,8 +56,7 @@ const MAX_DECIMALS = 20
  */
 export function endOfNothing(text: string, at: number, words: Words | null): number {
   const code = text.charCodeAt(at)
-  if (isDigit(code))
-    return isWordCharacter(codeAt(text, at - 1)) ? endOfWord(text, at) : endOfNumber(text, at, words)
+  if (isDigit(code)) return isWordBefore(text, at) ? endOfWord(text, at) : endOfNumber(text, at, words)
   if (code === COLON) return isLoneColon(text, at) ? at + 1 : at
   return code === AT_SIGN && isLoneAt(text, at) ? at + 1 : at
 }

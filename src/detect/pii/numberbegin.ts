@@ -1,6 +1,6 @@
 // Whether a number may begin at a place, by what stands before it.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from './characters.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e
@@ -18,7 +18,7 @@ export function mayBegin(text: string, at: number): boolean {
   if (at === 0) return true
   const before = codeAt(text, at - 1)
   if (before === SPACE) return true
-  if (isWordCharacter(before)) return false
+  if (isWordBefore(text, at)) return false
   if ((before === DOT || before === COMMA) && isDigit(codeAt(text, at - 2)))
     return before === COMMA && isField(text, at)
   // `14:36:03 4977 7645`

@@ -1,6 +1,6 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isWordBehind } from './characters.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
@@ -151,7 +151,7 @@ export class NumberRuns {
     this.#ends[place] = end
     this.#lengths[place] = end - start
     // An extension (`x123`) does not count.
-    const broken = isWordCharacter(codeAt(text, end)) && !isExtension(text, end)
+    const broken = isWordBehind(text, end) && !isExtension(text, end)
     this.#nexts[place] = broken ? BROKEN : separatorAt(text, end)
     this.#known++
   }

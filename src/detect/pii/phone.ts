@@ -2,7 +2,7 @@
 // around them.
 
 import { isInternational } from './callingcodes.ts'
-import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from './characters.ts'
 import { leadsOn, type Words } from './context.ts'
 import { FORM, TRUNK_FORM } from './marks.ts'
 import { mayBegin } from './numberbegin.ts'
@@ -67,12 +67,13 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const other = relationToOther(segment, start, words)
   if (other === 'is') return 0
   const silent = other === 'near' || isSilent(words) || isContinued(segment, start)
+  const zeros = runs.leadingZeros
   const exit = runs.exitDigits
   /** The longest that seems to take in the hours behind it: only if nothing shorter is left. */
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
-    const maySpeak = !silent || isAbroad(runs, i) || mayBeFormed(runs.marksAt(i), runs.leadingZeros)
+    const maySpeak = !silent || isAbroad(runs, i, exit) || mayBeFormed(runs.marksAt(i), zeros)
     if (!maySpeak && !(runs.isWhole(i) && isLabelBehind(text, runs.end(i)))) continue
     if ((runs.isOpen(i) && !isAlternative(runs, i)) || isByteDump(text, start, runs.shape(i), runs.end(i)))
       continue
@@ -97,9 +98,9 @@ function take(segment: Segment, start: number, numberEnd: number): number {
 const mayBeFormed = (marks: number, zeros: number): boolean =>
   (marks & (zeros === 1 ? FORM | TRUNK_FORM : FORM)) !== 0
 
-/** Behind the way out of a country. */
-const isAbroad = (runs: NumberRuns, index: number): boolean =>
-  runs.exitDigits > 0 && isInternational(runs, runs.exitDigits, runs.digitCount(index))
+/** @param exit how many digits lead out of the country */
+const isAbroad = (runs: NumberRuns, index: number, exit: number): boolean =>
+  exit > 0 && isInternational(runs, exit, runs.digitCount(index))
 
 /** A whole number with another behind a slash: `030 1234567/0171 2345678`. */
 const isAlternative = (runs: NumberRuns, index: number): boolean =>
@@ -111,8 +112,8 @@ export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
 
 /** Whether it begins with the way out of a country, and goes on as such numbers do. */
 export function leadsAbroad(runs: NumberRuns): boolean {
-  if (runs.exitDigits === 0) return false
-  for (let i = 0; i < runs.count; i++) if (isAbroad(runs, i)) return true
+  const exit = runs.exitDigits
+  for (let i = 0; exit > 0 && i < runs.count; i++) if (isAbroad(runs, i, exit)) return true
   return false
 }
 
@@ -175,7 +176,7 @@ export function plusBefore(text: string, at: number): number {
 function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
   const { text } = segment
   const sign = at - plus
-  if (isWordCharacter(codeAt(text, sign - 1))) return 0
+  if (isWordBefore(text, sign)) return 0
   // `(+44) 20 …`
   const start = codeAt(text, sign - 1) === BRACKET && runs.separator(0) === ')' ? sign - 1 : sign
   let timed = 0

@@ -5,7 +5,7 @@ import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
 import { cardForm, isExpiryBehind, isInRow } from './card.ts'
-import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore, isWordCharacter } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
@@ -111,7 +111,7 @@ function scanDigit(segment: Segment, at: number): number {
   while (word > segment.end && isAlphanumeric(text.charCodeAt(word - 1))) word--
   let wordEnd = digitsEnd
   while (wordEnd < text.length && isAlphanumeric(text.charCodeAt(wordEnd))) wordEnd++
-  const begins = !isWordCharacter(codeAt(text, word - 1))
+  const begins = !isWordBefore(text, word)
   const token = scanToken(segment, word, wordEnd)
   if (token > 0) return token
   if (!begins) return wordEnd

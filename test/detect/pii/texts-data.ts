@@ -614,4 +614,11 @@ export const TEXTS: readonly string[] = [
   'key «AKIADKVQGHIAZBJHZJTM» of ours',
   'token «glpat-ykjkqKePUtLabsCdHy-P» here',
   'key=«AIzaeSr48POSz9E5DDUiIKkFX5o9kztPbdTZBt-»&x',
+  // Underscores for emphasis, and to be filled in.
+  'call _«+1 415 555 2671»_',
+  '_«415-555-2671»_ or __«4111 1111 1111 1111»__',
+  'from _«192.168.12.7»_ to _«2001:db8::ff00:42:8329»_',
+  'SSN: ____«536-22-1234»____',
+  'iban _«DE89 3704 0044 0532 0130 00»_',
+  'phone_415-555-2671_copy.txt',
 ]
