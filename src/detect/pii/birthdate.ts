@@ -2,9 +2,9 @@
 
 import { codeAt, isDigit, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
-import { labelBefore } from './label.ts'
-import { isMonth, mayBeMonth } from './months.ts'
 import type { Segment } from './segment.ts'
+import { labelBefore } from './words/label.ts'
+import { isMonth, mayBeMonth } from './words/months.ts'
 
 /** Words that say so, small letters. */
 const WORDS = [

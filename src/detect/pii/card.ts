@@ -2,9 +2,9 @@
 
 import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './characters.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
-import { neighbours } from './numberrow.ts'
-import type { Run } from './numberrun.ts'
-import { shapeOf } from './shape.ts'
+import { neighbours } from './number/row.ts'
+import type { Run } from './number/run.ts'
+import { shapeOf } from './number/shape.ts'
 
 interface Issuer {
   readonly from: number

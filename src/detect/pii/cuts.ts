@@ -12,7 +12,7 @@ import {
   isUnspaced,
 } from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
-import { isMonth } from './months.ts'
+import { isMonth } from './words/months.ts'
 
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64

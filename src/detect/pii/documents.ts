@@ -1,8 +1,8 @@
 // Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
 
 import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
-import { labelBefore } from './label.ts'
 import type { Segment } from './segment.ts'
+import { labelBefore } from './words/label.ts'
 
 /** Other things that are numbered. */
 const OTHER = '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))'

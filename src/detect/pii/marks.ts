@@ -1,9 +1,9 @@
 // What a number may be by the lengths of its groups alone: bits. Most shapes are none of these.
 
 import { GROUPINGS, LENGTHS } from './card.ts'
-import { ALONE_SHAPES, SHAPES } from './nationalid-shapes.ts'
-import { FORMS, TRUNK_FORMS } from './phone-forms.ts'
-import { shapeOf } from './shape.ts'
+import { ALONE_SHAPES, SHAPES } from './nationalid/shapes.ts'
+import { shapeOf } from './number/shape.ts'
+import { FORMS, TRUNK_FORMS } from './phone/forms.ts'
 
 export const CARD = 1
 /** Of the United States. */

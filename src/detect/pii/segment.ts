@@ -2,10 +2,10 @@
 
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { isLetterBefore } from './characters.ts'
-import { Words } from './context.ts'
 import { CONTEXT_CHARACTERS } from './cuts.ts'
 import { hasKind, type KindSet } from './kinds.ts'
-import type { NumberRuns } from './numberrun.ts'
+import type { NumberRuns } from './number/run.ts'
+import { Words } from './words/context.ts'
 
 /** What the segments of one text share while they are searched, in order. */
 export class Search {

@@ -1,10 +1,10 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
 import { codeAt, endOfDigits, isAsciiLower, isDigit, isHex, isLetter } from './characters.ts'
-import type { Words } from './context.ts'
 import { ADDRESS, type KindSet } from './kinds.ts'
-import { mayBeMonth } from './months.ts'
-import { endOfNothing } from './nothing.ts'
+import { endOfNothing } from './nothing/nothing.ts'
+import type { Words } from './words/context.ts'
+import { mayBeMonth } from './words/months.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =

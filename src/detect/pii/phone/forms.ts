@@ -1,9 +1,9 @@
 // The forms of phone numbers that need no word before them. Knows digits and separators, not what stands around.
 
+import type { Run } from '../number/run.ts'
+import { isUniform } from '../number/separators.ts'
+import { shapeOf } from '../number/shape.ts'
 import { isNorthAmerican } from './callingcodes.ts'
-import type { Run } from './numberrun.ts'
-import { isUniform } from './separators.ts'
-import { shapeOf } from './shape.ts'
 
 /**
  * One form with given groups. Its separators are all the same, one of `same`; or the first is `)` or `-` and the others

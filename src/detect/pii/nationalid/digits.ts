@@ -10,8 +10,8 @@ import {
   passesVerhoeff,
   remainder,
   weighted,
-} from './checksums.ts'
-import { abbreviation } from './label.ts'
+} from '../checksums.ts'
+import { abbreviation } from '../words/label.ts'
 import {
   any,
   elevenMinus,
@@ -34,7 +34,7 @@ import {
   isThai,
   isTurkish,
   twoDigits,
-} from './nationalid-checks.ts'
+} from './checks.ts'
 
 /** One personal number of one country. */
 export interface DigitIdentifier {

@@ -1,9 +1,9 @@
 // Dates, times and colons that are nothing that is looked for; see nothing.ts.
 
-import { codeAt, isDigit, isHex, isWordCharacter } from './characters.ts'
-import { isMacCharacter } from './network.ts'
-import { isNoSecret } from './secrets.ts'
-import { separatorAt } from './separators.ts'
+import { codeAt, isDigit, isHex, isWordCharacter } from '../characters.ts'
+import { isMacCharacter } from '../network.ts'
+import { separatorAt } from '../number/separators.ts'
+import { isNoSecret } from '../secrets.ts'
 import { mayNameAny } from './unnamed.ts'
 
 const COLON = 0x3a

@@ -1,9 +1,9 @@
 // Personal numbers of countries that have letters in them: shape, check characters, the words they go by. A table; how
 // it is used is said in nationalid.ts.
 
-import { digitAt, isDay, weighted } from './checksums.ts'
-import { abbreviation } from './label.ts'
-import { isChinese } from './nationalid-checks.ts'
+import { digitAt, isDay, weighted } from '../checksums.ts'
+import { abbreviation } from '../words/label.ts'
+import { isChinese } from './checks.ts'
 
 /** One personal number of one country. */
 export interface LetterIdentifier {

@@ -1,7 +1,7 @@
 // Check digits and dates inside the personal numbers of single countries. Each takes exactly as many digits as its
 // number has.
 
-import { digitAt, isDay, isOneDigit, passesLuhn, remainder, weighted } from './checksums.ts'
+import { digitAt, isDay, isOneDigit, passesLuhn, remainder, weighted } from '../checksums.ts'
 
 export const twoDigits = (digits: string, at: number): number => Number(digits.slice(at, at + 2))
 /** A date of birth at the beginning, year first; some countries add to the month for a century or a sex. */

@@ -1,6 +1,6 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isWordBehind } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isWordBehind } from '../characters.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 

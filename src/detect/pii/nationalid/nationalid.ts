@@ -1,13 +1,20 @@
 // Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
-// too little. The countries are in the tables nationalid-digits.ts and nationalid-letters.ts.
+// too little. The countries are in the tables digits.ts and letters.ts.
 
-import { codeAt, endOfDigits, isAlphanumeric, isAsciiUpper, isLetter, isWordCharacter } from './characters.ts'
-import { asWords, labelBefore } from './label.ts'
-import { IDENTIFIERS } from './nationalid-digits.ts'
-import { LETTER_IDENTIFIERS } from './nationalid-letters.ts'
-import { identifiersOf } from './nationalid-shapes.ts'
-import type { NumberRuns } from './numberrun.ts'
-import type { Segment } from './segment.ts'
+import {
+  codeAt,
+  endOfDigits,
+  isAlphanumeric,
+  isAsciiUpper,
+  isLetter,
+  isWordCharacter,
+} from '../characters.ts'
+import type { NumberRuns } from '../number/run.ts'
+import type { Segment } from '../segment.ts'
+import { asWords, labelBefore } from '../words/label.ts'
+import { IDENTIFIERS } from './digits.ts'
+import { LETTER_IDENTIFIERS } from './letters.ts'
+import { identifiersOf } from './shapes.ts'
 
 const SPACE = 0x20
 const HYPHEN = 0x2d

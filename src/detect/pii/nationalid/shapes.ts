@@ -1,7 +1,7 @@
 // Personal numbers of digits alone by the lengths of their groups, so that a number is tried as few of them.
 
-import { type DigitIdentifier, IDENTIFIERS, PLAIN } from './nationalid-digits.ts'
-import { shapeOf } from './shape.ts'
+import { shapeOf } from '../number/shape.ts'
+import { type DigitIdentifier, IDENTIFIERS, PLAIN } from './digits.ts'
 
 /** The shapes that a form names: lengths of groups before a space. */
 const shapesOf = (form: RegExp, digits: number): number[] =>

@@ -1,6 +1,6 @@
 // Whether a number may begin at a place, by what stands before it.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from './characters.ts'
+import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from '../characters.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e

@@ -1,12 +1,12 @@
 // Words with digits in them that are nothing that is looked for; see nothing.ts.
 
-import { isDateWord, mayBeDate } from './birthdate.ts'
-import { codeAt, isAlphanumeric, isDigit, isLetterBefore, isWordBefore } from './characters.ts'
-import { isUncut } from './cuts.ts'
-import { isLongEnough } from './documents.ts'
-import { isBirthGroup, isInThousands, mayGrowToSuit } from './nationalid.ts'
-import { isPartOfMac } from './network.ts'
-import { isNoSecret } from './secrets.ts'
+import { isDateWord, mayBeDate } from '../birthdate.ts'
+import { codeAt, isAlphanumeric, isDigit, isLetterBefore, isWordBefore } from '../characters.ts'
+import { isUncut } from '../cuts.ts'
+import { isLongEnough } from '../documents.ts'
+import { isBirthGroup, isInThousands, mayGrowToSuit } from '../nationalid/nationalid.ts'
+import { isPartOfMac } from '../network.ts'
+import { isNoSecret } from '../secrets.ts'
 import { mayNameDocument } from './unnamed.ts'
 
 const COLON = 0x3a

@@ -1,10 +1,10 @@
 // Whether a word before a number may say what it is, told without trying the patterns of the kinds on most texts.
 
-import { BIRTH_WORDS, mayBeBirth } from './birthdate.ts'
-import { codeAt, isDigit, isLetterBefore } from './characters.ts'
-import { Cues } from './cues.ts'
-import { DOCUMENT_WORDS, mayBeDocument } from './documents.ts'
-import { mayBePersonal, PERSONAL_WORDS } from './nationalid.ts'
+import { BIRTH_WORDS, mayBeBirth } from '../birthdate.ts'
+import { codeAt, isDigit, isLetterBefore } from '../characters.ts'
+import { DOCUMENT_WORDS, mayBeDocument } from '../documents.ts'
+import { mayBePersonal, PERSONAL_WORDS } from '../nationalid/nationalid.ts'
+import { Cues } from '../words/cues.ts'
 
 /** As far before a number as a word for it may stand: no digit is between. */
 const WINDOW_CHARACTERS = 60

@@ -1,16 +1,19 @@
 // Phone numbers: international by their plan, national by the forms countries write them in, the rest by the words
 // around them.
 
+import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from '../characters.ts'
+import { FORM, TRUNK_FORM } from '../marks.ts'
+import { mayBegin } from '../number/begin.ts'
+import { endOfAlike, neighbours } from '../number/row.ts'
+import type { NumberRuns, Run } from '../number/run.ts'
+import { isUniform } from '../number/separators.ts'
+import { shapeOf } from '../number/shape.ts'
+import type { Segment } from '../segment.ts'
+import { leadsOn, type Words } from '../words/context.ts'
+import { isCalledLine, isChatLink, isCounted, isOwnNumber, isTail } from './before.ts'
+import { endsInTime, isLabelBehind, isQuantity, withExtension } from './behind.ts'
 import { isInternational } from './callingcodes.ts'
-import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from './characters.ts'
-import { leadsOn, type Words } from './context.ts'
-import { FORM, TRUNK_FORM } from './marks.ts'
-import { mayBegin } from './numberbegin.ts'
-import { endOfAlike, neighbours } from './numberrow.ts'
-import type { NumberRuns, Run } from './numberrun.ts'
-import { isCalledLine, isChatLink, isCounted, isOwnNumber, isTail } from './phone-before.ts'
-import { endsInTime, isLabelBehind, isQuantity, withExtension } from './phone-behind.ts'
-import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './phone-forms.ts'
+import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './forms.ts'
 import {
   areNumbers,
   endsInDate,
@@ -20,10 +23,7 @@ import {
   isOtherForm,
   isSigned,
   isUndialled,
-} from './phone-unlike.ts'
-import type { Segment } from './segment.ts'
-import { isUniform } from './separators.ts'
-import { shapeOf } from './shape.ts'
+} from './unlike.ts'
 
 /** How far before a number the word for it may end. */
 const PHONE_WORD_DISTANCE = 46

@@ -11,18 +11,18 @@ import {
   isLetterBefore,
   isWordBefore,
   isWordCharacter,
-} from './characters.ts'
-import type { Words } from './context.ts'
-import { CONTEXT_CHARACTERS, isUncut } from './cuts.ts'
-import { isGroup } from './documents.ts'
-import { mayBeMonth } from './months.ts'
-import { isMacCharacter, isPartOfMac } from './network.ts'
-import { endOfDate, endOfTime, isLoneColon } from './nothing-times.ts'
-import { endOfWord, MAX_SHORT, MAX_WORD } from './nothing-words.ts'
-import { isLabelBehind } from './phone-behind.ts'
-import { isNoSecret } from './secrets.ts'
-import { separatorAt } from './separators.ts'
+} from '../characters.ts'
+import { CONTEXT_CHARACTERS, isUncut } from '../cuts.ts'
+import { isGroup } from '../documents.ts'
+import { isMacCharacter, isPartOfMac } from '../network.ts'
+import { separatorAt } from '../number/separators.ts'
+import { isLabelBehind } from '../phone/behind.ts'
+import { isNoSecret } from '../secrets.ts'
+import type { Words } from '../words/context.ts'
+import { mayBeMonth } from '../words/months.ts'
+import { endOfDate, endOfTime, isLoneColon } from './times.ts'
 import { mayNameAny, mayNameBirth, mayNameDocument } from './unnamed.ts'
+import { endOfWord, MAX_SHORT, MAX_WORD } from './words.ts'
 
 const COLON = 0x3a
 const HYPHEN = 0x2d

@@ -1,6 +1,6 @@
 // What stands right behind a phone number: its extension, a word for it; or what shows that it is none, or ends before.
 
-import { codeAt, isDigit, isLetter } from './characters.ts'
+import { codeAt, isDigit, isLetter } from '../characters.ts'
 
 const LABEL_BEHIND =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy

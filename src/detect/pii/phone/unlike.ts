@@ -1,9 +1,9 @@
 // What has the form of a phone number and is none, by its digits and groups: dates, decimals, counts, bytes.
 
-import { codeAt, isAlphanumeric, isHex } from './characters.ts'
-import { DASHED } from './marks.ts'
-import type { NumberRuns, Run } from './numberrun.ts'
-import { groupsOf, shapeOf } from './shape.ts'
+import { codeAt, isAlphanumeric, isHex } from '../characters.ts'
+import { DASHED } from '../marks.ts'
+import type { NumberRuns, Run } from '../number/run.ts'
+import { groupsOf, shapeOf } from '../number/shape.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e

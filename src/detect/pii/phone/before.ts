@@ -1,6 +1,6 @@
 // What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
 
-import { codeAt, endOfDigits, isAsciiUpper, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAsciiUpper, isDigit, isWordCharacter } from '../characters.ts'
 
 const SOMEBODYS_NUMBER = [
   String.raw`(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?:'s)?`,
