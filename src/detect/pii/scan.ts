@@ -20,7 +20,7 @@ import { NumberRuns } from './number/run.ts'
 import { isUniform } from './number/separators.ts'
 import { personNames } from './person.ts'
 import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from './phone/phone.ts'
-import { botStart, isJointOfKey, MIN_TOKEN, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
+import { botStart, isJointOfKey, MIN_TOKEN, scanNamed, scanSecret, tokenEnd, tokenStart } from './secrets.ts'
 import { Search, Segment } from './segment.ts'
 import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
 import { MIN_WALLET, scanWallet } from './wallet.ts'
@@ -155,8 +155,8 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   const bot = botStart(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
   if (isWordCharacter(codeAt(segment.text, start - 1))) return 0
-  if (segment.tokenEnd - start < MIN_TOKEN && !isJointOfKey(segment.text, start, segment.tokenEnd)) return 0
-  return scanSecret(segment, start)
+  if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
+  return isJointOfKey(segment.text, start, segment.tokenEnd) ? scanNamed(segment, start) : 0
 }
 
 const PLUS = 0x2b

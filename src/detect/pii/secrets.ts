@@ -128,8 +128,12 @@ function isSecret(token: string): boolean {
     : different >= MIN_DIFFERENT_LETTERS && MIXED_CASE.test(chance)
 }
 
-/** @param at inside the value: it begins behind the name and its sign */
-function scanNamed(segment: Segment, at: number): number {
+/**
+ * A key that its name tells.
+ * @param at inside the value: it begins behind the name and its sign
+ * @returns where it ends; 0 if there is none
+ */
+export function scanNamed(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.keyEnd) return 0
   let start = at
