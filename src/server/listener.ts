@@ -89,9 +89,11 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     take(request, response)
   })
   server.maxHeadersCount = MAX_HEADERS
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) =>
-    refuseSocket(socket, faultOf(error)),
-  )
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    // Behind a request that has all arrived, as above.
+    if (answers.isOwed(socket)) socket.destroy()
+    else refuseSocket(socket, faultOf(error))
+  })
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: address.host, port: address.port, ipv6Only: address.host === '::1' }, () => {
@@ -128,15 +130,36 @@ function inviteBody(request: IncomingMessage, response: ServerResponse, goesOn: 
 class AnswersUnderWay {
   #count = 0
   #waiting: (() => void)[] = []
-  readonly #closed = (): void => {
-    this.#count--
-    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  /** The last of each connection. */
+  readonly #owed = new WeakMap<Socket, ServerResponse>()
+  /** One for all responses. */
+  readonly #closed: (this: ServerResponse) => void
+
+  constructor() {
+    const close = (response: ServerResponse) => this.#close(response)
+    this.#closed = function () {
+      close(this)
+    }
   }
 
   /** To be called once a response, which closes exactly once. */
   add(response: ServerResponse): void {
     this.#count++
+    this.#owed.set(response.req.socket, response)
     response.on('close', this.#closed)
+  }
+
+  #close(response: ServerResponse): void {
+    const { socket } = response.req
+    if (this.#owed.get(socket) === response) this.#owed.delete(socket)
+    this.#count--
+    if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
+  }
+
+  /** Whether a connection waits for an answer to a request that has all arrived: what is said now would be taken for it. */
+  isOwed(socket: Socket): boolean {
+    const last = this.#owed.get(socket)
+    return last !== undefined && (last.req.complete || last.socket === null)
   }
 
   none(): Promise<void> {
