@@ -42,10 +42,10 @@ export async function sealInterrupted(
 
 /** What was held of token limits went with the process. What its entry says was used counts, by the limits in force now. */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
-  const { model, key_id: keyId, key_name, prompt_tokens: tokens, created_at } = intent
+  const { model, models = [model], key_id: keyId, key_name, prompt_tokens: tokens, created_at } = intent
   const atMs = Date.parse(created_at)
   return rules
-    .select([model], key_name)
+    .select(models, key_name)
     .limits.flatMap(({ rule, windowMs }) =>
       store.counters.charge({ ruleId: rule.id, keyId, windowMs, tokens, atMs }),
     )

@@ -131,6 +131,7 @@ export const intend = (intents: CallIntents, call: Call): Promise<OpenIntent> =>
     key_id: call.key.id,
     key_name: call.key.name,
     model: call.model,
+    ...(call.models.length > 1 && { models: call.models }),
     created_at: call.createdAt,
     stream: call.stream,
     policy_revision: call.policyRevision,

@@ -28,6 +28,8 @@ export interface Intent {
   readonly key_id: string
   readonly key_name: string
   readonly model: string
+  /** All that it may end up at, where these are more than `model`. */
+  readonly models?: readonly string[]
   /** RFC 3339 with milliseconds. */
   readonly created_at: string
   readonly stream: boolean
@@ -228,8 +230,10 @@ function readIntent(line: string): Intent | null {
   }
   if (typeof value !== 'object' || value === null) return null
   const { id, key_id, key_name, model, created_at, stream, policy_revision, prompt_tokens } = value
+  const { models = [model] } = value
+  const named = Array.isArray(models) && models.length > 0 && models.every((one) => typeof one === 'string')
   const texts = [id, key_id, key_name, model, policy_revision].every((text) => typeof text === 'string')
   const timed = typeof created_at === 'string' && !Number.isNaN(Date.parse(created_at))
   const counted = Number.isSafeInteger(prompt_tokens) && Number(prompt_tokens) >= 0
-  return texts && timed && counted && typeof stream === 'boolean' ? (value as Intent) : null
+  return texts && named && timed && counted && typeof stream === 'boolean' ? (value as Intent) : null
 }

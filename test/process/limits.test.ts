@@ -134,6 +134,43 @@ t.test('what kill -9 interrupts is counted as its entry says, once', async (t) =
   t.equal(await remaining(), 1000 - used)
 })
 
+t.test(
+  'what kill -9 interrupts counts for the limits of every model that it might have ended up at',
+  async (t) => {
+    const rules = ['first', 'second', 'other']
+      .map(
+        (model) =>
+          `  - { name: ${model}, type: rate_limit, pattern: "1000/1h", action: block, match: { models: [${model}] } }\n`,
+      )
+      .join('')
+    let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: `rules:\n${rules}` })
+    const { key } = await gateway.createKey('app')
+    upstream.answer = () => {}
+    const arrived = upstream.next()
+    const prompt = { ...body(100), model: 'first', models: ['second'] }
+    const call = gateway
+      .chat(key, { ...prompt, messages: [{ role: 'user', content: 'word '.repeat(200) }] })
+      .catch(() => null)
+    await arrived
+    await gateway.kill('SIGKILL')
+    await call
+    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
+    t.teardown(() => discard(gateway))
+    const { logs } = (await gateway.api('GET', '/usage/logs')).body
+    t.match(logs, [{ outcome: 'interrupted', model: 'first' }])
+    const used = logs[0].total_tokens
+    t.ok(used > 150)
+    const remaining = async (model: string) => {
+      const response = await gateway.chat(key, { ...body(1001), model })
+      t.equal(response.status, 429)
+      return Number(response.headers.get('x-ratelimit-remaining-tokens'))
+    }
+    t.equal(await remaining('first'), 1000 - used)
+    t.equal(await remaining('second'), 1000 - used)
+    t.equal(await remaining('other'), 1000)
+  },
+)
+
 t.test('failed calls cost nothing, a watched limit lets pass and tells', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
   t.teardown(() => discard(gateway))

@@ -81,6 +81,19 @@ t.test('torn and foreign lines are passed over, and do not spoil the next', asyn
   t.match(readFileSync(file, 'utf8'), '{"id":"tor\n')
 })
 
+t.test('the models that a call may fall back to are kept; a list without them is read as well', async (t) => {
+  const folder = t.testdir()
+  const both = { ...intent('both'), models: ['m', 'n'] }
+  await new Intents(folder).begin(both)
+  const file = join(folder, INTENTS_FILE)
+  const odd = [null, 'n', [], [1], {}].map((models, n) => JSON.stringify({ ...intent(`odd-${n}`), models }))
+  appendFileSync(file, `${JSON.stringify(intent('old'))}\n${odd.join('\n')}\n`)
+  t.strictSame(
+    new Intents(folder).leftBehind.map(({ item }) => item),
+    [both, intent('old')],
+  )
+})
+
 t.test('what cannot be written down is refused', async (t) => {
   const folder = t.testdir()
   let nowMs = 0
