@@ -3,8 +3,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /**
- * Tells the growing texts of a choice apart: `content`, `refusal`, `tool:0`, `reasoning_details:0:text`, `field:NAME`,
- * and of an object in the delta that is like a delta itself `in:NAME:` before that.
+ * Tells the growing texts of a choice apart: the place of each in the delta. An item of a list goes by its `index`, a part
+ * of content, which has none, by its type: `content`, `tool_calls[0].function.arguments`, `content[thinking].thinking`.
  */
 export type Channel = string
 
@@ -12,11 +12,17 @@ export type Channel = string
 export const CHOICE_TEXT: Channel = 'choice:text'
 
 /** Callers take its first piece for the end of what was said before. */
-export const isTool = (channel: Channel): boolean =>
-  channel.startsWith('tool:') || channel === 'function_call'
+export const isTool = (channel: Channel): boolean => /^(?:tool_calls\[|function_call\b)/.test(channel)
 
 /** What a model thinks, not what it says. */
-export const isThought = (channel: Channel): boolean => /^(?:in:\w+:)*(?:reasoning|thinking)/.test(channel)
+export const isThought = (channel: Channel): boolean =>
+  /^(?:\w+\.)*(?:content\[)?(?:reasoning|thinking)/.test(channel)
+
+const IN_TURN =
+  /^(?:content|refusal|reasoning(?:_content|_details)?|thinking_blocks|tool_calls|function_call|audio|choice:text)\b/
+
+/** One of those that servers say one after the other: with its first piece those before it have ended. */
+export const isInTurn = (channel: Channel): boolean => IN_TURN.test(channel)
 
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
@@ -62,31 +68,28 @@ function envelopeOf(like: JsonObject): JsonObject {
   return envelope
 }
 
+/** A name, and of a list the item that stands behind it. */
+const STEP = /(\w+)(?:\[([^\]]*)\])?/g
+const NUMBER = /^-?\d+$/
+
 function channelDelta(channel: Channel, text: string): JsonObject {
-  const [kind = '', name = '', field = ''] = channel.split(':')
-  switch (kind) {
-    case 'in':
-      return { [name]: channelDelta(channel.slice(`in:${name}:`.length), text) }
-    case 'tool': {
-      const piece: JsonObject =
-        field === 'input' ? { custom: { input: text } } : { function: { arguments: text } }
-      return { tool_calls: [{ index: Number(name), ...piece }] }
-    }
-    case 'function_call':
-      return { function_call: { arguments: text } }
-    case 'audio':
-      return { audio: { transcript: text } }
-    case 'reasoning_details':
-      return { reasoning_details: [{ type: detailType(field), index: Number(name), [field]: text }] }
-    case 'thinking_blocks':
-      return { thinking_blocks: [{ type: 'thinking', index: Number(name), thinking: text }] }
-    case 'thinking':
-      return { content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }
-    case 'field':
-      return { [name]: text }
-    default:
-      return { [kind]: text }
-  }
+  const [last, ...around] = [...channel.matchAll(STEP)].reverse()
+  return around.reduce<JsonObject>(
+    (inside, [, name = '', item]) => ({
+      [name]: item === undefined ? inside : [listItem(name, item, inside)],
+    }),
+    { [last?.[1] ?? '']: text },
+  )
 }
 
-const detailType = (field: string): string => (field === 'summary' ? 'reasoning.summary' : 'reasoning.text')
+function listItem(list: string, item: string, inside: JsonObject): JsonObject {
+  if (!NUMBER.test(item)) return item === '' ? inside : { type: item, ...inside }
+  const type = itemType(list, inside)
+  return { ...(type === null ? {} : { type }), index: Number(item), ...inside }
+}
+
+/** Of what a model thinks callers read the type in each chunk. */
+function itemType(list: string, inside: JsonObject): string | null {
+  if (list === 'reasoning_details') return 'summary' in inside ? 'reasoning.summary' : 'reasoning.text'
+  return list === 'thinking_blocks' ? 'thinking' : null
+}

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { CHOICE_TEXT, type Channel, isTool } from './channel.ts'
+import { CHOICE_TEXT, type Channel, isThought, isTool } from './channel.ts'
 import type { Place } from './place.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
@@ -15,6 +15,8 @@ export interface Delta {
   readonly choice: number
   readonly channel: Channel
   readonly encoding: 'plain' | 'json'
+  /** It leaves as a whole, though some callers append what comes later. */
+  readonly whole: boolean
   readonly text: string
   replace(text: string): void
 }
@@ -76,22 +78,41 @@ export const saysError = ({ error }: JsonObject): boolean =>
 export const MAX_CHOICES = 1024
 
 const CHOICES: Place = { parent: null, key: 'choices' }
-/** Levels around the members of `choices[].delta`. */
+/** Levels around the members of `choices[].delta`, and around those of what stands furthest inside and may grow. */
 const DELTA_DEPTH = 4
-/** Objects in one another that are read like a delta. */
-const MAX_DELTA_DEPTH = DELTA_DEPTH + 4
+const MAX_GROWING_DEPTH = DELTA_DEPTH + 16
 
-/** Fields of a delta that grow in a channel of their own name. */
-const GROWING: ReadonlySet<string> = new Set(['content', 'refusal', 'reasoning', 'reasoning_content'])
-/** Fields that say the same in each chunk, or something else, but do not grow. */
-const STATED: ReadonlySet<string> = new Set(
-  'role name type id channel status phase state model provider language title format'.split(' '),
+const names = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
+
+/** Strings that say the same in each chunk, or something else, but do not grow. */
+const STATED = names(
+  `role name type id object channel status phase state model provider language title format url data signature
+  thought_signature encrypted_content`,
 )
+/** Lists and objects that are all there in each chunk. */
+const COMPLETE = names(
+  'arguments input annotations citation citations images search_results results sources documents references logprobs',
+)
+/** Lists whose items have the number of their place where they do not say another. */
+const NUMBERED = names('tool_calls reasoning_details thinking_blocks executed_tools')
+/** Lists of parts that need no type. */
+const PART_LISTS = names('content thinking summary parts')
+/** What grows of a part; everything else of it is all there. */
+const PART_TEXTS = names('text content refusal thinking reasoning summary output')
+/** A word: what is written again with each piece must be no datum. */
+const PART_TYPE = /^[A-Za-z][A-Za-z_.-]{0,31}$/
+/** A part of what is said is read as the string that other servers send. */
+const SAID_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
 /** What stands where a provider has signed, or encrypted, what its model thought. */
 const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
-/** A field we do not know grows like the known ones, provided it has a name that can be one; inside others none does. */
+/** A name that can be one of a channel. */
 const FIELD_NAME = /^[A-Za-z_]\w{0,63}$/
 
+/**
+ * Finds the texts that grow: those that callers append to, as they put chunks together. Strings at the same place go on,
+ * through objects and through items of lists that can be told apart; what a caller would replace, or add to a list, is
+ * complete in each chunk.
+ */
 class ChunkReader {
   readonly walk = new Walk('response')
   readonly deltas: Delta[] = []
@@ -99,9 +120,6 @@ class ChunkReader {
   readonly signed: number[] = []
   /** The choice that is being read. */
   #choice = 0
-  /** Before the names of the texts of the object that is being read, and levels around its members. */
-  #prefix = ''
-  #depth = DELTA_DEPTH
 
   choices(choices: JsonValue[]): void {
     if (choices.length > MAX_CHOICES) {
@@ -110,7 +128,10 @@ class ChunkReader {
         `The upstream's answer has more than ${MAX_CHOICES} choices.`,
       )
     }
-    this.#each(choices, CHOICES, 2, (choice, place) => this.#readChoice(choice, place))
+    choices.forEach((choice, index) => {
+      if (isObject(choice)) this.#readChoice(choice, { parent: CHOICES, key: index })
+      else this.walk.value(choices, index, CHOICES, 2)
+    })
   }
 
   #readChoice(choice: JsonObject, place: Place): void {
@@ -118,138 +139,76 @@ class ChunkReader {
     if (finishReason(choice) !== null) this.finished.push(this.#choice)
     for (const key of Object.keys(choice)) {
       const value = choice[key]
-      if (key === 'delta' && isObject(value)) this.#readDelta(value, { parent: place, key })
-      else if (key === 'text' && typeof value === 'string') this.#push(choice, key, CHOICE_TEXT)
+      if (key === 'delta' && isObject(value)) {
+        this.#readObject(value, { parent: place, key }, DELTA_DEPTH, '')
+      } else if (key === 'text' && typeof value === 'string') this.#push(choice, key, CHOICE_TEXT)
       else this.walk.member(choice, key, place, 3)
     }
   }
 
-  #readDelta(delta: JsonObject, place: Place): void {
-    for (const key of Object.keys(delta)) {
-      const value = delta[key]
-      if (typeof value === 'string') this.#readText(delta, key, value, place)
-      else if (key === 'content' && Array.isArray(value)) this.#readParts(value, { parent: place, key })
-      else if (key === 'tool_calls' && Array.isArray(value)) this.#readTools(value, { parent: place, key })
-      else if (key === 'reasoning_details' && Array.isArray(value)) {
-        this.#readDetails(value, { parent: place, key })
-      } else if (key === 'thinking_blocks' && Array.isArray(value)) {
-        this.#readThoughts(value, { parent: place, key })
-      } else if (key === 'function_call' && isObject(value)) {
-        this.#grow(value, { arguments: 'function_call' }, { parent: place, key }, this.#depth + 1)
-      } else if (key === 'audio' && isObject(value)) {
-        this.#grow(value, { transcript: 'audio' }, { parent: place, key }, this.#depth + 1)
-      } else if (isObject(value) && FIELD_NAME.test(key) && this.#depth < MAX_DELTA_DEPTH) {
-        this.walk.name(delta, key, place)
-        this.#readInside(value, key, { parent: place, key })
-      } else this.walk.member(delta, key, place, this.#depth)
+  /** @param depth of containers, this one included @param path what the channels of its texts begin with */
+  #readObject(object: JsonObject, place: Place, depth: number, path: Channel, isPart = false): void {
+    if (depth > MAX_GROWING_DEPTH) {
+      throw new GatewayError(
+        'upstream_unavailable',
+        "The upstream's answer has texts that are nested too deep.",
+      )
+    }
+    if (isThought(path) && isSigned(object)) this.signed.push(this.#choice)
+    for (const key of Object.keys(object)) {
+      const value = object[key]!
+      const isText = typeof value === 'string'
+      const channel = path + key
+      const mayGrow =
+        (isText || (typeof value === 'object' && value !== null)) && (!isPart || PART_TEXTS.has(key))
+      if (!mayGrow || isStated(key, value, channel) || !FIELD_NAME.test(key)) {
+        this.walk.member(object, key, place, depth)
+        continue
+      }
+      this.walk.name(object, key, place)
+      if (isText) this.#push(object, key, isPart ? channel.replace(SAID_PART, 'content') : channel)
+      else if (Array.isArray(value)) this.#readList(value, key, { parent: place, key }, depth + 1, channel)
+      else this.#readObject(value, { parent: place, key }, depth + 1, `${channel}.`)
     }
   }
 
-  /** Some gateways repeat what a provider sent in an object of its own (`provider_specific_fields`). */
-  #readInside(object: JsonObject, key: string, place: Place): void {
-    const prefix = this.#prefix
-    this.#prefix += `in:${key}:`
-    this.#depth++
-    this.#readDelta(object, place)
-    this.#depth--
-    this.#prefix = prefix
-  }
-
-  #readText(delta: JsonObject, key: string, value: string, place: Place): void {
-    if (GROWING.has(key)) this.#push(delta, key, key)
-    else if (STATED.has(key) || this.#prefix !== '' || isWireValue(key, value) || !FIELD_NAME.test(key)) {
-      this.walk.member(delta, key, place, this.#depth)
-    } else {
-      this.walk.name(delta, key, place)
-      this.#push(delta, key, `field:${key}`)
-    }
-  }
-
-  /** Content as a list of parts, as some providers stream what a model thinks beside what it says. */
-  #readParts(parts: JsonValue[], place: Place): void {
-    this.#each(parts, place, this.#depth + 1, (part, at) => {
-      const { thinking } = part
-      const isList = Array.isArray(thinking)
-      this.#grow(part, { text: 'content' }, at, this.#depth + 2, isList ? 'thinking' : null)
-      if (!isList) return
-      this.#each(thinking, { parent: at, key: 'thinking' }, this.#depth + 3, (thought, inside) => {
-        this.#grow(thought, { text: 'thinking' }, inside, this.#depth + 4)
-      })
-    })
-  }
-
-  #readTools(calls: JsonValue[], place: Place): void {
-    this.#each(calls, place, this.#depth + 1, (call, at, position) => {
-      const channel = `tool:${indexOf(call, position)}`
-      for (const key of Object.keys(call)) {
-        const value = call[key]
-        const inside: Place = { parent: at, key }
-        if (key === 'function' && isObject(value)) {
-          this.#grow(value, { arguments: channel }, inside, this.#depth + 3)
-        } else if (key === 'custom' && isObject(value)) {
-          this.#grow(value, { input: `${channel}:input` }, inside, this.#depth + 3)
-        } else this.walk.member(call, key, at, this.#depth + 2)
+  #readList(list: JsonValue[], name: string, place: Place, depth: number, path: Channel): void {
+    list.forEach((item, position) => {
+      const key = isObject(item) ? itemKey(item, name, position) : null
+      if (key === null) this.walk.value(list, position, place, depth)
+      else {
+        const at = { parent: place, key: position }
+        this.#readObject(item as JsonObject, at, depth + 1, `${path}[${key}].`, typeof key === 'string')
       }
     })
-  }
-
-  #readDetails(details: JsonValue[], place: Place): void {
-    this.#each(details, place, this.#depth + 1, (detail, at, position) => {
-      const channel = `reasoning_details:${indexOf(detail, position)}`
-      const growing = { text: `${channel}:text`, summary: `${channel}:summary` }
-      this.#noteSignature(detail)
-      this.#grow(detail, growing, at, this.#depth + 2)
-    })
-  }
-
-  /** What a model thinks, as LiteLLM streams it. */
-  #readThoughts(blocks: JsonValue[], place: Place): void {
-    this.#each(blocks, place, this.#depth + 1, (block, at, position) => {
-      this.#noteSignature(block)
-      this.#grow(block, { thinking: `thinking_blocks:${indexOf(block, position)}` }, at, this.#depth + 2)
-    })
-  }
-
-  #noteSignature(thought: JsonObject): void {
-    if (SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== ''))
-      this.signed.push(this.#choice)
-  }
-
-  /** Objects of a list are read as said; what is none is walked over. @param depth of the list */
-  #each(
-    list: JsonValue[],
-    place: Place,
-    depth: number,
-    read: (item: JsonObject, place: Place, position: number) => void,
-  ): void {
-    list.forEach((item, position) => {
-      if (isObject(item)) read(item, { parent: place, key: position }, position)
-      else this.walk.value(list, position, place, depth)
-    })
-  }
-
-  /** An object in which some strings grow, each in its channel. @param except a member that was read already */
-  #grow(
-    object: JsonObject,
-    channels: Readonly<Record<string, string>>,
-    place: Place,
-    depth: number,
-    except: string | null = null,
-  ): void {
-    for (const key of Object.keys(object)) {
-      const channel = Object.hasOwn(channels, key) ? channels[key] : undefined
-      if (channel !== undefined && typeof object[key] === 'string') this.#push(object, key, channel)
-      else if (key !== except) this.walk.member(object, key, place, depth)
-    }
   }
 
   /** An empty first piece of a tool call matters: with it the text before has ended. */
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
     if (text === '' && !isTool(channel)) return
-    this.deltas.push(new DeltaPiece(this.#choice, this.#prefix + channel, object, key))
+    this.deltas.push(new DeltaPiece(this.#choice, channel, object, key))
   }
 }
+
+/** Names of functions are, to some callers, texts like any other. */
+function isStated(key: string, value: JsonValue, channel: Channel): boolean {
+  if (typeof value !== 'string') return COMPLETE.has(key)
+  return isWireValue(key, value) || (STATED.has(key) && !(key === 'name' && isTool(channel)))
+}
+
+/** What tells an item from the others of its list in every chunk: its number, or the type of a part; null for nothing. */
+function itemKey(item: JsonObject, list: string, position: number): number | string | null {
+  const { type = '' } = item
+  if (list !== 'content' && Number.isSafeInteger(item['index'])) return item['index'] as number
+  if (NUMBERED.has(list)) return position
+  if (typeof type !== 'string' || !(PART_TYPE.test(type) || (type === '' && PART_LISTS.has(list))))
+    return null
+  return type
+}
+
+const isSigned = (thought: JsonObject): boolean =>
+  SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== '')
 
 class DeltaPiece implements Delta {
   readonly choice: number
@@ -268,6 +227,10 @@ class DeltaPiece implements Delta {
 
   get encoding(): 'plain' | 'json' {
     return this.#key === 'arguments' ? 'json' : 'plain'
+  }
+
+  get whole(): boolean {
+    return this.#key === 'name'
   }
 
   replace(text: string): void {

@@ -1,7 +1,7 @@
 // Which texts of a stream end with a chunk, although nothing says so: what a model thought where it answers, and what it
 // said where it calls a tool. Knows no scans.
 
-import { type Channel, isThought, isTool } from '../chat/channel.ts'
+import { type Channel, isInTurn, isThought, isTool } from '../chat/channel.ts'
 import type { Delta, StreamChunk } from '../chat/stream.ts'
 
 /** The last piece of each text that ends with a chunk: with its choice, before a tool is called, or signed. */
@@ -33,4 +33,4 @@ export const textName = (choice: number, channel: Channel): string => `${choice}
  * @param texts of its choice so far, by channel
  */
 export const startsNext = ({ channel }: Delta, texts: ReadonlyMap<string, unknown> | undefined): boolean =>
-  texts !== undefined && !texts.has(channel) && !/^(?:in|field):/.test(channel)
+  texts !== undefined && !texts.has(channel) && isInTurn(channel)

@@ -218,7 +218,7 @@ export class EventRelay {
   #scanDelta(delta: Delta, isLast: boolean): Passage {
     const scan = this.#texts.scanOf(delta)
     let passage = scan.push(delta.text)
-    if (isLast) passage = join(passage, scan.finish())
+    if (isLast || delta.whole) passage = join(passage, scan.finish())
     if (scan.blocked) this.#block()
     return passage
   }

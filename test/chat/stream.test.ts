@@ -47,19 +47,20 @@ t.test('takes a chunk apart', async (t) => {
       '0 content plain c',
       '0 refusal plain r',
       '0 reasoning plain g',
-      '0 field:unknown plain u',
-      '2 tool:1 json {"a',
-      '2 tool:3:input plain i',
-      '3 reasoning_details:4:text plain t',
-      '3 reasoning_details:4:summary plain s',
-      '3 function_call json o',
-      '3 audio plain a',
+      '0 unknown plain u',
+      '2 tool_calls[1].function.name plain f',
+      '2 tool_calls[1].function.arguments json {"a',
+      '2 tool_calls[3].custom.input plain i',
+      '3 reasoning_details[4].text plain t',
+      '3 reasoning_details[4].summary plain s',
+      '3 function_call.arguments json o',
+      '3 audio.transcript plain a',
     ],
   )
   t.same(chunk.finished, [2])
   t.same(
     chunk.others.map(({ text }) => text),
-    ['somewhere', 'unknown', 'f'],
+    ['somewhere', 'unknown'],
   )
   t.equal(chunk.error, false)
   for (const delta of chunk.deltas) delta.replace('new')
@@ -75,31 +76,50 @@ const PLACES: Record<string, [JsonObject, string | null]> = {
   'content parts': [{ content: [{ type: 'text', text: MARK }] }, 'content'],
   'thoughts among content parts': [
     { content: [{ type: 'thinking', thinking: [{ type: 'text', text: MARK }] }] },
-    'thinking',
+    'content[thinking].thinking[text].text',
   ],
   'a note on a part': [{ content: [{ type: 'text', text: 'a', note: MARK }] }, null],
   'a note on a thought': [{ content: [{ type: 'thinking', note: MARK, thinking: ['x'] }] }, null],
-  'a thought that is a string': [{ content: [{ type: 'thinking', thinking: [MARK] }] }, null],
+  'a thought that is a string': [
+    { content: [{ type: 'thinking', thinking: MARK }] },
+    'content[thinking].thinking',
+  ],
+  'a thought that is a string in a list': [{ content: [{ type: 'thinking', thinking: [MARK] }] }, null],
   'a part that is a string': [{ content: [MARK] }, null],
-  'content of another shape': [{ content: { text: MARK } }, null],
+  'a part that refuses': [{ content: [{ type: 'refusal', refusal: MARK }] }, 'content[refusal].refusal'],
+  'a part without a type': [{ content: [{ text: MARK }] }, 'content'],
+  'a part with the type of something else': [{ content: [{ type: MARK }] }, null],
+  'content of another shape': [{ content: { text: MARK } }, 'content.text'],
+  'reasoning of another shape': [{ reasoning: { text: MARK } }, 'reasoning.text'],
   reasoning: [{ reasoning_content: MARK }, 'reasoning_content'],
-  'an unknown field': [{ thinking: MARK }, 'field:thinking'],
+  'an unknown field': [{ thinking: MARK }, 'thinking'],
   'an unknown field with a strange name': [{ 'a b': MARK }, null],
-  'an unknown object': [{ extra: { deep: [MARK] } }, null],
+  'an unknown object': [{ extra: { deep: MARK } }, 'extra.deep'],
+  'an unknown list': [{ extra: { deep: [MARK] } }, null],
+  'an item that has a number': [{ extra: [{ index: 7, note: MARK }] }, 'extra[7].note'],
+  'an item that has none': [{ extra: [{ note: MARK }] }, null],
+  'an item that has a type': [{ extra: [{ type: 'summary_text', text: MARK }] }, 'extra[summary_text].text'],
+  'a tool of the provider': [{ executed_tools: [{ output: MARK }] }, 'executed_tools[0].output'],
   'the name of a field': [{ [MARK]: 1 }, null],
   'a role': [{ role: MARK }, null],
-  'the name of a tool': [{ tool_calls: [{ index: 0, function: { name: MARK } }] }, null],
+  'the name of a tool': [
+    { tool_calls: [{ index: 0, function: { name: MARK } }] },
+    'tool_calls[0].function.name',
+  ],
   'the id of a tool call': [{ tool_calls: [{ index: 0, id: MARK }] }, null],
   'arguments as an object': [{ tool_calls: [{ function: { arguments: { a: MARK } } }] }, null],
-  'a tool call of another shape': [{ tool_calls: [{ function: MARK }] }, null],
+  'a tool call of another shape': [{ tool_calls: [{ function: MARK }] }, 'tool_calls[0].function'],
   'a tool call that is a string': [{ tool_calls: [MARK] }, null],
-  'tool calls of another shape': [{ tool_calls: { a: MARK } }, null],
-  'arguments of the second tool': [{ tool_calls: [{}, { function: { arguments: MARK } }] }, 'tool:1'],
-  'the name of an old function': [{ function_call: { name: MARK } }, null],
+  'tool calls of another shape': [{ tool_calls: { a: MARK } }, 'tool_calls.a'],
+  'arguments of the second tool': [
+    { tool_calls: [{}, { function: { arguments: MARK } }] },
+    'tool_calls[1].function.arguments',
+  ],
+  'the name of an old function': [{ function_call: { name: MARK } }, 'function_call.name'],
   'an old function of another shape': [{ function_call: [MARK] }, null],
-  'a transcript': [{ audio: { transcript: MARK } }, 'audio'],
+  'a transcript': [{ audio: { transcript: MARK } }, 'audio.transcript'],
   'audio of another shape': [{ audio: { data: MARK } }, null],
-  'a detail of reasoning': [{ reasoning_details: [{ text: MARK }] }, 'reasoning_details:0:text'],
+  'a detail of reasoning': [{ reasoning_details: [{ text: MARK }] }, 'reasoning_details[0].text'],
   'another detail of reasoning': [{ reasoning_details: [{ data: MARK }] }, null],
   'a detail that is a string': [{ reasoning_details: [MARK] }, null],
   'an annotation': [{ annotations: [{ url_citation: { title: MARK } }] }, null],
@@ -163,7 +183,8 @@ t.test('an ordinary chunk has one text', async (t) => {
 t.test('the first piece of a tool call shows, even without arguments', async (t) => {
   const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
   t.match(read({ choices: [{ delta: { content: '', tool_calls: [call] } }] }).deltas, [
-    { choice: 0, channel: 'tool:0', encoding: 'json', text: '' },
+    { choice: 0, channel: 'tool_calls[0].function.name', whole: true, text: 'f' },
+    { choice: 0, channel: 'tool_calls[0].function.arguments', encoding: 'json', whole: false, text: '' },
   ])
 })
 
@@ -206,29 +227,40 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
   })
   const delta = (channel: string) =>
     (flushChunk({}, 0, [[channel, 'r']]) as { choices: { delta: unknown }[] }).choices[0]?.delta
-  t.same(delta('tool:3'), { tool_calls: [{ index: 3, function: { arguments: 'r' } }] })
-  t.same(delta('function_call'), { function_call: { arguments: 'r' } })
-  t.same(delta('audio'), { audio: { transcript: 'r' } })
-  t.same(delta('reasoning_details:2:summary'), {
+  t.same(delta('tool_calls[3].function.arguments'), {
+    tool_calls: [{ index: 3, function: { arguments: 'r' } }],
+  })
+  t.same(delta('function_call.arguments'), { function_call: { arguments: 'r' } })
+  t.same(delta('audio.transcript'), { audio: { transcript: 'r' } })
+  t.same(delta('reasoning_details[2].summary'), {
     reasoning_details: [{ type: 'reasoning.summary', index: 2, summary: 'r' }],
   })
-  t.same(delta('tool:3:input'), { tool_calls: [{ index: 3, custom: { input: 'r' } }] })
+  t.same(delta('tool_calls[3].custom.input'), { tool_calls: [{ index: 3, custom: { input: 'r' } }] })
   for (const channel of [
     'content',
     'refusal',
-    'tool:3',
-    'function_call',
-    'audio',
-    'reasoning_details:2:text',
-    'reasoning_details:2:summary',
-    'tool:3:input',
+    'content[refusal].refusal',
+    'content[thinking].thinking',
+    'content[thinking].thinking[text].text',
+    'content[thinking].thinking[].text',
+    'tool_calls[3].function.arguments',
+    'tool_calls[-3].function.arguments',
+    'tool_calls[3].function.name',
+    'function_call.arguments',
+    'audio.transcript',
+    'reasoning_details[2].text',
+    'reasoning_details[2].summary',
+    'reasoning.summary[summary_text].text',
+    'tool_calls[3].custom.input',
     'reasoning_content',
     'thinking',
-    'field:voice',
-    'field:__proto__',
-    'in:provider_specific_fields:reasoning_content',
-    'in:a:in:__proto__:thinking_blocks:0',
-    'in:a:tool:1',
+    'executed_tools[1].output',
+    'voice',
+    '__proto__',
+    'provider_specific_fields.reasoning_content',
+    'a.__proto__.thinking_blocks[0].thinking',
+    'a.tool_calls[1].function.arguments',
+    'choice:text',
   ]) {
     t.same(
       read(flushChunk({}, 5, [[channel, 'r']])).deltas.map((one) => [one.choice, one.channel, one.text]),
@@ -242,12 +274,14 @@ t.test('what a model thinks is flushed in one chunk, wherever it stands', async 
   const channels = [
     'reasoning',
     'reasoning_content',
-    'reasoning_details:0:text',
-    'reasoning_details:1:summary',
-    'thinking_blocks:0',
-    'in:a:reasoning',
-    'in:a:reasoning_details:0:text',
-    'in:__proto__:reasoning',
+    'reasoning_details[0].text',
+    'reasoning_details[1].summary',
+    'thinking_blocks[0].thinking',
+    'content[thinking].thinking',
+    'content[thinking].thinking[text].text',
+    'a.reasoning',
+    'a.reasoning_details[0].text',
+    '__proto__.reasoning',
   ]
   const chunk = flushChunk(
     {},

@@ -334,6 +334,108 @@ t.test('what a model thinks grows, in whichever field', async (t) => {
   t.match(sent.join(''), /"thinking_blocks":\[\{"type":"thinking",.*\[EMAIL_2\]/)
 })
 
+/** Where providers let a text grow that is neither a string of the delta nor a tool's arguments, and how it is read. */
+const GROWING: Record<string, [(text: string) => object, (delta: any) => unknown]> = {
+  'a part that thinks': [
+    (thinking) => ({ content: [{ type: 'thinking', thinking }] }),
+    (delta) => Array.isArray(delta.content) && delta.content[0].thinking,
+  ],
+  'parts of a part that thinks': [
+    (text) => ({ content: [{ type: 'thinking', thinking: [{ type: 'text', text }] }] }),
+    (delta) => Array.isArray(delta.content) && delta.content[0].thinking[0].text,
+  ],
+  'a part with a text that is not the answer': [
+    (text) => ({ content: [{ type: 'reasoning', text }] }),
+    (delta) => Array.isArray(delta.content) && delta.content[0].text,
+  ],
+  'a part that refuses': [
+    (refusal) => ({ content: [{ type: 'refusal', refusal }] }),
+    (delta) => Array.isArray(delta.content) && delta.content[0].refusal,
+  ],
+  'an object that thinks': [(text) => ({ reasoning: { text } }), (delta) => delta.reasoning?.text],
+  'a summary in parts': [
+    (text) => ({ reasoning: { summary: [{ type: 'summary_text', text }] } }),
+    (delta) => delta.reasoning?.summary?.[0].text,
+  ],
+  'what a tool of the provider says': [
+    (output) => ({ executed_tools: [{ index: 1, type: 'python', output }] }),
+    (delta) => delta.executed_tools?.[0].output,
+  ],
+  'an item with a number': [
+    (note) => ({ steps: [{ index: 3, inside: { note } }] }),
+    (delta) => delta.steps?.[0].inside.note,
+  ],
+  'a field of a field': [(note) => ({ a: { b: { note } } }), (delta) => delta.a?.b.note],
+}
+
+t.test('a text grows wherever it stands in a delta', async (t) => {
+  for (const [place, [write, read]] of Object.entries(GROWING)) {
+    const { sent, kept, failure } = await relay([
+      ...MAIL.map((text) => event({ delta: write(text) })),
+      ...END,
+    ])
+    t.notMatch(sent.join('') + kept, /dora|ple\.com/, place)
+    t.equal(
+      said(sent, (delta) => read(delta) || ''),
+      'write to [EMAIL_2] now',
+      place,
+    )
+    t.equal(failure, '')
+    const word = ['of project aur', 'ora'].map((text) => event({ delta: write(text) }))
+    t.equal((await relay([...word, ...END])).failure, 'response_blocked_by_policy', place)
+  }
+})
+
+t.test('the name of a function is whole in each chunk, and no chunk completes a value in it', async (t) => {
+  const calls = {
+    a: (name: string, more: object) => ({
+      tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name, ...more } }],
+    }),
+    b: (name: string, more: object) => ({ tool_calls: [{ index: 0, custom: { name, ...more } }] }),
+    c: (name: string, more: object) => ({ function_call: { name, ...more } }),
+  }
+  for (const write of Object.values(calls)) {
+    const pieces = ['mail_dora@exam', 'ple.com'].map((name) => event({ delta: write(name, {}) }))
+    const { sent, kept } = await relay([...pieces, ...END])
+    t.notMatch(sent.join('') + kept, /ple\.com/)
+    const whole = event({ delta: write('get_weather', { arguments: '' }) })
+    const again = await relay([whole, whole, ...END])
+    t.same(again.sent.slice(0, 2), [whole, whole], 'as it came, and as often')
+  }
+})
+
+t.test('what is whole in each chunk leaves as it came', async (t) => {
+  const cited = (n: number) => ({
+    type: 'url_citation',
+    url_citation: { url: `https://a.example/contact/u${n}`, title: `Write to u${n}`, start_index: n },
+  })
+  const deltas = [
+    { role: 'assistant', channel: 'analysis' },
+    { annotations: [cited(1)] },
+    { annotations: [cited(2), cited(3)] },
+    { images: [{ index: 0, type: 'image_url', image_url: { url: 'https://a.example/b' } }] },
+    { executed_tools: [{ index: 0, type: 'search', name: 'web', arguments: '{"q":"a"}' }] },
+    { reasoning_details: [{ index: 0, id: 'rs_a1', type: 'reasoning.encrypted', data: 'c2VhbGVk' }] },
+    { audio: { id: 'audio_a1', data: 'AAECAw==' } },
+    { provider_specific_fields: { citation: { cited_text: 'call', url: 'https://a.example/c' } } },
+    { steps: [{ note: 'call' }, 'mail'] },
+    { content: [{ type: 'reference', reference_ids: ['a1'], note: 'see' }] },
+  ]
+  const events = deltas.map((delta) => event({ delta }))
+  const { sent } = await relay([...events, ...END])
+  t.same(sent.slice(0, events.length), events)
+})
+
+t.test('a stream has no end of texts', async (t) => {
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, n) => event({ delta: { a: { [`f${n}`]: { text: 'so' } } } }))
+  t.equal((await relay([...many(4096), ...END])).failure, '')
+  t.equal((await relay([...many(4097), ...END])).failure, 'upstream_unavailable')
+  const deep = (levels: number): object => (levels === 0 ? { text: 'so' } : { a: deep(levels - 1) })
+  t.equal((await relay([event({ delta: deep(15) }), ...END])).failure, '')
+  t.equal((await relay([event({ delta: deep(20) }), ...END])).failure, 'upstream_unavailable')
+})
+
 t.test(
   'what a gateway repeats of its provider grows like what it repeats, and citations do not',
   async (t) => {

@@ -136,6 +136,73 @@ t.test('tool calls, arguments in fragments, stay JSON', async (t) => {
   t.equal(message?.content, 'One moment ')
 })
 
+t.test('texts anywhere in a stream are redacted as they grow, and what is whole stays whole', async (t) => {
+  const piece = (more: object) => event(chunk([{ index: 0, delta: more, finish_reason: null }]))
+  const annotation = {
+    type: 'url_citation',
+    url_citation: { url: 'https://a.example/bob', title: 'Ask Bob', start_index: 0, end_index: 3 },
+  }
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'send_mail', arguments: '{}' } }
+  const cut = ['Ask bob@exam', 'ple.org']
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(piece({ role: 'assistant', content: '' }))
+    for (const thinking of cut) response.write(piece({ content: [{ type: 'thinking', thinking }] }))
+    for (const text of cut) response.write(piece({ reasoning: { text } }))
+    for (const output of cut)
+      response.write(piece({ executed_tools: [{ index: 0, type: 'python', output }] }))
+    for (const content of cut) response.write(piece({ content }))
+    response.write(piece({ annotations: [annotation] }))
+    response.write(piece({ tool_calls: [call] }))
+    response.write(event(finish(0, 'tool_calls')))
+    response.end(event('[DONE]'))
+  }
+  const answer = await client.chat.completions.create({
+    model: 'test/model',
+    messages: say('hi'),
+    stream: true,
+  })
+  const deltas: any[] = []
+  for await (const part of answer) deltas.push(part.choices[0]?.delta ?? {})
+  const text = (read: (one: any) => unknown) => deltas.map((one) => read(one) ?? '').join('')
+  t.equal(
+    text((one) => Array.isArray(one.content) && one.content[0].thinking).replaceAll('false', ''),
+    'Ask [EMAIL_1]',
+  )
+  t.equal(
+    text((one) => one.reasoning?.text),
+    'Ask [EMAIL_1]',
+  )
+  t.equal(
+    text((one) => one.executed_tools?.[0].output),
+    'Ask [EMAIL_1]',
+  )
+  t.equal(
+    text((one) => typeof one.content === 'string' && one.content).replaceAll('false', ''),
+    'Ask [EMAIL_1]',
+  )
+  t.same(
+    deltas.flatMap((one) => one.annotations ?? []),
+    [annotation],
+  )
+  t.same(
+    deltas.flatMap((one) => one.tool_calls ?? []),
+    [call],
+  )
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(piece({ role: 'assistant', content: 'Ask ' }))
+    response.write(piece({ annotations: [annotation] }))
+    response.write(piece({ tool_calls: [call] }))
+    response.write(event(finish(0, 'tool_calls')))
+    response.end(event('[DONE]'))
+  }
+  const runner = client.chat.completions.stream({ model: 'test/model', messages: say('hi') })
+  const { message } = (await runner.finalChatCompletion()).choices[0] ?? {}
+  const { index: _index, ...called } = call
+  t.match(message, { content: 'Ask ', annotations: [annotation], tool_calls: [called] })
+})
+
 t.test('tool schemas, tool results and arguments are scanned on the way out', async (t) => {
   upstream.answer = json(completion('ok'))
   await client.chat.completions.create({
