@@ -5,6 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { CHOICE_TEXT, type Channel, isThought, isTool } from './channel.ts'
 import type { Place } from './place.ts'
+import { encodeEvent, type SseEvent } from './sse.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
 import { Walk } from './walk.ts'
@@ -42,14 +43,8 @@ export interface StreamChunk {
  * @throws GatewayError `upstream_unavailable` for one that is too deep or holds too many choices or texts
  */
 export function readStreamChunk(data: string): StreamChunk | null {
-  let body: unknown
-  try {
-    body = JSON.parse(data)
-  } catch {
-    // The parser's message would quote the answer.
-    return null
-  }
-  if (!isObject(body)) return null
+  const body = parseObject(data)
+  if (body === null) return null
   const { choices } = body
   const reader = new ChunkReader()
   for (const key of Object.keys(body)) {
@@ -70,9 +65,31 @@ export function readStreamChunk(data: string): StreamChunk | null {
   }
 }
 
+function parseObject(data: string): JsonObject | null {
+  try {
+    const body: unknown = JSON.parse(data)
+    return isObject(body) ? body : null
+  } catch {
+    // The parser's message would quote the answer.
+    return null
+  }
+}
+
 /** Whether an answer or a chunk tells of a failure. Some servers write the member always, and nothing into it. */
 export const saysError = ({ error }: JsonObject): boolean =>
   isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== ''
+
+/** What names an event an error (WHATWG HTML §9.2.6), among its lines that are no data. */
+const ERROR_EVENT = /^event: ?error$/m
+
+/** Some servers name an event an error, which most callers do not look at: its data say so too in what is returned. */
+export function withErrorSaid(event: SseEvent): SseEvent {
+  const { data, around } = event
+  const body = data !== null && ERROR_EVENT.test(around) ? parseObject(data) : null
+  if (body === null || saysError(body)) return event
+  const said = JSON.stringify({ error: { message: 'The upstream told of an error.', ...body } })
+  return { data: said, around, raw: encodeEvent(around, said) }
+}
 
 /** Choices of one answer. */
 export const MAX_CHOICES = 1024

@@ -5,7 +5,7 @@ import { Assembler } from '../chat/assembler.ts'
 import { type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
 import { hasDuplicateKeys } from '../chat/json.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
-import { type Delta, readStreamChunk, type StreamChunk, takeFinish } from '../chat/stream.ts'
+import { type Delta, readStreamChunk, type StreamChunk, takeFinish, withErrorSaid } from '../chat/stream.ts'
 import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Answer } from './answer.ts'
@@ -106,7 +106,8 @@ export class EventRelay {
     this.done = true
   }
 
-  #event(event: SseEvent): string {
+  #event(came: SseEvent): string {
+    const event = came.around === '' ? came : withErrorSaid(came)
     const { data: received } = event
     const around = event.around === '' ? '' : this.#others.around(event.around)
     if (this.#others.blocked) this.#block()

@@ -144,6 +144,30 @@ t.test('an error that says nothing ends no stream', async (t) => {
   }
 })
 
+t.test('an event that is called an error is one, whatever its data are', async (t) => {
+  const said = event({ delta: { content: 'so ' } })
+  for (const name of ['event: error', 'event:error', 'id: 7\nevent: error\n: note']) {
+    const data = '{"message":"for dora@example.com and [EMAIL_1]","type":"overloaded_error"}'
+    const { sent, failure } = await relay([said, `${name}\ndata: ${data}\n\n`, ...END])
+    t.equal(failure, 'upstream_unavailable', name)
+    const message = sent.join('').split('\n\n').at(-2)
+    t.match(message, new RegExp(`^${name}\n`))
+    t.same(
+      chunksOf(sent).at(-1),
+      { error: { message: 'for [EMAIL_2] and [EMAIL_1]', type: 'overloaded_error' } },
+      'in the form that clients read, and without values',
+    )
+    t.notMatch(sent.join(''), /\[DONE\]/)
+  }
+  for (const data of ['{}', '{"error":{"message":"busy"}}', said.slice('data: '.length).trim()]) {
+    const { sent, failure } = await relay([said, said, said, `event: error\ndata: ${data}\n\n`, ...END])
+    t.equal(failure, 'upstream_unavailable', data)
+    t.ok(chunksOf(sent).at(-1).error)
+  }
+  const named = await relay([`event: message\n${said}`, `event: errors\n${said}`, ...END])
+  t.equal(named.failure, '')
+})
+
 t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
   for (const reason of [null, '', 'null']) {
     const pieces = MAIL.map((content) => event({ delta: { content }, finish_reason: reason }))

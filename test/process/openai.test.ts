@@ -426,6 +426,31 @@ t.test('an upstream that breaks off is an error, never a clean end', async (t) =
   }
 })
 
+t.test('an event that its upstream calls an error is one', async (t) => {
+  upstream.answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(
+      `${event(delta('one two three '))}event: error\ndata: {"message":"busy","type":"overloaded_error"}\n\n`,
+    )
+  }
+  const answer = await client.chat.completions.create({
+    model: 'test/model',
+    messages: say('hi'),
+    stream: true,
+  })
+  let text = ''
+  let failure: any = null
+  try {
+    for await (const part of answer) text += part.choices[0]?.delta.content ?? ''
+  } catch (error) {
+    failure = error
+  }
+  t.ok(failure instanceof OpenAI.APIError)
+  t.match(failure, { type: 'overloaded_error', error: { message: 'busy' } })
+  t.match(text, /^one two/)
+  t.match(await newest(), { outcome: 'upstream_error', stream: true })
+})
+
 t.test('a forbidden word in a stream stops it there', async (t) => {
   upstream.answer = stream(['The plan of pro', 'ject au', 'rora is secret'])
   const answer = await client.chat.completions.create({
