@@ -151,7 +151,6 @@ class Gateway {
       keys: this.#store.keys,
       counters: this.#store.counters,
       upstream: this.#upstream,
-      binaryParts: config.pii.binaryParts,
       bodyBytes: config.limits.bodyBytes,
       admission: this.#admission,
       rules: () => this.#rules.current,

@@ -1,4 +1,4 @@
-// What texts are searched with, built once from the configuration.
+// What texts are searched with and prompts judged by beside the rules, built once from the configuration.
 
 import type { Config } from './core/config.ts'
 import { loadInjectionModel } from './detect/injection/score.ts'
@@ -6,6 +6,9 @@ import { kindSet } from './detect/pii/kinds.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { Recall } from './pipeline/recall.ts'
 
-export function openScanning(config: Config): Pick<Pipeline, 'injection' | 'kinds' | 'recall'> {
-  return { injection: loadInjectionModel(), kinds: kindSet(config.pii.kinds), recall: new Recall() }
+export function openScanning(
+  config: Config,
+): Pick<Pipeline, 'injection' | 'kinds' | 'binaryParts' | 'recall'> {
+  const { kinds, binaryParts } = config.pii
+  return { injection: loadInjectionModel(), kinds: kindSet(kinds), binaryParts, recall: new Recall() }
 }

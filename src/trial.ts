@@ -18,7 +18,7 @@ export interface Trial {
   close(): Promise<void>
 }
 
-interface TrialParts extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'metrics'> {
+interface TrialParts extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'binaryParts' | 'metrics'> {
   readonly clock: Clock
   readonly logger: GatewayLogger
 }

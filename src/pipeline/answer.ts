@@ -173,10 +173,7 @@ export function noteResponse(call: Call, selection: Selection, met: readonly Met
   const findings = countKinds(met.flatMap((one) => one.findings.map((kind) => ({ kind }))))
   const keywordHits = [...new Set<RuleReference>(met.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
-  for (const finding of findings) {
-    const { action } = selection.pii(finding.kind, 'response')
-    call.findings.push({ ...finding, direction: 'response', action })
-  }
+  call.addFindings(findings, selection, 'response')
   call.hits.push(...decision.hits)
   return decision.blocked
 }

@@ -112,6 +112,17 @@ export class Call {
     }
   }
 
+  /** Adds what was found, with what the policy does about it. */
+  addFindings(
+    found: readonly { readonly kind: PiiKind; readonly count: number }[],
+    selection: Selection,
+    direction: Direction,
+  ): void {
+    for (const { kind, count } of found) {
+      this.findings.push({ kind, direction, count, action: selection.pii(kind, direction).action })
+    }
+  }
+
   addPhase(phase: Phase, spentMs: Milliseconds): void {
     this.phases.set(phase, (this.phases.get(phase) ?? 0) + spentMs)
   }

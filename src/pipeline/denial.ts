@@ -8,6 +8,13 @@ import type { Quota } from './quota.ts'
 /** Beyond this an SDK's own retry would only hold the caller up. */
 const LONGEST_RETRY_MS: Milliseconds = 60_000
 
+/** For payloads that cannot be scanned. */
+export const payloadRefused = (): GatewayError =>
+  new GatewayError('blocked_by_policy', 'Image, audio and file payloads are not allowed (pii.binaryParts).', {
+    param: 'messages',
+    headers: { 'x-should-retry': 'false' },
+  })
+
 const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
 export const blockedBy = (rule: RuleReference): GatewayError =>

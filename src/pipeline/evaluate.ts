@@ -5,9 +5,9 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
-import { decide } from '../policy/decide.ts'
+import { decidePrompt } from './decision.ts'
 import type { Pipeline } from './handle.ts'
-import { countKinds, type InjectionEvidence, inspect } from './inspect.ts'
+import { type InjectionEvidence, inspect } from './inspect.ts'
 
 /** Key name assumed when the request names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
@@ -32,20 +32,10 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   const selection = pipeline.rules().select(request.models, keyName)
   const steps = inspect(request.body, selection, { kinds, injection, scored: true })
   const inspection = await inSlices(steps, clock)
-  const decision = decide({
-    selection,
-    findings: countKinds(inspection.findings),
-    keywordHits: inspection.keywordHits,
-    injectionScore: inspection.injection?.score ?? null,
-    modelThreshold: pipeline.injection.threshold,
-    limits: [],
-  })
-  // The configuration refuses such a call before rules are asked, so none of them fires.
-  const payloadBlocked = inspection.binaryParts > 0 && pipeline.binaryParts === 'block'
-  const hits = payloadBlocked ? [] : decision.hits
+  const decision = decidePrompt(inspection, selection, pipeline)
   return {
-    decision: decision.outcome === 'denial' || payloadBlocked ? 'block' : 'allow',
-    rules: hits.map(({ rule, direction }) => ({ ...rule, direction })),
+    decision: decision.outcome === 'denial' ? 'block' : 'allow',
+    rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
     redacted: JSON.parse(prepareUpstreamBody(request).toString('utf8')) as JsonObject,

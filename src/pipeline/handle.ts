@@ -4,14 +4,13 @@ import { parseJson } from '../chat/json.ts'
 import { type ChatRequest, prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
-import { decide, type Permit } from '../policy/decide.ts'
+import type { Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
 import { upstreamStatus } from '../upstream/response.ts'
@@ -20,7 +19,8 @@ import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
 import { Call, callHeaders, type InjectionJudgement } from './call.ts'
 import type { Client } from './client.ts'
-import { blockedBy, limited } from './denial.ts'
+import { type DecisionParts, decidePrompt } from './decision.ts'
+import { blockedBy, limited, payloadRefused } from './denial.ts'
 import { endingOf } from './ending.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
 import { demandOf, Quota } from './quota.ts'
@@ -30,16 +30,14 @@ import { relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
 /** Everything a call passes through, built once by the composition root. */
-export interface Pipeline extends RecordParts {
+export interface Pipeline extends RecordParts, DecisionParts {
   readonly clock: Clock
   readonly keys: KeyRing
   readonly counters: Counters
   readonly upstream: Upstream
-  readonly injection: InjectionModel
   readonly kinds: KindSet
   /** Of searches for these kinds and with this model. */
   readonly recall: Recall
-  readonly binaryParts: Config['pii']['binaryParts']
   readonly bodyBytes: number
   /** The rule set in force; taken once a call. */
   rules(): RuleSet
@@ -187,25 +185,22 @@ class Exchange {
     const inspection = isLong ? await inSlices(steps, clock, () => assertWaiting(client)) : atOnce(steps)
     const { placeholders, restoration } = inspection
     call.addPhase('inspect', clock.monotonic() - startMs)
-    if (inspection.binaryParts > 0) this.#admitBinaryParts(inspection.binaryParts)
-    // 3 Policy: the only maker of a Permit, without which nothing can be forwarded.
+    // 3 Policy, what the configuration refuses before it and token limits with it: the only maker of a Permit, without which nothing can be forwarded.
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
     const body = prepareUpstreamBody(request, call.request!)
     return { permit, body, selection, placeholders, restoration, includeUsage: request.includeUsage }
   }
 
   *#inspect(request: ChatRequest, selection: Selection): Steps<Inspection> {
-    const { kinds, injection, recall } = this.#pipeline
+    const { kinds, injection, recall, binaryParts, metrics } = this.#pipeline
     const call = this.#call
     const inspection = yield* inspect(request.body, selection, {
       kinds,
       injection,
       recall: (text) => recall.of(call.key.id, text),
     })
-    for (const { kind, count } of countKinds(inspection.findings)) {
-      const { action } = selection.pii(kind, 'request')
-      call.findings.push({ kind, direction: 'request', count, action })
-    }
+    if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
+    call.addFindings(countKinds(inspection.findings), selection, 'request')
     call.injection = judge(inspection, selection, injection)
     // Each of these goes through all of the prompt.
     yield
@@ -217,36 +212,24 @@ class Exchange {
     return inspection
   }
 
-  /** What cannot be scanned. @throws GatewayError `blocked_by_policy` where that is not allowed */
-  #admitBinaryParts(count: number): void {
-    const { binaryParts, metrics } = this.#pipeline
-    metrics.binaryParts.inc({ decision: binaryParts }, count)
-    if (binaryParts !== 'block') return
-    throw new GatewayError(
-      'blocked_by_policy',
-      'Image, audio and file payloads are not allowed (pii.binaryParts).',
-      { param: 'messages', headers: { 'x-should-retry': 'false' } },
-    )
-  }
-
   #decide(request: ChatRequest, selection: Selection, inspection: Inspection): Permit {
-    const { counters, clock, injection } = this.#pipeline
     const call = this.#call
-    const demand = demandOf(request, call.estimatedPromptTokens)
-    const quota = new Quota(counters, selection, call.key, demand, clock.now())
-    this.quota = quota
-    call.limit = quota.tightest
-    const decision = decide({
-      selection,
-      findings: countKinds(inspection.findings),
-      keywordHits: inspection.keywordHits,
-      injectionScore: call.injection?.score ?? null,
-      modelThreshold: injection.threshold,
-      limits: quota.evidence,
-    })
+    const decision = decidePrompt(inspection, selection, this.#pipeline, () =>
+      this.#reserve(request, selection),
+    )
     call.hits.push(...decision.hits)
     if (decision.outcome === 'permit') return decision.permit
-    throw decision.reason === 'blocked' ? blockedBy(decision.rule) : limited(decision.rule, quota)
+    if (decision.reason === 'payload') throw payloadRefused()
+    throw decision.reason === 'blocked' ? blockedBy(decision.rule) : limited(decision.rule, this.quota!)
+  }
+
+  #reserve(request: ChatRequest, selection: Selection): Quota['evidence'] {
+    const { counters, clock } = this.#pipeline
+    const call = this.#call
+    const demand = demandOf(request, call.estimatedPromptTokens)
+    this.quota = new Quota(counters, selection, call.key, demand, clock.now())
+    call.limit = this.quota.tightest
+    return this.quota.evidence
   }
 
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */

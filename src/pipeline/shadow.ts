@@ -10,16 +10,16 @@ import { responseTexts } from '../chat/texts.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
-import type { InjectionModel } from '../detect/injection/score.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
-import { decide, decideResponse } from '../policy/decide.ts'
+import { decideResponse } from '../policy/decide.ts'
 import type { Direction, RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
 import { readTexts } from './answertexts.ts'
 import type { Call } from './call.ts'
-import { inspect } from './inspect.ts'
+import { type DecisionParts, decidePrompt } from './decision.ts'
+import { countKinds, inspect } from './inspect.ts'
 
 /** Differences kept one by one, the newest. */
 const MAX_SAMPLES = 100
@@ -57,13 +57,12 @@ export interface ShadowReport {
   readonly samples: readonly ShadowSample[]
 }
 
-export interface ShadowParts {
+export interface ShadowParts extends DecisionParts {
   /** Revision of the rules in force. */
   readonly live: () => string
   /** Null while there is no candidate to judge by. */
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
-  readonly injection: InjectionModel
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
   /** A call could not be judged. */
@@ -164,35 +163,25 @@ export class Shadow {
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
     const { kinds, injection } = this.#parts
     if (call.request === null) return []
-    const seen = (direction: Direction) =>
-      call.findings.filter((finding) => finding.direction === direction).map(({ kind }) => kind)
+    const seen = (direction: Direction) => call.findings.filter((finding) => finding.direction === direction)
     const inspection = yield* inspect(JSON.parse(String(call.request)), selection, { kinds, injection })
-    const request = decide({
-      selection,
-      findings: present([...seen('request'), ...inspection.findings.map(({ kind }) => kind)]),
-      keywordHits: inspection.keywordHits,
-      injectionScore: inspection.injection?.score ?? null,
-      modelThreshold: injection.threshold,
-      limits: [],
-    })
+    const findings = [...seen('request'), ...inspection.findings]
+    const request = decidePrompt({ ...inspection, findings }, selection, this.#parts)
     // A prompt that the candidate would refuse has no answer to be judged.
     if (request.outcome === 'denial' || call.response === null) return request.hits
-    const found: PiiKind[] = seen('response')
+    const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
     const matcher = selection.keywords('response')
     for (const { text, encoding } of readTexts(responseTexts(call.response).texts, call.asksForJson)) {
       const view = encoding === 'json' ? yield* decodeEscapes(text) : text
-      for (const { kind } of yield* detectSteps(view, kinds)) found.push(kind)
+      for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
       if (matcher === null) continue
       for (const { rule } of yield* matcher.matchSteps(view)) words.add(rule)
     }
-    const answer = decideResponse(selection, { findings: present(found), keywordHits: [...words] })
+    const answer = decideResponse(selection, { findings: countKinds(found), keywordHits: [...words] })
     return [...request.hits, ...answer.hits]
   }
 }
-
-const present = (kinds: readonly PiiKind[]): { kind: PiiKind; count: number }[] =>
-  [...new Set(kinds)].map((kind) => ({ kind, count: 1 }))
 
 function differencesOf(live: readonly RuleHit[], candidate: readonly RuleHit[]): Difference[] {
   const now = effects(live)

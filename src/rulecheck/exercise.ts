@@ -5,29 +5,25 @@ import { Assembler } from '../chat/assembler.ts'
 import { readChatRequest } from '../chat/request.ts'
 import { SseParser } from '../chat/sse.ts'
 import type { Clock } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'
-import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { type Answer, answerWhole } from '../pipeline/answer.ts'
 import { Call } from '../pipeline/call.ts'
+import { type DecisionParts, decidePrompt } from '../pipeline/decision.ts'
 import { countKinds, inspect } from '../pipeline/inspect.ts'
 import { relayStream } from '../pipeline/relay.ts'
 import type { RuleSet } from '../policy/compile.ts'
-import { decide } from '../policy/decide.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
 import { seededRandom, streamOf } from './chunking.ts'
 import { CollectingClient } from './collect.ts'
 
 /** What is looked for, as the configuration says. */
-export interface Bench {
+export interface Bench extends DecisionParts {
   readonly kinds: KindSet
-  readonly injection: InjectionModel
-  readonly binaryParts: Config['pii']['binaryParts']
 }
 
 export interface Outcome {
@@ -60,27 +56,12 @@ export async function exercise(
   const selection = rules.select(request.models, keyName)
   const inspection = atOnce(inspect(request.body, selection, bench))
   const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
-  for (const found of countKinds(inspection.findings)) {
-    call.findings.push({
-      ...found,
-      direction: 'request',
-      action: selection.pii(found.kind, 'request').action,
-    })
-  }
-  const decision = decide({
-    selection,
-    findings: countKinds(inspection.findings),
-    keywordHits: inspection.keywordHits,
-    injectionScore: inspection.injection?.score ?? null,
-    modelThreshold: bench.injection.threshold,
-    limits: [],
-  })
+  call.addFindings(countKinds(inspection.findings), selection, 'request')
+  const decision = decidePrompt(inspection, selection, bench)
   call.hits.push(...decision.hits)
   const redacted = textOf(request.body)
-  const payload = inspection.binaryParts > 0 && bench.binaryParts === 'block'
-  if (payload) return outcomeOf(call, redacted, 'pii.binaryParts', null)
-  if (decision.outcome === 'denial') return outcomeOf(call, redacted, decision.rule.name, null)
-  if (writtenAnswer === null) return outcomeOf(call, redacted, null, null)
+  const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null
+  if (refusedBy !== null || writtenAnswer === null) return outcomeOf(call, redacted, refusedBy, null)
   const body = wholeAnswer(writtenAnswer)
   const random = seed === null ? null : seededRandom(seed)
   const client = new CollectingClient()

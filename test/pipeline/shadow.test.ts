@@ -21,6 +21,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     candidate: () => candidate,
     kinds: DEFAULT_KINDS,
     injection,
+    binaryParts: 'block',
     metrics: { candidateCalls: counter, candidateDifferences: counter },
     clock,
     onError: (error) => errors.push(error),
@@ -61,6 +62,19 @@ t.test('a call that began before a reload changes nothing of what was seen since
   for (const one of [now(), before, now()]) shadow.observe(one)
   await turns(10)
   t.match(shadow.report(), { calls: 2, skipped: 0 })
+})
+
+t.test('what the configuration refuses is refused whatever the rules on trial', async (t) => {
+  const words = { type: 'keyword_block', pattern: 'aurora', action: 'block', enabled: true } as const
+  const { shadow } = trial(compileRules([{ ...words, id: 'a', name: 'aurora' }], 'candidate'))
+  const part = { type: 'image_url', image_url: { url: 'https://a.example/b.png' } }
+  for (const content of [[part, { type: 'text', text: 'aurora' }], 'aurora']) {
+    const one = Object.assign(call({}), { models: ['m'] })
+    one.request = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))
+    shadow.observe(one)
+  }
+  await turns(10)
+  t.match(shadow.report(), { calls: 2, changed: 1 })
 })
 
 t.test('texts of an answer are read as the gateway reads them', async (t) => {

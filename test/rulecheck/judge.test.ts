@@ -4,6 +4,7 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { readCases } from '../../src/rulecheck/cases.ts'
 import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
+import type { Bench } from '../../src/rulecheck/exercise.ts'
 import { judgeCases } from '../../src/rulecheck/judge.ts'
 import { formatVerdicts } from '../../src/rulecheck/verdicts.ts'
 import { snapshotOf } from '../../src/rules/load.ts'
@@ -20,13 +21,13 @@ const { rules } = snapshotOf([
   },
 ])
 
-const judge = async (test: string) => {
+const judge = async (test: string, bench: Bench = BENCH) => {
   const { cases, problems } = readCases(
     `tests:\n  - name: it\n${test.replace(/^/gm, '    ')}\n`,
     'r_test.yaml',
   )
   if (problems.length > 0) return problems.map(({ line, message }) => `${line} ${message}`)
-  const verdicts = await judgeCases([{ file: 'r_test.yaml', cases, rules }], BENCH)
+  const verdicts = await judgeCases([{ file: 'r_test.yaml', cases, rules }], bench)
   return verdicts.flatMap(({ mismatches }) =>
     mismatches.map((one) => `${one.what}: ${one.expected} / ${one.got}`),
   )
@@ -73,6 +74,16 @@ for (const [name, test, found] of CASES) {
       t.equal((await judge(test)).length, found.length),
   )
 }
+
+t.test('what the configuration refuses comes before any rule', async (t) => {
+  const image = '{type: image_url, image_url: {url: "https://a.example/b.png"}}'
+  const request = `request: {model: m, messages: [{role: user, content: [{type: text, text: aurora of a@example.com}, ${image}]}]}`
+  const expect = (expected: string) =>
+    `${request}\nexpect: {decision: block, findings: {email: 1}, ${expected}}`
+  const bench: Bench = { ...BENCH, binaryParts: 'block' }
+  t.same(await judge(expect('rules: [], rule: pii.binaryParts'), bench), [])
+  t.same(await judge(expect('rules: [mail, secret], rule: secret')), [])
+})
 
 t.test('a stream carries the answer, and the same seed cuts it alike', async (t) => {
   fc.assert(
