@@ -1,6 +1,7 @@
 // What the chain holds: one JSON object an entry, integers and well-formed strings only, so that its
 // canonical form (RFC 8785) is the same in every language. Knows neither the store nor how entries arise.
 
+import type { Direction } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 
 export type Outcome =
@@ -19,15 +20,13 @@ export type Outcome =
 export const MAX_SEALED_RULES = 256
 export const MAX_FINISH_REASON_CHARACTERS = 64
 
-export type EntryDirection = 'request' | 'response'
-
 /** A rule that fired, as it is sealed. */
 export interface SealedRule {
   readonly id: string
   readonly name: string
   readonly type: string
   readonly action: string
-  readonly direction: EntryDirection
+  readonly direction: Direction
   /** Of a `prompt_injection` rule: the score in thousandths from which it fires. */
   readonly threshold?: number
 }
@@ -51,7 +50,7 @@ export interface SealedInjection {
 /** How many findings of one kind were seen one way. */
 export interface SealedFindings {
   readonly kind: string
-  readonly direction: EntryDirection
+  readonly direction: Direction
   readonly count: number
   /** What the policy did with them: block, redact, restore, monitor or allow; redact where it is not said. */
   readonly action?: string

@@ -1,7 +1,8 @@
 // The security events of a sealed request: blocked, personal data found, rules that fired. They are not stored
 // but told from the sealed entry, so that the event list cannot say anything the chain does not.
 
-import type { EntryDirection, SealedFindings, SealedInjection, SealedRequest, SealedRule } from './entry.ts'
+import type { Direction } from '../core/finding.ts'
+import type { SealedFindings, SealedInjection, SealedRequest, SealedRule } from './entry.ts'
 
 export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
@@ -25,7 +26,7 @@ export type SecurityEvent = {
   readonly id: string
   readonly created_at: string
   readonly type: SecurityEventType
-  readonly direction: EntryDirection
+  readonly direction: Direction
   readonly rule_id: string | null
   readonly rule_name: string | null
   readonly rule_type: string | null
@@ -40,7 +41,7 @@ export type SecurityEvent = {
   readonly log_id: string
 }
 
-const DIRECTIONS: readonly EntryDirection[] = ['request', 'response']
+const DIRECTIONS: readonly Direction[] = ['request', 'response']
 /** What happened to a direction's findings is told by the strongest action taken, the first of these. */
 const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
 
@@ -53,7 +54,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
   const events: SecurityEvent[] = []
   const add = (
     type: SecurityEventType,
-    direction: EntryDirection,
+    direction: Direction,
     rule: SealedRule | undefined,
     action: string,
     findings: readonly SealedFindings[],
@@ -74,7 +75,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       model: sealed.model,
       log_id: sealed.id,
     })
-  const found = (direction: EntryDirection) => sealed.pii.filter((finding) => finding.direction === direction)
+  const found = (direction: Direction) => sealed.pii.filter((finding) => finding.direction === direction)
   const foundBy = (rule: SealedRule | undefined) =>
     rule?.type === 'pii'
       ? found(rule.direction).filter(({ action }) => action === undefined || action === rule.action)

@@ -21,6 +21,12 @@ const FORM = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_
 /** Characters of the random part that a list shows: enough to tell keys apart, 24 bits less to guess. */
 const SHOWN_LENGTH = 4
 
+/** Whose key it is. */
+export interface KeyIdentity {
+  readonly id: string
+  readonly name: string
+}
+
 /**
  * Makes a key from 32 bytes of the CSPRNG.
  * @throws RangeError when there are not exactly 32 bytes

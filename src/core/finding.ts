@@ -27,6 +27,9 @@ const OPT_IN: ReadonlySet<PiiKind> = new Set(['address', 'person'])
 /** What is looked for unless the configuration says otherwise. */
 export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS.filter((kind) => !OPT_IN.has(kind))
 
+/** Which way a text goes. */
+export type Direction = 'request' | 'response'
+
 /** One piece of personal data in one text. */
 export interface Finding {
   readonly kind: PiiKind

@@ -1,8 +1,8 @@
 // Step 1: whose call this is. One message for every way a key can be wrong, so that none can be told from another.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { KeyIdentity } from '../core/apikey.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { KeyIdentity } from './call.ts'
 
 /** What the store must offer here. */
 export interface KeyRing {

@@ -1,20 +1,16 @@
 // What is learned of one chat call on its way through the steps: the material of its log entry and its headers.
 
 import type { Usage } from '../chat/usage.ts'
+import type { KeyIdentity } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import type { PiiKind } from '../core/finding.ts'
+import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Selection } from '../policy/compile.ts'
-import type { Direction, RuleAction, RuleHit } from '../policy/rule.ts'
+import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/intents.ts'
 import type { InjectionEvidence } from './inspect.ts'
-
-export interface KeyIdentity {
-  readonly id: string
-  readonly name: string
-}
 
 /** What the client is told of a token limit; times in milliseconds from now. */
 export interface LimitState {

@@ -185,7 +185,8 @@ class Exchange {
     const inspection = isLong ? await inSlices(steps, clock, () => assertWaiting(client)) : atOnce(steps)
     const { placeholders, restoration } = inspection
     call.addPhase('inspect', clock.monotonic() - startMs)
-    // 3 Policy, what the configuration refuses before it and token limits with it: the only maker of a Permit, without which nothing can be forwarded.
+    // 3 Policy: payloads that may not pass, then token limits and rules. The only maker of a Permit, without which
+    // nothing can be forwarded.
     const permit = call.measure('policy', () => this.#decide(request, selection, inspection))
     const body = prepareUpstreamBody(request, call.request!)
     return { permit, body, selection, placeholders, restoration, includeUsage: request.includeUsage }

@@ -2,11 +2,12 @@
 // calls side by side cannot pass a limit that one after the other would meet.
 
 import type { ChatRequest } from '../chat/request.ts'
+import type { KeyIdentity } from '../core/apikey.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import type { CounterChange, Counters, Reservation } from '../store/counters.ts'
-import type { KeyIdentity, LimitState } from './call.ts'
+import type { LimitState } from './call.ts'
 
 interface Held {
   readonly rule: RuleReference

@@ -2,12 +2,12 @@
 // what is done with a decision.
 
 import type { Milliseconds } from '../core/clock.ts'
-import { PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import { compileGlob } from './glob.ts'
 import { type KeywordMatcher, keywordMatcher } from './keyword.ts'
 import { KeywordIndex } from './keyword-index.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
-import { type Direction, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
+import { RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
 import { validateRule } from './validate.ts'
 
 /** All rules in force at one moment. Frozen; a request uses the one it started with. */

@@ -1,9 +1,9 @@
 // The decision on a call: the only place that makes a Permit, without which nothing can be forwarded. Pure; knows
 // neither texts nor counters, only what was found in them.
 
-import type { PiiKind } from '../core/finding.ts'
+import type { Direction, PiiKind } from '../core/finding.ts'
 import type { Selection } from './compile.ts'
-import type { Direction, RuleHit, RuleReference } from './rule.ts'
+import type { RuleHit, RuleReference } from './rule.ts'
 
 /** What was learned of a request. */
 export interface Evidence {

@@ -1,5 +1,8 @@
 // What a rule is, as people declare it in YAML or through the API. Knows neither files nor the store.
 
+import type { Milliseconds } from '../core/clock.ts'
+import type { Direction } from '../core/finding.ts'
+
 export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_limit'] as const
 export type RuleType = (typeof RULE_TYPES)[number]
 
@@ -20,8 +23,6 @@ export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
 
 /** Whether personal data leaves the text under this action, and a placeholder stands in its place. */
 export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
-
-export type Direction = 'request' | 'response'
 
 interface RuleMatch {
   /** Globs over the requested model's name; any of them is enough. */
@@ -46,6 +47,26 @@ export interface RuleDeclaration {
 /** A declared rule with its identity: UUIDv5 of the name for file rules, UUIDv7 for those made through the API. */
 export interface Rule extends RuleDeclaration {
   readonly id: string
+}
+
+/** A rule made through the API. */
+export interface ApiRule extends Rule {
+  readonly createdAtMs: Milliseconds
+  readonly updatedAtMs: Milliseconds
+}
+
+/** A rule switched on or off against its declaration. */
+export interface RuleOverride {
+  readonly ruleId: string
+  /** What the rule is called, when it is gone as well. */
+  readonly ruleName: string
+  readonly enabled: boolean
+  readonly reason: string
+  /** Null: until the declaration changes. */
+  readonly expiresAtMs: Milliseconds | null
+  /** Of the declaration that is overridden: when it changes, the override ends. */
+  readonly declaredHash: string
+  readonly createdAtMs: Milliseconds
 }
 
 /** What a decision, an answer or a log entry says of a rule. */

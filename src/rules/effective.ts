@@ -7,13 +7,12 @@ import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
-import type { Rule } from '../policy/rule.ts'
+import type { ApiRule, Rule } from '../policy/rule.ts'
 import { validateTogether } from '../policy/validate.ts'
 import { declarationHash, printRules, readDeclaration, revisionOf } from './declaration.ts'
 import { Leftovers } from './leftovers.ts'
 import type { RuleSnapshot } from './load.ts'
 import {
-  type ApiRule,
   type EffectiveRule,
   type KnownFileRule,
   type Merged,

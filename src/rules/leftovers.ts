@@ -2,7 +2,8 @@
 // moment it is over; reporting and deleting follow in the background.
 
 import type { ChangeDraft } from '../audit/entry.ts'
-import { type ApiRule, type EndedOverride, mergeRules, type RuleOverride } from './merge.ts'
+import type { ApiRule, RuleOverride } from '../policy/rule.ts'
+import { type EndedOverride, mergeRules } from './merge.ts'
 import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
 
 /** Names one override of a rule among those it had one after the other. */

@@ -2,30 +2,10 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Rule } from '../policy/rule.ts'
+import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
 import { validateRule } from '../policy/validate.ts'
 import { declarationHash } from './declaration.ts'
 import type { FileRule } from './load.ts'
-
-/** A rule made through the API. */
-export interface ApiRule extends Rule {
-  readonly createdAtMs: Milliseconds
-  readonly updatedAtMs: Milliseconds
-}
-
-/** A rule switched on or off against its declaration. */
-export interface RuleOverride {
-  readonly ruleId: string
-  /** What the rule is called, when it is gone as well. */
-  readonly ruleName: string
-  readonly enabled: boolean
-  readonly reason: string
-  /** Null: until the declaration changes. */
-  readonly expiresAtMs: Milliseconds | null
-  /** Of the declaration that is overridden: when it changes, the override ends. */
-  readonly declaredHash: string
-  readonly createdAtMs: Milliseconds
-}
 
 /** A rule in force or listed as disabled, with where it comes from. */
 export interface EffectiveRule extends Rule {

@@ -2,8 +2,8 @@
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import type { Rule } from '../policy/rule.ts'
-import type { ApiRule, OverrideEnd, RuleOverride } from './merge.ts'
+import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
+import type { OverrideEnd } from './merge.ts'
 
 /**
  * What is kept of API rules and overrides. Each write is sealed in the log, both or neither. Promises resolve when both

@@ -1,7 +1,7 @@
 // API keys: made, listed, revoked, recognised. The database is the truth at every call, so that a key revoked in
 // another process is refused at once. A key's text is never stored, only its SHA-256.
 
-import { createApiKey, hashApiKey, keyPrefix, parseApiKey } from '../core/apikey.ts'
+import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix, parseApiKey } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -22,12 +22,6 @@ const MAX_KEYS = 20_000
 const MAX_READ_ROWS = 1024
 /** Longest id that is looked up, characters. */
 const MAX_ID_CHARACTERS = 64
-
-/** Whose call it is. */
-export interface KeyIdentity {
-  readonly id: string
-  readonly name: string
-}
 
 export interface KeyRecord extends KeyIdentity {
   /** What lists show of the key; null for a key of which only the hash is known. */

@@ -1,9 +1,8 @@
 // Rules made through the API and overrides of file rules, as they were put. What they mean is not known here.
 
 import type { ChangeDraft } from '../audit/entry.ts'
-import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Rule } from '../policy/rule.ts'
+import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import { readJson, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log.ts'
@@ -13,23 +12,6 @@ import type { Range } from './table.ts'
 const MAX_RULES = 10_000
 const RULE_PREFIX = 'rule/'
 const OVERRIDE_PREFIX = 'override/'
-
-interface ApiRule extends Rule {
-  readonly createdAtMs: Milliseconds
-  readonly updatedAtMs: Milliseconds
-}
-
-interface RuleOverride {
-  readonly ruleId: string
-  /** What the rule is called, when it is gone as well. */
-  readonly ruleName: string
-  readonly enabled: boolean
-  readonly reason: string
-  readonly expiresAtMs: Milliseconds | null
-  /** Of the declaration that is overridden: when it changes, the override ends. */
-  readonly declaredHash: string
-  readonly createdAtMs: Milliseconds
-}
 
 /**
  * Writes are sealed with what they change, in one transaction. They are durable when their promise resolves, and reject

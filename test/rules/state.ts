@@ -1,8 +1,8 @@
 // What EffectiveRules needs around it, in memory: state with delays and failures, a clock turned by hand.
 
 import type { Clock } from '../../src/core/clock.ts'
+import type { ApiRule, RuleOverride } from '../../src/policy/rule.ts'
 import { EffectiveRules } from '../../src/rules/effective.ts'
-import type { ApiRule, RuleOverride } from '../../src/rules/merge.ts'
 import type { RuleChange, RuleState } from '../../src/rules/state.ts'
 import { ManualTimers } from './timers.ts'
 
