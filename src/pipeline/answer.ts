@@ -23,8 +23,8 @@ import { clean } from './credential.ts'
 import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
-import { isRestored, join, keptBody, NOTHING, type Passage, replaceTexts } from './passage.ts'
 import { formatReceipt } from './record.ts'
+import { isRestored, joinOutputs, keptBody, NO_OUTPUT, replaceTexts, type ScanOutput } from './scanoutput.ts'
 import { type Met, type ScanRules, TextScan } from './textscan.ts'
 
 /** Largest answer that is read into memory. */
@@ -100,12 +100,12 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
   const body = parsed ?? { error: plainError(response.status) }
   call.usage = response.status < 400 ? readUsage(body) : null
-  const { scans, passages, changed } = yield* scanTexts(answer, body)
+  const { scans, outputs, changed } = yield* scanTexts(answer, body)
   if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
   call.finishReason = finishReason(body)
   if (isFailure(body)) call.estimatedCompletionTokens = 0
   yield
-  call.response = isRestored(passages) ? keptBody(parseAnswer(received).body ?? {}, passages) : body
+  call.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
@@ -122,24 +122,24 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const rules = saysError(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
-  const passages: Passage[] = []
+  const outputs: ScanOutput[] = []
   const pace = new Pace()
   for (const { parts, text, encoding } of readTexts(walk.texts, call.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
     if (yield* isClean({ text, encoding }, rules)) {
-      for (const part of parts) passages.push({ sent: part.text, kept: part.text })
+      for (const part of parts) outputs.push({ sent: part.text, kept: part.text })
       continue
     }
     const scan = new TextScan(rules, placeholders.fork(), encoding)
     scans.push(scan)
-    for (const part of parts) passages.push(yield* scan.pushSteps(part.text))
-    passages.push(join(passages.pop() ?? NOTHING, scan.finish()))
+    for (const part of parts) outputs.push(yield* scan.pushSteps(part.text))
+    outputs.push(joinOutputs(outputs.pop() ?? NO_OUTPUT, scan.finish()))
   }
-  const changed = replaceTexts(walk.texts, passages, 'sent')
+  const changed = replaceTexts(walk.texts, outputs, 'sent')
   walk.commit()
-  return { scans, passages, changed }
+  return { scans, outputs, changed }
 }
 
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */

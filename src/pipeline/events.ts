@@ -9,14 +9,14 @@ import { type Delta, readStreamChunk, type StreamChunk, takeFinish, withErrorSai
 import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Answer } from './answer.ts'
+import { beginsNextText, finalPieces, textName } from './boundaries.ts'
 import { cleanText } from './credential.ts'
-import { isEmpty, takeUsage } from './empty.ts'
-import { lastPieces, startsNext, textName } from './ends.ts'
-import { GrowingTexts } from './growing.ts'
+import { isDroppable, stripUsage } from './droppable.ts'
+import { type EventTemplate, EventTemplateMatcher, writeEvent } from './eventtemplate.ts'
 import { LogprobGate } from './logprobs.ts'
-import { OtherTexts, withRepeats } from './others.ts'
-import { join, keptChunk, type Passage, replaceTexts } from './passage.ts'
-import { EventForm, type EventTemplate, writeEvent } from './template.ts'
+import { joinOutputs, keptChunk, replaceTexts, type ScanOutput } from './scanoutput.ts'
+import { StandaloneTexts, withRepeats } from './standalone.ts'
+import { StreamScans } from './streamscans.ts'
 import type { Met } from './textscan.ts'
 
 /** Largest single event; an upstream that sends more is cut off. Pictures come in one. */
@@ -44,7 +44,7 @@ export class EventRelay {
   readonly assembler = new Assembler()
   /** What was met, by texts. */
   readonly met: Met[]
-  readonly #others: OtherTexts
+  readonly #standalone: StandaloneTexts
   /** Nothing more is to be read: `[DONE]` came, or a failure. */
   done = false
   /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
@@ -56,18 +56,18 @@ export class EventRelay {
   readonly #includeUsage: boolean
   readonly #credential: string | null
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
-  readonly #texts: GrowingTexts
+  readonly #scans: StreamScans
   readonly #logprobs = new LogprobGate()
-  readonly #form = new EventForm()
+  readonly #templates = new EventTemplateMatcher()
   #blocked = false
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
 
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
-    this.#others = new OtherTexts(answer)
-    this.met = [this.#others.met]
-    this.#texts = new GrowingTexts(answer, this.met)
+    this.#standalone = new StandaloneTexts(answer)
+    this.met = [this.#standalone.met]
+    this.#scans = new StreamScans(answer, this.met)
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
   }
@@ -75,7 +75,7 @@ export class EventRelay {
   take(piece: Buffer): string {
     let out = ''
     for (const event of this.#parser.push(piece)) {
-      out += this.#event(event)
+      out += this.#relayEvent(event)
       if (this.done) break
     }
     return out
@@ -87,12 +87,12 @@ export class EventRelay {
    */
   end(): string {
     let out = ''
-    for (const event of this.#parser.finish()) if (!this.done) out += this.#event(event)
+    for (const event of this.#parser.finish()) if (!this.done) out += this.#relayEvent(event)
     if (this.done) return out
     // Some servers end with the last choice and no more words.
-    out += this.#settle()
+    out += this.#sendPostponedEnds()
     if (!this.assembler.complete) this.#fail(brokenOff())
-    return this.done ? out : out + this.#end()
+    return this.done ? out : out + this.#relayDone()
   }
 
   /** A rule forbids what comes next. */
@@ -106,19 +106,19 @@ export class EventRelay {
     this.done = true
   }
 
-  #event(came: SseEvent): string {
+  #relayEvent(came: SseEvent): string {
     const event = came.around === '' ? came : withErrorSaid(came)
     const { data: received } = event
-    const around = event.around === '' ? '' : this.#others.around(event.around)
-    if (this.#others.blocked) this.#block()
+    const around = event.around === '' ? '' : this.#standalone.around(event.around)
+    if (this.#standalone.blocked) this.#block()
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
-    if (received.trimEnd() === DONE) return this.#end()
-    const { template } = this.#form
-    const text = template === null ? null : this.#form.read(received)
+    if (received.trimEnd() === DONE) return this.#relayDone()
+    const { template } = this.#templates
+    const text = template === null ? null : this.#templates.match(received)
     const quoted = this.#credential !== null && received.includes(this.#credential)
     if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
-      return this.#grow(template, text, { raw, around })
+      return this.#relayTemplated(template, text, { raw, around })
     }
     const data = quoted ? cleanText(received, this.#credential) : received
     const chunk = readStreamChunk(data)
@@ -130,38 +130,38 @@ export class EventRelay {
     }
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
     const doubled = hasDuplicateKeys(data, chunk.body)
-    if (!quoted && !doubled) this.#form.learn(data, chunk)
+    if (!quoted && !doubled) this.#templates.learn(data, chunk)
     let written = quoted ? encodeEvent(around, data) : raw
     // Of a key that stands twice only what is read is sent on.
     if (doubled) written = encodeEvent(around, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
-      if (!takeUsage(chunk.body)) return this.#settle()
+      if (!stripUsage(chunk.body)) return this.#sendPostponedEnds()
       written = encodeEvent(around, JSON.stringify(chunk.body))
     }
-    return this.#chunk(chunk, data, { raw: written, around })
+    return this.#relayChunk(chunk, data, { raw: written, around })
   }
 
-  #end(): string {
+  #relayDone(): string {
     if (!this.assembler.begun) {
       this.#fail(brokenOff())
       return ''
     }
-    const out = this.#settle() + this.#flush(this.#texts.choices())
+    const out = this.#sendPostponedEnds() + this.#flush(this.#scans.choices())
     this.done = true
     return out
   }
 
-  /** As `#chunk` for an event of which all but its text was met before, and has nothing to be scanned. */
-  #grow(template: EventTemplate, text: string, { raw, around }: Written): string {
+  /** As `#relayChunk` for an event of which all but its text was met before, and has nothing to be scanned. */
+  #relayTemplated(template: EventTemplate, text: string, { raw, around }: Written): string {
     const { choice, channel, envelope } = template
-    const scan = this.#texts.scanOf({ choice, channel, encoding: 'plain' })
-    const passage = scan.push(text)
+    const scan = this.#scans.scanOf({ choice, channel, encoding: 'plain' })
+    const output = scan.push(text)
     this.#envelope = envelope
     if (scan.blocked) {
       this.#block()
-      return this.#send(choice, [[channel, passage]])
+      return this.#send(choice, [[channel, output]])
     }
-    const { sent, kept } = passage
+    const { sent, kept } = output
     if (!this.assembler.grow(choice, channel, kept))
       this.assembler.add(flushChunk(envelope, choice, [[channel, kept]]))
     if (sent === text) return raw
@@ -170,11 +170,11 @@ export class EventRelay {
     return isDropped ? '' : encodeEvent(around, writeEvent(template, sent))
   }
 
-  #chunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
-    const alone = this.#others.of(chunk)
-    if (this.#others.blocked) this.#block()
-    let out = chunk.usageOnly ? this.#settle() : ''
-    const starting = chunk.deltas.filter((delta) => startsNext(delta, this.#texts.ofChoice(delta.choice)))
+  #relayChunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
+    const alone = this.#standalone.of(chunk)
+    if (this.#standalone.blocked) this.#block()
+    let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
+    const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#scans.ofChoice(delta.choice)))
     const names = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
     const isHere: IsText = (choice, channel) => names.has(textName(choice, channel))
     const begun = new Set(starting.map(({ choice }) => choice))
@@ -185,7 +185,7 @@ export class EventRelay {
     const speaking = new Set(chunk.deltas.flatMap(({ choice, text }) => (text === '' ? [] : [choice])))
     const doubtful = ending.filter((choice) => speaking.has(choice))
     const finished = ending.filter((choice) => !speaking.has(choice))
-    const last = lastPieces(chunk, finished, starting)
+    const last = finalPieces(chunk, finished, starting)
     const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
@@ -205,23 +205,23 @@ export class EventRelay {
       chunk.deltas
         .flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : []))
         .join('')
-    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn, finished) || changed
+    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, textIn, finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
     // The event itself says what went wrong.
     if (chunk.error) this.#fail(brokenOff({ isTold: true }))
     if (!changed) return out + raw
-    const isDropped = around === '' && isEmpty(chunk, deltas)
+    const isDropped = around === '' && isDroppable(chunk, deltas)
     return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
   }
 
   /** What of a delta may leave now. @param isLast of its text */
-  #scanDelta(delta: Delta, isLast: boolean): Passage {
-    const scan = this.#texts.scanOf(delta)
-    let passage = scan.push(delta.text)
-    if (isLast || delta.whole) passage = join(passage, scan.finish())
+  #scanDelta(delta: Delta, isLast: boolean): ScanOutput {
+    const scan = this.#scans.scanOf(delta)
+    let output = scan.push(delta.text)
+    if (isLast || delta.whole) output = joinOutputs(output, scan.finish())
     if (scan.blocked) this.#block()
-    return passage
+    return output
   }
 
   /**
@@ -230,7 +230,7 @@ export class EventRelay {
    */
   #postpone(choices: readonly number[], sent: JsonObject, kept: JsonObject): boolean {
     const waiting = choices.filter((choice) =>
-      [...(this.#texts.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
+      [...(this.#scans.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
     )
     for (const choice of waiting) {
       this.#postponed.set(choice, takeFinish(sent, choice))
@@ -240,13 +240,13 @@ export class EventRelay {
   }
 
   /** The ends that were put off, behind what is held back of their choices. */
-  #settle(): string {
+  #sendPostponedEnds(): string {
     let out = ''
     for (const [choice, reason] of this.#postponed) {
       out += this.#flush([choice])
       if (this.#blocked) break
       const end = finishChunk(this.#envelope, choice, reason)
-      this.#logprobs.apply(end, this.#texts.progress, () => '', [choice])
+      this.#logprobs.apply(end, this.#scans.progress, () => '', [choice])
       this.assembler.add(end)
       this.#finished.add(choice)
       out += encodeData(JSON.stringify(end))
@@ -262,9 +262,9 @@ export class EventRelay {
   #flush(choices: Iterable<number>, except: IsText = () => false): string {
     let out = ''
     for (const choice of choices) {
-      const thoughts: [Channel, Passage][] = []
+      const thoughts: [Channel, ScanOutput][] = []
       let said = ''
-      for (const [channel, scan] of this.#texts.ofChoice(choice) ?? []) {
+      for (const [channel, scan] of this.#scans.ofChoice(choice) ?? []) {
         if (except(choice, channel) || this.#blocked) continue
         const rest = scan.finish()
         if (scan.blocked) this.#block()
@@ -277,21 +277,21 @@ export class EventRelay {
   }
 
   /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
-  #onlyTexts(chunk: StreamChunk, envelope: JsonObject, passages: readonly Passage[]): string {
+  #onlyTexts(chunk: StreamChunk, envelope: JsonObject, outputs: readonly ScanOutput[]): string {
     this.#envelope = envelope
     return chunk.deltas
-      .map(({ choice, channel }, index) => this.#send(choice, [[channel, passages[index]!]]))
+      .map(({ choice, channel }, index) => this.#send(choice, [[channel, outputs[index]!]]))
       .join('')
   }
 
-  #send(choice: number, passages: readonly (readonly [Channel, Passage])[]): string {
-    const leaving = passages.filter(([, { sent }]) => sent !== '')
+  #send(choice: number, outputs: readonly (readonly [Channel, ScanOutput])[]): string {
+    const leaving = outputs.filter(([, { sent }]) => sent !== '')
     if (leaving.length === 0) return ''
     const written = (form: 'sent' | 'kept') =>
       flushChunk(
         this.#envelope,
         choice,
-        leaving.map(([channel, passage]) => [channel, passage[form]]),
+        leaving.map(([channel, output]) => [channel, output[form]]),
       )
     this.assembler.add(written('kept'))
     return encodeData(JSON.stringify(written('sent')))

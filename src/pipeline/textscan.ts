@@ -11,10 +11,10 @@ import { StreamDetector } from '../detect/pii/stream.ts'
 import type { KeywordHit, KeywordMatcher, KeywordStream } from '../policy/keyword.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../policy/rule.ts'
 import { CredentialFilter } from './credential.ts'
-import { join, NOTHING, type Passage } from './passage.ts'
 import type { Restoration } from './restoration.ts'
 import { RestoringText } from './restore.ts'
 import { plainRun, RunQueue, rawOf, replaceFindings, type SentRun, toldRun, viewOf } from './runs.ts'
+import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scanoutput.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */
 export interface ScanRules {
@@ -88,10 +88,10 @@ export class TextScan implements Met {
   }
 
   /** Takes the next piece and returns what may leave. */
-  push(piece: string): Passage {
-    if (this.blocked || piece === '') return NOTHING
+  push(piece: string): ScanOutput {
+    if (this.blocked || piece === '') return NO_OUTPUT
     this.receivedCharacters += piece.length
-    return this.#passage(
+    return this.#output(
       this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece)),
     )
   }
@@ -100,37 +100,37 @@ export class TextScan implements Met {
    * Returns all that was held back. Should more come all the same, as after a piece of another text that was taken for
    * the end of this one, then a value or a word that began in what has left is not completed by it.
    */
-  finish(): Passage {
-    if (this.blocked) return NOTHING
+  finish(): ScanOutput {
+    if (this.blocked) return NO_OUTPUT
     this.#telling = ''
     const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
-    const passage = this.#passage(rest + this.#flush())
+    const output = this.#output(rest + this.#flush())
     if (this.#telling !== '') this.#told = this.#telling
     this.#telling = null
-    return passage
+    return output
   }
 
   /** A text that is all there. */
-  all(text: string): Passage {
+  all(text: string): ScanOutput {
     return atOnce(this.allSteps(text))
   }
 
   /** As `all`, in steps. */
-  *allSteps(text: string): Steps<Passage> {
-    return join(yield* this.pushSteps(text), this.finish())
+  *allSteps(text: string): Steps<ScanOutput> {
+    return joinOutputs(yield* this.pushSteps(text), this.finish())
   }
 
   /** As `push`, in steps. */
-  *pushSteps(text: string): Steps<Passage> {
-    let passage = NOTHING
+  *pushSteps(text: string): Steps<ScanOutput> {
+    let output = NO_OUTPUT
     for (let at = 0; at < text.length && !this.blocked; at += STEP_UNITS) {
       if (at > 0) yield
-      passage = join(passage, this.push(text.slice(at, at + STEP_UNITS)))
+      output = joinOutputs(output, this.push(text.slice(at, at + STEP_UNITS)))
     }
-    return passage
+    return output
   }
 
-  #passage(sent: string): Passage {
+  #output(sent: string): ScanOutput {
     this.sentCharacters += sent.length
     return { sent, kept: this.#restoring?.takeKept() ?? sent }
   }

@@ -5,7 +5,7 @@ import { type Channel, isInTurn, isThought, isTool } from '../chat/channel.ts'
 import type { Delta, StreamChunk } from '../chat/stream.ts'
 
 /** The last piece of each text that ends with a chunk: with its choice, before a tool is called, or signed. */
-export function lastPieces(
+export function finalPieces(
   { deltas, signed }: StreamChunk,
   finished: readonly number[],
   starting: readonly Delta[],
@@ -32,5 +32,7 @@ export const textName = (choice: number, channel: Channel): string => `${choice}
  * Whether a piece is the first of a text that callers take for the end of those before it.
  * @param texts of its choice so far, by channel
  */
-export const startsNext = ({ channel }: Delta, texts: ReadonlyMap<string, unknown> | undefined): boolean =>
-  texts !== undefined && !texts.has(channel) && isInTurn(channel)
+export const beginsNextText = (
+  { channel }: Delta,
+  texts: ReadonlyMap<string, unknown> | undefined,
+): boolean => texts !== undefined && !texts.has(channel) && isInTurn(channel)

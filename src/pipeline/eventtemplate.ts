@@ -3,7 +3,7 @@
 
 import { readStreamChunk, type StreamChunk } from '../chat/stream.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
-import { hasOnlyDelta } from './empty.ts'
+import { hasOnlyDelta } from './droppable.ts'
 
 /** Texts that stand under their own name in `choices[0].delta`. */
 const CHANNELS: ReadonlySet<string> = new Set(['content', 'reasoning', 'reasoning_content'])
@@ -28,7 +28,7 @@ export interface EventTemplate {
 type Cut = Pick<EventTemplate, 'head' | 'tail'>
 
 /** The form that the events of one stream have now. */
-export class EventForm {
+export class EventTemplateMatcher {
   #template: EventTemplate | null = null
   /** Cut, but not proved: proving is worth it for a form that comes twice in a row. */
   #seen: Cut | null = null
@@ -38,7 +38,7 @@ export class EventForm {
   }
 
   /** The text of an event that has the form, and is the form in everything else; null for any other. */
-  read(data: string): string | null {
+  match(data: string): string | null {
     if (this.#template === null) return null
     const { head, tail } = this.#template
     const end = data.length - tail.length

@@ -10,7 +10,7 @@ import { type Met, TextScan } from './textscan.ts'
 /** Texts that may grow side by side in one answer: choices × channels. */
 const MAX_TEXTS = 4096
 
-export class GrowingTexts {
+export class StreamScans {
   readonly #answer: Answer
   readonly #met: Met[]
   readonly #choices = new Map<number, Map<Channel, TextScan>>()

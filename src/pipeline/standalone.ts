@@ -5,7 +5,7 @@ import type { StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import { atOnce } from '../core/steps.ts'
 import { type Answer, isClean } from './answer.ts'
-import type { Passage } from './passage.ts'
+import type { ScanOutput } from './scanoutput.ts'
 import { type Met, TextScan } from './textscan.ts'
 
 /** Of one event, all its texts together; what else is large in one is a picture. */
@@ -13,7 +13,7 @@ const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
-export class OtherTexts {
+export class StandaloneTexts {
   readonly met: Met = { findings: [], keywordHits: [] }
   /** A rule forbids one of them. */
   blocked = false
@@ -35,7 +35,7 @@ export class OtherTexts {
   }
 
   /** @throws GatewayError `upstream_unavailable` for an event with more text in it than is read in one step */
-  of(chunk: StreamChunk): Passage[] {
+  of(chunk: StreamChunk): ScanOutput[] {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
@@ -47,9 +47,9 @@ export class OtherTexts {
       const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
       // Some servers repeat all that was said so far, and the end of that goes on as well.
       const goesOn = chunk.finished.length === 0 && SO_FAR.test(text.path)
-      const passage = goesOn ? scan.push(text.text) : scan.all(text.text)
+      const output = goesOn ? scan.push(text.text) : scan.all(text.text)
       this.#note(scan)
-      return passage
+      return output
     })
   }
 
@@ -67,14 +67,14 @@ const REPEATING = /(?:content|text)$/
 /** As they are, but for those that repeat a piece of a growing text, which leave as that piece does. */
 export function withRepeats(
   { others, deltas }: StreamChunk,
-  alone: readonly Passage[],
-  passages: readonly Passage[],
-): readonly Passage[] {
+  alone: readonly ScanOutput[],
+  outputs: readonly ScanOutput[],
+): readonly ScanOutput[] {
   if (others.length === 0 || deltas.length === 0) return alone
-  const pieces = new Map(deltas.map(({ text }, index) => [text, passages[index]!]))
-  return alone.map((passage, index) => {
+  const pieces = new Map(deltas.map(({ text }, index) => [text, outputs[index]!]))
+  return alone.map((output, index) => {
     const { text, path } = others[index]!
     const piece = pieces.get(text)
-    return piece !== undefined && REPEATING.test(path) ? piece : passage
+    return piece !== undefined && REPEATING.test(path) ? piece : output
   })
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { readStreamChunk } from '../../src/chat/stream.ts'
-import { EventForm, writeEvent } from '../../src/pipeline/template.ts'
+import { EventTemplateMatcher, writeEvent } from '../../src/pipeline/eventtemplate.ts'
 
 const event = (text: string, more: object = {}, delta: object = {}) =>
   JSON.stringify({
@@ -14,8 +14,8 @@ const event = (text: string, more: object = {}, delta: object = {}) =>
   })
 
 /** A form that has parsed these events, one after the other. */
-function formOf(...events: readonly string[]): EventForm {
-  const form = new EventForm()
+function formOf(...events: readonly string[]): EventTemplateMatcher {
+  const form = new EventTemplateMatcher()
   for (const data of events) {
     const chunk = readStreamChunk(data)
     if (chunk !== null) form.learn(data, chunk)
@@ -27,8 +27,8 @@ t.test('an event that comes twice in a row is a form', async (t) => {
   t.equal(formOf(event('one')).template, null)
   t.equal(formOf(event('one'), event('two', { created: 1 })).template, null)
   const form = formOf(event('one'), event('two'))
-  t.equal(form.read(event(' and three')), ' and three')
-  t.equal(form.read(event(' and three', { created: 1 })), null)
+  t.equal(form.match(event(' and three')), ' and three')
+  t.equal(form.match(event(' and three', { created: 1 })), null)
   t.match(form.template, { choice: 0, channel: 'content', droppable: true })
   const saying = formOf(event('one', {}, { role: 'assistant' }), event('two', {}, { role: 'assistant' }))
   t.match(saying.template, { droppable: false }, 'it still says who speaks')
@@ -40,7 +40,7 @@ t.test('whatever it reads is what a parser reads, and what it writes is what a w
     fc.property(fc.string({ unit: 'binary' }), (raw) => {
       const text = raw.toWellFormed()
       const data = event(text)
-      const read = form.read(data)
+      const read = form.match(data)
       if (read !== null && read !== readStreamChunk(data)?.deltas[0]?.text) return false
       // Nothing, quotes, backslashes and control characters are left to the parser.
       if ((read === null) !== (text === '' || JSON.stringify(text) !== `"${text}"`)) return false
@@ -79,7 +79,7 @@ t.test('events that say more than a text are no form', async (t) => {
   for (const [name, events] of Object.entries(cases)) {
     const form = formOf(...events)
     if (name === 'the same key twice')
-      t.equal(form.read(event('three').replace('"content"', '"content":"evil","content"')), null, name)
+      t.equal(form.match(event('three').replace('"content"', '"content":"evil","content"')), null, name)
     else t.equal(form.template, null, name)
   }
 })

@@ -6,33 +6,33 @@ import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import type { JsonObject } from '../core/json.ts'
 
 /** A stretch of one text. */
-export interface Passage {
+export interface ScanOutput {
   /** For the client. */
   readonly sent: string
   /** For the log. */
   readonly kept: string
 }
 
-export const NOTHING: Passage = { sent: '', kept: '' }
+export const NO_OUTPUT: ScanOutput = { sent: '', kept: '' }
 
-export const join = (one: Passage, next: Passage): Passage => ({
+export const joinOutputs = (one: ScanOutput, next: ScanOutput): ScanOutput => ({
   sent: one.sent + next.sent,
   kept: one.kept + next.kept,
 })
 
 /** Whether a value was put back in one of them. */
-export const isRestored = (passages: readonly Passage[]): boolean =>
-  passages.some(({ sent, kept }) => sent !== kept)
+export const isRestored = (outputs: readonly ScanOutput[]): boolean =>
+  outputs.some(({ sent, kept }) => sent !== kept)
 
-/** Puts one form of the passages in the places of the texts they came from; returns whether that changed any. */
+/** Puts one form of the outputs in the places of the texts they came from; returns whether that changed any. */
 export function replaceTexts(
   texts: readonly (Delta | Text)[],
-  passages: readonly Passage[],
-  form: keyof Passage,
+  outputs: readonly ScanOutput[],
+  form: keyof ScanOutput,
 ): boolean {
   let changed = false
   texts.forEach((text, index) => {
-    const replacement = passages[index]?.[form] ?? ''
+    const replacement = outputs[index]?.[form] ?? ''
     if (replacement === text.text) return
     text.replace(replacement)
     changed = true
@@ -44,9 +44,9 @@ export function replaceTexts(
  * A whole answer as it is kept.
  * @param body read anew, so that the walk meets the same texts in the same order
  */
-export function keptBody(body: JsonObject, passages: readonly Passage[]): JsonObject {
+export function keptBody(body: JsonObject, outputs: readonly ScanOutput[]): JsonObject {
   const walk = responseTexts(body)
-  replaceTexts(walk.texts, passages, 'kept')
+  replaceTexts(walk.texts, outputs, 'kept')
   walk.commit()
   dropLogprobs(body)
   return body
@@ -59,8 +59,8 @@ export function keptBody(body: JsonObject, passages: readonly Passage[]): JsonOb
 export function keptChunk(
   chunk: StreamChunk,
   data: string,
-  others: readonly Passage[],
-  deltas: readonly Passage[],
+  others: readonly ScanOutput[],
+  deltas: readonly ScanOutput[],
 ): JsonObject {
   const anew = isRestored(others) || isRestored(deltas) ? readStreamChunk(data) : null
   if (anew === null) return chunk.body

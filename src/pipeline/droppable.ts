@@ -2,10 +2,10 @@
 
 import type { StreamChunk } from '../chat/stream.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
-import type { Passage } from './passage.ts'
+import type { ScanOutput } from './scanoutput.ts'
 
 /** All of its text is held back, and there was nothing but text: no event is needed to say so. */
-export const isEmpty = (chunk: StreamChunk, deltas: readonly Passage[]): boolean =>
+export const isDroppable = (chunk: StreamChunk, deltas: readonly ScanOutput[]): boolean =>
   chunk.finished.length === 0 &&
   chunk.usage === null &&
   deltas.every(({ sent }) => sent === '') &&
@@ -26,7 +26,7 @@ const AROUND_USAGE: ReadonlySet<string> = new Set(
 )
 
 /** Takes the counts out of such an event. @returns whether anything is left that says something */
-export function takeUsage(body: JsonObject): boolean {
+export function stripUsage(body: JsonObject): boolean {
   delete body['usage']
   return Object.entries(body).some(([name, value]) => !AROUND_USAGE.has(name) && value !== null)
 }
