@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
-import { isInexact, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
+import { isInexact, isRawNumber, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
 import { formatPath } from './place.ts'
 
 /** Containers in one another; walkers and other parsers overflow on much more. */
@@ -56,6 +56,19 @@ export function parseJson(body: Buffer): JsonValue {
   return parseExactly(text)
 }
 
+/** How a number begins that a double may not hold, and little else. */
+const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
+
+/**
+ * Parses what an upstream sent, as it would be parsed anywhere, but for numbers that a double cannot hold: they are kept
+ * as they are written, in texts of up to MAX_EXACT_UNITS.
+ * @throws SyntaxError quoting the text, for one that is no JSON
+ */
+export const parseReceived = (text: string): JsonValue =>
+  text.length <= MAX_EXACT_UNITS && MAY_BE_INEXACT.test(text)
+    ? parseExactly(text)
+    : (JSON.parse(text) as JsonValue)
+
 /** Whether an object in a JSON text has a key twice, of which its value holds but one. */
 export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
   countMarks(text).keys !== keysIn(value)
@@ -63,6 +76,7 @@ export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
 function keysIn(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + keysIn(item), 0)
+  if (isRawNumber(value)) return 0
   let keys = 0
   for (const name of Object.keys(value)) keys += 1 + keysIn((value as JsonObject)[name]!)
   return keys

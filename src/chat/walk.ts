@@ -101,7 +101,8 @@ export class Walk {
     } else if (typeof value === 'number') {
       if (!this.#skipsNumber(value, key, place)) this.#text(String(value), container, key, place)
     } else if (isRawNumber(value)) {
-      this.#text(value.rawJSON, container, key, place)
+      if (this.#side === 'request' || !this.#skipsNumber(Number(value.rawJSON), key, place))
+        this.#text(value.rawJSON, container, key, place)
     } else if (typeof value === 'object' && value !== null) {
       this.below(value, { parent: place, key }, depth + 1)
     }

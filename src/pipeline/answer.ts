@@ -1,7 +1,7 @@
 // Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
 
 import { decodeEscapes } from '../chat/arguments.ts'
-import { hasDuplicateKeys } from '../chat/json.ts'
+import { hasDuplicateKeys, parseReceived } from '../chat/json.ts'
 import { saysError } from '../chat/stream.ts'
 import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
@@ -182,9 +182,9 @@ export function noteResponse(call: Call, selection: Selection, met: readonly Met
 function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {
   try {
     // A byte order mark may be passed over (RFC 8259 §8.1), and some proxies put one before all they send.
-    const body: unknown = JSON.parse(received.toString('utf8').replace(/^\ufeff/, ''))
+    const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
     const isList = Array.isArray(body) && body.length === 1
-    const only: unknown = isList ? body[0] : body
+    const only = isList ? body[0] : body
     return { body: isObject(only) ? only : null, isList }
   } catch {
     // The parser's message would quote the answer.

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { MAX_DEPTH, parseJson } from '../../src/chat/json.ts'
+import { hasDuplicateKeys, MAX_DEPTH, parseJson, parseReceived } from '../../src/chat/json.ts'
 
 const parse = (text: string) => parseJson(Buffer.from(text))
 
@@ -85,4 +85,17 @@ t.test('names the field and never quotes the body', async (t) => {
   } catch (error) {
     t.notMatch((error as Error).message, /4111|oops/)
   }
+})
+
+t.test('what an upstream sent keeps its numbers, up to a length', async (t) => {
+  for (const number of ['9007199254740993', '-12345678901234567890', '1e400', '2.5E+30', '12345678901e10']) {
+    for (const text of [`[${number}]`, `{"a":${number}}`, `[0, ${number}]`, `{"a":\n${number},"b":"1"}`]) {
+      t.equal(JSON.stringify(parseReceived(text)), text.replace(/\s/g, ''), text)
+      t.equal(hasDuplicateKeys(text, parseReceived(text)), false)
+    }
+  }
+  const long = `[9007199254740993,"${'x'.repeat(1024 * 1024)}"]`
+  t.same(parseReceived(long), JSON.parse(long))
+  t.same(parseReceived('{"a":[1,-2.5e-7,1e3,null],"b":{"a":1}}'), { a: [1, -2.5e-7, 1e3, null], b: { a: 1 } })
+  t.throws(() => parseReceived('{'), SyntaxError)
 })

@@ -200,3 +200,14 @@ t.test('content in parts is one text, as where it is streamed', async (t) => {
   })
   t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
 })
+
+t.test('numbers stay as they were written, in what is rewritten and in what is kept', async (t) => {
+  const says = (content: string) =>
+    `{"created":1700000000000000123,"choices":[{"message":{"content":${JSON.stringify(content)}}}],"n":[12345678901234567890, -9007199254740993,1e400],"note":"of 12345678901234567890"}`
+  const { text, call } = await whole(says('ask dora@example.com'))
+  t.equal(text, says('ask [EMAIL_1]').replace(', -', ',-'))
+  t.match(JSON.stringify(call.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
+  t.equal((await whole(says('hi'))).text, says('hi'), 'untouched, it leaves as it came')
+  const card = await whole('{"choices":[],"n":6011000990139424124}')
+  t.equal(card.text, '{"choices":[],"n":"[CREDIT_CARD_1]"}', 'read as they are written, too')
+})
