@@ -42,7 +42,7 @@ export class Assembler {
   /** @throws GatewayError `upstream_unavailable` when the answer outgrows MAX_CHARACTERS */
   add(chunk: JsonObject): void {
     const { choices, usage, ...envelope } = chunk
-    this.#envelope ??= structuredClone(envelope)
+    this.#envelope ??= this.#copy(envelope) as JsonObject
     if (isObject(usage)) this.#usage = usage
     if (chunk['error'] !== undefined) this.#envelope['error'] = chunk['error']
     for (const choice of Array.isArray(choices) ? choices : []) if (isObject(choice)) this.#addChoice(choice)

@@ -4,6 +4,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { CHOICE_TEXT, type Channel, isThought, isTool } from './channel.ts'
+import { parseReceived } from './json.ts'
 import type { Place } from './place.ts'
 import { encodeEvent, type SseEvent } from './sse.ts'
 import { setMember, type Text } from './text.ts'
@@ -67,7 +68,7 @@ export function readStreamChunk(data: string): StreamChunk | null {
 
 function parseObject(data: string): JsonObject | null {
   try {
-    const body: unknown = JSON.parse(data)
+    const body = parseReceived(data)
     return isObject(body) ? body : null
   } catch {
     // The parser's message would quote the answer.
@@ -176,8 +177,7 @@ class ChunkReader {
       const value = object[key]!
       const isText = typeof value === 'string'
       const channel = path + key
-      const mayGrow =
-        (isText || (typeof value === 'object' && value !== null)) && (!isPart || PART_TEXTS.has(key))
+      const mayGrow = (isText || Array.isArray(value) || isObject(value)) && (!isPart || PART_TEXTS.has(key))
       if (!mayGrow || isStated(key, value, channel) || !FIELD_NAME.test(key)) {
         this.walk.member(object, key, place, depth)
         continue

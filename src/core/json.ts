@@ -6,9 +6,6 @@ export interface JsonObject {
   [key: string]: JsonValue
 }
 
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** A number that a double cannot hold, as it was written; `JSON.stringify` writes it so again (ECMA-262, JSON.rawJSON). */
 export interface RawNumber {
   readonly rawJSON: string
@@ -23,6 +20,10 @@ const RawJson = JSON as unknown as {
   rawJSON(text: string): RawNumber & JsonObject
   isRawJSON(value: unknown): value is RawNumber
 }
+
+/** Neither a list nor a `RawNumber`, which is an object to the language. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !RawJson.isRawJSON(value)
 
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)
 

@@ -1,5 +1,6 @@
 // A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting, logging or sealing.
 
+import { parseReceived } from '../chat/json.ts'
 import { prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -38,7 +39,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
-    redacted: JSON.parse(prepareUpstreamBody(request).toString('utf8')) as JsonObject,
+    redacted: parseReceived(prepareUpstreamBody(request).toString('utf8')),
   }
 }
 

@@ -6,9 +6,11 @@
 // judges the finding and not the text. Token limits are left out, because they would need counters of their own.
 
 import { decodeEscapes } from '../chat/arguments.ts'
+import { parseReceived } from '../chat/json.ts'
 import { responseTexts } from '../chat/texts.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -164,7 +166,10 @@ export class Shadow {
     const { kinds, injection } = this.#parts
     if (call.request === null) return []
     const seen = (direction: Direction) => call.findings.filter((finding) => finding.direction === direction)
-    const inspection = yield* inspect(JSON.parse(String(call.request)), selection, { kinds, injection })
+    const inspection = yield* inspect(parseReceived(String(call.request)) as JsonObject, selection, {
+      kinds,
+      injection,
+    })
     const findings = [...seen('request'), ...inspection.findings]
     const request = decidePrompt({ ...inspection, findings }, selection, this.#parts)
     // A prompt that the candidate would refuse has no answer to be judged.

@@ -2,6 +2,7 @@
 // limits are not asked: they depend on traffic.
 
 import { Assembler } from '../chat/assembler.ts'
+import { parseJson } from '../chat/json.ts'
 import { readChatRequest } from '../chat/request.ts'
 import { SseParser } from '../chat/sse.ts'
 import type { Clock } from '../core/clock.ts'
@@ -52,7 +53,9 @@ export async function exercise(
   bench: Bench,
   seed: number | null = null,
 ): Promise<Outcome> {
-  const request = readChatRequest({ ...structuredClone(written), stream: seed !== null })
+  // As it would be received: what is searched is rewritten in place.
+  const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
+  const request = readChatRequest(received)
   const selection = rules.select(request.models, keyName)
   const inspection = atOnce(inspect(request.body, selection, bench))
   const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)

@@ -619,6 +619,34 @@ t.test('log probabilities of any text of a choice go with what was replaced in i
   t.notMatch(odd.sent.join(''), /dora|tokens|\.com/)
 })
 
+t.test('numbers of an event stay as they were written, wherever they stand', async (t) => {
+  const n = '12345678901234567890'
+  const says = (content: string) =>
+    `data: {"id":"x","since":${n},"choices":[{"index":0,"delta":{"content":"${content}","n":[${n},{"m":-${n}}]}}]}\n\n`
+  const { sent, kept } = await relay([says('to [EMAIL_1] and dora@example.com, '), ...END])
+  t.equal(sent[0], says('to ann@example.com and [EMAIL_2], '))
+  t.match(kept, `"since":${n}`)
+  t.match(kept, `"n":[${n},{"m":-${n}}]`)
+  const card = await relay([says('so ').replaceAll(n, '6011000990139424124'), ...END])
+  t.notMatch(card.sent.join(''), '6011000990139424124')
+  const places = [
+    `{"id":"x","choices":[${n}]}`,
+    `{"id":"x","choices":${n},"usage":${n},"error":${n}}`,
+    ...['delta', 'message', 'finish_reason', 'logprobs', 'text'].map(
+      (name) => `{"id":"x","choices":[{"index":0,"${name}":${n}}]}`,
+    ),
+    ...['content', 'tool_calls', 'audio', 'reasoning_details'].flatMap((name) => [
+      `{"id":"x","choices":[{"index":0,"delta":{"${name}":${n}}}]}`,
+      `{"id":"x","choices":[{"index":0,"delta":{"${name}":[${n},{"index":${n},"type":${n},"text":${n}}]}}]}`,
+    ]),
+  ]
+  for (const data of places) {
+    const odd = await relay([event({ delta: { content: 'hi ' } }), `data: ${data}\n\n`, ...END])
+    t.equal(odd.failure, '', data)
+    t.ok(odd.sent.includes(`data: ${data}\n\n`), data)
+  }
+})
+
 t.test('a picture may be large, a text of one event not', async (t) => {
   const picture = `data:image/png;base64,${Buffer.alloc(9_000_000, 7).toString('base64')}`
   const images = [{ type: 'image_url', image_url: { url: picture } }]

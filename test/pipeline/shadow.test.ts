@@ -77,6 +77,18 @@ t.test('what the configuration refuses is refused whatever the rules on trial', 
   t.match(shadow.report(), { calls: 2, changed: 1 })
 })
 
+t.test('numbers of a prompt are read as they were written', async (t) => {
+  const cards = { type: 'pii', pattern: 'credit_card', action: 'block', enabled: true } as const
+  const { shadow } = trial(compileRules([{ ...cards, id: 'c', name: 'cards' }], 'candidate'))
+  const one = Object.assign(call({}), { models: ['m'] })
+  one.request = Buffer.from(
+    '{"model":"m","messages":[{"role":"user","content":"hi"}],"n1":6011000990139424124}',
+  )
+  shadow.observe(one)
+  await turns(10)
+  t.match(shadow.report(), { calls: 1, changed: 1 })
+})
+
 t.test('texts of an answer are read as the gateway reads them', async (t) => {
   const rule: Rule = {
     id: 'a',

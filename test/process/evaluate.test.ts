@@ -197,6 +197,11 @@ t.test('the key named in the request decides which rules concern it', async (t) 
   })
 })
 
+t.test('numbers are told as they would be forwarded', async (t) => {
+  const { redacted } = await evaluate('{"model":"m","messages":[{"role":"user","content":"hi"}],"n1":1e400}')
+  t.equal(redacted.n1, Number.POSITIVE_INFINITY)
+})
+
 t.test('errors as on the chat endpoint', async (t) => {
   const wrong: unknown[] = [
     '{"model":"m","model":"n","messages":[]}',

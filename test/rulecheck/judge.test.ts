@@ -1,10 +1,13 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { parseJson } from '../../src/chat/json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { compileRules } from '../../src/policy/compile.ts'
 import { readCases } from '../../src/rulecheck/cases.ts'
 import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
-import type { Bench } from '../../src/rulecheck/exercise.ts'
+import { type Bench, exercise } from '../../src/rulecheck/exercise.ts'
 import { judgeCases } from '../../src/rulecheck/judge.ts'
 import { formatVerdicts } from '../../src/rulecheck/verdicts.ts'
 import { snapshotOf } from '../../src/rules/load.ts'
@@ -83,6 +86,15 @@ t.test('what the configuration refuses comes before any rule', async (t) => {
   const bench: Bench = { ...BENCH, binaryParts: 'block' }
   t.same(await judge(expect('rules: [], rule: pii.binaryParts'), bench), [])
   t.same(await judge(expect('rules: [mail, secret], rule: secret')), [])
+})
+
+t.test('a recorded request with numbers that a double cannot hold', async (t) => {
+  const body = Buffer.from(
+    '{"model":"m","seed":12345678901234567890,"messages":[{"role":"user","content":"aurora"}]}',
+  )
+  const request = parseJson(body) as JsonObject
+  const outcome = await exercise({ request, keyName: 'k', answer: null }, compileRules(rules, 'r'), BENCH)
+  t.match(outcome, { decision: 'block', refusedBy: 'secret' })
 })
 
 t.test('a stream carries the answer, and the same seed cuts it alike', async (t) => {
