@@ -405,6 +405,16 @@ t.test('a text grows wherever it stands in a delta', async (t) => {
       place,
     )
     t.equal(failure, '')
+    const whole = MAIL.join('')
+    const cuts = [...Array(whole.length - 1).keys()].map((at) => [
+      whole.slice(0, at + 1),
+      whole.slice(at + 1),
+    ])
+    for (const pieces of [...cuts, [...whole]]) {
+      const cut = await relay([...pieces.map((text) => event({ delta: write(text) })), ...END])
+      const text = said(cut.sent, (delta) => read(delta) || '')
+      t.equal(text, 'write to [EMAIL_2] now', `${place}, ${JSON.stringify(pieces[0])}`)
+    }
     const word = ['of project aur', 'ora'].map((text) => event({ delta: write(text) }))
     t.equal((await relay([...word, ...END])).failure, 'response_blocked_by_policy', place)
   }
