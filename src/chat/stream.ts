@@ -105,8 +105,10 @@ const names = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 /** Strings that say the same in each chunk, or something else, but do not grow. */
 const STATED = names(
   `role name type id object channel status phase state model provider language title format url data signature
-  thought_signature encrypted_content`,
+  encrypted_content`,
 )
+/** The last word of a name that says as much, whatever comes before: `request_id`, `mediaType`. */
+const STATED_LABEL = /_(?:id|type|name|url|uri|signature)$|[a-z](?:Id|Type|Name|Url|Uri|Signature)$/
 /** Lists and objects that are all there in each chunk. */
 const COMPLETE = names(
   'arguments input annotations citation citations images search_results results sources documents references logprobs',
@@ -211,7 +213,8 @@ class ChunkReader {
 /** Names of functions are, to some callers, texts like any other. */
 function isStated(key: string, value: JsonValue, channel: Channel): boolean {
   if (typeof value !== 'string') return COMPLETE.has(key)
-  return isWireValue(key, value) || (STATED.has(key) && !(key === 'name' && isTool(channel)))
+  if (key === 'name' && isTool(channel)) return false
+  return STATED.has(key) || STATED_LABEL.test(key) || isWireValue(key, value)
 }
 
 /** What tells an item from the others of its list in every chunk: its number, or the type of a part; null for nothing. */

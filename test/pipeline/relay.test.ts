@@ -453,6 +453,9 @@ t.test('what is whole in each chunk leaves as it came', async (t) => {
     { audio: { id: 'audio_a1', data: 'AAECAw==' } },
     { provider_specific_fields: { citation: { cited_text: 'call', url: 'https://a.example/c' } } },
     { steps: [{ note: 'call' }, 'mail'] },
+    {
+      meta: { request_id: 'abc', mediaType: 'text', tool_name: 'web', deeper: { thoughtSignature: 'c2Vh' } },
+    },
     { content: [{ type: 'reference', reference_ids: ['a1'], note: 'see' }] },
   ]
   const events = deltas.map((delta) => event({ delta }))
