@@ -3,8 +3,8 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /**
- * Tells the growing texts of a choice apart: the place of each in the delta. An item of a list goes by its `index`, a part
- * of content, which has none, by its type: `content`, `tool_calls[0].function.arguments`, `content[thinking].thinking`.
+ * Tells the growing texts of a choice apart: the place of each in the delta. An item of a list goes by its `index`, a part,
+ * which has none, by its type: `content`, `tool_calls[0].function.arguments`, `content[thinking].thinking`.
  */
 export type Channel = string
 

@@ -111,16 +111,15 @@ const STATED = names(
 const STATED_LABEL = /_(?:id|type|name|url|uri|signature)$|[a-z](?:Id|Type|Name|Url|Uri|Signature)$/
 /** Lists and objects that are all there in each chunk. */
 const COMPLETE = names(
-  'arguments input annotations citation citations images search_results results sources documents references logprobs',
+  `arguments input annotations citation citations images results search_results browser_results code_results sources
+  documents references logprobs`,
 )
 /** Lists whose items have the number of their place where they do not say another. */
 const NUMBERED = names('tool_calls reasoning_details thinking_blocks executed_tools')
-/** Lists of parts that need no type. */
-const PART_LISTS = names('content thinking summary parts')
-/** What grows of a part; everything else of it is all there. */
+/** What grows of a part, an item that has no number; everything else of it is all there. */
 const PART_TEXTS = names('text content refusal thinking reasoning summary output')
-/** A word: what is written again with each piece must be no datum. */
-const PART_TYPE = /^[A-Za-z][A-Za-z_.-]{0,31}$/
+/** A word or nothing: what is written again with each piece must be no datum. */
+const PART_TYPE = /^[A-Za-z_.-]{0,32}$/
 /** A part of what is said is read as the string that other servers send. */
 const SAID_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
 /** What stands where a provider has signed, or encrypted, what its model thought. */
@@ -222,9 +221,7 @@ function itemKey(item: JsonObject, list: string, position: number): number | str
   const { type = '' } = item
   if (list !== 'content' && Number.isSafeInteger(item['index'])) return item['index'] as number
   if (NUMBERED.has(list)) return position
-  if (typeof type !== 'string' || !(PART_TYPE.test(type) || (type === '' && PART_LISTS.has(list))))
-    return null
-  return type
+  return typeof type === 'string' && PART_TYPE.test(type) ? type : null
 }
 
 const isSigned = (thought: JsonObject): boolean =>

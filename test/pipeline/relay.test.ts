@@ -389,6 +389,10 @@ const GROWING: Record<string, [(text: string) => object, (delta: any) => unknown
     (note) => ({ steps: [{ index: 3, inside: { note } }] }),
     (delta) => delta.steps?.[0].inside.note,
   ],
+  'an item that is a text and no more': [
+    (text) => ({ a: { steps: [{ text }] } }),
+    (delta) => delta.a?.steps[0].text,
+  ],
   'a field of a field': [(note) => ({ a: { b: { note } } }), (delta) => delta.a?.b.note],
 }
 
@@ -453,6 +457,11 @@ t.test('what is whole in each chunk leaves as it came', async (t) => {
     { audio: { id: 'audio_a1', data: 'AAECAw==' } },
     { provider_specific_fields: { citation: { cited_text: 'call', url: 'https://a.example/c' } } },
     { steps: [{ note: 'call' }, 'mail'] },
+    {
+      executed_tools: [
+        { index: 0, code_results: [{ text: 'call' }], search_results: { results: [{ content: 'mail' }] } },
+      ],
+    },
     {
       meta: { request_id: 'abc', mediaType: 'text', tool_name: 'web', deeper: { thoughtSignature: 'c2Vh' } },
     },
