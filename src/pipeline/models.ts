@@ -3,7 +3,7 @@
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
-import { drainingError } from './admission.ts'
+import { drainingError, type Seat } from './admission.ts'
 import { readAll } from './answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
@@ -28,10 +28,15 @@ async function answer(
   client: Client,
   choose: (list: Buffer) => string | Buffer,
 ): Promise<void> {
+  const { admission } = pipeline
   const headers = { 'x-request-id': pipeline.newId() }
+  let seat: Seat | null = null
   try {
-    if (pipeline.admission.draining) throw drainingError()
+    if (admission.draining) throw drainingError()
     authenticate(pipeline.keys, client.headers)
+    // A list takes one of the connections that there are for calls.
+    seat = admission.enter(client)
+    if (seat.refusal !== null) throw seat.refusal
     const response = await pipeline.upstream.models(client.headers, client)
     const list = cleanJson(await readAll(response), response.credential)
     const body = response.status === 200 ? choose(list) : list
@@ -42,6 +47,8 @@ async function answer(
     if (failure.code === 'internal_error')
       pipeline.logger.error({ err: error }, 'unexpected error listing models')
     client.fail(failure, headers)
+  } finally {
+    if (seat !== null) admission.leave(seat)
   }
 }
 

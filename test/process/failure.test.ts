@@ -284,8 +284,17 @@ t.test('too many calls at once', async (t) => {
     [second.status, await second.json(), second.headers.get('retry-after')],
     [503, { error: { code: 'overloaded' } }, '1'],
   )
+  const list = () => fetch(`${small.url}/v1/models`, { headers: { authorization: `Bearer ${other}` } })
+  t.equal((await list()).status, 503, 'a list of models takes a connection as well')
   answer()
   t.equal((await first).status, 200)
+  const listing = upstream.next()
+  const third = list()
+  await listing
+  t.equal((await small.chat(other, body)).status, 503)
+  answer()
+  t.equal((await third).status, 200)
+  t.equal((await small.chat('', body)).status, 401)
 })
 
 t.test('a client that leaves in the middle of its request is sealed as one that left', async (t) => {
