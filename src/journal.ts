@@ -33,6 +33,8 @@ export class Journal {
 
   /** To be waited for before the calls are sealed that the run before left behind: it says how that ended. */
   boot(identity: Identity): Promise<void> {
+    // A log that was begun just now, before anybody counted.
+    if (this.#log.head.seq === 0) this.#metrics.auditEntries.inc({ type: 'genesis' })
     return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
   }
 
@@ -45,8 +47,7 @@ export class Journal {
     const { revision } = rules
     this.#revision = revision
     try {
-      const entries = await this.#policies.seal(revision, rules.list())
-      this.#metrics.auditEntries.inc({ type: 'rules_loaded' }, entries)
+      await this.#policies.seal(revision, rules.list())
     } catch (error) {
       if (this.#revision === revision) this.#revision = ''
       this.#logger.error({ err: error, type: 'rules_loaded' }, 'an entry could not be sealed')
@@ -68,7 +69,6 @@ export class Journal {
     }
     const draft = draftOf(change)
     this.#logger.info(draft, 'rules changed')
-    this.#metrics.auditEntries.inc({ type: draft.type })
     await this.catchUp(rules())
   }
 
@@ -76,7 +76,6 @@ export class Journal {
   async #append(draft: ChangeDraft): Promise<void> {
     try {
       await this.#log.append(draft)
-      this.#metrics.auditEntries.inc({ type: draft.type })
     } catch (error) {
       this.#logger.error({ err: error, type: draft.type }, 'an entry could not be sealed')
     }

@@ -24,7 +24,6 @@ export async function sealInterrupted(
     const missing = !store.log.has(intent.id)
     if (missing) {
       await store.log.append(draftOf(intent), { counters: chargesOf(intent, store, rules()) })
-      metrics.auditEntries.inc({ type: 'request' })
       metrics.requests.inc({ outcome: 'interrupted', stream: String(intent.stream) })
     }
     intents.sealed(open)

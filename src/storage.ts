@@ -64,6 +64,9 @@ export function openStorage(config: Config, parts: StorageParts): Store {
     },
     onStalled,
     onContentDropped: () => metrics().auditContentDropped.inc(),
+    onSealed: (types) => {
+      for (const type of types) metrics().auditEntries.inc({ type })
+    },
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
   })
 }

@@ -206,3 +206,4 @@ export interface Envelope {
 export type SealedRequest = RequestDraft & Envelope & { readonly content_hash: string | null }
 
 export type SealedEntry = SealedRequest | (ChangeDraft & Envelope) | (GenesisDraft & Envelope)
+export type EntryType = SealedEntry['type']

@@ -241,7 +241,6 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)
   metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
-  metrics.auditEntries.inc({ type: 'request' })
   metrics.auditCommit.observe(commitMs / 1000)
   if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
   if (draft.completion_tokens > 0)

@@ -3,7 +3,7 @@
 
 import { seal } from '../audit/chain.ts'
 import type { Commitment } from '../audit/content.ts'
-import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
+import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
@@ -57,6 +57,8 @@ interface Place {
 }
 
 export class Batch implements Transaction {
+  /** Types of the entries so far. */
+  readonly sealed: EntryType[] = []
   readonly #tables: Environment['tables']
   readonly #nowMs: Milliseconds
   readonly #days = new Map<number, DayCounts>()
@@ -100,6 +102,7 @@ export class Batch implements Transaction {
     this.#counters.add(counters)
     write?.(entry.seq)
     this.#torn = false
+    this.sealed.push(entry.type)
     return entry
   }
 

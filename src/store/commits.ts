@@ -1,7 +1,7 @@
 // How the log's transactions begin: on the head as it is then, or with the genesis entry where there is none.
 
 import { genesis } from '../audit/chain.ts'
-import type { GenesisDraft } from '../audit/entry.ts'
+import type { EntryType, GenesisDraft } from '../audit/entry.ts'
 import { Frontier, leafHash } from '../audit/merkle.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Commits } from './appender.ts'
@@ -13,17 +13,25 @@ const PROBE_KEY = Buffer.from('probe')
 /** A probe asks for this much in one piece: a single page would often fit when no entry does. */
 const PROBE_BYTES = 1024 ** 2
 
+export interface CommitEvents {
+  /** The entries of a batch are durable. */
+  onSealed(types: readonly EntryType[]): void
+}
+
 /** Transactions for the appender: one batch on the head as it is when the transaction has begun. */
-export function commitsOf(environment: Environment, clock: Clock): Commits<Batch> {
+export function commitsOf(environment: Environment, clock: Clock, events: CommitEvents): Commits<Batch> {
   const { tables } = environment
   return {
-    commit: (work) =>
-      environment.transaction(() => {
+    commit: async (work) => {
+      const batch = await environment.transaction(() => {
         // Read here and not remembered: another process may have appended in between.
-        const batch = new Batch(tables, clock.now())
-        work(batch)
-        batch.finish()
-      }),
+        const begun = new Batch(tables, clock.now())
+        work(begun)
+        begun.finish()
+        return begun
+      })
+      events.onSealed(batch.sealed)
+    },
     probe: async () => {
       await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
       // What it took stays in the file, free for the entries to come.

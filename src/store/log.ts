@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/ids.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
 import { type Batch, readLogState } from './batch.ts'
-import { beginLog, commitsOf } from './commits.ts'
+import { beginLog, type CommitEvents, commitsOf } from './commits.ts'
 import type { CounterChange } from './counters.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
 import { readU64, u64, unpackEntry } from './layout.ts'
@@ -56,7 +56,7 @@ export interface Change<Result> {
 
 export type WhenFull = 'refuse' | 'drop-content'
 
-export interface UsageLogEvents extends AppenderEvents {
+export interface UsageLogEvents extends AppenderEvents, CommitEvents {
   /** A call was sealed without its exchange, for want of room. */
   onContentDropped(): void
 }
@@ -105,7 +105,7 @@ export class UsageLog {
       beginLog(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
-    this.#appender = new Appender(commitsOf(environment, clock), clock, {
+    this.#appender = new Appender(commitsOf(environment, clock, events), clock, {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
         this.#writtenBytes += bytes

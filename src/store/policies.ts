@@ -46,10 +46,9 @@ export class PolicyStore {
 
   /**
    * Seals that a rule set is in force; with every declaration in it unless an entry that is still there has them.
-   * @returns how many entries that took
    * @throws GatewayError `audit_unavailable` (rejects)
    */
-  async seal(revision: string, rules: readonly Rule[]): Promise<number> {
+  async seal(revision: string, rules: readonly Rule[]): Promise<void> {
     const { policies, entries } = this.#environment.tables
     const place = Buffer.from(revision)
     this.#environment.refresh()
@@ -81,7 +80,6 @@ export class PolicyStore {
     // Only now is it so.
     for (const other of [...gone, revision]) if (size > 0) this.#sizes?.delete(other)
     if (size > 0) this.#sizes?.set(revision, size)
-    return parts.length
   }
 
   /** Null for a revision that was never in force here, or so long ago that others have taken its room. */

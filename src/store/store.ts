@@ -170,6 +170,7 @@ function eventsOf(options: StoreOptions, committed: () => void): UsageLogEvents 
       committed()
     },
     onContentDropped: options.onContentDropped ?? ignore,
+    onSealed: options.onSealed ?? ignore,
   }
 }
 

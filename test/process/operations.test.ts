@@ -69,6 +69,27 @@ t.test('the metrics page, names and labels', async (t) => {
   t.match(page, /sidegate_rule_reload_success_timestamp_seconds 1\d{9}/)
 })
 
+t.test('every entry of the log is counted by its type', async (t) => {
+  const { id } = await gateway.createKey('short-lived')
+  t.equal((await gateway.api('DELETE', `/keys/${id}`)).status, 200)
+  const { logs } = (await gateway.api('GET', '/usage/logs?limit=1')).body
+  await gateway.api('POST', '/audit/erase', { request_id: logs[0].id })
+  await gateway.api('POST', '/rules', { name: 'mine', type: 'keyword_block', pattern: 'x', action: 'block' })
+  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  const counts = page.matchAll(/^sidegate_audit_entries_total\{type="(.+)"\} (\d+)$/gm)
+  const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
+  const entries = stdout
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('{"checkpoint"'))
+  const sealed = Map.groupBy(entries, (line): string => JSON.parse(line).type)
+  t.ok(sealed.size > 5)
+  t.strictSame(
+    Object.fromEntries(Array.from(counts, ([, type, count]) => [type, Number(count)])),
+    Object.fromEntries(Array.from(sealed, ([type, all]) => [type, all.length])),
+  )
+})
+
 t.test('model names are labels only once an upstream has answered for them, and bounded', async (t) => {
   const { key } = await gateway.createKey()
   upstream.answer = json(completion('ok'))

@@ -31,6 +31,7 @@ function openLog(t: Test, path = t.testdir(), clock = testClock()): Opened {
     onStalled: ignore,
     onCommit: ignore,
     onContentDropped: ignore,
+    onSealed: ignore,
   }
   const options = { environment, clock, random: randomBytes, maxBytes: GIB, whenFull: 'refuse' as const }
   const log = new UsageLog({ ...options, events })

@@ -48,12 +48,12 @@ t.test('in whole the first time, by name from then on, also after another start'
 t.test('a large set takes several entries', async (t) => {
   const { store } = openTestStore(t)
   const rules = Array.from({ length: 20 }, (_, n) => rule(`r${n}`, 'é'.repeat(30_000)))
-  const entries = await store.policies.seal('large', rules)
+  await store.policies.seal('large', rules)
   const parts = sealed(t, store)
-  t.ok(entries > 1)
+  t.ok(parts.length > 1)
   t.strictSame(
     parts.map(({ part, parts, rules }) => [part, parts, rules]),
-    parts.map((_, index) => [index + 1, entries, rules.length]),
+    parts.map((_, index) => [index + 1, parts.length, rules.length]),
   )
   t.strictSame(
     parts.flatMap(({ declarations }) => declarations),

@@ -50,6 +50,7 @@ function openLog(options: Options): TestLog {
     onStalled: ignore,
     onCommit: ignore,
     onContentDropped,
+    onSealed: ignore,
   }
   const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
   const errors: unknown[] = []
