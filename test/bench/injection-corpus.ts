@@ -5,15 +5,19 @@ import { join } from 'node:path'
 import { Decoder } from '../../src/detect/injection/encodings.ts'
 import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import {
+  askingAttack,
   benignSentence,
   directAttack,
   errand,
   everydayRequest,
   type Families,
+  foreignAsking,
   foreignAttack,
   foreignBenign,
   foreignErrand,
+  foreignHarmless,
   foreignOrders,
+  harmlessRequest,
   indirectAttack,
   type Maker,
   order,
@@ -23,6 +27,7 @@ import {
   steeringRequest,
 } from './injection-grammar.ts'
 import { type Counted, countFeatures, type Random } from './injection-learn.ts'
+import { mistype } from './injection-mistyping.ts'
 
 export interface Row {
   readonly text: string
@@ -93,7 +98,9 @@ export function prepare(row: Row): Material {
   return { ...row, views }
 }
 
-const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, make: Maker])[] = [
+type Kind = readonly [source: string, label: 0 | 1, count: number, make: Maker]
+
+const GRAMMAR: readonly Kind[] = [
   ['own_direct', 1, 9000, directAttack],
   ['own_indirect', 1, 6000, indirectAttack],
   ['own_response', 1, 4000, responseAttack],
@@ -109,12 +116,41 @@ const GRAMMAR: readonly (readonly [source: string, label: 0 | 1, count: number, 
   ['own_foreign_orders', 0, 4000, foreignOrders],
 ]
 
+/** What users say to a model and documents do not. */
+const USER_GRAMMAR: readonly Kind[] = [
+  ['own_asking', 1, 6000, askingAttack],
+  ['own_foreign_asking', 1, 5000, foreignAsking],
+  ['own_harmless', 0, 9000, harmlessRequest],
+  ['own_foreign_harmless', 0, 6000, foreignHarmless],
+]
+
 const decoder = new Decoder()
 
 /** Sentences of our own; a tenth of each kind in a disguise. */
 export function grammarRows(families: Families, random: Random): Row[] {
+  return rowsOf(GRAMMAR, families, random)
+}
+
+/** Begins the sources that only the table for messages learns. */
+export const USERS_OWN = 'user_'
+
+/**
+ * Sentences of our own that users say, among each other and in disguise, and short texts of all `known` rows with typing
+ * errors: for the table for messages.
+ */
+export function userRows(families: Families, known: readonly Row[], random: Random): Row[] {
+  const said = rowsOf(USER_GRAMMAR, families, random)
+  const made = [
+    ...joinedRows(said, 2500, random),
+    ...disguisedRows(said, 1500, random),
+    ...mistypedRows([...known, ...said], 12_000, random),
+  ]
+  return [...said, ...made].map((row) => ({ ...row, source: USERS_OWN + row.source }))
+}
+
+function rowsOf(kinds: readonly Kind[], families: Families, random: Random): Row[] {
   const rows: Row[] = []
-  for (const [source, label, count, make] of GRAMMAR) {
+  for (const [source, label, count, make] of kinds) {
     const seen = new Set<string>()
     for (let tries = 0; tries < count; tries++) seen.add(make(families, random))
     for (const text of seen) {
@@ -139,6 +175,18 @@ export function disguisedRows(rows: readonly Row[], count: number, random: Rando
       label,
       source: label === 1 ? 'disguised_attack' : 'disguised_benign',
     }
+  })
+}
+
+/** Short texts of all sources in a hurry, as many of either label: an error is no evidence by itself. */
+function mistypedRows(rows: readonly Row[], count: number, random: Random): Row[] {
+  const short = rows.filter(
+    ({ text, source }) => text.length < 300 && !/obf|disguised|response|errand|order/.test(source),
+  )
+  const sides = [short.filter(({ label }) => label === 0), short.filter(({ label }) => label === 1)]
+  return Array.from({ length: count }, (_, made) => {
+    const { text, label } = pick(sides[made % 2] as Row[], random)
+    return { text: mistype(text, random), label, source: label === 1 ? 'mistyped_attack' : 'mistyped_benign' }
   })
 }
 

@@ -1,5 +1,6 @@
 // Makes training sentences out of the phrase tables: attacks, and innocent sentences with the same words.
 
+import { ASKING, ASKING_SLOTS } from './injection-asking-data.ts'
 import { MORE_DIRECT, MORE_INDIRECT, MORE_RESPONSE } from './injection-attacks-data.ts'
 import {
   BENIGN,
@@ -14,8 +15,10 @@ import { ERRAND_SLOTS, ERRANDS } from './injection-errands-data.ts'
 import { ERRAND_LANGUAGES, type ErrandLanguage } from './injection-errands-languages-data.ts'
 import { WRITTEN_ERRANDS } from './injection-errands-more-data.ts'
 import { EVERYDAY, EVERYDAY_SLOTS } from './injection-everyday-data.ts'
+import { HARMLESS, HARMLESS_SLOTS } from './injection-harmless-data.ts'
+import { ASKING_OF_LANGUAGES } from './injection-languages-asking-data.ts'
 import { LANGUAGES, type Language } from './injection-languages-data.ts'
-import { MORE_OF_LANGUAGES } from './injection-languages-more-data.ts'
+import { MORE_OF_LANGUAGES, type MoreOfLanguage } from './injection-languages-more-data.ts'
 import type { Random } from './injection-learn.ts'
 import { NEIGHBOURS } from './injection-neighbours-data.ts'
 import { ORDER_SLOTS, ORDER_TITLES, ORDERS } from './injection-orders-data.ts'
@@ -25,6 +28,8 @@ import { STEERING, STEERING_SLOTS } from './injection-steering-data.ts'
 /** The templates sentences are made from: each is a family of sentences that resemble each other. */
 export interface Families {
   readonly direct: readonly string[]
+  /** The same in other words: asking for what stands above, declaring rules void. */
+  readonly asking: readonly string[]
   readonly indirect: readonly string[]
   /** Demands that a document makes on the answer. */
   readonly response: readonly string[]
@@ -33,6 +38,8 @@ export interface Families {
   /** Errands as they are written, one by one. */
   readonly writtenErrands: readonly string[]
   readonly benign: readonly string[]
+  /** Innocent neighbours of `asking`. */
+  readonly harmless: readonly string[]
   /** What documents tell people; innocent. */
   readonly orders: readonly string[]
   /** What people type first; innocent. */
@@ -40,6 +47,8 @@ export interface Families {
   /** How they go on; innocent. */
   readonly steering: readonly string[]
   readonly languages: readonly LanguageFamilies[]
+  /** `asking` and `harmless` in other languages. */
+  readonly askingLanguages: readonly MoreOfLanguage[]
   /** Orders as they are written, sentence by sentence. */
   readonly written: readonly string[]
   /** The same, each list in another language. */
@@ -55,11 +64,13 @@ interface LanguageFamilies extends Language {
 
 export const ALL_FAMILIES: Families = {
   direct: [...DIRECT, ...MORE_DIRECT],
+  asking: ASKING,
   indirect: [...INDIRECT, ...MORE_INDIRECT],
   response: [...RESPONSE, ...MORE_RESPONSE],
   errands: ERRANDS,
   writtenErrands: WRITTEN_ERRANDS,
   benign: [...BENIGN, ...NEIGHBOURS],
+  harmless: HARMLESS,
   orders: ORDERS,
   everyday: EVERYDAY,
   steering: STEERING,
@@ -71,6 +82,7 @@ export const ALL_FAMILIES: Families = {
       benign: [...language.benign, ...(more?.benign ?? [])],
     }
   }),
+  askingLanguages: ASKING_OF_LANGUAGES,
   written: WRITTEN_ORDERS,
   writtenByLanguage: WRITTEN_ORDERS_BY_LANGUAGE,
   errandLanguages: ERRAND_LANGUAGES,
@@ -91,6 +103,8 @@ export function splitFamilies(
       errands: take(errands),
       writtenErrands: take(ALL_FAMILIES.writtenErrands),
       benign: take(benign),
+      asking: take(ALL_FAMILIES.asking),
+      harmless: take(ALL_FAMILIES.harmless),
       orders: take(orders),
       everyday: take(everyday),
       steering: take(ALL_FAMILIES.steering),
@@ -102,6 +116,11 @@ export function splitFamilies(
         hijack: take(language.hijack),
         attack: take(language.attack),
         benign: take(language.benign),
+      })),
+      askingLanguages: ALL_FAMILIES.askingLanguages.map(({ name, attack, benign }) => ({
+        name,
+        attack: take(attack),
+        benign: take(benign),
       })),
       written: take(ALL_FAMILIES.written),
       writtenByLanguage: ALL_FAMILIES.writtenByLanguage.map(take),
@@ -129,6 +148,8 @@ const ALL_SLOTS: Readonly<Record<string, readonly string[]>> = {
   ...EVERYDAY_SLOTS,
   ...STEERING_SLOTS,
   ...RESPONSE_SLOTS,
+  ...ASKING_SLOTS,
+  ...HARMLESS_SLOTS,
   ...SLOTS,
 }
 
@@ -150,6 +171,28 @@ export function expand(template: string, random: Random): string {
 
 export const directAttack: Maker = ({ direct }, random) =>
   disturb(expand(pick(direct, random), random), random)
+
+/** An attack that asks for the prompt, or does away with the rules, in other words. */
+export const askingAttack: Maker = ({ asking }, random) =>
+  disturb(expand(pick(asking, random), random), random)
+
+export const harmlessRequest: Maker = ({ harmless }, random) =>
+  disturb(expand(pick(harmless, random), random), random)
+
+/** As askingAttack, in one of the languages. */
+export const foreignAsking: Maker = ({ askingLanguages }, random) => {
+  const { attack } = pick(askingLanguages, random)
+  return attack.length === 0 ? '' : expand(pick(attack, random), random)
+}
+
+/** One or two sentences as of harmlessRequest, in one of the languages. */
+export const foreignHarmless: Maker = ({ askingLanguages }, random) => {
+  const { benign } = pick(askingLanguages, random)
+  if (benign.length === 0) return ''
+  return Array.from({ length: 1 + Math.floor(random() * 2) }, () =>
+    expand(pick(benign, random), random),
+  ).join(' ')
+}
 
 export const indirectAttack: Maker = ({ indirect }, random) =>
   disturb(expand(pick(indirect, random), random), random)

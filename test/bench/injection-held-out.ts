@@ -1,7 +1,7 @@
 // What to expect of texts from elsewhere: training without sources, families of sentences or kinds of tasks, scored on them.
 
 import { createInjectionModel, type InjectionModel } from '../../src/detect/injection/score.ts'
-import { grammarRows, plantedRows, prepare, type Row } from './injection-corpus.ts'
+import { grammarRows, plantedRows, prepare, type Row, userRows } from './injection-corpus.ts'
 import { ALL_FAMILIES, type Families, pick, splitFamilies } from './injection-grammar.ts'
 import { createRandom } from './injection-learn.ts'
 import { store } from './injection-store.ts'
@@ -54,7 +54,9 @@ export function printFamilies(corpora: Corpora): void {
     const { kept, held } = splitFamilies(fold, FAMILY_FOLDS)
     const model = trained(corpora, kept, () => true)
     const random = createRandom(fold)
-    const made = grammarRows(held, random).filter((_, index) => index % FAMILY_STEP === 0)
+    const made = [...grammarRows(held, random), ...userRows(held, [], random)].filter(
+      (_, index) => index % FAMILY_STEP === 0,
+    )
     const inDocuments = ['own_indirect', 'own_response', 'own_errand'].flatMap((kind) =>
       plantedRows(
         [...carriers, ...made.filter(({ source }) => source === kind)],

@@ -10,7 +10,7 @@ import { type Counted, type Learned, margin, stretchMargins } from './injection-
 /** Share of innocent development texts above the threshold, as whole texts and by their best window. */
 const FALSE_ALARMS = { whole: 0.005, window: 0.005 }
 /** Added to the centres: texts from elsewhere look more suspicious than those of known sources. From the held-out tables. */
-const SAFETY_MARGIN = { messages: 0.4, documents: 0.35 }
+const SAFETY_MARGIN = { messages: 0.5, documents: 0.35 }
 /** Largest weight that is kept, as a share of all weights in use: the few beyond are clipped to spare the rest precision. */
 const CLIP_QUANTILE = 0.9995
 const LARGEST_STEP = 127

@@ -16,6 +16,7 @@ import {
   prepare,
   type Row,
   readRows,
+  userRows,
 } from './injection-corpus.ts'
 import { ALL_FAMILIES, type Families } from './injection-grammar.ts'
 import {
@@ -29,7 +30,7 @@ import {
   stretchMargins,
 } from './injection-learn.ts'
 import { render, store } from './injection-store.ts'
-import { type Purpose, weigh } from './injection-weighing.ts'
+import { concerns, type Purpose, weigh } from './injection-weighing.ts'
 
 /** Rounds of looking for innocent windows that look like attacks, and learning them. */
 const MINING_ROUNDS = 4
@@ -75,12 +76,14 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
     ...disguisedRows(all, 5000, random),
     ...foreignTexts(settings.families, 1200, random),
   ]
-  return [...all, ...made].map(prepare)
+  const users = userRows(settings.families, all, random)
+  return [...all, ...made, ...users].map(prepare)
 }
 
 /** Learns in rounds: first what is known to be attack or innocent, then the windows that were mistaken. */
-export function train(texts: readonly Material[], purpose: Purpose, seed: number): Learned {
+export function train(all: readonly Material[], purpose: Purpose, seed: number): Learned {
   const random = createRandom(seed + 1)
+  const texts = all.filter(({ source }) => concerns(purpose, source))
   const weightOf = weigh(texts, purpose)
   const examples = texts.flatMap((text) => examplesOf(text, weightOf(text), random))
   let learned = learn(examples, { ...LEARNING, random })

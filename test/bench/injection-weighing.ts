@@ -1,9 +1,9 @@
 // How much each text counts in learning, by where it comes from and by which table learns. Knows nothing of how they learn.
 
-import type { Material } from './injection-corpus.ts'
+import { type Material, USERS_OWN } from './injection-corpus.ts'
 
 /** A source with more rows than this is held down, so that no single one decides. */
-const SOURCE_ROWS = 1500
+const SOURCE_ROWS = { messages: 2500, documents: 1500 }
 const MAX_SOURCE_WEIGHT = 2
 /** How much demands on the answer count as attacks when a user makes them. */
 const DEMAND_IN_MESSAGE = 0.1
@@ -21,8 +21,17 @@ const ERRAND_IN_DOCUMENT = 6
 const REQUEST_IN_DOCUMENT = 0.3
 /** Innocent texts below, in UTF-16 code units, are requests rather than documents. */
 const SHORT_TEXT = 250
+/** What users say with an attack's words is learned with emphasis: it is all that lies between the two. */
+const HARMLESS_IN_MESSAGE = 3
+/** Typing errors are made by those who type. */
+const MISTYPED_IN_MESSAGE = 1.5
 /** What a table is for; see StoredModel. */
 export type Purpose = 'messages' | 'documents'
+
+/** Whether a table learns from a source at all. */
+export function concerns(purpose: Purpose, source: string): boolean {
+  return purpose === 'messages' || !source.startsWith(USERS_OWN)
+}
 
 /** A user may well ask for what a document may not demand, and a document may quote what users ask. */
 function purposeWeight(purpose: Purpose, { source, label, text }: Material): number {
@@ -31,6 +40,8 @@ function purposeWeight(purpose: Purpose, { source, label, text }: Material): num
   if (orders) return ORDERS_WEIGHT[purpose]
   if (purpose === 'messages') {
     if (/errand/.test(source)) return ERRAND_IN_MESSAGE
+    if (/mistyped/.test(source)) return MISTYPED_IN_MESSAGE
+    if (/own_harmless$|own_steering$/.test(source)) return HARMLESS_IN_MESSAGE
     return demand ? DEMAND_IN_MESSAGE : 1
   }
   // How a user steers the conversation is none of a document's business.
@@ -47,6 +58,6 @@ export function weigh(texts: readonly Material[], purpose: Purpose): (text: Mate
   for (const { source } of texts) counts.set(source, (counts.get(source) ?? 0) + 1)
   return (text) => {
     const count = counts.get(text.source) as number
-    return Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS / count)) * purposeWeight(purpose, text)
+    return Math.min(MAX_SOURCE_WEIGHT, Math.sqrt(SOURCE_ROWS[purpose] / count)) * purposeWeight(purpose, text)
   }
 }
