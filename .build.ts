@@ -54,7 +54,7 @@ async function buildInto(folder: string): Promise<void> {
   const beside = ['inspector', 'checker', 'treereader']
   await Promise.all([
     write('src/packaged.ts', join(folder, 'main.js')),
-    ...beside.map((name) => write(`src/store/${name}.ts`, join(folder, `${name}.cjs`))),
+    ...beside.map((name) => write(`src/store/programs/${name}.ts`, join(folder, `${name}.cjs`))),
     write('src/program.ts', programFile(folder), asFunction),
   ])
   // Otherwise Node would load its loader of ES modules first.

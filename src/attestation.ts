@@ -8,9 +8,9 @@ import type { DataFolder } from './datafolder.ts'
 import type { Identity } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
 import type { GatewayState } from './metrics/registry.ts'
-import { LogCheck } from './store/logcheck.ts'
-import { SIGNING_KEY_FILE } from './store/signingkey.ts'
+import { SIGNING_KEY_FILE } from './store/folder/signingkey.ts'
 import type { Store } from './store/store.ts'
+import { LogCheck } from './store/verification/logcheck.ts'
 
 /** Bits of a root that a float64, which is all a sample can be, holds exactly. */
 const FINGERPRINT_BITS = 52

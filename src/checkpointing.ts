@@ -5,7 +5,7 @@ import { type Checkpoint, originOf, signCheckpoint } from './audit/checkpoint.ts
 import { readSigner, type Signer } from './audit/note.ts'
 import type { Clock, Milliseconds } from './core/clock.ts'
 import type { GatewayLogger } from './logger.ts'
-import type { Checkpoints } from './store/checkpoints.ts'
+import type { Checkpoints } from './store/log/checkpoints.ts'
 
 /** With news, one is made this often, or after so many entries. */
 const INTERVAL_MS: Milliseconds = 60_000

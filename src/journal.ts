@@ -6,7 +6,7 @@ import type { GatewayLogger } from './logger.ts'
 import type { Metrics } from './metrics/registry.ts'
 import type { EffectiveRules } from './rules/effective.ts'
 import { draftOf, type RuleChange } from './rules/state.ts'
-import type { UsageLog } from './store/log.ts'
+import type { UsageLog } from './store/log/log.ts'
 import type { PolicyStore } from './store/policies.ts'
 import type { Store } from './store/store.ts'
 

@@ -4,7 +4,7 @@ import type { RequestDraft } from './audit/entry.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import type { RuleSet } from './policy/compile.ts'
 import type { CounterChange } from './store/counters.ts'
-import type { Intent, Intents, OpenIntent } from './store/intents.ts'
+import type { Intent, Intents, OpenIntent } from './store/folder/intents.ts'
 import type { Store } from './store/store.ts'
 
 /** No status is known to have been sent. */

@@ -2,10 +2,10 @@
 
 import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../store/folder.ts'
-import { DATA_FILE } from '../store/header.ts'
-import { SIGNING_KEY_FILE } from '../store/signingkey.ts'
-import { openDirectory, SourceError } from '../store/source.ts'
+import { makeFolder } from '../store/folder/folder.ts'
+import { DATA_FILE } from '../store/folder/header.ts'
+import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { openDirectory, SourceError } from '../store/verification/source.ts'
 import type { ExitCode } from './command.ts'
 
 /** Owner only, as the directory itself. */

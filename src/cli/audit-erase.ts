@@ -1,8 +1,8 @@
 // `sidegate audit erase`: removes captured exchanges from the data directory of a running or stopped gateway.
 
 import type { Config } from '../core/config.ts'
-import type { EraseSelection, Erasure } from '../store/erase.ts'
-import { requireLog } from '../store/source.ts'
+import type { EraseSelection, Erasure } from '../store/log/erase.ts'
+import { requireLog } from '../store/verification/source.ts'
 import { openBeside } from './beside.ts'
 import { type ExitCode, UsageError } from './command.ts'
 

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/upstream.ts'
-import { newSigningKey } from '../store/signingkey.ts'
+import { newSigningKey } from '../store/folder/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
 import { type RunGateway, type RunningGateway, Signals, untilStopped } from './lifetime.ts'
 

@@ -9,7 +9,7 @@ import { inSlices, type Steps } from '../core/steps.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
-import type { OpenIntent } from '../store/intents.ts'
+import type { OpenIntent } from '../store/folder/intents.ts'
 import type { InjectionEvidence } from './inspect.ts'
 
 /** What the client is told of a token limit; times in milliseconds from now. */

@@ -8,7 +8,7 @@ import { GatewayError } from '../core/errors.ts'
 import { uuidv5, uuidv7 } from '../core/ids.ts'
 import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
-import type { UsageLog } from './log.ts'
+import type { UsageLog } from './log/log.ts'
 
 /** In the row of a key that is not: told without parsing it, as scrapes ask for all of them. A name's quotes are escaped. */
 const NOT_REVOKED = '"revokedAtMs":null'

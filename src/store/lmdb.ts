@@ -4,8 +4,8 @@
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
-import { makeFolder } from './folder.ts'
-import { DATA_FILE, faultOfFile } from './header.ts'
+import { makeFolder } from './folder/folder.ts'
+import { DATA_FILE, faultOfFile } from './folder/header.ts'
 import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */

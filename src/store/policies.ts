@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Rule } from '../policy/rule.ts'
 import { readJson, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
-import type { UsageLog } from './log.ts'
+import type { UsageLog } from './log/log.ts'
 
 /** What one entry takes of declarations, bytes, so that it stays below what an entry may hold. */
 const PART_BYTES = 196_608

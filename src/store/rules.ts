@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
 import { readJson, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
-import type { UsageLog } from './log.ts'
+import type { UsageLog } from './log/log.ts'
 import type { Range } from './table.ts'
 
 /** Rules made through the API, and overrides, each at most. */

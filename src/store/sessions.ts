@@ -3,9 +3,9 @@
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import { unavailable } from './appender.ts'
 import { readJson, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
+import { unavailable } from './log/appender.ts'
 
 const ID_BYTES = 32
 /** 32 bytes in base64url. */

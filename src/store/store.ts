@@ -3,13 +3,13 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
-import { Checkpoints } from './checkpoints.ts'
 import { Counters } from './counters.ts'
 import { KeyStore } from './keys.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
-import { UsageLog, type UsageLogEvents, type WhenFull } from './log.ts'
+import { Checkpoints } from './log/checkpoints.ts'
+import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
+import { Retention, type RetentionOptions } from './log/retention.ts'
 import { PolicyStore } from './policies.ts'
-import { Retention, type RetentionOptions } from './retention.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
 

@@ -11,7 +11,7 @@ t.test('breaches are found', async (t) => {
   const head = '// A file.\n'
   const cases: [string, string, RegExp][] = [
     ['chat/a.ts', `${head}import { x } from '../policy/rule.ts'`, /same floor/],
-    ['policy/a.ts', `${head}import { x } from '../store/log.ts'`, /same floor or a higher/],
+    ['policy/a.ts', `${head}import { x } from '../store/log/log.ts'`, /same floor or a higher/],
     ['pipeline/a.ts', `${head}import { open } from 'lmdb'`, /only store may/],
     ['detect/a.ts', `${head}const t = Date.now()`, /time, randomness/],
     ['audit/a.ts', `${head}import fs from 'node:fs'`, /pure floor/],

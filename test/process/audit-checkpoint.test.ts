@@ -12,7 +12,7 @@ import { type OpenedCheckpoint, openCheckpoint } from '../../src/audit/checkpoin
 import { leafHash } from '../../src/audit/merkle.ts'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
-import { SIGNING_KEY_FILE } from '../../src/store/signingkey.ts'
+import { SIGNING_KEY_FILE } from '../../src/store/folder/signingkey.ts'
 import { discard, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 

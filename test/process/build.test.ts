@@ -11,7 +11,7 @@ import t from 'tap'
 import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
 import { codeFile, NODE_FLAGS, programFile } from '../../src/built.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { DirectorySource } from '../../src/store/directory.ts'
+import { DirectorySource } from '../../src/store/verification/directory.ts'
 import { MAIN, startGateway } from './gateway.ts'
 import { startUpstream } from './upstream.ts'
 

@@ -8,7 +8,7 @@ import {
   MAX_QUEUED_JOBS,
   STALL_MS,
   type Transaction,
-} from '../../src/store/appender.ts'
+} from '../../src/store/log/appender.ts'
 import { testClock } from './fixture.ts'
 
 interface Context extends Transaction {

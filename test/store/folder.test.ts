@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { makeFolder } from '../../src/store/folder.ts'
+import { makeFolder } from '../../src/store/folder/folder.ts'
 
 t.test('makes what is missing, and nothing else', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'sidegate-folder-'))

@@ -5,7 +5,7 @@ import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { DirectoryHeldError, holdDirectory } from '../../src/store/lock.ts'
+import { DirectoryHeldError, holdDirectory } from '../../src/store/folder/lock.ts'
 
 for (const platform of ['linux', 'darwin'] as const) {
   t.test(`a folder is held once (${platform})`, { skip: process.platform !== 'linux' }, async (t) => {

@@ -7,7 +7,7 @@ import { verifyChain } from '../../src/audit/verify.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import type { UsageFilter } from '../../src/store/layout.ts'
 import type { Environment } from '../../src/store/lmdb.ts'
-import type { UsageLog } from '../../src/store/log.ts'
+import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, START_MS, withTransactions } from './fixture.ts'
 

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
-import { LogCheck } from '../../src/store/logcheck.ts'
 import { openStore } from '../../src/store/store.ts'
+import { LogCheck } from '../../src/store/verification/logcheck.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { START_MS, testClock } from './fixture.ts'
 
@@ -49,7 +49,7 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
     script,
     `import { openSync } from 'node:fs'
     import { systemClock } from ${source('core/clock.ts')}
-    import { LogCheck } from ${source('store/logcheck.ts')}
+    import { LogCheck } from ${source('store/verification/logcheck.ts')}
     const check = new LogCheck(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
     try { for (;;) openSync('/dev/null') } catch {}
     await check.start()

@@ -3,8 +3,8 @@
 import { copyFileSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { inspectStore } from '../../src/store/inspection.ts'
-import { leaveMark, takeMark } from '../../src/store/mark.ts'
+import { inspectStore } from '../../src/store/folder/inspection.ts'
+import { leaveMark, takeMark } from '../../src/store/folder/mark.ts'
 
 /** A folder whose database file is damaged: a look at it says so, and only a mark can say otherwise. */
 function damaged(t: Test): { path: string; file: string } {

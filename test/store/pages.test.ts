@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
-import { writeLogState } from '../../src/store/batch.ts'
 import { packSummary, type UsageFilter, u64 } from '../../src/store/layout.ts'
 import { openEnvironment } from '../../src/store/lmdb.ts'
-import type { UsageLog } from '../../src/store/log.ts'
-import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/pages.ts'
+import { writeLogState } from '../../src/store/log/batch.ts'
+import type { UsageLog } from '../../src/store/log/log.ts'
+import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/pages.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 

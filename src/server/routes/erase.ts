@@ -3,8 +3,8 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { parseTime } from '../../core/time.ts'
-import type { EraseSelection } from '../../store/erase.ts'
-import type { UsageLog } from '../../store/log.ts'
+import type { EraseSelection } from '../../store/log/erase.ts'
+import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 
 const SELECTIONS = ['request_id', 'key_id', 'before']

@@ -2,8 +2,8 @@
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { UsageLog } from '../../store/log.ts'
-import { readCursor, type UsageCursor } from '../../store/pages.ts'
+import type { UsageLog } from '../../store/log/log.ts'
+import { readCursor, type UsageCursor } from '../../store/log/pages.ts'
 import { type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query.ts'
 import { eraseRoute } from './erase.ts'

@@ -1,15 +1,14 @@
 // One write transaction on the log: reads the head, seals entries onto it, keeps the indexes that belong to them,
 // and writes the new head last. Lives only inside that transaction.
 
-import { seal } from '../audit/chain.ts'
-import type { Commitment } from '../audit/content.ts'
-import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
-import { Frontier, leafHash } from '../audit/merkle.ts'
-import { type SecurityEventType, securityEvents } from '../audit/security.ts'
-import { MAX_ENTRY_BYTES } from '../audit/verify.ts'
-import type { Milliseconds } from '../core/clock.ts'
-import type { Transaction } from './appender.ts'
-import { type CounterChange, CounterChanges } from './counters.ts'
+import { seal } from '../../audit/chain.ts'
+import type { Commitment } from '../../audit/content.ts'
+import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import { Frontier, leafHash } from '../../audit/merkle.ts'
+import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
+import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { type CounterChange, CounterChanges } from '../counters.ts'
 import {
   type DayCounts,
   dayOf,
@@ -22,8 +21,9 @@ import {
   securityKey,
   u64,
   writeJson,
-} from './layout.ts'
-import type { Environment } from './lmdb.ts'
+} from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
+import type { Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { keepNode } from './tree.ts'
 

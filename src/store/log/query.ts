@@ -1,13 +1,12 @@
 // Reads the log for the management API: one entry with its exchange, security events.
 // Never holds a read transaction across an await: that would keep old pages alive and make the file grow.
 
-import { SALT_BYTES } from '../audit/content.ts'
-import type { SealedEntry, SealedRequest } from '../audit/entry.ts'
-import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../audit/security.ts'
-import { toUsageEntry, type UsageEntry } from '../audit/usage.ts'
-import type { Milliseconds } from '../core/clock.ts'
-import type { JsonValue } from '../core/json.ts'
-import { MAX_ID_BYTES } from './batch.ts'
+import { SALT_BYTES } from '../../audit/content.ts'
+import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
+import { toUsageEntry, type UsageEntry } from '../../audit/usage.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import type { JsonValue } from '../../core/json.ts'
 import {
   dayOf,
   readDay,
@@ -18,8 +17,9 @@ import {
   u64,
   unpackEntry,
   unpackEventPlace,
-} from './layout.ts'
-import type { Environment } from './lmdb.ts'
+} from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
+import { MAX_ID_BYTES } from './batch.ts'
 
 /** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
 export type UsageDetail = UsageEntry & {

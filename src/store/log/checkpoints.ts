@@ -1,12 +1,12 @@
 // Signed checkpoints as they are kept beside the log, and the proofs that lead to them. Knows neither the key nor
 // when it is time to sign.
 
-import type { Checkpoint } from '../audit/checkpoint.ts'
-import { Frontier } from '../audit/merkle.ts'
-import type { Milliseconds } from '../core/clock.ts'
+import type { Checkpoint } from '../../audit/checkpoint.ts'
+import { Frontier } from '../../audit/merkle.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { readU64, u64 } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
-import { readU64, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import { readCut } from './prune.ts'
 import { type ConsistencyProof, type InclusionProof, proveConsistency, proveInclusion } from './tree.ts'
 

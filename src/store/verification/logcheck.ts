@@ -4,11 +4,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { parseObject } from '../audit/survey.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
-import { programBeside } from './programs.ts'
-import { describeDamage, isDamage } from './reader.ts'
+import { parseObject } from '../../audit/survey.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { isObject, type JsonObject } from '../../core/json.ts'
+import { programBeside } from '../programs/beside.ts'
+import { describeDamage, isDamage } from '../reader.ts'
 
 const CHECKER = programBeside('checker')
 

@@ -2,9 +2,9 @@
 // read by two threads at once, and once more by one where those two did not find it in order.
 
 import { availableParallelism } from 'node:os'
-import { ChainPart } from '../audit/log-parts.ts'
-import { type LogVerdict, LogVerifier } from '../audit/log-verify.ts'
-import { type KnownBefore, LogSurvey } from '../audit/survey.ts'
+import { ChainPart } from '../../audit/log-parts.ts'
+import { type LogVerdict, LogVerifier } from '../../audit/log-verify.ts'
+import { type KnownBefore, LogSurvey } from '../../audit/survey.ts'
 import { Check } from './check.ts'
 import { DamageError, type LogSource } from './source.ts'
 import { TreeThread } from './treethread.ts'

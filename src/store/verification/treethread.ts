@@ -2,9 +2,9 @@
 // of its hashes and its tree. Nothing but verdicts goes from one to the other. The thread runs treereader.ts.
 
 import { Worker } from 'node:worker_threads'
-import type { LogVerdict } from '../audit/log-verify.ts'
-import type { KnownBefore } from '../audit/survey.ts'
-import { programBeside } from './programs.ts'
+import type { LogVerdict } from '../../audit/log-verify.ts'
+import type { KnownBefore } from '../../audit/survey.ts'
+import { programBeside } from '../programs/beside.ts'
 import type { LogPlace } from './source.ts'
 
 const READER = programBeside('treereader')

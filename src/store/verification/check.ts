@@ -1,9 +1,9 @@
 // Takes a log from where it is kept to whoever verifies it, and asks of each entry what only that place can tell.
 
-import { hashContent } from '../audit/content.ts'
-import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
-import type { LogFinding, LogVerdict } from '../audit/log-verify.ts'
-import type { Members } from '../audit/plain.ts'
+import { hashContent } from '../../audit/content.ts'
+import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
+import type { LogFinding, LogVerdict } from '../../audit/log-verify.ts'
+import type { Members } from '../../audit/plain.ts'
 import type { LogReader, LogSource } from './source.ts'
 
 /** Findings that the data directory adds; the log's own are bounded as well. */

@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import type { SubDatabase } from '../lmdb.ts'
+import { programBeside } from '../programs/beside.ts'
+import { isDamage } from '../reader.ts'
 import { DATA_FILE } from './header.ts'
-import type { SubDatabase } from './lmdb.ts'
 import { takeMark } from './mark.ts'
-import { programBeside } from './programs.ts'
-import { isDamage } from './reader.ts'
 
 const INSPECTOR = programBeside('inspector')
 const INSPECTION_LIMIT_MS = 60_000

@@ -1,9 +1,9 @@
 // An export as a place to read a log from, line by line: never more than a line is held.
 
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
-import { maxLineBytes, readLine } from '../audit/dump.ts'
-import { LineSplitter, LongLineError } from '../audit/lines.ts'
-import type { LogSurvey } from '../audit/survey.ts'
+import { maxLineBytes, readLine } from '../../audit/dump.ts'
+import { LineSplitter, LongLineError } from '../../audit/lines.ts'
+import type { LogSurvey } from '../../audit/survey.ts'
 import { type LogPlace, type LogReader, type LogSource, SourceError } from './source.ts'
 
 const CHUNK_BYTES = 1024 ** 2

@@ -1,20 +1,20 @@
 // The usage log: appending sealed entries, all durable before they are acknowledged, and reading them back.
 // Knows nothing of requests, rules or keys beyond what their entries say.
 
-import { wellFormed } from '../audit/canonical.ts'
-import type { Head } from '../audit/chain.ts'
-import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../audit/content.ts'
-import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../audit/entry.ts'
-import type { StoredRecord } from '../audit/verify.ts'
-import type { Clock } from '../core/clock.ts'
-import { uuidv7 } from '../core/ids.ts'
+import { wellFormed } from '../../audit/canonical.ts'
+import type { Head } from '../../audit/chain.ts'
+import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../../audit/content.ts'
+import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import type { StoredRecord } from '../../audit/verify.ts'
+import type { Clock } from '../../core/clock.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import type { CounterChange } from '../counters.ts'
+import { readU64, u64, unpackEntry } from '../layout.ts'
+import type { Environment, StoreSize } from '../lmdb.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
 import { type Batch, readLogState } from './batch.ts'
 import { beginLog, type CommitEvents, commitsOf } from './commits.ts'
-import type { CounterChange } from './counters.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
-import { readU64, u64, unpackEntry } from './layout.ts'
-import type { Environment, StoreSize } from './lmdb.ts'
 import { listUsage, type UsagePage, type UsageQuery } from './pages.ts'
 import {
   findUsage,

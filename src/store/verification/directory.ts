@@ -1,14 +1,15 @@
 // The data directory as a place to read a log from, beside a running gateway or none, and what only that place can tell:
 // the index, stored exchanges, the head and the tree that are kept beside the entries.
 
-import { hashContent, SALT_BYTES } from '../audit/content.ts'
-import type { Members } from '../audit/plain.ts'
-import type { LogSurvey } from '../audit/survey.ts'
-import { MAX_ID_BYTES, readLogState } from './batch.ts'
-import { keptCheckpoints } from './checkpoints.ts'
-import { type LogState, u64, unpackEntry } from './layout.ts'
-import type { Environment } from './lmdb.ts'
-import { readCut } from './prune.ts'
+import { hashContent, SALT_BYTES } from '../../audit/content.ts'
+import type { Members } from '../../audit/plain.ts'
+import type { LogSurvey } from '../../audit/survey.ts'
+import { type LogState, u64, unpackEntry } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
+import { MAX_ID_BYTES, readLogState } from '../log/batch.ts'
+import { keptCheckpoints } from '../log/checkpoints.ts'
+import { readCut } from '../log/prune.ts'
+import { agreesWithKept, rootOf } from '../log/tree.ts'
 import {
   DamageError,
   eachEntry,
@@ -19,7 +20,6 @@ import {
   openDirectory,
   PAGE_ROWS,
 } from './source.ts'
-import { agreesWithKept, rootOf } from './tree.ts'
 
 const unreadable = (error: unknown): string =>
   error instanceof DamageError

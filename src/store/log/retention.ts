@@ -2,10 +2,10 @@
 // slices between which calls are sealed. A crash at any point leaves a log that verifies and a cut to go on from.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { SealedEntry } from '../audit/entry.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
-import { readJson, readU64, u64, unpackEntry } from './layout.ts'
-import type { Environment, StoreSize } from './lmdb.ts'
+import type { SealedEntry } from '../../audit/entry.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
+import type { Environment, StoreSize } from '../lmdb.ts'
 import type { UsageLog } from './log.ts'
 import { type Boundary, CutMover, oldestSeq, readCut, writeCut } from './prune.ts'
 

@@ -4,14 +4,14 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { DumpedEntry, DumpedExchange } from '../audit/dump.ts'
-import type { LogVerdict } from '../audit/log-verify.ts'
-import type { Members } from '../audit/plain.ts'
-import type { LogSurvey } from '../audit/survey.ts'
-import { DATA_FILE, faultOfFile } from './header.ts'
-import { readU64, u64, unpackEntry } from './layout.ts'
-import { type Environment, openEnvironment } from './lmdb.ts'
-import { isDamageError } from './reader.ts'
+import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
+import type { LogVerdict } from '../../audit/log-verify.ts'
+import type { Members } from '../../audit/plain.ts'
+import type { LogSurvey } from '../../audit/survey.ts'
+import { DATA_FILE, faultOfFile } from '../folder/header.ts'
+import { readU64, u64, unpackEntry } from '../layout.ts'
+import { type Environment, openEnvironment } from '../lmdb.ts'
+import { isDamageError } from '../reader.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 export const PAGE_ROWS = 500

@@ -2,15 +2,15 @@
 // found, or the rows that a new log takes over.
 
 import { join } from 'node:path'
-import { openCheckpoint } from '../audit/checkpoint.ts'
-import { ChainVerifier } from '../audit/verify.ts'
-import { readLogState } from './batch.ts'
-import { DATA_FILE, faultOfFile } from './header.ts'
-import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from './layout.ts'
-import { type Environment, openEnvironment, type SubDatabase } from './lmdb.ts'
-import { oldestSeq, readCut } from './prune.ts'
-import { isDamageError, say } from './reader.ts'
-import { rootOf } from './tree.ts'
+import { openCheckpoint } from '../../audit/checkpoint.ts'
+import { ChainVerifier } from '../../audit/verify.ts'
+import { DATA_FILE, faultOfFile } from '../folder/header.ts'
+import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from '../layout.ts'
+import { type Environment, openEnvironment, type SubDatabase } from '../lmdb.ts'
+import { readLogState } from '../log/batch.ts'
+import { oldestSeq, readCut } from '../log/prune.ts'
+import { rootOf } from '../log/tree.ts'
+import { isDamageError, say } from '../reader.ts'
 
 /** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
 const INSPECTED_ENTRIES = 10_000

@@ -1,8 +1,8 @@
 // Gathers jobs into batches, one commit in flight, and fails closed: after a commit that failed nothing is taken
 // on until a probe has shown that the disk takes writes again. Knows nothing of what the jobs write.
 
-import type { Clock, Milliseconds } from '../core/clock.ts'
-import { GatewayError } from '../core/errors.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { GatewayError } from '../../core/errors.ts'
 
 /** Jobs one transaction takes: the point where larger batches no longer gain and the event loop starts to notice. */
 const MAX_BATCH_JOBS = 512

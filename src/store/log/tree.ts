@@ -2,10 +2,10 @@
 // other node is worked out from these and from the entries, 256 rows a level at most. Lives beside the entries, which
 // alone are what it says.
 
-import { Frontier, leafHash } from '../audit/merkle.ts'
-import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../audit/proof.ts'
-import { joinKey, type LogState, u64, unpackEntry } from './layout.ts'
-import type { Environment } from './lmdb.ts'
+import { Frontier, leafHash } from '../../audit/merkle.ts'
+import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../../audit/proof.ts'
+import { joinKey, type LogState, u64, unpackEntry } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
 
 /** Nodes of each so many levels are kept: 1/256 of the entries in rows of some 40 bytes. */
 const KEPT_LEVELS = 8

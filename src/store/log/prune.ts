@@ -1,9 +1,9 @@
 // Letting go of the oldest entries: where the log is cut, what the `prune` entry says of what goes, and the removal
 // of rows with everything that leads to them. Knows nothing of when or why.
 
-import type { SealedEntry } from '../audit/entry.ts'
-import { Frontier, leafHash } from '../audit/merkle.ts'
-import { SECURITY_EVENT_TYPES, securityEvents } from '../audit/security.ts'
+import type { SealedEntry } from '../../audit/entry.ts'
+import { Frontier, leafHash } from '../../audit/merkle.ts'
+import { SECURITY_EVENT_TYPES, securityEvents } from '../../audit/security.ts'
 import {
   type DayCounts,
   dayOf,
@@ -14,8 +14,8 @@ import {
   u64,
   unpackEntry,
   writeJson,
-} from './layout.ts'
-import type { Environment, SubDatabase } from './lmdb.ts'
+} from '../layout.ts'
+import type { Environment, SubDatabase } from '../lmdb.ts'
 import { type Cut, dropNode } from './tree.ts'
 
 const CUT_KEY = Buffer.from('pruned')

@@ -4,9 +4,9 @@
 
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Clock, type Milliseconds, systemClock } from '../core/clock.ts'
-import { InFlight, type Place } from '../core/inflight.ts'
-import { unavailable } from './appender.ts'
+import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
+import { InFlight, type Place } from '../../core/inflight.ts'
+import { unavailable } from '../log/appender.ts'
 
 /** Beside the database, in the data folder. */
 export const INTENTS_FILE = 'intents'

@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { readSigner } from '../audit/note.ts'
+import { readSigner } from '../../audit/note.ts'
 
 export const SIGNING_KEY_FILE = 'signing-key.pem'
 const FILE_MODE = 0o600

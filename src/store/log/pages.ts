@@ -2,10 +2,10 @@
 // summaries is gone through, and a cursor says where to go on.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { toUsageEntry, type UsageEntry } from '../audit/usage.ts'
+import { toUsageEntry, type UsageEntry } from '../../audit/usage.ts'
+import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
-import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import { readRequest } from './query.ts'
 
 /** Rows that are read before the event loop gets its turn: about a millisecond. */

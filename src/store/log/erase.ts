@@ -2,11 +2,11 @@
 // the same transaction. Knows nothing of who asked for it.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ChangeDraft } from '../audit/entry.ts'
-import type { Milliseconds } from '../core/clock.ts'
+import type { ChangeDraft } from '../../audit/entry.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
 import { MAX_ID_BYTES, readLogState } from './batch.ts'
-import { readU64, summarySeq, summaryTest, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 import type { Change } from './log.ts'
 import { placeOf } from './query.ts'
 

@@ -3,15 +3,15 @@
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import type { Milliseconds } from '../core/clock.ts'
-import { uuidv7 } from '../core/ids.ts'
-import { Batch } from './batch.ts'
-import { beginLog } from './commits.ts'
+import type { Milliseconds } from '../../core/clock.ts'
+import { uuidv7 } from '../../core/ids.ts'
+import { readJson } from '../layout.ts'
+import { LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
+import { Batch } from '../log/batch.ts'
+import { beginLog } from '../log/commits.ts'
 import { DATA_FILE } from './header.ts'
 import { type CarriedRows, readCarried, type Whereabouts } from './inspection.ts'
 import { INTENTS_FILE } from './intents.ts'
-import { readJson } from './layout.ts'
-import { LOCK_FILE, openEnvironment, type SubDatabase } from './lmdb.ts'
 
 const PREFIX = 'quarantine-'
 /** Where the new log is made: whole before the old one goes. */

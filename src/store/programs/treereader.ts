@@ -1,13 +1,13 @@
 // What the second reader of a log does, see treethread.ts: a program, run in a thread of its own.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import type { DumpedEntry } from '../audit/dump.ts'
-import { TreePart } from '../audit/log-parts.ts'
-import { LogSurvey } from '../audit/survey.ts'
-import { DirectorySource } from './directory.ts'
-import { ExportSource } from './exportfile.ts'
-import type { LogReader, LogSource } from './source.ts'
-import type { TreeOutcome, TreeTask } from './treethread.ts'
+import type { DumpedEntry } from '../../audit/dump.ts'
+import { TreePart } from '../../audit/log-parts.ts'
+import { LogSurvey } from '../../audit/survey.ts'
+import { DirectorySource } from '../verification/directory.ts'
+import { ExportSource } from '../verification/exportfile.ts'
+import type { LogReader, LogSource } from '../verification/source.ts'
+import type { TreeOutcome, TreeTask } from '../verification/treethread.ts'
 
 /** Gives entries to the tree, as far as they are wanted. */
 class TreeReader implements LogReader {

@@ -2,11 +2,11 @@
 // is, and its verdict.
 
 import { setPriority } from 'node:os'
-import { NOTHING_KNOWN } from '../audit/survey.ts'
-import { verdictObject } from '../audit/verdict.ts'
-import { DirectorySource } from './directory.ts'
-import { say } from './reader.ts'
-import { verifyAt } from './verification.ts'
+import { NOTHING_KNOWN } from '../../audit/survey.ts'
+import { verdictObject } from '../../audit/verdict.ts'
+import { say } from '../reader.ts'
+import { DirectorySource } from '../verification/directory.ts'
+import { verifyAt } from '../verification/verification.ts'
 
 /** Of the system's scale from -20 to 19: calls go first. */
 const NICENESS = 15

@@ -1,13 +1,13 @@
 // How the log's transactions begin: on the head as it is then, or with the genesis entry where there is none.
 
-import { genesis } from '../audit/chain.ts'
-import type { EntryType, GenesisDraft } from '../audit/entry.ts'
-import { Frontier, leafHash } from '../audit/merkle.ts'
-import type { Clock, Milliseconds } from '../core/clock.ts'
+import { genesis } from '../../audit/chain.ts'
+import type { EntryType, GenesisDraft } from '../../audit/entry.ts'
+import { Frontier, leafHash } from '../../audit/merkle.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { packEntry, u64 } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
 import type { Commits } from './appender.ts'
 import { Batch, writeLogState } from './batch.ts'
-import { packEntry, u64 } from './layout.ts'
-import type { Environment } from './lmdb.ts'
 
 const PROBE_KEY = Buffer.from('probe')
 /** A probe asks for this much in one piece: a single page would often fit when no entry does. */
