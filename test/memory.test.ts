@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { collectorOf, IdleCollector } from '../src/memory.ts'
+import { collectorOf, IdleCollector } from '../src/gateway/memory.ts'
 
 function setUp() {
   const state = { bytes: 100, collected: 0 }
@@ -66,7 +66,7 @@ t.test('without the flag that lets it collect there is no collector', async (t) 
 
 t.test('with it the heap of a busy time goes back', async (t) => {
   const program = `
-    const { collectorOf } = await import(${JSON.stringify(new URL('../src/memory.ts', import.meta.url).href)})
+    const { collectorOf } = await import(${JSON.stringify(new URL('../src/gateway/memory.ts', import.meta.url).href)})
     const { getHeapStatistics } = await import('node:v8')
     const collector = collectorOf({ entered: 0, inFlight: 0 })
     let held = Array.from({ length: 2e6 }, (_, index) => ({ index }))

@@ -24,6 +24,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   demo: 4,
   rulecheck: 4,
   cli: 5,
+  gateway: 5,
 }
 const TOP_FLOOR = 6
 
@@ -36,7 +37,7 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   ajv: ['core'],
   yaml: ['core'],
   re2js: ['policy'],
-  pino: [''],
+  pino: ['gateway'],
 }
 
 /** What the pure floor may take from Node: functions of their arguments. */

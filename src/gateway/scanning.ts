@@ -1,10 +1,10 @@
 // What texts are searched with and prompts judged by beside the rules, built once from the configuration.
 
-import type { Config } from './core/config.ts'
-import { loadInjectionModel } from './detect/injection/score.ts'
-import { kindSet } from './detect/pii/kinds.ts'
-import type { Pipeline } from './pipeline/handle.ts'
-import { Recall } from './pipeline/recall.ts'
+import type { Config } from '../core/config.ts'
+import { loadInjectionModel } from '../detect/injection/score.ts'
+import { kindSet } from '../detect/pii/kinds.ts'
+import type { Pipeline } from '../pipeline/handle.ts'
+import { Recall } from '../pipeline/recall.ts'
 
 export function openScanning(
   config: Config,

@@ -1,8 +1,8 @@
 // The rules in force as the metrics page counts them.
 
-import type { Milliseconds } from './core/clock.ts'
-import type { GatewayState } from './metrics/registry.ts'
-import type { EffectiveRules } from './rules/effective.ts'
+import type { Milliseconds } from '../core/clock.ts'
+import type { GatewayState } from '../metrics/registry.ts'
+import type { EffectiveRules } from '../rules/effective.ts'
 
 type RuleState = Pick<GatewayState, 'policyRevision' | 'rules' | 'overrides' | 'oldestOverrideSeconds'>
 

@@ -3,7 +3,7 @@
 // (Dockerfile): it sets in after some eight seconds. Knows nothing of calls but how many there were.
 
 import { getHeapStatistics } from 'node:v8'
-import type { Milliseconds } from './core/clock.ts'
+import type { Milliseconds } from '../core/clock.ts'
 
 const LOOK_MS: Milliseconds = 5000
 /** What may go on between two looks, and while one is taken, for the time to count as quiet: calls. */

@@ -1,9 +1,9 @@
 // What readiness says: rules are loaded and the store takes writes, never whether the upstream is well.
 
-import { formatProblem } from './core/problem.ts'
-import type { Admission } from './pipeline/admission.ts'
-import type { EffectiveRules } from './rules/effective.ts'
-import type { Health } from './server/ops.ts'
+import { formatProblem } from '../core/problem.ts'
+import type { Admission } from '../pipeline/admission.ts'
+import type { EffectiveRules } from '../rules/effective.ts'
+import type { Health } from '../server/ops.ts'
 
 interface HealthParts {
   readonly admission: Pick<Admission, 'auditable' | 'draining'>

@@ -1,14 +1,14 @@
 // Entries that are not calls: starts and stops, rule sets loaded, rules changed. Logged, counted and sealed here.
 
-import type { ChangeDraft } from './audit/entry.ts'
-import { VERSION } from './core/version.ts'
+import type { ChangeDraft } from '../audit/entry.ts'
+import { VERSION } from '../core/version.ts'
+import type { Metrics } from '../metrics/registry.ts'
+import type { EffectiveRules } from '../rules/effective.ts'
+import { draftOf, type RuleChange } from '../rules/state.ts'
+import type { UsageLog } from '../store/log/log.ts'
+import type { PolicyStore } from '../store/policies.ts'
+import type { Store } from '../store/store.ts'
 import type { GatewayLogger } from './logger.ts'
-import type { Metrics } from './metrics/registry.ts'
-import type { EffectiveRules } from './rules/effective.ts'
-import { draftOf, type RuleChange } from './rules/state.ts'
-import type { UsageLog } from './store/log/log.ts'
-import type { PolicyStore } from './store/policies.ts'
-import type { Store } from './store/store.ts'
 
 /** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
 const RUN_END_SEARCH = 1000

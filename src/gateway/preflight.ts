@@ -3,12 +3,12 @@
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { type Config, type ConfigReading, isAmong } from './core/config.ts'
-import type { Problem } from './core/problem.ts'
-import type { Secret } from './core/secret.ts'
-import { whyNoRules } from './rules/files.ts'
-import { whyNotListen } from './server/address.ts'
-import { checkSigningKey } from './store/folder/signingkey.ts'
+import { type Config, type ConfigReading, isAmong } from '../core/config.ts'
+import type { Problem } from '../core/problem.ts'
+import type { Secret } from '../core/secret.ts'
+import { whyNoRules } from '../rules/files.ts'
+import { whyNotListen } from '../server/address.ts'
+import { checkSigningKey } from '../store/folder/signingkey.ts'
 
 /** Every obstacle, at the key of the configuration that leads to it, unless something is wrong with that key already. */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {

@@ -1,12 +1,12 @@
 // The trial of a candidate rule set (rules.candidatePath): its files watched, its judgements shadowing the traffic.
 
-import type { Clock } from './core/clock.ts'
-import { formatProblem } from './core/problem.ts'
+import type { Clock } from '../core/clock.ts'
+import { formatProblem } from '../core/problem.ts'
+import { Shadow, type ShadowParts } from '../pipeline/shadow.ts'
+import { CandidateRules } from '../rules/candidate.ts'
+import { loadRules, type RuleSnapshot } from '../rules/load.ts'
+import { RuleWatcher } from '../rules/watch.ts'
 import type { GatewayLogger } from './logger.ts'
-import { Shadow, type ShadowParts } from './pipeline/shadow.ts'
-import { CandidateRules } from './rules/candidate.ts'
-import { loadRules, type RuleSnapshot } from './rules/load.ts'
-import { RuleWatcher } from './rules/watch.ts'
 
 export interface Trial {
   readonly path: string

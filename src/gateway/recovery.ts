@@ -1,11 +1,11 @@
 // Calls that the process before was in the middle of when it ended: each becomes the one entry that it owes.
 
-import type { RequestDraft } from './audit/entry.ts'
-import type { Pipeline } from './pipeline/handle.ts'
-import type { RuleSet } from './policy/compile.ts'
-import type { CounterChange } from './store/counters.ts'
-import type { Intent, Intents, OpenIntent } from './store/folder/intents.ts'
-import type { Store } from './store/store.ts'
+import type { RequestDraft } from '../audit/entry.ts'
+import type { Pipeline } from '../pipeline/handle.ts'
+import type { RuleSet } from '../policy/compile.ts'
+import type { CounterChange } from '../store/counters.ts'
+import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
+import type { Store } from '../store/store.ts'
 
 /** No status is known to have been sent. */
 const STATUS = 503

@@ -1,16 +1,16 @@
 // What speaks for the log to those who do not trust it: the signatures over it, the full check of it, who this run is.
 
+import type { Clock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { GatewayState } from '../metrics/registry.ts'
+import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import type { Store } from '../store/store.ts'
+import { LogCheck } from '../store/verification/logcheck.ts'
 import { Checkpointing } from './checkpointing.ts'
-import type { Clock } from './core/clock.ts'
-import type { Config } from './core/config.ts'
-import type { JsonObject } from './core/json.ts'
 import type { DataFolder } from './datafolder.ts'
 import type { Identity } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
-import type { GatewayState } from './metrics/registry.ts'
-import { SIGNING_KEY_FILE } from './store/folder/signingkey.ts'
-import type { Store } from './store/store.ts'
-import { LogCheck } from './store/verification/logcheck.ts'
 
 /** Bits of a root that a float64, which is all a sample can be, holds exactly. */
 const FINGERPRINT_BITS = 52

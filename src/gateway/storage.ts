@@ -2,12 +2,12 @@
 
 import { randomBytes } from 'node:crypto'
 import { statfsSync } from 'node:fs'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import type { Metrics } from '../metrics/registry.ts'
+import { openStore, type Store } from '../store/store.ts'
 import type { Checkpointing } from './checkpointing.ts'
-import { systemClock } from './core/clock.ts'
-import type { Config } from './core/config.ts'
 import type { GatewayLogger } from './logger.ts'
-import type { Metrics } from './metrics/registry.ts'
-import { openStore, type Store } from './store/store.ts'
 
 const DAY_MS = 86_400_000
 

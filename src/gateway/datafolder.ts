@@ -2,17 +2,17 @@
 // log set aside, the calls read that the process before left behind.
 
 import { randomBytes } from 'node:crypto'
-import { systemClock } from './core/clock.ts'
-import type { Config } from './core/config.ts'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { makeFolder } from '../store/folder/folder.ts'
+import { inspectStore } from '../store/folder/inspection.ts'
+import { Intents } from '../store/folder/intents.ts'
+import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/folder/lock.ts'
+import { leaveMark } from '../store/folder/mark.ts'
+import { ownSigningKey } from '../store/folder/signingkey.ts'
+import { quarantines, succeed, takeOver } from '../store/folder/succession.ts'
+import { StoreOpenError } from '../store/lmdb.ts'
 import type { GatewayLogger } from './logger.ts'
-import { makeFolder } from './store/folder/folder.ts'
-import { inspectStore } from './store/folder/inspection.ts'
-import { Intents } from './store/folder/intents.ts'
-import { DirectoryHeldError, type DirectoryLock, holdDirectory } from './store/folder/lock.ts'
-import { leaveMark } from './store/folder/mark.ts'
-import { ownSigningKey } from './store/folder/signingkey.ts'
-import { quarantines, succeed, takeOver } from './store/folder/succession.ts'
-import { StoreOpenError } from './store/lmdb.ts'
 
 export interface DataFolder {
   readonly intents: Intents

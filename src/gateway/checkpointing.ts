@@ -1,11 +1,11 @@
 // When the log is signed for: at the start and the stop, before anything is pruned, and as it grows. What is signed is
 // kept beside the log, and said where it can be kept by others.
 
-import { type Checkpoint, originOf, signCheckpoint } from './audit/checkpoint.ts'
-import { readSigner, type Signer } from './audit/note.ts'
-import type { Clock, Milliseconds } from './core/clock.ts'
+import { type Checkpoint, originOf, signCheckpoint } from '../audit/checkpoint.ts'
+import { readSigner, type Signer } from '../audit/note.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Checkpoints } from '../store/log/checkpoints.ts'
 import type { GatewayLogger } from './logger.ts'
-import type { Checkpoints } from './store/log/checkpoints.ts'
 
 /** With news, one is made this often, or after so many entries. */
 const INTERVAL_MS: Milliseconds = 60_000

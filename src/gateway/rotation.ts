@@ -1,6 +1,6 @@
 // Secrets in files that change while the gateway runs: told, so that an old one can be revoked in time.
 
-import type { Config } from './core/config.ts'
+import type { Config } from '../core/config.ts'
 import type { GatewayLogger } from './logger.ts'
 
 /** Logs each new value, and each that cannot be used, by the name of its setting. */
