@@ -27,6 +27,8 @@ export class Sessions {
   readonly #environment: Environment
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
+  /** When sessions seen by this process end, by the time that nobody can set back; by place, hex. */
+  readonly #ends = new Map<string, Milliseconds>()
 
   constructor(environment: Environment, clock: Clock, random: (length: number) => Buffer) {
     this.#environment = environment
@@ -52,6 +54,7 @@ export class Sessions {
         sessions.remove(key)
       sessions.put(placeOf(id), writeJson(session))
     })
+    this.#isOver(placeOf(id), session)
     return { id, expiresAtMs }
   }
 
@@ -59,10 +62,11 @@ export class Sessions {
   find(id: string, fingerprint: string): Session | null {
     if (!ID_FORM.test(id)) return null
     this.#environment.refresh()
-    const bytes = this.#environment.tables.sessions.get(placeOf(id))
+    const place = placeOf(id)
+    const bytes = this.#environment.tables.sessions.get(place)
     if (bytes === undefined) return null
     const session = readJson<StoredSession>(bytes)
-    if (this.#isOver(session) || !isSame(session.binding, bind(id, fingerprint))) return null
+    if (this.#isOver(place, session) || !isSame(session.binding, bind(id, fingerprint))) return null
     return { expiresAtMs: session.expiresAtMs }
   }
 
@@ -78,15 +82,24 @@ export class Sessions {
   async sweep(): Promise<void> {
     const { sessions } = this.#environment.tables
     this.#environment.refresh()
-    const over = sessions.rows().filter(({ value }) => this.#isOver(readJson<StoredSession>(value)))
+    const rows = sessions.rows()
+    const places = new Set(rows.map(({ key }) => key.toString('hex')))
+    for (const place of this.#ends.keys()) if (!places.has(place)) this.#ends.delete(place)
+    const over = rows.filter(({ key, value }) => this.#isOver(key, readJson<StoredSession>(value)))
     if (over.length === 0) return
     await this.#environment.transaction(() => {
       for (const { key } of over) sessions.remove(key)
     })
   }
 
-  #isOver({ expiresAtMs }: Session): boolean {
-    return this.#clock.now() >= expiresAtMs
+  /** A clock that is set back makes no session last longer than it was meant to, from when it was seen first. */
+  #isOver(place: Buffer, { createdAtMs, expiresAtMs }: StoredSession): boolean {
+    const name = place.toString('hex')
+    const nowMs = this.#clock.now()
+    const spentMs = this.#clock.monotonic()
+    const endMs = this.#ends.get(name) ?? spentMs + Math.min(expiresAtMs - nowMs, expiresAtMs - createdAtMs)
+    this.#ends.set(name, endMs)
+    return nowMs >= expiresAtMs || spentMs >= endMs
   }
 
   async #write(write: () => void): Promise<void> {

@@ -52,6 +52,32 @@ t.test('it ends at its time, however much it is used', async (t) => {
   t.equal(store.sessions.find(id, 'f'), null)
 })
 
+t.test('a clock that is set back gives it no more time, here or after a restart', async (t) => {
+  const time = { wallMs: START_MS, spentMs: 0 }
+  const clock = {
+    now: () => time.wallMs,
+    monotonic: () => time.spentMs,
+    advance(ms: number) {
+      time.wallMs += ms
+      time.spentMs += ms
+    },
+  }
+  const { store, reopen } = openTestStore(t, { testClock: clock })
+  const { id } = await store.sessions.create('f', HOUR_MS)
+  time.wallMs -= 24 * HOUR_MS
+  clock.advance(HOUR_MS - 1)
+  t.ok(store.sessions.find(id, 'f'))
+  clock.advance(1)
+  t.equal(store.sessions.find(id, 'f'), null)
+  const { store: again } = await reopen()
+  t.ok(again.sessions.find(id, 'f'), 'how long it was is not known here')
+  clock.advance(HOUR_MS)
+  t.equal(again.sessions.find(id, 'f'), null, 'but no longer than it was meant to be')
+  await again.sessions.sweep()
+  time.wallMs = START_MS
+  t.equal((await reopen()).store.sessions.find(id, 'f'), null, 'and it is cleared away')
+})
+
 t.test('signing out ends it at once; ending it again, or nonsense, is fine', async (t) => {
   const { store } = openTestStore(t)
   const { id } = await store.sessions.create('f', HOUR_MS)
