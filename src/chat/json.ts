@@ -60,8 +60,8 @@ export function parseJson(body: Buffer): JsonValue {
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
- * Parses what an upstream sent, or what was written here, as it would be parsed anywhere, but for numbers that a double cannot hold: they are kept
- * as they are written, in texts of up to MAX_EXACT_UNITS.
+ * Parses what an upstream sent, or what was written here, as it would be parsed anywhere, but for numbers that a double
+ * cannot hold: they are kept as they are written, in texts of up to MAX_EXACT_UNITS.
  * @throws SyntaxError quoting the text, for one that is no JSON
  */
 export const parseReceived = (text: string): JsonValue =>

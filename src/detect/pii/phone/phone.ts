@@ -49,6 +49,7 @@ const SPACE = 0x20
 const BRACKET = 0x28
 const CLOSING_BRACKET = 0x29
 const PLUS = 0x2b
+
 /**
  * @param at of the first digit
  * @param runs that begin there
