@@ -415,7 +415,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     summary: 'All keys.',
     success: ['200', 'Keys'],
     security: 'session',
-    errors: ['401', '421'],
+    errors: ['400', '401', '421'],
   },
   'DELETE /api/v1/keys/{id}': {
     summary: 'Revokes a key, at once and for good.',

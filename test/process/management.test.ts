@@ -141,6 +141,8 @@ t.test('keys: shown once, listed, revoked everywhere at once', async (t) => {
   const mine = listed.keys.find((one: any) => one.id === id)
   t.match(mine, { name: 'app', state: 'active', source: 'api', revoked_at: null, last_used_at: null })
   t.notMatch(JSON.stringify(listed), key)
+  const limited = await api('GET', '/keys?limit=1')
+  t.match([limited.status, limited.body], [400, { error: { code: 'invalid_parameter', param: 'limit' } }])
   t.match(
     listed.keys.find((one: any) => one.source === 'file'),
     { name: 'batch', state: 'active' },

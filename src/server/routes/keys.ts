@@ -3,6 +3,7 @@
 import type { JsonObject } from '../../core/json.ts'
 import type { KeyRecord, KeyStore } from '../../store/keys.ts'
 import { type ApiRoute, isoTime, isoTimeOrNull, ok, readFields, requireText } from '../api.ts'
+import { Query } from '../query.ts'
 
 const MAX_NAME_CHARACTERS = 128
 
@@ -23,7 +24,8 @@ export function keyRoutes(keys: KeyStore): ApiRoute[] {
     {
       method: 'GET',
       path: '/api/v1/keys',
-      async answer() {
+      async answer(request) {
+        new Query(request.search, [])
         const list = keys.list().map(describe)
         return ok({ keys: list, total: list.length })
       },
