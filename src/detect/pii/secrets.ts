@@ -4,47 +4,8 @@ import { parseApiKey } from '../../core/apikey.ts'
 import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
+import { mayBeginToken, TOKEN } from './tokenforms.ts'
 
-/** A token by prefix, and what an issuer's own scanner looks for behind it. */
-export const TOKEN_FORMS: readonly string[] = [
-  'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
-  '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
-  'gh[pousr]_[A-Za-z0-9]{30,255}', // GitHub
-  'github_pat_[A-Za-z0-9_]{22,255}',
-  'gl(?:pat|ptt|rt|dt|ft|soat|cbt)-[A-Za-z0-9_.-]{20,300}', // GitLab
-  'xox[abceoprs]-[A-Za-z0-9-]{10,200}', // Slack
-  'xapp-\\d-[A-Za-z0-9-]{20,200}',
-  'AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])', // Google
-  'GOCSPX-[A-Za-z0-9_-]{28}',
-  'ya29\\.[A-Za-z0-9_-]{30,400}',
-  '[srp]k_(?:live|test)_[A-Za-z0-9]{16,200}', // Stripe
-  'whsec_[A-Za-z0-9+/=]{24,100}',
-  'npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])',
-  'pypi-[A-Za-z0-9_-]{50,300}',
-  'rubygems_[a-f0-9]{48}',
-  'dckr_pat_[A-Za-z0-9_-]{20,60}',
-  'hf_[A-Za-z0-9]{30,64}', // Hugging Face
-  '(?:gsk|xai|nvapi|r8|pplx|tvly|fw|csk)[-_][A-Za-z0-9_-]{30,120}', // other model providers
-  'SG\\.[A-Za-z0-9_-]{16,64}\\.[A-Za-z0-9_-]{16,64}', // SendGrid
-  'key-[0-9a-f]{32}(?![A-Za-z0-9])', // Mailgun
-  'AC[0-9a-f]{32}(?![A-Za-z0-9])|SK[0-9a-f]{32}(?![A-Za-z0-9])', // Twilio
-  'dop_v1_[0-9a-f]{64}', // DigitalOcean
-  'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
-  'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
-  'EAAC[A-Za-z0-9]{80,300}', // Meta
-  'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault
-  'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}', // Grafana
-  'lin_api_[A-Za-z0-9]{40}', // Linear
-  'ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])', // Notion
-  'ATATT3[A-Za-z0-9_=-]{50,300}', // Atlassian
-  'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman
-  'AGE-SECRET-KEY-1[0-9A-Z]{58}',
-  'sgate_live_[A-Za-z0-9]{49}(?![A-Za-z0-9])',
-  // JSON web token, RFC 7519: two objects and a signature, which may be missing.
-  'eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,12000}\\.[A-Za-z0-9_-]{0,2000}',
-  '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
-]
-const TOKEN = new RegExp(TOKEN_FORMS.join('|'), 'y')
 /** No secret is shorter, nor the chance to judge one by. */
 export const MIN_TOKEN = 15
 const MAX_DOTTED = 64
@@ -55,6 +16,9 @@ const NAMED_KEY =
 /** Of AWS; Azure's are the longest. */
 const KEY_CHARACTERS = 40
 const MAX_KEY = 88
+/** The host and the path of a Slack webhook: whoever has them can post. */
+const WEBHOOK_HOST = 'hooks.slack.'
+const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
 /** AWS Signature Version 4, in the query of a URL. */
@@ -142,11 +106,20 @@ export function scanNamed(segment: Segment, at: number): number {
   while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
   segment.keyEnd = end
   if (end - start < KEY_CHARACTERS) return 0
+  if (text.startsWith(WEBHOOK_HOST, start - WEBHOOK_HOST.length)) return scanWebhook(segment, start)
   NAMED_VALUE.lastIndex = start
   const value = NAMED_VALUE.exec(text)?.[0]
   if (value === undefined || !NAMED_KEY.test(segment.windowBefore(start)) || /example/i.test(value)) return 0
   if (differentCharacters(value) < 2 * MIN_DIFFERENT) return 0
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
+}
+
+/** @param start of what stands behind WEBHOOK_HOST */
+function scanWebhook(segment: Segment, start: number): number {
+  WEBHOOK.lastIndex = start
+  const path = WEBHOOK.exec(segment.text)?.groups?.['path']
+  if (path === undefined || PLACEHOLDER.test(path)) return 0
+  return segment.add('secret', WEBHOOK.lastIndex - path.length, WEBHOOK.lastIndex) ? WEBHOOK.lastIndex : 0
 }
 
 /** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
@@ -195,15 +168,6 @@ export function tokenEnd(text: string, at: number): number {
   return end
 }
 
-/** The first two characters of all that TOKEN matches, but for digits before a colon. */
-const BEGINNINGS = new Uint8Array(128 * 128)
-const beginningOf = (first: number, second: number): number => first * 128 + second
-for (const [first = '', second = ''] of (
-  'sk AK AS AB AC gh gi gl xo xa AI GO ya rk pk wh np py ru dc hf gs nv r8 pp tv fw cs SG ke SK do sh sq EA hv li nt ' +
-  'se AT PM AG sg ey'
-).split(' '))
-  BEGINNINGS[beginningOf(first.charCodeAt(0), second.charCodeAt(0))] = 1
-
 /** Further than this is not looked. */
 const MAX_QUICK = 64
 
@@ -239,7 +203,7 @@ function holdsBeginning(text: string, start: number, end: number): boolean {
   for (let at = start; at < end - 1; at++) {
     const code = text.charCodeAt(at)
     if (code === DOT) hasDots = true
-    if (BEGINNINGS[beginningOf(code, text.charCodeAt(at + 1))] === 1) {
+    if (mayBeginToken(code, text.charCodeAt(at + 1))) {
       if (!isInside) return true
       mayBegin = true
     }

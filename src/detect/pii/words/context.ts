@@ -17,8 +17,8 @@ type WordClass = (typeof CLASSES)[number]
 const WORDS: Readonly<Record<WordClass, string>> = {
   phone:
     'tel tels cell call calls called ring dial text sms fax faks φαξ факс handy gsm whats whatsapp signal telegram viber reach ' +
-    'reached contact answering pager landline hotline voicemail mob mobil mobile móvil movil celular office ' +
-    'home tlf tél telp handphone cels cel fono fonos fijo festnetz llámame llámeme bel belt llama llame liga ligue bellen portable fixe appel appelez joindre joignable ruf ruft anrufen erreichen erreichbar bereiken bereikbaar тел моб ' +
+    'reached contact answering pager landline hotline voicemail mob mobil mobile mobiel mobiele móvil movil celular office ' +
+    'home tlf tél telp handphone cels cel soita soittakaa volejte zavolejte zavolej fono fonos fijo festnetz llámame llámeme bel belt llama llame liga ligue bellen portable fixe appel appelez joindre joignable ruf ruft anrufen rufen erreichen erreichbar bereiken bereikbaar тел моб ' +
     'телефон звоните позвоните телефону τηλ κιν sđt đt thoại gọi puh tlm tālr cp sel ' +
     'هاتف الهاتف هاتفي هاتفه جوال الجوال جوالي موبايل الموبايل موبايلي تليفون تلفون فاكس الفاكس واتساب اتصل ' +
     'تلفن موبایل همراه فون موبائل ফোন মোবাইল फोन फ़ोन मोबाइल टेलीफोन טלפון הטלפון נייד הנייד פלאפון הפלאפון טל טל׳ פקס הפקס וואטסאפ ph phone phones ' +
@@ -36,6 +36,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'ordine fattura заказ счет счёт nr° parcel shipment key seed offset address index count error errno exit status ' +
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
+    'users subscribers sessions visits visitors hits units volume traffic length views clicks downloads installs events telemetry telephony ' +
     'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
     'permit mrn apn docket donor seal teile cod codul poliçe poliçesi обява बुकिंग الشحنة الطلب الفاتورة מק ' +
     'contador conta leitura leituras viite viitteen viitenumero nip regon krs partia partii konto konta ičo dič šarže ' +
