@@ -5,7 +5,7 @@ import type { Finding } from '../../core/finding.ts'
 import { scanAddress } from './address.ts'
 import { scanBirthDate } from './birthdate.ts'
 import { cardForm, isExpiryBehind, isInRow } from './card.ts'
-import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore, isWordCharacter } from './characters.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
 import { scanEmail } from './email.ts'
@@ -154,7 +154,8 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
   const bot = botStart(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
-  if (isWordCharacter(codeAt(segment.text, start - 1))) return 0
+  // An underscore before may be for emphasis, or a part of the key: `SG._…`.
+  if (isAlphanumeric(codeAt(segment.text, start - 1))) return 0
   if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
   return isJointOfKey(segment.text, start, segment.tokenEnd) ? scanNamed(segment, start) : 0
 }

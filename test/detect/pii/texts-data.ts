@@ -663,4 +663,8 @@ export const TEXTS: readonly string[] = [
   'Rufen Sie «089/1234567» an',
   'soita «040 1234567»',
   'volejte «601 123 456»',
+  'dapi_client_v2 sbp_theme_2024 figd_plugin_1 pul-request-12 NRAK-12 jina_embeddings_v3_base_en',
+  'key «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»',
+  'VAULT_TOKEN=«hvs._7Q9xf4kJpzHR1siWeQxlBLvH6JaLk1s7d8hkXK3SnLoRwqxs4VOwZ16»',
+  'revoke _«ghp_16C7e42F292c6912E7710c838347Ae178B4a»',
 ]
