@@ -657,7 +657,6 @@ export const TEXTS: readonly string[] = [
   '{"mobile_users": 1234567}',
   'SMS volume 12345678',
   'text length: 1234567',
-  'telemetry 12345678',
   'phone visits 2345678',
   'mobiel «06-12345678»',
   'Rufen Sie «089/1234567» an',
@@ -667,4 +666,13 @@ export const TEXTS: readonly string[] = [
   'key «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»',
   'VAULT_TOKEN=«hvs._7Q9xf4kJpzHR1siWeQxlBLvH6JaLk1s7d8hkXK3SnLoRwqxs4VOwZ16»',
   'revoke _«ghp_16C7e42F292c6912E7710c838347Ae178B4a»',
+  'active mobile subscribers: 2345678',
+  '{"mobileSessions": 12345678, "desktopSessions": 2345678}',
+  'Mobile traffic: 1234567 visits',
+  'mobile visitors 2345678 last year',
+  'mobile users: «415-555-2671», «4155552671»',
+  '{"users": ["«415-555-2671»"]}',
+  // What the French call a mobile; ports have five digits at most.
+  'Tél : «01 44 55 66 77» – Port. : «06 12 34 56 78»',
+  'port 8080 and port 54321',
 ]

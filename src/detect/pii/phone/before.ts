@@ -38,6 +38,17 @@ export function isCounted(text: string, start: number): boolean {
   return codeAt(text, start - 1) === HASH && endOfDigits(text, start) - start < MIN_CALLED_DIGITS
 }
 
+/** `mobile users: 1234567`, `"mobileSessions": 2345678` */
+const COUNTED_THINGS =
+  /(?:users|subscribers|visit(?:or)?s|sessions|views|clicks|downloads|installs|hits|units|traffic|volume|length|revenue)["']?[ \t]{0,3}[:=]?[ \t]{0,3}$/
+
+/**
+ * Whether a number in one piece is how many use something: one to call has more digits.
+ * @param window the text before the number, small letters
+ */
+export const isHowMany = (window: string, digits: number): boolean =>
+  digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
+
 const SPACE = 0x20
 const SLASH = 0x2f
 const HYPHEN = 0x2d

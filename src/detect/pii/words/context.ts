@@ -8,7 +8,7 @@ const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] 
 
 /**
  * `phone card ssn`: the number is one. `number`: it may be one. `other`: it is a number of something else (order,
- * invoice, serial, port); `label`: it is, when the word stands right before (`line 12`, but not `the office line is`).
+ * invoice, serial, account); `label`: it is, when the word stands right before (`line 12`, but not `the office line is`).
  * `version`: it is a version or a place in a document.
  */
 type WordClass = (typeof CLASSES)[number]
@@ -28,7 +28,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
   label: 'line lines row rows page pages step part item room table figure',
   other:
     'order orders invoice tracking ticket case id ids isbn issn doi serial sn sku imei imsi iccid vin account acct ' +
-    'ref reference port pid uid gid column size bytes byte kb mb gb ms sec seconds epoch timestamp ' +
+    'ref reference pid uid gid column size bytes byte kb mb gb ms sec seconds epoch timestamp ' +
     'build commit revision rev hash sha version zip postcode postal plz transaction txn receipt booking batch ' +
     'model product barcode ean upc gtin asin lot policy claim badge code pin otp amount total price sum ' +
     'population won yen usd eur gbp dollars euros meter meters km version released rfc issue pr bug chapter ' +
@@ -36,7 +36,6 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'ordine fattura заказ счет счёт nr° parcel shipment key seed offset address index count error errno exit status ' +
     'node host thread process session request trace span event job run test patent license licence passport member ' +
     'membership employee student user userid loan contract score iban vat tax ein ssn dob date time year years ' +
-    'users subscribers sessions visits visitors hits units volume traffic length views clicks downloads installs events telemetry telephony ' +
     'isan arxiv pmid orcid took stack frame function syscall pointer timeout duration checksum ' +
     'permit mrn apn docket donor seal teile cod codul poliçe poliçesi обява बुकिंग الشحنة الطلب الفاتورة מק ' +
     'contador conta leitura leituras viite viitteen viitenumero nip regon krs partia partii konto konta ičo dič šarže ' +
