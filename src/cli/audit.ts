@@ -6,7 +6,7 @@ import type { KnownBefore } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
-import { parseTime } from '../core/time.ts'
+import { parseEndTime, parseTime } from '../core/time.ts'
 import { counted } from '../rulecheck/remarks.ts'
 import { describeDamage } from '../store/reader.ts'
 import { DirectorySource } from '../store/verification/directory.ts'
@@ -50,7 +50,7 @@ checkpoints over them.
 
   --since TIME        begin with the first entry sealed at or after it (RFC 3339, or
                       a day: 2026-03-01)
-  --until TIME        end before the first entry sealed after it
+  --until TIME        end before the first entry sealed after it, or after that day
   --exchanges         after each call's entry what was asked and answered, as far as
                       it is still stored: for sidegate diff --replay, and to check it
                       elsewhere. Such a file holds what people wrote to models,
@@ -158,7 +158,7 @@ async function write(values: Values): Promise<ExitCode> {
   refuse(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
   const options = {
     sinceMs: readTime('since', values.since),
-    untilMs: readTime('until', values.until),
+    untilMs: readTime('until', values.until, parseEndTime),
     exchanges: values.exchanges === true,
   }
   const path = configOf(values)?.data.path
@@ -210,9 +210,9 @@ function refuse(values: Values, names: readonly (keyof Values)[], action: string
   if (given !== undefined) throw new UsageError(`${action} takes no --${given}`)
 }
 
-function readTime(name: string, text: string | undefined): number | null {
+function readTime(name: string, text: string | undefined, parse = parseTime): number | null {
   if (text === undefined) return null
-  const timeMs = parseTime(text)
+  const timeMs = parse(text)
   if (timeMs === null) throw new UsageError(`--${name} takes a time like 2026-03-01T12:00:00Z or a day`)
   return timeMs
 }

@@ -220,7 +220,12 @@ function pointerToPath(error: ErrorObject): Path {
   })
 }
 
+/** What YAML 1.1 merged mappings by. */
+const MERGE_KEY = '<<'
+
 function describeUnknownKey(key: string, error: ErrorObject): string {
+  if (key === MERGE_KEY)
+    return 'is no key: YAML 1.2 merges no mappings; write its keys out, or repeat a whole value by an alias'
   const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {})
   const close = nearest(key, known)
   const hint = close === null ? '' : `; did you mean \`${close}\`?`

@@ -3,6 +3,7 @@
 /** RFC 3339 §5.6, or its day alone; seconds may be left out. */
 const TIME = /^\d{4}-\d{2}-\d{2}(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
+const DAY_MS = 86_400_000
 
 /** Milliseconds since the epoch, of a day its midnight UTC; null for what is no time, and for days that do not exist. */
 export function parseTime(text: string): number | null {
@@ -13,4 +14,10 @@ export function parseTime(text: string): number | null {
   if (!Number.isFinite(timeMs) || !Number.isFinite(dayMs)) return null
   // The 30th of February is the 2nd of March to the engine.
   return new Date(dayMs).toISOString().startsWith(day) ? timeMs : null
+}
+
+/** As `parseTime`, for the end of a stretch of time: of a day its last millisecond, since who names the day means all of it. */
+export function parseEndTime(text: string): number | null {
+  const timeMs = parseTime(text)
+  return timeMs === null || text.length > DAY_CHARACTERS ? timeMs : timeMs + DAY_MS - 1
 }

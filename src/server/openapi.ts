@@ -488,7 +488,7 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       blocked: { type: 'boolean' },
       pii_detected: { type: 'boolean' },
       since: { type: 'string', format: 'date-time' },
-      until: { type: 'string', format: 'date-time' },
+      until: { type: 'string', format: 'date-time', description: 'Also a date: that day is in it, UTC.' },
       cursor: {
         type: 'string',
         description: '`next_cursor` of an answer to the same filters, in place of `offset`.',

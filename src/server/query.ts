@@ -1,7 +1,7 @@
 // Query strings of the management API: every value checked, out of bounds is an error and never clamped.
 
 import { GatewayError } from '../core/errors.ts'
-import { parseTime } from '../core/time.ts'
+import { parseEndTime, parseTime } from '../core/time.ts'
 
 const invalid = (name: string, message: string): GatewayError =>
   new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
@@ -40,9 +40,18 @@ export class Query {
 
   /** A point in time as milliseconds since the epoch, from an RFC 3339 date or date-time. */
   time(name: string): number | null {
+    return this.#parsed(name, parseTime)
+  }
+
+  /** As `time`, the end of a stretch of time: a date is in it. */
+  endTime(name: string): number | null {
+    return this.#parsed(name, parseEndTime)
+  }
+
+  #parsed(name: string, parse: typeof parseTime): number | null {
     const text = this.#values.get(name)
     if (text === null) return null
-    const value = parseTime(text)
+    const value = parse(text)
     if (value !== null) return value
     throw invalid(name, 'must be a date or a time with its zone, like 2026-01-31T12:00:00Z.')
   }

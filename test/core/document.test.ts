@@ -88,6 +88,13 @@ const cases: [title: string, text: string, problems: string[]][] = [
     'name: a\nnested:\n  items:\n    - {}\n    - {x: 1}',
     ['f.yaml:5:8 nested.items[1].x: is not a known key (known: )'],
   ],
+  [
+    'a merge',
+    'name: a\nnested: &base {}\nfree: 1\n<<: *base',
+    [
+      'f.yaml:4:1 <<: is no key: YAML 1.2 merges no mappings; write its keys out, or repeat a whole value by an alias',
+    ],
+  ],
   ['nothing', '', ['f.yaml:1:1 must be an object']],
   ['comments only', '# nothing\n', ['f.yaml:1:1 must be an object']],
   ['a list', '- a', ['f.yaml:1:1 must be an object']],

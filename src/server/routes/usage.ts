@@ -49,7 +49,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
               blocked: query.boolean('blocked'),
               piiDetected: query.boolean('pii_detected'),
               sinceMs: query.time('since'),
-              untilMs: query.time('until'),
+              untilMs: query.endTime('until'),
             },
           }),
         )

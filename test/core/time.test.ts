@@ -1,0 +1,28 @@
+// Points in time as people write them.
+
+import t from 'tap'
+import { parseEndTime, parseTime } from '../../src/core/time.ts'
+
+const CASES: readonly (readonly [text: string, time: string | null, end: string | null])[] = [
+  ['2026-03-01T12:00:00Z', '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000Z'],
+  ['2026-03-01T12:00:00.25+02:00', '2026-03-01T10:00:00.250Z', '2026-03-01T10:00:00.250Z'],
+  ['2026-03-01T12:00Z', '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000Z'],
+  ['2026-03-01', '2026-03-01T00:00:00.000Z', '2026-03-01T23:59:59.999Z'],
+  ['2024-02-29', '2024-02-29T00:00:00.000Z', '2024-02-29T23:59:59.999Z'],
+  ['2026-02-29', null, null],
+  ['2026-02-30T00:00:00Z', null, null],
+  ['2026-03-01T12:00:00', null, null],
+  ['2026-03-01T24:00:00Z', null, null],
+  ['01.03.2026', null, null],
+  ['now', null, null],
+  ['', null, null],
+]
+
+const written = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString())
+
+t.test('times, and days, of which the end is the last millisecond', async (t) => {
+  for (const [text, time, end] of CASES) {
+    t.equal(written(parseTime(text)), time, text)
+    t.equal(written(parseEndTime(text)), end, `${text} as an end`)
+  }
+})
