@@ -12,6 +12,7 @@ import { Retention, type RetentionOptions } from './log/retention.ts'
 import { PolicyStore } from './policies.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
+import { type WatchedEnvironment, watchWrites } from './writes.ts'
 
 /** Commits are watched over, and probed after a failure, this often. */
 const WATCH_MS: Milliseconds = 1000
@@ -63,7 +64,7 @@ export interface Store {
 export function openStore(options: StoreOptions): Store {
   const { path, mapBytes } = options
   const opened = openEnvironment(path, mapBytes)
-  const environment = options.wrap?.(opened) ?? opened
+  const environment = watchWrites(options.wrap?.(opened) ?? opened, options.clock)
   try {
     return new OpenStore(environment, options)
   } catch (error) {
@@ -82,19 +83,27 @@ class OpenStore implements Store {
   readonly policies: PolicyStore
   readonly counters: Counters
   readonly sessions: Sessions
-  readonly #environment: Environment
+  readonly #environment: WatchedEnvironment
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
   readonly #stopWatch: () => void
   readonly #stopHousekeeping: () => void
+  /** Ends the waiting for a step of closing. */
+  #giveUp: () => void = () => {}
   #tidying: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
 
-  constructor(environment: Environment, options: StoreOptions) {
+  constructor(environment: WatchedEnvironment, options: StoreOptions) {
     const { clock, random, maxBytes, whenFull = 'refuse', fileKeys = [], every = everyUnref } = options
     this.#environment = environment
     this.#onHousekeepingError = options.onHousekeepingError ?? (() => {})
-    const events = eventsOf(options, () => void this.#retention?.tick())
+    const events = {
+      ...eventsOf(options, () => void this.#retention?.tick()),
+      onStalled: () => {
+        this.#giveUp()
+        options.onStalled?.()
+      },
+    }
     this.log = new UsageLog({ environment, clock, random, maxBytes, whenFull, events })
     const onError = this.#onHousekeepingError
     const { retention } = options
@@ -109,7 +118,7 @@ class OpenStore implements Store {
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)
     this.#stopWatch = every(WATCH_MS, () => {
-      this.log.tick()
+      this.log.tick(environment.pendingMs())
       void this.#retention?.tick()
     })
     this.#stopHousekeeping = every(HOUSEKEEPING_MS, () => {
@@ -128,15 +137,21 @@ class OpenStore implements Store {
 
   async #finish(): Promise<void> {
     this.#stopHousekeeping()
-    // A commit that is stuck never settles, and neither would anything behind it.
-    if (!this.log.stalled) await this.#retention?.close()
-    // Watched to the end: a disk that hangs by now would hang this as well.
-    await this.log.close()
+    const steps = [
+      () => this.#retention?.close(),
+      () => this.#tidying,
+      () => this.#attempt(() => this.keys.flush()),
+      () => this.log.close(),
+    ]
+    // Watched to the end: a write that is stuck never settles, and neither would anything behind it.
+    for (const step of steps) {
+      const stuck = new Promise<void>((resolve) => {
+        this.#giveUp = resolve
+      })
+      if (!this.log.stalled) await Promise.race([step(), stuck])
+    }
     this.#stopWatch()
-    if (this.log.stalled) return
-    await this.#tidying
-    await this.#attempt(() => this.keys.flush())
-    await this.#environment.close()
+    if (!this.log.stalled) await this.#environment.close()
   }
 
   async #tidy(): Promise<void> {
@@ -158,13 +173,12 @@ class OpenStore implements Store {
 }
 
 /** @param committed called whenever something has been written */
-function eventsOf(options: StoreOptions, committed: () => void): UsageLogEvents {
+function eventsOf(options: StoreOptions, committed: () => void): Omit<UsageLogEvents, 'onStalled'> {
   const ignore = () => {}
   const { onCommit = ignore } = options
   return {
     onUnavailable: options.onUnavailable ?? ignore,
     onAvailable: options.onAvailable ?? ignore,
-    onStalled: options.onStalled ?? ignore,
     onCommit: (jobs, bytes, spentMs) => {
       onCommit(jobs, bytes, spentMs)
       committed()

@@ -46,6 +46,24 @@ t.test('a commit that hangs ends the process with the reason', async (t) => {
   await next.stop()
 })
 
+t.test('so does a write of another kind, though no call is there to notice', async (t) => {
+  const upstream = await startUpstream()
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+  const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(async () => {
+    holder.kill('SIGKILL')
+    await discard(gateway)
+    await upstream.close()
+  })
+  await once(holder.stdout, 'data')
+  const signedIn = gateway.signIn().catch(() => 'the connection ended')
+  t.equal(await gateway.exited, 'SIGKILL')
+  t.equal(await signedIn, 'the connection ended')
+  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log has hung/)
+})
+
 t.test('an error that nobody foresaw ends the process, though calls wait for the disk', async (t) => {
   const upstream = await startUpstream()
   const throwing = 'process.on("SIGUSR2",()=>{throw new Error("as nobody foresaw")})'

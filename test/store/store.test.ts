@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import type { Environment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, withTransactions } from './fixture.ts'
@@ -41,6 +41,95 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   tick(60_000)
   await store.close()
   t.strictSame(errors, ['busy'])
+})
+
+/** A store whose writes hang from when that is said until they are let go. */
+function hangingStore(t: Test) {
+  const hanging: (() => void)[] = []
+  const state = { hangs: false, stalled: 0, available: 0 }
+  const wrap = (real: Environment) =>
+    withTransactions(real, async (write) => {
+      if (state.hangs) await new Promise<void>((resolve) => hanging.push(resolve))
+      return real.transaction(write)
+    })
+  const opened = openTestStore(t, {
+    wrap,
+    onStalled: () => state.stalled++,
+    onAvailable: () => state.available++,
+  })
+  const letGo = () => {
+    state.hangs = false
+    for (const resolve of hanging.splice(0)) resolve()
+  }
+  t.teardown(letGo)
+  return { ...opened, state, letGo, letOneGo: () => hanging.shift()?.() }
+}
+
+t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', async (t) => {
+  const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
+    'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
+    'a session': ({ store }) => store.sessions.create('token', 60_000),
+    'a checkpoint': ({ store }) => store.checkpoints.keep({ size: 1, note: 'note' }),
+    'the last use of a key': ({ tick }) => tick(60_000),
+  }
+  for (const [name, write] of Object.entries(writers)) {
+    const { state, letGo, ...opened } = hangingStore(t)
+    const { store, clock, tick } = opened
+    const { key } = await store.keys.create('k')
+    store.keys.authenticate(key)
+    state.hangs = true
+    const written = write(opened)
+    await nextTurn()
+    clock.advance(9999)
+    tick(1000)
+    t.strictSame([state.stalled, store.log.available], [0, true], `${name}: slow`)
+    clock.advance(1)
+    tick(1000)
+    tick(1000)
+    t.strictSame([state.stalled, store.log.available], [1, false], `${name}: stuck`)
+    letGo()
+    await written
+    while (!store.log.available) {
+      await nextTurn()
+      tick(1000)
+    }
+    t.equal(state.available, 1, `${name}: goes on`)
+    await store.close()
+  }
+})
+
+t.test('a disk that is slow, and ends one write after the other, does not hang', async (t) => {
+  const { store, clock, tick, state, letOneGo } = hangingStore(t)
+  state.hangs = true
+  const created = [store.sessions.create('token', 60_000), store.sessions.create('token', 60_000)]
+  await nextTurn()
+  clock.advance(9000)
+  letOneGo()
+  await created[0]
+  clock.advance(9000)
+  tick(1000)
+  t.equal(state.stalled, 0)
+  clock.advance(1000)
+  tick(1000)
+  t.equal(state.stalled, 1)
+  letOneGo()
+  await created[1]
+  tick(1000)
+  t.equal(store.log.available, true)
+  state.hangs = false
+})
+
+t.test('closing ends when the last uses of keys cannot be written', async (t) => {
+  const { store, clock, tick, state } = hangingStore(t)
+  const { key } = await store.keys.create('k')
+  store.keys.authenticate(key)
+  state.hangs = true
+  const closed = store.close()
+  await nextTurn()
+  clock.advance(10_000)
+  tick(1000)
+  await closed
+  t.equal(state.stalled, 1)
 })
 
 t.test('a disk that hangs as the store is closed is told of, and closing ends', async (t) => {

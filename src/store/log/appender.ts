@@ -12,7 +12,7 @@ const MAX_BATCH_BYTES = 16 * 1024 ** 2
 export const MAX_QUEUED_JOBS = 8192
 /** Bytes that may wait. */
 export const MAX_QUEUED_BYTES = 256 * 1024 ** 2
-/** A commit that takes longer than this is not slow but stuck, as LMDB is after an I/O error on its meta page. */
+/** A write that takes longer than this is not slow but stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
 /** What clients are told to wait, seconds: the time between two probes. */
 const RETRY_AFTER_SECONDS = '1'
@@ -44,7 +44,7 @@ export interface AppenderEvents {
   onUnavailable(cause: unknown): void
   /** A probe succeeded. */
   onAvailable(): void
-  /** A commit has been pending for STALL_MS. The process had better end: LMDB does not recover from this. */
+  /** A write has been pending for STALL_MS. The process had better end: LMDB does not recover from this. */
   onStalled(): void
   /** A batch is durable. */
   onCommit(jobs: number, bytes: number, spentMs: Milliseconds): void
@@ -67,7 +67,6 @@ export class Appender<Context extends Transaction> {
   #batch: Waiter<Context>[] = []
   /** Whether a loop of commits, or a probe, is under way: there is never more than one. */
   #busy = false
-  #commitSinceMs: Milliseconds | null = null
   #failed = false
   #stalled = false
   #closed = false
@@ -107,12 +106,17 @@ export class Appender<Context extends Transaction> {
     return promise
   }
 
-  /** To be called every second: looks for a stuck commit, and probes after a failure. */
-  tick(): void {
-    if (this.#commitSinceMs !== null) {
-      const pendingMs = this.#clock.monotonic() - this.#commitSinceMs
-      if (pendingMs >= STALL_MS && !this.#stalled) this.#stall()
-    } else if (this.#failed && !this.#busy && !this.#closed) void this.#probe()
+  /**
+   * To be called every second: looks for a stuck write, and probes after a failure.
+   * @param pendingMs how long no write to the database has ended that is under way, the log's or another; 0 without any
+   */
+  tick(pendingMs: Milliseconds): void {
+    if (pendingMs >= STALL_MS) {
+      if (!this.#stalled) this.#stall()
+    } else if (this.#busy || this.#closed) return
+    else if (this.#failed) void this.#probe()
+    // Not a commit of the log, which would have said so.
+    else if (this.#stalled) this.#recover()
   }
 
   /** Takes nothing on any more; resolves when everything taken on is settled, or a commit is stuck. */
@@ -138,7 +142,6 @@ export class Appender<Context extends Transaction> {
 
   async #flush(): Promise<void> {
     const startMs = this.#clock.monotonic()
-    this.#commitSinceMs = startMs
     let outcomes: Outcome[] = []
     try {
       await this.#commits.commit((context) => {
@@ -146,10 +149,8 @@ export class Appender<Context extends Transaction> {
         this.#batch = this.#takeBatch()
         outcomes = this.#batch.map(({ job }) => attempt(job, context))
       })
-      this.#commitSinceMs = null
       this.#finish(outcomes, startMs)
     } catch (error) {
-      this.#commitSinceMs = null
       this.#stalled = false
       this.#fail(error)
     }
@@ -189,7 +190,7 @@ export class Appender<Context extends Transaction> {
 
   #stall(): void {
     this.#stalled = true
-    this.#rejectAll(new Error(`a commit has been pending for ${STALL_MS} ms`))
+    this.#rejectAll(new Error(`a write has been pending for ${STALL_MS} ms`))
     this.#events.onStalled()
     for (const resolve of this.#idle.splice(0)) resolve()
   }
@@ -205,14 +206,11 @@ export class Appender<Context extends Transaction> {
 
   async #probe(): Promise<void> {
     this.#busy = true
-    this.#commitSinceMs = this.#clock.monotonic()
     try {
       await this.#commits.probe()
-      this.#commitSinceMs = null
       this.#recover()
     } catch {
       // Still failing; the next tick asks again.
-      this.#commitSinceMs = null
       this.#stalled = false
     }
     this.#rest()

@@ -6,7 +6,7 @@ import type { Head } from '../../audit/chain.ts'
 import { type Commitment, type Content, commit, contentBytes, SALT_BYTES } from '../../audit/content.ts'
 import type { EntryDraft, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import type { StoredRecord } from '../../audit/verify.ts'
-import type { Clock } from '../../core/clock.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import type { CounterChange } from '../counters.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
@@ -251,9 +251,9 @@ export class UsageLog {
     return rows.map(({ key, value }) => unpackEntry(readU64(key), value))
   }
 
-  /** To be called every second: watches over commits and the size of the store. */
-  tick(): void {
-    this.#appender.tick()
+  /** To be called every second: watches over writes and the size of the store. @param pendingMs see Appender.tick */
+  tick(pendingMs: Milliseconds): void {
+    this.#appender.tick(pendingMs)
     // After an I/O error not even reading is safe.
     if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
   }
