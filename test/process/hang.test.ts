@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { discard, startGateway } from './gateway.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -14,19 +14,29 @@ t.setTimeout(300_000)
 
 const HOLD = fileURLToPath(new URL('../store/processes/hold.ts', import.meta.url))
 
-t.test('a commit that hangs ends the process with the reason', async (t) => {
+/** A gateway with its upstream, and what makes its disk hang as far as it can tell. */
+async function setting(t: Test) {
   const upstream = await startUpstream()
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
-  const { key } = await gateway.createKey()
-  const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+  const hang = async () => {
+    const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.teardown(() => holder.kill('SIGKILL'))
+    await once(holder.stdout, 'data')
+    return holder
+  }
   t.teardown(async () => {
-    holder.kill('SIGKILL')
     await discard(gateway)
     await upstream.close()
   })
-  await once(holder.stdout, 'data')
+  return { upstream, gateway, hang }
+}
+
+t.test('a commit that hangs ends the process with the reason', async (t) => {
+  const { upstream, gateway, hang } = await setting(t)
+  const { key } = await gateway.createKey()
+  const holder = await hang()
   const call = await gateway
     .chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
     .then((response) => response.status)
@@ -47,17 +57,8 @@ t.test('a commit that hangs ends the process with the reason', async (t) => {
 })
 
 t.test('so does a write of another kind, though no call is there to notice', async (t) => {
-  const upstream = await startUpstream()
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
-  const holder = spawn(process.execPath, [HOLD, join(gateway.folder, 'data')], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(async () => {
-    holder.kill('SIGKILL')
-    await discard(gateway)
-    await upstream.close()
-  })
-  await once(holder.stdout, 'data')
+  const { gateway, hang } = await setting(t)
+  await hang()
   const signedIn = gateway.signIn().catch(() => 'the connection ended')
   t.equal(await gateway.exited, 'SIGKILL')
   t.equal(await signedIn, 'the connection ended')
