@@ -10,8 +10,11 @@ import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
-/** In the row of a key that is not: told without parsing it, as scrapes ask for all of them. A name's quotes are escaped. */
+/** In the row of a key that is not: told without parsing it. A name's quotes are escaped. */
 const NOT_REVOKED = '"revokedAtMs":null'
+
+/** How often keys were made or revoked: what tells that they have to be counted again. */
+const CHANGES_KEY = Buffer.from('keychanges')
 
 const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
@@ -72,6 +75,7 @@ export class KeyStore {
   readonly #read = new Map<string, ReadRow>()
   /** Uses since the last flush, by id: at most one for every key there is. */
   readonly #used = new Map<string, Milliseconds>()
+  #active = { changes: -1, count: 0 }
 
   constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
     this.#environment = environment
@@ -107,7 +111,7 @@ export class KeyStore {
       return {
         draft: { type: 'key_created', key_id: id, key_name: name, source: 'api' },
         write: () => {
-          keys.put(place, writeJson(stored))
+          this.#put(place, stored)
           keyids.put(Buffer.from(id), place)
         },
         result: { record: { ...stored, lastUsedAtMs: null, source: 'api' }, key },
@@ -126,12 +130,17 @@ export class KeyStore {
     return [...declared, ...made.map((stored) => this.#describe(stored))]
   }
 
-  /** Keys that would be accepted now. */
+  /** Keys that would be accepted now. Goes through them only when some process has changed one since the last time. */
   countActive(): number {
     this.#environment.refresh()
-    const made = this.#environment.tables.keys.rows()
-    const declared = Array.from(this.#fileKeys.keys()).filter((sha256) => this.#twin(sha256) === undefined)
-    return declared.length + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
+    const changes = this.#changes()
+    if (changes !== this.#active.changes) {
+      const made = this.#environment.tables.keys.rows()
+      const declared = Array.from(this.#fileKeys.keys()).filter((sha256) => this.#twin(sha256) === undefined)
+      const count = declared.length + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
+      this.#active = { changes, count }
+    }
+    return this.#active.count
   }
 
   /**
@@ -155,7 +164,7 @@ export class KeyStore {
       return {
         draft: { type: 'key_revoked', key_id: id, key_name: stored.name },
         write: () => {
-          keys.put(place, writeJson(revoked))
+          this.#put(place, revoked)
         },
         result: this.#describe(revoked),
       }
@@ -196,6 +205,17 @@ export class KeyStore {
     for (const [id, timeMs] of used) {
       if (this.#used.get(id) === timeMs) this.#used.delete(id)
     }
+  }
+
+  #put(place: Buffer, stored: StoredKey): void {
+    const { keys, meta } = this.#environment.tables
+    keys.put(place, writeJson(stored))
+    meta.put(CHANGES_KEY, u64(this.#changes() + 1))
+  }
+
+  #changes(): number {
+    const bytes = this.#environment.tables.meta.get(CHANGES_KEY)
+    return bytes === undefined ? 0 : readU64(bytes)
   }
 
   #placeOf(id: string): Buffer | undefined {

@@ -73,16 +73,21 @@ export function openTestStore(t: Test, options: Options = {}): TestStore {
   }
 }
 
-/** The database with other transactions. */
-export function withTransactions(real: Environment, transaction: Environment['transaction']): Environment {
+/** The database with other parts in places. */
+export function altered(real: Environment, parts: Partial<Environment>): Environment {
   return {
     tables: real.tables,
-    transaction,
+    transaction: (write) => real.transaction(write),
     initialize: (write) => real.initialize(write),
     refresh: () => real.refresh(),
     size: () => real.size(),
     reapReaders: () => real.reapReaders(),
     copyTo: (folder) => real.copyTo(folder),
     close: () => real.close(),
+    ...parts,
   }
 }
+
+/** The same with other transactions. */
+export const withTransactions = (real: Environment, transaction: Environment['transaction']): Environment =>
+  altered(real, { transaction })

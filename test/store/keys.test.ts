@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
-import { openTestStore, START_MS } from './fixture.ts'
+import type { Environment } from '../../src/store/lmdb.ts'
+import type { Table } from '../../src/store/table.ts'
+import { altered, openTestStore, START_MS } from './fixture.ts'
 
 const entries = (log: { records(from: number, limit: number): { bytes: Uint8Array }[] }) =>
   log.records(0, 1000).map((record) => JSON.parse(Buffer.from(record.bytes).toString()))
@@ -122,6 +124,31 @@ t.test('a key that is declared as well as made counts once', async (t) => {
     { source: 'api', revokedAtMs: null },
   ])
   t.equal(again.keys.countActive(), 1)
+})
+
+t.test('they are counted again when a process has changed one, and only then', async (t) => {
+  let readings = 0
+  const counting = (table: Table): Table =>
+    new Proxy(table, {
+      get: (target, name) => {
+        if (name === 'rows') readings++
+        const value = Reflect.get(target, name)
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  const wrap = (real: Environment) =>
+    altered(real, { tables: { ...real.tables, keys: counting(real.tables.keys) } })
+  const { store, path, clock } = openTestStore(t, { wrap })
+  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
+  t.equal(store.keys.countActive(), 0)
+  const { record } = await beside.store.keys.create('a')
+  await store.keys.create('b')
+  t.equal(store.keys.countActive(), 2)
+  await beside.store.keys.revoke(record.id)
+  t.equal(store.keys.countActive(), 1)
+  readings = 0
+  t.equal(store.keys.countActive(), 1)
+  t.equal(readings, 0, 'a scrape of thousands of keys would keep every stream waiting')
 })
 
 t.test('the time of last use is known at once and kept every minute and at the end', async (t) => {
