@@ -670,6 +670,11 @@ export const TEXTS: readonly string[] = [
   '{"mobileSessions": 12345678, "desktopSessions": 2345678}',
   'Mobile traffic: 1234567 visits',
   'mobile visitors 2345678 last year',
+  'calls: 1234567, SMS messages: 12345678, sms sent: 12345678',
+  '{"phone_calls": 1234567, "mobileDevices": 2345678}',
+  'Anrufe: 1234567; llamadas: 1234567; telemetry 12345678',
+  'mobile requests 12345678, mobile app errors: 1234567',
+  'Emergency contacts: «5551234»',
   'mobile users: «415-555-2671», «4155552671»',
   '{"users": ["«415-555-2671»"]}',
   // What the French call a mobile; ports have five digits at most.

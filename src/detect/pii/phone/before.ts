@@ -40,7 +40,7 @@ export function isCounted(text: string, start: number): boolean {
 
 /** `mobile users: 1234567`, `"mobileSessions": 2345678` */
 const COUNTED_THINGS =
-  /(?:users|subscribers|visit(?:or)?s|sessions|views|clicks|downloads|installs|hits|units|traffic|volume|length|revenue)["']?[ \t]{0,3}[:=]?[ \t]{0,3}$/
+  /(?:users|subscribers|visit(?:or)?s|sessions|views|clicks|downloads|installs|hits|units|calls|anrufe|llamadas|messages|sent|requests|errors|devices|traffic|volume|length|revenue|telemetry)["']?[ \t]{0,3}[:=]?[ \t]{0,3}$/
 
 /**
  * Whether a number in one piece is how many use something: one to call has more digits.

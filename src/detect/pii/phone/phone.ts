@@ -224,9 +224,9 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
     if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (endsInDate(text, start, run.end)) return false
+  if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
   if (behind) return true
   if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
-  if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
