@@ -31,7 +31,7 @@ export const demandOf = ({ maxTokens, choices }: ChatRequest, promptTokens: numb
 export class Quota {
   /** For the policy decision: which limits this call would pass. */
   readonly evidence: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
-  /** The limit that leaves the least, null where none applies. */
+  /** The limit that leaves the least, of those that refuse the call where some do; null where none applies. */
   readonly tightest: LimitState | null
   /** When the call could be let through, for `retry-after`. */
   readonly retryAfterMs: Milliseconds
@@ -66,7 +66,10 @@ export class Quota {
     const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
     this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
     this.neverFits = refusing.some(({ limitTokens }) => demand.tokens > limitTokens)
-    const least = held.toSorted((a, b) => a.reservation.remaining - b.reservation.remaining)[0]
+    // Of a call that is refused, what the others would have left says nothing: they give it back.
+    const least = (refusing.length > 0 ? refusing : held).toSorted(
+      (a, b) => a.reservation.remaining - b.reservation.remaining,
+    )[0]
     this.tightest =
       least === undefined
         ? null

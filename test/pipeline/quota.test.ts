@@ -55,6 +55,24 @@ t.test('the client is told of the limit that leaves the least', async (t) => {
   t.match(reserve(120, later + 6 * MINUTE_MS).tightest, { limitTokens: 1000, remainingTokens: 30 })
 })
 
+t.test('whose call is refused is told of the limit that refuses it', async (t) => {
+  const reserve = setting(
+    t,
+    limit('hour', '1000/1h'),
+    limit('minute', '300/1m'),
+    limit('watch', '10/1m', 'monitor'),
+  )
+  for (let minute = 0; minute < 4; minute++) reserve(230, START_MS + 2 * minute * MINUTE_MS)
+  const refused = reserve(250, START_MS + 8 * MINUTE_MS)
+  t.same(exceeded(refused), ['hour', 'watch'])
+  t.match(
+    refused.tightest,
+    { limitTokens: 1000, remainingTokens: 80 },
+    'not of one that had room, or watches',
+  )
+  t.ok(refused.retryAfterMs <= refused.tightest!.resetMs, 'by then it has room again')
+})
+
 t.test('one that has no room refuses; what others hold is given back', async (t) => {
   const reserve = setting(t, limit('hour', '900/1h'), limit('minute', '300/1m'))
   reserve(200)
