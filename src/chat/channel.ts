@@ -72,6 +72,32 @@ function envelopeOf(like: JsonObject): JsonObject {
 const STEP = /(\w+)(?:\[([^\]]*)\])?/g
 const NUMBER = /^-?\d+$/
 
+/**
+ * Pieces in groups that a chunk can hold each: a place that is a text to one and holds another, as some servers have it,
+ * parts them.
+ */
+export function besideEachOther<P extends readonly [Channel, unknown]>(pieces: readonly P[]): P[][] {
+  const groups: P[][] = []
+  let kinds = new Map<string, string>()
+  for (const piece of pieces) {
+    const places = placesOf(piece[0])
+    if (groups.length === 0 || places.some(([place, kind]) => (kinds.get(place) ?? kind) !== kind)) {
+      groups.push([])
+      kinds = new Map()
+    }
+    for (const [place, kind] of places) kinds.set(place, kind)
+    groups.at(-1)?.push(piece)
+  }
+  return groups
+}
+
+/** The places a channel leads through, and what stands at each: `.` an object, `[` a list, nothing its text. */
+const placesOf = (channel: Channel): [place: string, kind: string][] =>
+  [...channel.matchAll(STEP)].map(({ index, 1: name = '' }) => {
+    const end = index + name.length
+    return [channel.slice(0, end), channel.charAt(end)]
+  })
+
 function channelDelta(channel: Channel, text: string): JsonObject {
   const [last, ...around] = [...channel.matchAll(STEP)].reverse()
   return around.reduce<JsonObject>(

@@ -2,7 +2,7 @@
 // once. Events nothing changed in leave as they came.
 
 import { Assembler } from '../chat/assembler.ts'
-import { type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
+import { besideEachOther, type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
 import { hasDuplicateKeys } from '../chat/json.ts'
 import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish, withErrorSaid } from '../chat/stream.ts'
@@ -257,7 +257,7 @@ export class EventRelay {
 
   /**
    * Sends what the scans of some choices hold back, each text in an event of its own; but what a model thinks, which some
-   * servers write twice in each chunk and callers take from either, in one.
+   * servers write twice in each chunk and callers take from either, in one where one can hold it.
    */
   #flush(choices: Iterable<number>, except: IsText = () => false): string {
     let out = ''
@@ -271,7 +271,7 @@ export class EventRelay {
         if (isThought(channel)) thoughts.push([channel, rest])
         else said += this.#send(choice, [[channel, rest]])
       }
-      out += this.#send(choice, thoughts) + said
+      out += besideEachOther(thoughts).reduce((sent, group) => sent + this.#send(choice, group), '') + said
     }
     return out
   }

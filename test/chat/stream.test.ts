@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Assembler } from '../../src/chat/assembler.ts'
-import { flushChunk } from '../../src/chat/channel.ts'
+import { besideEachOther, flushChunk } from '../../src/chat/channel.ts'
 import { readStreamChunk } from '../../src/chat/stream.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 
@@ -289,6 +289,12 @@ t.test('what a model thinks is flushed in one chunk, wherever it stands', async 
     channels.map((channel) => [channel, 'r']),
   )
   t.same(new Set(read(chunk).deltas.map(({ channel }) => channel)), new Set(channels))
+  const groups = (...names: string[]) => besideEachOther(names.map((name) => [name, 0] as const)).length
+  t.equal(groups(), 0)
+  t.equal(groups(...channels.filter((channel) => !channel.startsWith('content'))), 1)
+  t.equal(groups('reasoning', 'reasoning.text'), 2, 'not where one stands inside of another')
+  t.equal(groups('a.reasoning[0].text', 'a.reasoning.text', 'reasoning.text'), 2)
+  t.equal(groups('content[thinking.a].thinking', 'thinking.a'), 1)
 })
 
 t.test('chunks put together', async (t) => {

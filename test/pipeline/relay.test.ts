@@ -291,6 +291,21 @@ t.test('thoughts that are written twice in each chunk end in one', async (t) => 
   }
 })
 
+t.test('thoughts that are a text here and an object there end whole, both', async (t) => {
+  const shapes: [(text: string) => object, (delta: any) => unknown][] = [
+    [(reasoning) => ({ reasoning }), ({ reasoning }) => (typeof reasoning === 'string' ? reasoning : '')],
+    [(text) => ({ reasoning: { text } }), ({ reasoning }) => reasoning?.text],
+    [(text) => ({ reasoning: [{ index: 0, text }] }), ({ reasoning }) => reasoning?.[0]?.text],
+    [(text) => ({ reasoning: { text: { text } } }), ({ reasoning }) => reasoning?.text?.text],
+  ]
+  const pieces = ['so ', 'mail dora@exam', 'ple.com'].flatMap((text) => shapes.map(([write]) => write(text)))
+  const { sent } = await relay([...pieces.map((delta) => event({ delta })), ...END])
+  for (const [write, read] of shapes) {
+    const text = said(sent, (delta) => (typeof read(delta) === 'string' ? read(delta) : ''))
+    t.equal(text, 'so mail [EMAIL_2]', JSON.stringify(write('')))
+  }
+})
+
 t.test('lines that are no data pass, read like any text', async (t) => {
   const around = async (lines: string) =>
     relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], 'sk-secret')
