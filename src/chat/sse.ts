@@ -156,5 +156,14 @@ export function encodeEvent(around: string, data: string | null): string {
   return data === null ? `${around}\n\n` : `${around}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
+/** Fields by which some clients take lines without data for an event. */
+const OF_AN_EVENT = /^(?:event|id|retry)(?::|$)/
+
+/** Of the lines around data that do not leave, those that may without them: comments, and fields nobody knows. */
+export function encodeRemarks(around: string): string {
+  const remarks = around.split('\n').filter((line) => !OF_AN_EVENT.test(line))
+  return encodeEvent(remarks.join('\n'), null)
+}
+
 /** A comment: clients pass over it, people and proofs find it. It must not have line breaks. */
 export const encodeComment = (comment: string): string => `: ${comment}\n\n`

@@ -4,7 +4,7 @@
 import { Assembler } from '../chat/assembler.ts'
 import { besideEachOther, type Channel, finishChunk, flushChunk, isThought, isTool } from '../chat/channel.ts'
 import { hasDuplicateKeys } from '../chat/json.ts'
-import { encodeData, encodeEvent, type SseEvent, SseParser } from '../chat/sse.ts'
+import { encodeData, encodeEvent, encodeRemarks, type SseEvent, SseParser } from '../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish, withErrorSaid } from '../chat/stream.ts'
 import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -113,7 +113,7 @@ export class EventRelay {
     if (this.#standalone.blocked) this.#block()
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
-    if (received.trimEnd() === DONE) return this.#relayDone()
+    if (received.trimEnd() === DONE) return encodeRemarks(around) + this.#relayDone()
     const { template } = this.#templates
     const text = template === null ? null : this.#templates.match(received)
     const quoted = this.#credential !== null && received.includes(this.#credential)
@@ -135,7 +135,7 @@ export class EventRelay {
     // Of a key that stands twice only what is read is sent on.
     if (doubled) written = encodeEvent(around, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
-      if (!stripUsage(chunk.body)) return this.#sendPostponedEnds()
+      if (!stripUsage(chunk.body)) return encodeRemarks(around) + this.#sendPostponedEnds()
       written = encodeEvent(around, JSON.stringify(chunk.body))
     }
     return this.#relayChunk(chunk, data, { raw: written, around })

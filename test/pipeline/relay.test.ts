@@ -306,6 +306,25 @@ t.test('thoughts that are a text here and an object there end whole, both', asyn
   }
 })
 
+t.test('comments pass, also beside data that do not', async (t) => {
+  const counts = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\n`
+  const lines = (name: string) =>
+    `: ${name} of dora@example.com\nx-${name}: y\nevent: ${name}\nid: 7\nretry: 5\n`
+  const { sent } = await relay([
+    event({ delta: { content: 'hi' } }),
+    END[0]!,
+    `${lines('counts')}${counts}`,
+    `${lines('done')}data: [DONE]\n\n`,
+  ])
+  t.match(
+    sent.join(''),
+    /\n\n: counts of \[EMAIL_2\]\nx-counts: y\n\n: done of \[EMAIL_2\]\nx-done: y\n\n: sidegate-audit [^\n]+\n\ndata: \[DONE\]\n\n$/,
+    'but for what makes an event without data one to some clients',
+  )
+  const forbidden = await relay([event({ delta: { content: 'hi' } }), ': project aurora\ndata: [DONE]\n\n'])
+  t.equal(forbidden.failure, 'response_blocked_by_policy')
+})
+
 t.test('lines that are no data pass, read like any text', async (t) => {
   const around = async (lines: string) =>
     relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], 'sk-secret')
