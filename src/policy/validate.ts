@@ -3,7 +3,7 @@
 import { MAX_GLOB_CHARACTERS } from './glob.ts'
 import { readKeywords } from './keyword-index.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
-import { ACTIONS_OF, type RuleDeclaration } from './rule.ts'
+import { ACTIONS_OF, RULE_ACTIONS, type RuleDeclaration } from './rule.ts'
 
 /** A mistake in one declaration. */
 export interface RuleProblem {
@@ -16,14 +16,18 @@ export interface RuleProblem {
 const MAX_WORD_CHARACTERS_TOGETHER = 262_144
 const MAX_PROGRAM_SIZE_TOGETHER = 10_000
 
-/** Every mistake in one declaration whose shape is right. */
-export function validateRule(declaration: RuleDeclaration): RuleProblem[] {
+/** Every mistake in one declaration whose shape is right, or in as much of it as is: what is not there is not judged. */
+export function validateRule(declaration: Partial<RuleDeclaration>): RuleProblem[] {
   const { type, action, pattern, match } = declaration
   const problems: RuleProblem[] = []
   const add = (path: string, message: string) => problems.push({ path, message })
-  const actions = ACTIONS_OF[type]
-  if (!actions.includes(action)) add('action', `must be one of: ${actions.join(', ')} (for type ${type})`)
-  for (const message of patternProblems(type, pattern)) add('pattern', message)
+  const actions = type === undefined ? RULE_ACTIONS : ACTIONS_OF[type]
+  if (action !== undefined && !actions.includes(action)) {
+    add('action', `must be one of: ${actions.join(', ')} (for type ${type})`)
+  }
+  if (type !== undefined && pattern !== undefined) {
+    for (const message of patternProblems(type, pattern)) add('pattern', message)
+  }
   if (type === 'prompt_injection' && match?.direction !== undefined && match.direction !== 'request') {
     add('match.direction', 'must be request: only prompts are scored for injection')
   }

@@ -6,7 +6,8 @@ import { basename, join, relative, resolve, sep } from 'node:path'
 import { checkValue, type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
 import { uuidv5 } from '../core/ids.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Rule } from '../policy/rule.ts'
+import { soundPart } from '../core/soundpart.ts'
+import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { type RuleProblem, validateRule, validateTogether } from '../policy/validate.ts'
 import { completeRule, type WrittenRule } from './declaration.ts'
 import { type RuleFile, readRuleFiles } from './files.ts'
@@ -45,8 +46,9 @@ export function snapshotOf(files: readonly RuleFile[], found: readonly Problem[]
   for (const { name, text } of files) digest.update(`${name.length}:${name}${text.length}:${text}`)
   digest.update(JSON.stringify(found))
   const problems = [...found]
-  const rules = files.flatMap((file) => readRules(file, problems))
-  problems.push(...duplicates(rules))
+  const names: PlacedName[] = []
+  const rules = files.flatMap((file) => readRules(file, problems, names))
+  problems.push(...duplicates(names))
   const first = rules[0]
   const together = problems.length === 0 ? validateTogether(rules) : null
   if (first !== undefined && together !== null) {
@@ -55,18 +57,40 @@ export function snapshotOf(files: readonly RuleFile[], found: readonly Problem[]
   return Object.freeze({ rules, problems, contentHash: digest.digest('hex') })
 }
 
-/** Rules whose shape is right are looked at more closely even when others of the file are not. */
-function readRules({ name, text }: RuleFile, problems: Problem[]): FileRule[] {
-  const reading = readDocument(text, name, RULES_SCHEMA)
+/** A rule's name, be the rest of the rule right or not. */
+interface PlacedName {
+  readonly name: string
+  /** `file:line` of the rule. */
+  readonly rule: string
+  /** The mistake that the name is where another rule has it already. */
+  refuse(message: string): Problem
+}
+
+/** What has the right shape is looked at more closely even when the rest of its rule, or other rules, have not. */
+function readRules({ name: file, text }: RuleFile, problems: Problem[], names: PlacedName[]): FileRule[] {
+  const reading = readDocument(text, file, RULES_SCHEMA)
   const found = [...reading.problems]
   const rules = writtenRules(reading.unchecked).flatMap((written, index) => {
-    if (checkValue(written, RULE_SCHEMA).length > 0) return []
-    const rule = completeRule(written as WrittenRule)
-    for (const problem of validateRule(rule)) found.push(problemIn(reading, name, index, problem))
-    return [{ ...rule, id: uuidv5(rule.name), path: name, line: reading.locate(['rules', index]).line }]
+    const complete =
+      checkValue(written, RULE_SCHEMA).length === 0 ? completeRule(written as WrittenRule) : null
+    const part = complete ?? judgedPart(written)
+    for (const problem of validateRule(part)) found.push(problemIn(reading, file, index, problem))
+    const { line } = reading.locate(['rules', index])
+    if (part.name !== undefined) {
+      const refuse = (message: string) => problemIn(reading, file, index, { path: 'name', message })
+      names.push({ name: part.name, rule: `${file}:${line}`, refuse })
+    }
+    return complete === null ? [] : [{ ...complete, id: uuidv5(complete.name), path: file, line }]
   })
   problems.push(...found.sort((a, b) => a.line - b.line || a.column - b.column))
   return rules
+}
+
+/** What is right of a rule whose shape is not: a pattern that was left out is the default, a wrong one is none. */
+function judgedPart(written: unknown): Partial<RuleDeclaration> {
+  const part: Partial<RuleDeclaration> | null = soundPart(written, RULE_SCHEMA)
+  if (part === null) return {}
+  return 'pattern' in (written as object) ? part : { ...part, pattern: '' }
 }
 
 function writtenRules(document: unknown): readonly unknown[] {
@@ -90,15 +114,15 @@ const toPath = (text: string): Path =>
     index === undefined ? part : Number(index),
   )
 
-function duplicates(rules: readonly FileRule[]): Problem[] {
-  const first = new Map<string, FileRule>()
+function duplicates(names: readonly PlacedName[]): Problem[] {
+  const first = new Map<string, PlacedName>()
   const problems: Problem[] = []
-  for (const rule of rules) {
-    const other = first.get(rule.name)
-    if (other === undefined) first.set(rule.name, rule)
+  for (const placed of names) {
+    const other = first.get(placed.name)
+    if (other === undefined) first.set(placed.name, placed)
     else {
-      const message = `the name \`${rule.name}\` is taken by ${other.path}:${other.line}; names are unique across files`
-      problems.push({ file: rule.path, line: rule.line, column: 1, path: 'rules', message })
+      const message = `the name \`${placed.name}\` is taken by ${other.rule}; names are unique across files`
+      problems.push(placed.refuse(message))
     }
   }
   return problems

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
+import { PII_KINDS } from '../../src/core/finding.ts'
 import { uuidv5 } from '../../src/core/ids.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import { loadRules, snapshotOf } from '../../src/rules/load.ts'
@@ -90,16 +91,19 @@ t.test('every mistake of every file at once, each with its place', async (t) => 
     },
   ])
   t.same(problems.map(formatProblem), [
+    'a.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b`',
     'a.yaml:5:13 rules[0].action: must be one of: block, redact, restore, monitor, allow (not `blok`); did you mean `block`?',
+    `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
     'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, direction)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
     'b.yaml:5:13 rules[0].action: must be one of: block, monitor (for type keyword_block)',
+    'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, e.g. `60000/1m` or `2M/1d` (suffixes k, M; windows s, m, h, d)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
     `b.yaml:7:12 rules[2].name: is not of the right form: Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.`,
     'c.yaml:1:21 this key is there twice',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
     'd.yaml:2:59 rules[0].action: must be one of: block, monitor (for type keyword_block)',
-    'd.yaml:3:1 rules: the name `six` is taken by d.yaml:2; names are unique across files',
+    'd.yaml:3:12 rules[1].name: the name `six` is taken by d.yaml:2; names are unique across files',
   ])
 })
 
@@ -109,8 +113,52 @@ t.test('names are unique across files', async (t) => {
     { name: 'b.yaml', text: rulesText('same') },
   ])
   t.same(problems.map(formatProblem), [
-    'b.yaml:2:1 rules: the name `same` is taken by a.yaml:3; names are unique across files',
+    'b.yaml:2:12 rules[0].name: the name `same` is taken by a.yaml:3; names are unique across files',
   ])
+})
+
+t.test('a mistake in the shape of a rule hides no other mistake in it', async (t) => {
+  const { problems, rules } = snapshotOf([
+    {
+      name: 'a.yaml',
+      text: `rules:
+  - {name: a, type: keyword_block, pattern: (, action: redact, enabled: maybe}
+  - {name: b, type: rate_limit, pattern: 5/m, action: blok, match: {direction: request, keys: []}}
+  - {name: c, type: keyword_blok, pattern: (, action: redact}
+  - {name: d, type: keyword_block, pattern: 7, action: allow}
+  - {name: e, type: keyword_block, enabled: 1}
+  - {type: pii, pattern: emial, action: block}
+  - {type: prompt_injection, colour: red, pattern: high, action: restore, name: a}
+  - a word
+`,
+    },
+  ])
+  t.same(
+    problems.map(({ line, path }) => `${line} ${path}`),
+    [
+      '2 rules[0].pattern',
+      '2 rules[0].action',
+      '2 rules[0].enabled',
+      '3 rules[1].pattern',
+      '3 rules[1].action',
+      '3 rules[1].match.direction',
+      '3 rules[1].match.keys',
+      '4 rules[2].type',
+      '5 rules[3].pattern',
+      '5 rules[3].action',
+      '6 rules[4].action',
+      '6 rules[4].pattern',
+      '6 rules[4].enabled',
+      '7 rules[5].name',
+      '7 rules[5].pattern',
+      '8 rules[6].colour',
+      '8 rules[6].pattern',
+      '8 rules[6].action',
+      '9 rules[7]',
+      '8 rules[6].name',
+    ],
+  )
+  t.same(rules, [], 'and none of them is a rule')
 })
 
 t.test('what all files together exceed', async (t) => {
