@@ -166,15 +166,21 @@ export function parseConfig(
   }
   if (!isAmong(found, ['listen'])) refuseSameAddress(context, config.listen)
   // Where some of them were left out they have other numbers.
-  if (value !== null) refuseSameKey(context, config.keys)
+  if (!isAmong(found, ['keys'])) refuseSameKey(context, config.keys)
   return { config: value === null ? null : config, partial: config, problems, problemAt }
 }
 
 /** Whether one of the problems is with a key, or with a section that it is in or that is in it. */
 export function isAmong(problems: readonly Problem[], path: Path): boolean {
-  const key = `${formatPath(path)}.`
-  return problems.some((problem) => key.startsWith(`${problem.path}.`) || `${problem.path}.`.startsWith(key))
+  const key = inParts(formatPath(path))
+  return problems.some((problem) => {
+    const other = inParts(problem.path)
+    return key.startsWith(other) || other.startsWith(key)
+  })
 }
+
+/** A path with an end behind each part: `keys` begins `keys[0]` and `keys.name`, and not `keysize`. */
+const inParts = (path: string): string => `${path.replaceAll('[', '.')}.`
 
 function refuseSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
   const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
@@ -242,7 +248,11 @@ function readBaseUrl(context: Context, text: string): string {
   else if (url.username !== '' || url.password !== '') {
     context.add(path, 'must not carry a credential; use upstream.apiKey')
   }
-  return text.replace(/\/+$/, '')
+  const baseUrl = text.replace(/\/+$/, '')
+  if (baseUrl.endsWith('/chat/completions')) {
+    context.add(path, 'must end before /chat/completions, which each call adds to it')
+  }
+  return baseUrl
 }
 
 /** RFC 9110 §5.5, and no white space: a bearer token has none. */

@@ -77,6 +77,11 @@ t.test('mistakes', async (t) => {
     /listen\.gateway: port 70000/,
   ])
   t.match(problems('upstream: { baseUrl: "http://[" }'), [/upstream\.baseUrl: is not a URL/])
+  for (const end of ['', '/', '//']) {
+    t.match(problems(`upstream: { baseUrl: "http://h/v1/chat/completions${end}" }`), [
+      /1:\d+ upstream\.baseUrl: must end before \/chat\/completions/,
+    ])
+  }
   t.match(problems('{}'), [/upstream/])
   t.match(problems('upstream: ['), [/sidegate\.yaml:\d+/])
   const hash = 'a'.repeat(64)
@@ -85,6 +90,16 @@ t.test('mistakes', async (t) => {
   t.same(problems(keys('one')), [])
   t.match(problems(keys('one', 'two')), [/4:\d+ keys\[1\]\.sha256: is the hash of keys\[0\] too/])
   t.notMatch(problems(keys('one', 'two')).join(), hash)
+  t.match(
+    problems(`${keys('one', 'two')}bogus: 1`),
+    [/bogus/, /keys\[1\]\.sha256: is the hash/],
+    'whatever is wrong elsewhere',
+  )
+  t.match(
+    problems(`${keys('one', 'two')}  - { name: short, sha256: 7 }`),
+    [/keys\[2\]\.sha256: must be a string/],
+    'but not where keys may be left out: the others have other numbers then',
+  )
   t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
 })
 
