@@ -11,7 +11,7 @@ export interface ChatRequest {
   /** Every model the call may end up at: `model`, then the `models` that an aggregator falls back to. */
   readonly models: readonly string[]
   readonly stream: boolean
-  /** The client asked for the usage event of a stream. */
+  /** The client asked for the usage event of a stream, in OpenAI's way or in OpenRouter's. */
   readonly includeUsage: boolean
   /** The content of the answer is to be JSON. */
   readonly asksForJson: boolean
@@ -67,7 +67,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
     model,
     models: [model, ...readFallbacks(body)],
     stream: stream === true,
-    includeUsage: asksForUsage(body),
+    includeUsage: hasUsageOption(body) || (isObject(body['usage']) && body['usage']['include'] === true),
     asksForJson: asksForJson(body),
     maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
     choices: n,
@@ -89,9 +89,9 @@ export function prepareUpstreamBody(
   request: ChatRequest,
   json: Buffer = Buffer.from(JSON.stringify(request.body)),
 ): Buffer {
-  const { body, stream, includeUsage } = request
-  if (!stream || includeUsage) return json
-  // Tokens are counted for every call; the extra event is taken out of the answer again.
+  const { body, stream } = request
+  if (!stream || hasUsageOption(body)) return json
+  // Tokens are counted for every call; the extra event is taken out of the answer again where nobody asked for it.
   if (!Object.hasOwn(body, 'stream_options')) {
     return Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE])
   }
@@ -173,7 +173,7 @@ function readFallbacks(body: JsonObject): readonly string[] {
   return models
 }
 
-function asksForUsage(body: JsonObject): boolean {
+function hasUsageOption(body: JsonObject): boolean {
   const options = body['stream_options']
   if (options === undefined || options === null) return false
   if (!isObject(options)) throw invalid('stream_options', 'must be an object.')

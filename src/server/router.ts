@@ -45,7 +45,7 @@ export class Router<T extends { readonly method: string; readonly path: string }
     if (allowed.length === 0) {
       throw new GatewayError(
         'not_found',
-        'There is nothing at this path; GET /openapi.json lists what there is.',
+        'There is nothing at this path. Base URLs of SDKs end in /v1, and their chat calls are POST /v1/chat/completions; other endpoints of providers, such as /v1/responses, are not served. GET /openapi.json lists what there is.',
       )
     }
     const allow = [...new Set(allowed)].join(', ')

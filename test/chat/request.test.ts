@@ -25,6 +25,15 @@ t.test('reads what matters', async (t) => {
   )
   const stream = { model: 'm', messages, stream: true, stream_options: { include_usage: true } }
   t.match(readChatRequest(stream), { stream: true, includeUsage: true })
+  for (const [usage, includeUsage] of [
+    [{ include: true }, true],
+    [{ include: false }, false],
+    [null, false],
+    [true, false],
+  ] as const) {
+    const asked = { model: 'm', messages, stream: true, usage }
+    t.match(readChatRequest(asked), { includeUsage }, `OpenRouter's usage: ${JSON.stringify(usage)}`)
+  }
   t.doesNotThrow(() =>
     readChatRequest({ model: 'm', messages, tools: [], plugins: {}, temperature: null, stream: null }),
   )
@@ -91,6 +100,8 @@ t.test('what leaves is what was parsed, with usage asked for on streams', async 
     other: 1,
     include_usage: true,
   })
+  const inBothWays = sent({ model: 'm', messages, stream: true, usage: { include: true } })
+  t.match(inBothWays, { usage: { include: true }, stream_options: { include_usage: true } })
   t.equal(
     String(prepareUpstreamBody(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))),
     JSON.stringify({ model: 'm', messages, stream: true, z: '}', stream_options: { include_usage: true } }),

@@ -74,12 +74,13 @@ t.test('an answer is redacted too, and its log probabilities go', async (t) => {
 
 t.test('a stream says the same, with and without usage', async (t) => {
   upstream.answer = stream(['Ask bo', 'b@exa', 'mple.org', ' or ca', 'll +1 415 5', '55 2671 no', 'w.'])
-  for (const includeUsage of [false, true]) {
+  const openRoutersWay = { usage: { include: true } }
+  for (const asked of [{}, { stream_options: { include_usage: true } }, openRoutersWay]) {
     const answer = await client.chat.completions.create({
       model: 'test/model',
       messages: say('hi'),
       stream: true,
-      ...(includeUsage ? { stream_options: { include_usage: true } } : {}),
+      ...asked,
     })
     let text = ''
     let usage: unknown = null
@@ -88,8 +89,12 @@ t.test('a stream says the same, with and without usage', async (t) => {
       usage = part.usage ?? usage
     }
     t.equal(text, 'Ask [EMAIL_1] or call [PHONE_1] now.')
-    t.same(usage, includeUsage ? USAGE : null)
-    t.match(JSON.parse(lastReceived()?.body ?? ''), { stream: true, stream_options: { include_usage: true } })
+    t.same(usage, Object.keys(asked).length > 0 ? USAGE : null)
+    t.match(JSON.parse(lastReceived()?.body ?? ''), {
+      ...asked,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
     t.match(await newest(), {
       outcome: 'ok',
       stream: true,
@@ -499,6 +504,14 @@ t.test('models are the upstream’s', async (t) => {
     ['a/b'],
   )
   t.equal(lastReceived()?.url, '/v1/models')
+})
+
+t.test('what calls another endpoint, or leaves /v1 out, is told which there is', async (t) => {
+  const says = { status: 404, code: 'not_found', message: /end in \/v1.*POST \/v1\/chat\/completions/ }
+  await t.rejects(client.responses.create({ model: 'test/model', input: 'hi' }), says)
+  await t.rejects(client.embeddings.create({ model: 'test/model', input: 'hi' }), says)
+  const elsewhere = client.withOptions({ baseURL: gateway.url })
+  await t.rejects(elsewhere.chat.completions.create({ model: 'test/model', messages: say('hi') }), says)
 })
 
 t.test('a model is one of the upstream’s list, of which alone it is asked', async (t) => {
