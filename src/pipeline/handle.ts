@@ -10,7 +10,7 @@ import { endOfTurn } from '../core/turn.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
-import type { Permit } from '../policy/decide.ts'
+import { type Permit, watched } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
 import { upstreamStatus } from '../upstream/response.ts'
@@ -22,11 +22,11 @@ import type { Client } from './client.ts'
 import { type DecisionParts, decidePrompt } from './decision.ts'
 import { blockedBy, limited, payloadRefused } from './denial.ts'
 import { endingOf } from './ending.ts'
-import { countKinds, type Inspection, inspect } from './inspect.ts'
+import { countKinds, type InjectionEvidence, type Inspection, inspect } from './inspect.ts'
 import { demandOf, Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
 import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, record } from './record.ts'
-import { relayStream } from './relay.ts'
+import { isEventStream, relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
 /** Everything a call passes through, built once by the composition root. */
@@ -114,6 +114,8 @@ interface Prompt extends Pick<Inspection, 'placeholders' | 'restoration'> {
 /** Steps 2 to 5 of one call. */
 class Exchange {
   quota: Quota | null = null
+  /** A score that is still to be made, because it decides nothing. */
+  #unscored: { readonly steps: Steps<InjectionEvidence>; readonly selection: Selection } | null = null
   readonly #pipeline: Pipeline
   readonly #client: Client
   readonly #call: Call
@@ -134,9 +136,13 @@ class Exchange {
     call.intent = await intend(intents, call)
     call.forwarded = true
     // 4 Forward what was parsed and scanned, not what was received.
-    const response = await call.waitForUpstream(
+    const forwarding = call.waitForUpstream(
       upstream.forward(prompt.permit, prompt.body, this.#client.headers, this.#client),
     )
+    const watching = this.#watch()
+    // Both, for the entry of a call that fails upstream tells of the score too.
+    await Promise.allSettled([forwarding, watching])
+    const response = await forwarding
     call.upstreamStatus = response.status
     // 5 The answer is scanned by the same rules, in whole or as it streams.
     const scan: ScanRules = {
@@ -149,6 +155,7 @@ class Exchange {
     }
     const answer = { call, client: this.#client, response, scan, selection, placeholders }
     try {
+      await watching
       // An error is one answer, whatever it says it is: its status must reach the client.
       return response.status < 400 && isEventStream(response.headers['content-type'], call.stream)
         ? await relayStream(answer, includeUsage)
@@ -199,10 +206,12 @@ class Exchange {
       kinds,
       injection,
       recall: (text) => recall.of(call.key.id, text),
+      scored: selection.injection.length > 0 && !selection.watchesInjection,
     })
+    if (selection.watchesInjection) this.#unscored = { steps: inspection.score(), selection }
     if (inspection.binaryParts > 0) metrics.binaryParts.inc({ decision: binaryParts }, inspection.binaryParts)
     call.addFindings(countKinds(inspection.findings), selection, 'request')
-    call.injection = judge(inspection, selection, injection)
+    if (inspection.injection !== null) call.injection = judge(inspection.injection, selection, injection)
     // Each of these goes through all of the prompt.
     yield
     const json = JSON.stringify(request.body)
@@ -233,6 +242,18 @@ class Exchange {
     return this.quota.evidence
   }
 
+  /** What rules only watch for keeps no upstream waiting. Done once; then, and where there is nothing to do, nothing. */
+  async #watch(): Promise<void> {
+    if (this.#unscored === null) return
+    const { steps, selection } = this.#unscored
+    this.#unscored = null
+    await endOfTurn()
+    const { injection } = this.#pipeline
+    const evidence = await this.#call.measureSlices('inspect', steps)
+    this.#call.injection = judge(evidence, selection, injection)
+    this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
+  }
+
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */
   async fail(error: unknown): Promise<void> {
     const client = this.#client
@@ -242,6 +263,7 @@ class Exchange {
     if (failure.code === 'audit_unavailable') this.#call.request = null
     const ending = endingOf(failure, client)
     try {
+      await this.#watch()
       const receipt = await record(this.#pipeline, this.#call, this.quota, ending)
       const headers = { ...callHeaders(this.#call), 'x-sidegate-audit': formatReceipt(receipt) }
       refuse(this.#pipeline, client, failure, headers)
@@ -251,14 +273,11 @@ class Exchange {
   }
 }
 
-function judge(
-  { injection }: Inspection,
-  selection: Selection,
-  { threshold, version }: InjectionModel,
-): InjectionJudgement | null {
-  if (injection === null) return null
-  return { ...injection, model: version, threshold, rules: selection.injection }
-}
+const judge = (
+  evidence: InjectionEvidence,
+  { injection: rules }: Selection,
+  { threshold, version: model }: InjectionModel,
+): InjectionJudgement => ({ ...evidence, model, threshold, rules })
 
 function assertWaiting({ cancelled }: Client): void {
   if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
@@ -272,10 +291,4 @@ function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Rec
     pipeline.logger.error({ id: headers['x-request-id'], err: failure.cause }, 'unexpected error in a call')
   }
   client.fail(failure, headers)
-}
-
-/** Where a stream was asked for, what does not say what it is is one. */
-function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
-  const type = contentType?.toLowerCase() ?? 'text/plain'
-  return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))
 }

@@ -37,6 +37,8 @@ export interface Inspection {
   readonly keywordHits: readonly RuleReference[]
   /** Null when it was not scored; offsets are of the text as it is forwarded. */
   readonly injection: InjectionEvidence | null
+  /** Makes the score, of the same texts; holds on to them until it is over. */
+  score(): Steps<InjectionEvidence>
   /** Payloads that could not be scanned. */
   readonly binaryParts: number
   /** Numbering of this call's placeholders, to go on with in the answer. */
@@ -110,10 +112,12 @@ export function* inspect(
       findings.push(finding)
   }
   walk.commit()
+  const score = () => scoreInjection(items, injection, pace)
   return {
     findings,
     keywordHits: yield* matchKeywords(items, conversation, selection, pace),
-    injection: scored ? yield* scoreInjection(items, injection, pace) : null,
+    injection: scored ? yield* score() : null,
+    score,
     binaryParts: walk.binaryParts,
     placeholders,
     restoration: restored.size === 0 ? null : new Restoration(restored),

@@ -67,3 +67,9 @@ async function pump(answer: Answer, relay: EventRelay): Promise<void> {
     if (client.cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
   }
 }
+
+/** What an answer is relayed by. Where a stream was asked for, what does not say what it is is one. */
+export function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
+  const type = contentType?.toLowerCase() ?? 'text/plain'
+  return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))
+}

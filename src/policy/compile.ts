@@ -50,6 +50,8 @@ export interface Selection {
   keywords(direction: Direction): KeywordMatcher | null
   /** Rules that ask for the prompt's injection score. */
   readonly injection: readonly InjectionRule[]
+  /** There are some, and the score can refuse no call: none of them blocks. */
+  readonly watchesInjection: boolean
   readonly limits: readonly LimitRule[]
 }
 
@@ -140,13 +142,15 @@ function selectionOf(
       return [direction, keywordMatcher(keywords, new Set(rules.map(({ reference }) => reference)))]
     }),
   )
+  const injection = ofType('prompt_injection').map(({ rule, reference }) =>
+    Object.freeze({ rule: reference, threshold: accepted(parseThreshold(rule.pattern)) }),
+  )
   return Object.freeze({
     revision,
     pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? UNRULED,
     keywords: (direction: Direction) => matchers.get(direction) ?? null,
-    injection: ofType('prompt_injection').map(({ rule, reference }) =>
-      Object.freeze({ rule: reference, threshold: accepted(parseThreshold(rule.pattern)) }),
-    ),
+    injection,
+    watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
     limits: ofType('rate_limit').map(({ rule, reference }) =>
       Object.freeze({ rule: reference, ...accepted(parseLimit(rule.pattern)) }),
     ),

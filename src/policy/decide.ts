@@ -10,7 +10,7 @@ export interface Evidence {
   readonly selection: Selection
   readonly findings: readonly { readonly kind: PiiKind; readonly count: number }[]
   readonly keywordHits: readonly RuleReference[]
-  /** From 0 to 1; null when no rule asked for it. */
+  /** From 0 to 1; null when no rule asked for it, or all that did only watch (`Selection.watchesInjection`). */
   readonly injectionScore: number | null
   /** For injection rules without a threshold of their own. */
   readonly modelThreshold: number
@@ -43,8 +43,9 @@ export type Decision =
 export function decide(evidence: Evidence): Decision {
   const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
   const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
-  for (const { rule, threshold } of selection.injection) {
-    if (injectionScore !== null && injectionScore >= (threshold ?? modelThreshold)) content.push(rule)
+  if (injectionScore !== null) content.push(...injectionRules(selection, injectionScore, modelThreshold))
+  else if (selection.injection.some(({ rule }) => isBlocking(rule))) {
+    throw new Error('a rule that may refuse the call was not told its score')
   }
   const exceeded = limits.filter((limit) => limit.exceeded).map(({ rule }) => rule)
   const hits = toHits([...content, ...exceeded], 'request')
@@ -54,6 +55,10 @@ export function decide(evidence: Evidence): Decision {
   if (limiting !== undefined) return { outcome: 'denial', reason: 'rate_limited', rule: limiting, hits }
   return { outcome: 'permit', permit: new Permit(), hits }
 }
+
+/** What rules that only watch say of a score that `decide` was not told. */
+export const watched = (selection: Selection, injectionScore: number, modelThreshold: number): RuleHit[] =>
+  toHits(injectionRules(selection, injectionScore, modelThreshold), 'request')
 
 /** Decides on an answer; `blocked` is the rule that forbids it. */
 export function decideResponse(
@@ -75,6 +80,14 @@ function piiRules(
     return rule === null || action === 'allow' || count === 0 ? [] : [rule]
   })
 }
+
+/** Rules whose threshold is reached. */
+const injectionRules = (
+  { injection }: Selection,
+  score: number,
+  modelThreshold: number,
+): readonly RuleReference[] =>
+  injection.filter(({ threshold }) => score >= (threshold ?? modelThreshold)).map(({ rule }) => rule)
 
 const isBlocking = (rule: RuleReference): boolean => rule.action === 'block'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type Decision, decide, decideResponse, type Evidence } from '../../src/policy/decide.ts'
+import { type Decision, decide, decideResponse, type Evidence, watched } from '../../src/policy/decide.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
 import { rule, select } from './rules.ts'
 
@@ -31,7 +31,7 @@ const decideOn = (evidence: Partial<Evidence>): Decision =>
     selection,
     findings: [],
     keywordHits: [],
-    injectionScore: null,
+    injectionScore: 0,
     modelThreshold: 0.5,
     limits: [],
     ...evidence,
@@ -94,6 +94,17 @@ for (const [what, evidence, outcome, hits] of cases) {
     t.equal('permit' in decision, outcome === 'permit')
   })
 }
+
+t.test('a score that rules only watch may be told later, no other', async (t) => {
+  t.throws(() => decideOn({ injectionScore: null }), /was not told its score/)
+  t.equal(selection.watchesInjection, false)
+  t.equal(select([]).watchesInjection, false)
+  const trial = select(RULES.filter(({ name }) => name === 'injection-trial'))
+  t.equal(trial.watchesInjection, true)
+  t.match(decideOn({ selection: trial, injectionScore: null }), { outcome: 'permit', hits: [] })
+  t.same(watched(trial, 0.19, 0.5), [])
+  t.match(watched(trial, 0.2, 0.5), [{ rule: { name: 'injection-trial' }, direction: 'request' }])
+})
 
 t.test('answers', async (t) => {
   t.same(decideResponse(selection, { findings: [], keywordHits: [] }), { blocked: null, hits: [] })
