@@ -32,7 +32,8 @@ that are not read; with --config also keys and kinds the configuration does not 
   --fail-on warning  warnings count as errors
   --help             this text
 
-Exit: 0 no errors, 1 errors (or warnings with --fail-on warning), 2 could not run.
+Exit: 0 no errors, 1 errors (or warnings with --fail-on warning), 2 could not run, or
+a file could not be read.
 `
 
 export const check: Command = {
@@ -66,6 +67,8 @@ export const check: Command = {
       }
     }
     process.stdout.write(formatRemarks(placed(remarks, format), [...checked], format))
+    // Nobody knows what such a file would have been told.
+    if (remarks.some(({ problem }) => problem.unread)) return 2
     return remarks.some(({ severity }) => severity === 'error' || failOn === 'warning') ? 1 : 0
   },
 }

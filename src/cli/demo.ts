@@ -21,6 +21,8 @@ Ctrl-C.
   --gateway HOST:PORT   default 127.0.0.1:8484
   --ops HOST:PORT       default 127.0.0.1:9484
   --help                this text
+
+Exit: 0 stopped, 1 failed, 2 could not start, such as where an address is taken.
 `
 
 /**

@@ -64,6 +64,7 @@ type Work = (store: Store) => Promise<void>
 
 function chooseWork([action, id, ...rest]: readonly string[], name: string | undefined): Work {
   if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}`)
+  if (action !== 'create' && name !== undefined) throw new UsageError('--name goes with create')
   if (action === 'create' && id === undefined) {
     if (name === undefined) throw new UsageError('create needs --name NAME')
     return async (store) => create(store, name)

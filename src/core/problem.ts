@@ -10,6 +10,8 @@ export interface Problem {
   readonly path: string
   /** What is wrong and what to do about it; never a secret's value. */
   readonly message: string
+  /** Set where the file could not be read, so that nothing is known of what it says. */
+  readonly unread?: true
 }
 
 /**

@@ -48,7 +48,7 @@ export async function readRuleFiles(path: string, label: string): Promise<RuleFi
       }
     }
   } catch (error) {
-    return { files: [], problems: [wholeFile(label, `cannot be read (${reasonOf(error)})`)] }
+    return { files: [], problems: [{ ...wholeFile(label, cannotBeRead(error)), unread: true }] }
   }
 }
 
@@ -105,8 +105,10 @@ async function readAll(
   let bytes = 0
   for (const { path, name } of places) {
     const read = await readText(path)
-    if ('problem' in read) problems.push(wholeFile(name, read.problem))
-    else {
+    if ('problem' in read) {
+      const { problem, ...how } = read
+      problems.push({ ...wholeFile(name, problem), ...how })
+    } else {
       bytes += read.bytes
       files.push({ name, text: read.text })
     }
@@ -119,7 +121,9 @@ async function readAll(
 }
 
 /** At most the allowed size is read, whatever the file grows to meanwhile. */
-async function readText(path: string): Promise<{ text: string; bytes: number } | { problem: string }> {
+async function readText(
+  path: string,
+): Promise<{ text: string; bytes: number } | { problem: string; unread?: true }> {
   try {
     // A pipe would keep `open` waiting.
     if (!(await stat(path)).isFile()) return { problem: 'is not a regular file' }
@@ -139,9 +143,8 @@ async function readText(path: string): Promise<{ text: string; bytes: number } |
       await file.close()
     }
   } catch (error) {
-    return {
-      problem: error instanceof TypeError ? 'is not valid UTF-8' : `cannot be read (${reasonOf(error)})`,
-    }
+    if (error instanceof TypeError) return { problem: 'is not valid UTF-8' }
+    return { problem: cannotBeRead(error), unread: true }
   }
 }
 
@@ -152,5 +155,7 @@ const wholeFile = (file: string, message: string): Problem => ({
   path: '',
   message,
 })
+
+const cannotBeRead = (error: unknown): string => `cannot be read (${reasonOf(error)})`
 
 const reasonOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? (error as Error).message

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -120,6 +120,21 @@ t.test('check: what cannot be run is exit 2', async (t) => {
   }
 })
 
+t.test('check: a file that cannot be read is exit 2, and the others are checked', async (t) => {
+  const dir = t.testdir({
+    rules: { 'a.yaml': BROKEN },
+    'sidegate.yaml': 'upstream: { baseUrl: http://h }\nrules: { path: rules }\n',
+  })
+  symlinkSync('nowhere', join(dir, 'rules', 'b.yaml'))
+  for (const args of [[join(dir, 'rules')], ['--config', join(dir, 'sidegate.yaml')]]) {
+    const { status, stdout } = sidegate(['check', ...args])
+    t.equal(status, 2, args.join(' '))
+    t.match(stdout, /a\.yaml:2:\d+ rules\[0\]\.pattern/)
+    t.match(stdout, /b\.yaml cannot be read \(ENOENT\)/)
+    t.match(stdout, '4 errors')
+  }
+})
+
 t.test('check: mistakes of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':
@@ -227,5 +242,8 @@ t.test('--help of each says its options and exit codes', async (t) => {
     t.match(stdout, new RegExp(`^Usage: sidegate ${name} `))
     t.match(stdout, '--format FORMAT')
     t.match(stdout, /^Exit: 0 /m)
+  }
+  for (const name of ['serve', 'demo', 'keys', 'audit']) {
+    t.match(sidegate([name, '--help']).stdout, /^Exit: 0 .* 2 could not /ms, name)
   }
 })

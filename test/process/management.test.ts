@@ -185,6 +185,7 @@ t.test('keys from the shell, beside the running gateway', async (t) => {
   t.equal((await gateway.chat(key, say('hi'))).status, 401)
   t.equal((await runCli(['keys', 'revoke', 'unknown', '--config', config])).code, 1)
   t.equal((await runCli(['keys', 'make', '--config', config])).code, 2)
+  t.equal((await runCli(['keys', 'list', '--name', 'shell', '--config', config])).code, 2)
 })
 
 t.test('keys from the shell: a folder that is not there, or cannot be one', async (t) => {
