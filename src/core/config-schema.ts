@@ -199,7 +199,11 @@ export const CONFIG_SCHEMA = {
         description: '`Host` names accepted on the management API besides loopback ones, without port.',
         type: 'array',
         maxItems: 100,
-        items: { type: 'string', pattern: '^[A-Za-z0-9.-]{1,253}$' },
+        items: {
+          description: 'A host name or an IPv4 address, without scheme, port or wildcard.',
+          type: 'string',
+          pattern: '^[A-Za-z0-9.-]{1,253}$',
+        },
         default: [],
       },
     }),

@@ -104,8 +104,12 @@ export function checkValue(value: unknown, schema: object): ValueProblem[] {
   const validate = validatorOf(schema)
   if (validate(value)) return []
   const errors = validate.errors ?? []
-  return errors.map(describeError)
+  return errors.filter((error) => !isOnlyEmpty(error)).map(describeError)
 }
+
+/** Of an empty text it is said that it is empty, not also that it has the wrong form. */
+const isOnlyEmpty = ({ keyword, data, parentSchema }: ErrorObject): boolean =>
+  keyword === 'pattern' && data === '' && Number(parentSchema?.['minLength']) > 0
 
 /** The value as YAML, the same bytes for the same value. */
 export function printDocument(value: unknown): string {
@@ -245,7 +249,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
       return `must be one of: ${allowed.join(', ')}${shown ? ` (not \`${data}\`)` : ''}${hint}`
     }
     case 'type':
-      return `must be ${article([params['type']].flat().map(String).join(' or '))}`
+      return `must be ${article([params['type']].flat().map(String).join(' or '))}${withKeys(parentSchema)}`
     case 'pattern':
       return `is not of the right form${explain(parentSchema)}`
     case 'minimum':
@@ -276,6 +280,14 @@ const bound = (schema: Record<string, unknown> | undefined, key: string, fallbac
 
 const explain = (schema: Record<string, unknown> | undefined): string =>
   typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''
+
+const MAX_KEYS_TOLD = 8
+
+/** ` with keys: env, file`, where they are few. */
+const withKeys = (schema: Record<string, unknown> | undefined): string => {
+  const keys = keysOf(schema)
+  return keys === '' || keys.split(',').length > MAX_KEYS_TOLD ? '' : ` with keys${keys}`
+}
 
 const keysOf = (schema: Record<string, unknown> | undefined): string => {
   const keys = Object.keys((schema?.['properties'] as object | undefined) ?? {})

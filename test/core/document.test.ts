@@ -11,7 +11,13 @@ const SCHEMA = {
   additionalProperties: false,
   required: ['name'],
   properties: {
-    name: { description: 'Lower-case letters.', type: 'string', pattern: '^[a-z]+$', maxLength: 8 },
+    name: {
+      description: 'Lower-case letters.',
+      type: 'string',
+      pattern: '^[a-z]+$',
+      minLength: 1,
+      maxLength: 8,
+    },
     action: { enum: ['block', 'redact', 'monitor'] },
     size: { type: 'integer', minimum: 1, maximum: 9 },
     list: { type: 'array', maxItems: 2, uniqueItems: true, items: { type: 'string' } },
@@ -77,7 +83,17 @@ const cases: [title: string, text: string, problems: string[]][] = [
     ],
   ],
   ['wrong type', 'name: 3', ['f.yaml:1:7 name: must be a string']],
-  ['a key without a value', 'name: a\nreference:', ['f.yaml:2:11 reference: must be an object']],
+  [
+    'a text in place of a reference',
+    'name: a\nreference: hunter2',
+    ['f.yaml:2:12 reference: must be an object with keys: env, file'],
+  ],
+  ['an empty text', 'name: ""', ['f.yaml:1:7 name: must not be empty']],
+  [
+    'a key without a value',
+    'name: a\nreference:',
+    ['f.yaml:2:11 reference: must be an object with keys: env, file'],
+  ],
   [
     'an empty reference',
     'name: a\nreference: {}',
@@ -95,9 +111,21 @@ const cases: [title: string, text: string, problems: string[]][] = [
       'f.yaml:4:1 <<: is no key: YAML 1.2 merges no mappings; write its keys out, or repeat a whole value by an alias',
     ],
   ],
-  ['nothing', '', ['f.yaml:1:1 must be an object']],
-  ['comments only', '# nothing\n', ['f.yaml:1:1 must be an object']],
-  ['a list', '- a', ['f.yaml:1:1 must be an object']],
+  [
+    'nothing',
+    '',
+    ['f.yaml:1:1 must be an object with keys: name, action, size, list, token, reference, nested, free'],
+  ],
+  [
+    'comments only',
+    '# nothing\n',
+    ['f.yaml:1:1 must be an object with keys: name, action, size, list, token, reference, nested, free'],
+  ],
+  [
+    'a list',
+    '- a',
+    ['f.yaml:1:1 must be an object with keys: name, action, size, list, token, reference, nested, free'],
+  ],
   ['duplicate key', 'name: a\nname: b', ['f.yaml:2:1 this key is there twice']],
   [
     'two documents',
