@@ -48,8 +48,13 @@ const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_LICENCE = 20
 const MIN_DIGITS = 3
-/** Nothing but a date. */
-const DATE = /^(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4}|(?:19|20)\d{2})$/
+/** Germany: capitals that are no vowels, and digits, of which there may be few. */
+const GERMAN_PASSPORT = /^[CFGHJK][CFGHJKLMNPRTVWXYZ\d]{8}$/
+const GERMAN_CHARACTERS = 9
+/** Nothing but a date, perhaps with its hour; years; a week. */
+const DATE =
+  /^(?:(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4})(?:[ T]\d{1,2})?|(?:19|20)\d{2}(?:-(?:19|20)\d{2}|-W\d{2})?)$/
+const UUID_BEHIND = /-[\da-f]{4}-/iy
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment. */
 const ANY_WORD =
@@ -88,6 +93,7 @@ export function isLongEnough(text: string, word: number): boolean {
       characters++
       if (isDigit(code)) digits++
       if (characters >= MIN_CHARACTERS && digits >= MIN_DIGITS) return true
+      if (characters === GERMAN_CHARACTERS && digits > 0) return true
     } else if ((code !== SPACE && code !== HYPHEN && code !== SLASH) || !isGroup(text, at + 1)) return false
   }
   return false
@@ -131,7 +137,9 @@ function take(
     const characters = found.replace(/[ /-]/g, '')
     const digits = characters.replace(/\D/g, '').length
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
-    if (digits < MIN_DIGITS || DATE.test(found)) continue
+    if (digits < MIN_DIGITS && !GERMAN_PASSPORT.test(found)) continue
+    UUID_BEHIND.lastIndex = word + found.length
+    if (DATE.test(found) || UUID_BEHIND.test(segment.text)) continue
     const start = word - seriesBefore(segment, word, label)
     return segment.add(kind, start, word + found.length) ? word + found.length : 0
   }

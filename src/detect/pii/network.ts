@@ -22,7 +22,7 @@ const VERSION_DISTANCE = 24
 const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}|[A-Z][A-Za-z]{0,9}\d) $/
 const MAX_PRODUCT = 26
 const MACHINES =
-  /^(?:ip|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
+  /^(?:ip|ipv4|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
 const SMALL_OCTET = 20
 const RESOLVERS = new Set([
   '1.1.1.1',

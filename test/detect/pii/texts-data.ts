@@ -675,6 +675,24 @@ export const TEXTS: readonly string[] = [
   'Anrufe: 1234567; llamadas: 1234567; telemetry 12345678',
   'mobile requests 12345678, mobile app errors: 1234567',
   'Emergency contacts: «5551234»',
+  // A day and an hour are no number to call, whatever was called then.
+  '[2024-11-02 08:15] Ann: my new cell is «590-412-5269»\n[2024-11-02 08:16] Bob: ok',
+  'called 2024-11-02 08:16, Last call: 2024-11-02 08:16:33 +0100, phone call 2024-11-02 10:00-11:00',
+  '{"phone_verified_at": "2024-11-02 08:16:33", "mobile_updated": "2024.11.02 8:16:33.120"}',
+  'phone:\n20241102 0816 Ann: hi',
+  'phone:\n11-02-2024 08:16 Ann: hi, or mobile 20241102 08:16',
+  'phone «2024 1102 08», «020 2411 0208»',
+  // Who speaks is no customer whose number it is.
+  'Agent: And the phone number on file?\nCustomer: «747-661-2727»\nAgent: Thank you.',
+  '**Customer:** «747-661-2727»',
+  'Customer ID: 747-661-2727, Customer: 7476612727',
+  // Hardly a digit is German; days, years and names by chance are no passport.
+  'Reisepass-Nr.: «CG41WVGLC», Passport number: «CK9YLYKVT», passport FACTOR1ZE',
+  'passport scanned 2024-11-02 08:16, passport: 2024-11-02T08:16:33Z, driver license 2024-11-02 08:16:33',
+  'passport 2024-2025, passport week 2024-W45',
+  'passport 550e8400-e29b-41d4-a716-446655440000',
+  'carte vitale «149034576263547», numéro d’assuré «149034576263547»',
+  'IPv4 «93.68.6.86», gateway',
   'mobile users: «415-555-2671», «4155552671»',
   '{"users": ["«415-555-2671»"]}',
   // What the French call a mobile; ports have five digits at most.

@@ -111,7 +111,7 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   ), // Brazil
   row(
     15,
-    `${abbreviation('nir')}|s[ée]curit[ée] ?sociale|\\bs[ée]cu\\b|insee`,
+    `${abbreviation('nir')}|s[ée]curit[ée] ?sociale|\\bs[ée]cu\\b|insee|carte vitale|num[ée]ro d['’]assur`,
     isFrench,
     /^(?:15 |13-2 [ -]|1-2-2-2-3-3-2 [ .-]{6}|1-2-2-2-3-3-2 {7})$/,
     /^1-2-2-2-3-3-2 {7}$/,

@@ -24,6 +24,13 @@ const CALLED_LINE =
 /** @param window the text before the number, small letters */
 export const isCalledLine = (window: string): boolean => CALLED_LINE.test(window)
 
+/** Who speaks, in a transcript: `Customer: 415-555-2671`. */
+const SPEAKER =
+  /(?:^|\n)[ \t>*_[\]-]{0,4}(?:customer|client|user|caller|guest|patient|member|employee|student|host|kunde|cliente)[*_\]]{0,3}:[*_]{0,2} ?$/
+
+/** @param window the text before the number, small letters */
+export const isSpeaker = (window: string): boolean => SPEAKER.test(window)
+
 const CHAT_LINK = 'wa.me/'
 
 /** Whether a link that opens a chat with the number ends there; what follows has its calling code. */

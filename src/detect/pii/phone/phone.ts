@@ -10,7 +10,7 @@ import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
 import type { Segment } from '../segment.ts'
 import { leadsOn, type Words } from '../words/context.ts'
-import { isCalledLine, isChatLink, isCounted, isHowMany, isOwnNumber, isTail } from './before.ts'
+import { isCalledLine, isChatLink, isCounted, isHowMany, isOwnNumber, isSpeaker, isTail } from './before.ts'
 import { endsInTime, isLabelBehind, isQuantity, withExtension } from './behind.ts'
 import { isInternational } from './callingcodes.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './forms.ts'
@@ -142,7 +142,8 @@ function relationToOther(segment: Segment, start: number, words: Words): 'is' | 
   if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
   // Nothing else is written `(415) 555-2671`.
   const { text } = segment
-  return codeAt(text, start) !== BRACKET && leadsOn(text.slice(start - other, start)) ? 'is' : 'near'
+  if (codeAt(text, start) === BRACKET || !leadsOn(text.slice(start - other, start))) return 'near'
+  return isSpeaker(segment.windowBefore(start)) ? 'near' : 'is'
 }
 
 /** In groups, in a form that phone numbers alone have. */

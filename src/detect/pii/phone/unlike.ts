@@ -32,9 +32,14 @@ export const hasDateForm = (run: Run): boolean => DATE_FORMS.has(run.shape)
 const YEARS = /(?:19|20)\d\d ?[-–] ?(?:(?:19|20)\d\d|\d{1,2}-\d{1,2})$/
 const YEARS_CHARACTERS = 11
 
-/** Whether it ends with two years or a date. */
+/** `2024-11-02 08`, `11.02.2024 8`, `20241102 0816`, `02.11.24 08:` */
+const DATE_AND_HOUR =
+  /^(?:(?:(?:19|20)\d\d[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./](?:19|20)\d\d|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d) (?:[01]?\d|2[0-3])(?:[0-5]\d)?|\d\d?[-./]\d\d?[-./]\d\d \d\d?(?=:))(?!\d)/
+
+/** Whether it ends with two years or a date, or is a date and an hour. */
 export const endsInDate = (text: string, start: number, end: number): boolean =>
-  YEARS.test(text.slice(Math.max(start, end - YEARS_CHARACTERS), end))
+  YEARS.test(text.slice(Math.max(start, end - YEARS_CHARACTERS), end)) ||
+  DATE_AND_HOUR.exec(text.slice(start, end + 1))?.[0].length === end - start
 
 /** `0061 0308 0061`, `0020.0011.0002`, `0031 2044 0037`: groups of four that begin with 0 throughout, or with 00 twice. */
 const CODE_POINTS = /^00\d\d(?:(?:[ .]0\d{3})+(?:[ .]\d{4})?|(?:[ .]\d{4})+[ .]00\d\d)$/
