@@ -682,6 +682,14 @@ export const TEXTS: readonly string[] = [
   'phone:\n20241102 0816 Ann: hi',
   'phone:\n11-02-2024 08:16 Ann: hi, or mobile 20241102 08:16',
   'phone «2024 1102 08», «020 2411 0208»',
+  // Words for a phone that speak of much else: a few digits need them right before.
+  '{"cell_size": 12345678, "direct_memory": 12345678, "call": {"start": 1234567, "end": 2345678}}',
+  'cell B12: 1234567\nThe direct costs 12345678.\ncalls received: 1234567\ndirect flight 1234567',
+  'call option strike 12345678\nmobile sales 12345678\nText STOP to 12345 or 1234567',
+  'call me at «5551234», Call Dr. Smith at «5551234», my cell: «5551234», text Ann «5551234»',
+  'office «5551234» home «5554321», mobile (private): «5551234», Mobile no «5551234»',
+  'Ring our shop on «5551234», contact the front desk at «5551234», {"call": «5551234»}',
+  'direct costs «415-555-2671», cell B12: «4155552671»',
   // Who speaks is no customer whose number it is.
   'Agent: And the phone number on file?\nCustomer: «747-661-2727»\nAgent: Thank you.',
   '**Customer:** «747-661-2727»',

@@ -1,6 +1,7 @@
 // What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
 
-import { codeAt, endOfDigits, isAsciiUpper, isDigit, isWordCharacter } from '../characters.ts'
+import { codeAt, endOfDigits, isAsciiUpper, isDigit, isLetter, isWordCharacter } from '../characters.ts'
+import { leadsOn } from '../words/context.ts'
 
 const SOMEBODYS_NUMBER = [
   String.raw`(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?:'s)?`,
@@ -55,6 +56,35 @@ const COUNTED_THINGS =
  */
 export const isHowMany = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
+
+/** Words for a phone that speak of much else: of tables, of programs, of costs. */
+const WEAK_WORD =
+  /(?<!\p{L})(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach|ring|signal|text)$/iu
+const MAX_WEAK_WORD = 8
+/** A number of a place, without its area. */
+const MAX_LOCAL_DIGITS = 8
+/** Who is called, when, and how: all that may stand between such a word and a number, beside words that lead on. */
+const BETWEEN_WORD =
+  /^(?:\p{Lu}\p{Ll}+|me|us|him|them|back|please|now|today|tonight|tomorrow|anytime|later|again|instead|directly|only|private|personal|work|phone|or|via)$/u
+/** `contact the front desk at` */
+const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
+
+/**
+ * Whether a few digits in one piece are not what the word for a phone before them speaks of: `cell B12: 1234567`,
+ * `direct costs 12345678`.
+ * @param distance how far before the digits the word ends
+ */
+export function isUnspoken(text: string, start: number, digits: number, distance: number): boolean {
+  const wordEnd = start - distance
+  if (digits > MAX_LOCAL_DIGITS || !WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd)))
+    return false
+  const between = text.slice(wordEnd, start)
+  if (CALLED_AT.test(between)) return false
+  return (
+    isLetter(codeAt(between, 0)) ||
+    !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || leadsOn(word))
+  )
+}
 
 const SPACE = 0x20
 const SLASH = 0x2f

@@ -10,7 +10,16 @@ import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
 import type { Segment } from '../segment.ts'
 import { leadsOn, type Words } from '../words/context.ts'
-import { isCalledLine, isChatLink, isCounted, isHowMany, isOwnNumber, isSpeaker, isTail } from './before.ts'
+import {
+  isCalledLine,
+  isChatLink,
+  isCounted,
+  isHowMany,
+  isOwnNumber,
+  isSpeaker,
+  isTail,
+  isUnspoken,
+} from './before.ts'
 import { endsInTime, isLabelBehind, isQuantity, withExtension } from './behind.ts'
 import { isInternational } from './callingcodes.ts'
 import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './forms.ts'
@@ -228,6 +237,8 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
   if (behind) return true
   if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
+  if (run.isPlain && phone <= PHONE_WORD_DISTANCE && isUnspoken(text, start, run.digitCount, phone))
+    return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
