@@ -30,6 +30,11 @@ const MAX_TOOL = 3
 /** What stands before a local part inside `scheme://user:password@host`. */
 const USER_INFO = /\/\/[^\s/@]*$/
 
+/** Top-level domains that need not be looked up: of a country, or of old. */
+const PLACE_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
+
+const BRACKET = 0x28
+const SQUARE_BRACKET = 0x5b
 const DOT = 0x2e
 const HYPHEN = 0x2d
 const EQUALS = 0x3d
@@ -53,6 +58,7 @@ export function scanEmail(segment: Segment, at: number): number {
   const isPassword = scanUserInfo(segment, at, run)
   const end = domainEnd(text, at + 1)
   if (isPassword || end === 0 || codeAt(text, at - 1) === DOT) return at + 1
+  if (isProduct(text, end)) return at + 1
   const start = localStart(text, run, at)
   if (start === at || isTool(text, start, at)) return at + 1
   const before = codeAt(text, start - 1)
@@ -63,6 +69,13 @@ export function scanEmail(segment: Segment, at: number): number {
   )
     return at + 1
   return segment.add('email', start, end) ? end : at + 1
+}
+
+/** Whether a name of a program ends there: a product of matrices in Python, `A@np.linalg.inv(B)`, `x@rows.index[0]`. */
+function isProduct(text: string, end: number): boolean {
+  const behind = codeAt(text, end)
+  if (behind !== BRACKET && behind !== SQUARE_BRACKET) return false
+  return !PLACE_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
 }
 
 /** Where the characters begin that may stand in a local part. */

@@ -7,7 +7,7 @@ const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
 const THOUSANDS = /^\d{1,3}(?:\.\d{3}){3}$/
 const PREFIX_LENGTH = /\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./])/y
 /** What a version or a place in a document is written behind: `foo==1.2.3.4`, `>= 1.2.3.4`, `§ 1.2.3.4`. */
-const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?)$/
+const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?|\w<)$/
 /** `Chrome/122.0.3231.213`, `foo-1.2.3.4` */
 const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
 /** `node@0.10.33.1`, but also `root@203.0.113.7`. */
@@ -113,12 +113,13 @@ function isProduct(segment: Segment, at: number, octets: readonly string[]): boo
 }
 
 /** Names of attributes and extensions in certificates (X.500), and of what organisations define. */
-const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.6)\./
+const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.(?:6|14|36|101|132))\./
 
 /** `3.2.1.4`, `2.5.29.31`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
 function isPlace(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
-  if (!areSmall(octets, SMALL_OCTET) && !ARCS.test(text.slice(at, end))) return false
+  if (ARCS.test(text.slice(at, end))) return !NETWORK_WORD.test(segment.windowBefore(at))
+  if (!areSmall(octets, SMALL_OCTET)) return false
   if (RESOLVERS.has(text.slice(at, end)) || PORT_OR_PREFIX.has(codeAt(text, end))) return false
   return !ADDRESS_SIGNS.has(codeAt(text, at - 1)) && !NETWORK_WORD.test(segment.windowBefore(at))
 }
@@ -212,8 +213,12 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
 /** Eight pairs: a serial number or EUI-64, for a leading zero is not written in addresses. */
 const PAIRS = /^(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}$/
 
+/** `less than 1000::`, where an example follows; `x[102::-3]` */
+const DECIMAL_BEGINNING = /^\d{1,4}::$/
+
 /** `x:101:104::/home/x`, a line of `/etc/passwd`; pairs. */
 const isNoAddress = (text: string, start: number, end: number): boolean =>
+  (DECIMAL_BEGINNING.test(text.slice(start, end)) && codeAt(text, end) !== SLASH) ||
   (text.endsWith('::', end) && codeAt(text, end) === SLASH && !isDigit(codeAt(text, end + 1))) ||
   PAIRS.test(text.slice(start, end))
 

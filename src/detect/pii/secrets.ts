@@ -125,8 +125,9 @@ function scanWebhook(segment: Segment, start: number): number {
 /** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
 const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
 const MAX_USER_INFO = 200
-/** What documentation writes there. */
-const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
+/** What documentation writes there; a bracket, which URLs have not there (RFC 3986 §3.2.1), of `//x:link[@href]`. */
+const NO_PASSWORD =
+  /^(?:.*[[\]]|pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
 
 /**
  * @param at of the @ before a host

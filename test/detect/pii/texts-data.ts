@@ -690,6 +690,26 @@ export const TEXTS: readonly string[] = [
   'office «5551234» home «5554321», mobile (private): «5551234», Mobile no «5551234»',
   'Ring our shop on «5551234», contact the front desk at «5551234», {"call": «5551234»}',
   'direct costs «415-555-2671», cell B12: «4155552671»',
+  '{"cellSize": 123456789, "mobileNumber": "«9876543210»", "PaleTextBackground": [3150769919]}',
+  // What is printed, in whichever volume and year.
+  'Signal Processing 20 (1990) 171-182. Math. Comp. 23, p. 221-230 (1969). SIAM 10(4), 692–701 (1981)',
+  'J. Mol. Biol. 112 pp. 535-542 (1977), (pp. 480–487). 1998. Speech, and Signal Processing, 29(6):1153–1160, 1981',
+  'DOI: 10.1016/j.cell.2006.01.040, doi:10.1049/cp:19990446',
+  'tel: «415-419 2012», call «(415) 555-2671» (2012)',
+  // Decimals, chemicals, days far from now.
+  "text='%', logprob=-0.0463562, text=' to', logprob=-0.08520508",
+  '"120.4861", "Manaoag", "PH", "Asia/Manila", "120.5875"',
+  'Ph4P+ 18459-37-5, phenol 108-95-2, Ph 16887-00-6',
+  'assert abs(+5.531924446 - x) < epsilon',
+  'whois phone: «+1.6505551212», «+49.30123456»',
+  '2001-01-01 00:00:00 ┆ +32971-04-28 00:00:00',
+  // Programs.
+  'W = (G@np.array([[0, 1]]) + A@np.linalg.inv(B) + x@rows.index[0]',
+  '«bob@example.com»(work), «ann@firma.de»(Büro), «joe@x.info»[1]',
+  '//base[@href]|//x:base[@href], git://[path-to-repo[:ref@]path/to/file.py',
+  'x[102::-3], say 100:: or less than 1000::\n  f()',
+  'ObjectIdentifier("2.5.29.17"), "1.3.101.112": "ed25519", types-requests<2.31.0.7',
+  '«100::/64», «2001:db8::»',
   // Who speaks is no customer whose number it is.
   'Agent: And the phone number on file?\nCustomer: «747-661-2727»\nAgent: Thank you.',
   '**Customer:** «747-661-2727»',

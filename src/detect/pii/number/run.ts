@@ -44,6 +44,11 @@ export class Run {
     return isPlainShape(this.shape)
   }
 
+  /** The first group is a single digit. */
+  get isSingle(): boolean {
+    return this.#runs.groupLength(0) === 1
+  }
+
   /** Lengths of the groups, `3-3-4`. */
   get groups(): string {
     return lengthsOf(this.shape)

@@ -1,6 +1,8 @@
 // What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
 
 import { codeAt, endOfDigits, isAsciiUpper, isDigit, isLetter, isWordCharacter } from '../characters.ts'
+import type { Run } from '../number/run.ts'
+import { shapeOf } from '../number/shape.ts'
 import { leadsOn } from '../words/context.ts'
 
 const SOMEBODYS_NUMBER = [
@@ -57,10 +59,22 @@ const COUNTED_THINGS =
 export const isHowMany = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
+/** A text in a library, by its DOI. */
+const IN_DOI = /\b10\.\d{4,9}\/\S*$/
+
+/** @param window the text before the number */
+export const isInDoi = (window: string): boolean => IN_DOI.test(window)
+
 /** Words for a phone that speak of much else: of tables, of programs, of costs. */
 const WEAK_WORD =
-  /(?<!\p{L})(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach|ring|signal|text)$/iu
+  /(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach(?:ed|es)?|ring|signal|text)$/iu
 const MAX_WEAK_WORD = 8
+/** `mobileNumber`, but not `cellSize` */
+const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
+/** In two groups, of which the last has four digits. */
+const FEW_DIGITS = new Set(['4-4', '3-4'].map(shapeOf))
+/** Between a word for a phone and a number that may be a decimal. */
+const MAX_DECIMAL_DISTANCE = 12
 /** A number of a place, without its area. */
 const MAX_LOCAL_DIGITS = 8
 /** Who is called, when, and how: all that may stand between such a word and a number, beside words that lead on. */
@@ -74,14 +88,17 @@ const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
  * `direct costs 12345678`.
  * @param distance how far before the digits the word ends
  */
-export function isUnspoken(text: string, start: number, digits: number, distance: number): boolean {
+export function isUnspoken(text: string, start: number, run: Run, distance: number): boolean {
   const wordEnd = start - distance
-  if (digits > MAX_LOCAL_DIGITS || !WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd)))
-    return false
+  if (!run.isPlain && !FEW_DIGITS.has(run.shape)) return false
+  // `555.1234`, which is a decimal unless it is called.
+  if (run.gaps > 0 && run.separator(0) === '.' && distance > MAX_DECIMAL_DISTANCE) return true
+  if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd))) return false
   const between = text.slice(wordEnd, start)
-  if (CALLED_AT.test(between)) return false
+  if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)
   return (
-    isLetter(codeAt(between, 0)) ||
+    run.digitCount <= MAX_LOCAL_DIGITS &&
+    !CALLED_AT.test(between) &&
     !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || leadsOn(word))
   )
 }

@@ -15,6 +15,7 @@ import {
   isChatLink,
   isCounted,
   isHowMany,
+  isInDoi,
   isOwnNumber,
   isSpeaker,
   isTail,
@@ -29,7 +30,9 @@ import {
   hasDateForm,
   isByteDump,
   isCodePoints,
+  isFarDate,
   isOtherForm,
+  isPrinted,
   isSigned,
   isUndialled,
 } from './unlike.ts'
@@ -195,6 +198,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
     const digits = runs.digitCount(i)
     if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1 || isSigned(runs, i)) continue
+    if (isFarDate(text, at, runs.end(i))) continue
     if (!endsInTime(text, at, runs.end(i))) return take(segment, start, runs.end(i))
     timed ||= runs.end(i)
   }
@@ -204,7 +208,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
 /** @param exit how many digits lead out of the country */
 function isPhone(segment: Segment, start: number, run: Run, exit: number): boolean {
   const { text } = segment
-  if (isOtherForm(run)) return false
+  if (isOtherForm(run) || isPrinted(text, start, run.end)) return false
   if (exit > 0 && isInternational(run, exit, run.digitCount)) return true
   if (exit === DOUBLE_ZERO) return isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
@@ -234,11 +238,11 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
     if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (endsInDate(text, start, run.end)) return false
+  if (isInDoi(segment.windowBefore(start))) return false
   if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
   if (behind) return true
   if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
-  if (run.isPlain && phone <= PHONE_WORD_DISTANCE && isUnspoken(text, start, run.digitCount, phone))
-    return false
+  if (phone <= PHONE_WORD_DISTANCE && isUnspoken(text, start, run, phone)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }

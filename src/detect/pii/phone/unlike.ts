@@ -7,17 +7,37 @@ import { groupsOf, shapeOf } from '../number/shape.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e
+const ONE = 0x31
+const SEVEN = 0x37
 const HYPHEN = 0x2d
 
 const CPF = shapeOf('3-3-3-2')
 /** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
 const VERSION_DATE = shapeOf('4-2')
 
-/** Brazil's CPF, social security numbers, a version with a date. */
+/** `15959-61-2`: chemicals, numbered by the Chemical Abstracts Service. */
+const CHEMICALS = new Set(['4-2-1', '5-2-1', '6-2-1', '7-2-1'].map(shapeOf))
+
+/** The last digit is the sum of the others, each times its place from the end. */
+function isChemical({ shape, separators, digits }: Run): boolean {
+  if (!CHEMICALS.has(shape) || separators !== '--') return false
+  let sum = 0
+  for (let place = 1; place < digits.length; place++) sum += place * Number(digits.at(-1 - place))
+  return sum % 10 === Number(digits.at(-1))
+}
+
+/** Brazil's CPF, social security numbers, a version with a date, chemicals. */
 export const isOtherForm = (run: Run): boolean =>
   (run.shape === CPF && !run.separators.includes('/')) ||
   (run.shape === DASHED && run.separators === '--') ||
-  groupsOf(run.shape, 3, 2) === VERSION_DATE
+  groupsOf(run.shape, 3, 2) === VERSION_DATE ||
+  isChemical(run)
+
+/** `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`: volume, year and pages of what was printed. */
+const PRINTED = /\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
+
+export const isPrinted = (text: string, start: number, end: number): boolean =>
+  PRINTED.test(text.slice(start, end))
 
 /** Dates and years, which pass for groups of digits. */
 const DATE_FORMS = new Set(
@@ -35,6 +55,12 @@ const YEARS_CHARACTERS = 11
 /** `2024-11-02 08`, `11.02.2024 8`, `20241102 0816`, `02.11.24 08:` */
 const DATE_AND_HOUR =
   /^(?:(?:(?:19|20)\d\d[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./](?:19|20)\d\d|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d) (?:[01]?\d|2[0-3])(?:[0-5]\d)?|\d\d?[-./]\d\d?[-./]\d\d \d\d?(?=:))(?!\d)/
+
+/** `+32971-04-28 00`: far from now. */
+const FAR_DATE = /^\d{4,6}-(?:0[1-9]|1[0-2])-(?:[0-2]\d|3[01])(?: \d\d)?$/
+
+export const isFarDate = (text: string, start: number, end: number): boolean =>
+  FAR_DATE.test(text.slice(start, end))
 
 /** Whether it ends with two years or a date, or is a date and an hour. */
 export const endsInDate = (text: string, start: number, end: number): boolean =>
@@ -55,15 +81,19 @@ const MAX_AREA = 5
 
 /** `+35236450.6` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
 export const isSigned = (runs: NumberRuns, index: number): boolean =>
-  runs.gaps(index) === 1 &&
-  ((runs.separator(0) === '.' && runs.groupLength(0) > MAX_AREA) || PLACES.has(runs.shape(index)))
+  runs.gaps(index) === 1 && ((runs.separator(0) === '.' && !mayLead(runs)) || PLACES.has(runs.shape(index)))
+
+/** Before a dot stands a calling code, perhaps with an area: of one digit there are two. */
+const mayLead = (runs: NumberRuns): boolean =>
+  runs.groupLength(0) <= MAX_AREA &&
+  (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === ONE || runs.codeOfDigit(0) === SEVEN)
 
 /** In a city of North America. */
 const LOCAL = shapeOf('3-4')
 
 /** `37.7749295`, `48.858370 2.294481`, but not `555.1234`, `030.1234567`, `04.72 12 34 56`. */
 function isDecimal(run: Run): boolean {
-  if (run.separator(0) !== '.' || run.digits.startsWith('0')) return false
+  if (run.separator(0) !== '.' || (run.digits.startsWith('0') && !run.isSingle)) return false
   return run.gaps === 1 ? run.shape !== LOCAL : run.separator(1) === ' '
 }
 
