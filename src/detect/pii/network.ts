@@ -1,6 +1,7 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
 import { codeAt, isDigit, isHex, isLetter, isWordBefore, isWordBehind } from './characters.ts'
+import { isPathData } from './number/pathdata.ts'
 import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
@@ -91,12 +92,14 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     return true
   if (isProduct(segment, at, octets) || isPlace(segment, at, end, octets)) return true
   if (TABLE_BEFORE.test(segment.windowBefore(at, MAX_TABLE)) && !isLarge(octets)) return true
+  if (!isLarge(octets) && isPathData(segment.windowBefore(at))) return true
   const distance = segment.before(at).version
   return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
 }
 
 /** `Table 10.3.2.6`, `Fig. 2.5.29.17` */
-const TABLE_BEFORE = /\b(?:tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing) $/
+const TABLE_BEFORE =
+  /\b(?:tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing|sec\.|sect\.?) $/
 const MAX_TABLE = 12
 
 const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)

@@ -59,11 +59,11 @@ const COUNTED_THINGS =
 export const isHowMany = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
-/** A text in a library, by its DOI. */
-const IN_DOI = /\b10\.\d{4,9}\/\S*$/
+/** What is named by numbers: a text in a library (DOI), a resource of a cloud (ARN). */
+const IN_NAME = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
 
-/** @param window the text before the number */
-export const isInDoi = (window: string): boolean => IN_DOI.test(window)
+/** @param window the text before the number, small letters */
+export const isInName = (window: string): boolean => IN_NAME.test(window)
 
 /** Words for a phone that speak of much else: of tables, of programs, of costs. */
 const WEAK_WORD =

@@ -4,6 +4,7 @@
 import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from '../characters.ts'
 import { FORM, TRUNK_FORM } from '../marks.ts'
 import { mayBegin } from '../number/begin.ts'
+import { isPathData } from '../number/pathdata.ts'
 import { endOfAlike, neighbours } from '../number/row.ts'
 import type { NumberRuns, Run } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
@@ -15,7 +16,7 @@ import {
   isChatLink,
   isCounted,
   isHowMany,
-  isInDoi,
+  isInName,
   isOwnNumber,
   isSpeaker,
   isTail,
@@ -58,6 +59,7 @@ const MAX_NAMED_NEIGHBOURS = 2
 /** Shorter ones behind "my number is" are those of tickets. */
 const MIN_OWN_DIGITS = 8
 const SPACE = 0x20
+const DOT = 0x2e
 const BRACKET = 0x28
 const CLOSING_BRACKET = 0x29
 const PLUS = 0x2b
@@ -209,6 +211,9 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
 function isPhone(segment: Segment, start: number, run: Run, exit: number): boolean {
   const { text } = segment
   if (isOtherForm(run) || isPrinted(text, start, run.end)) return false
+  // `, .00387103730162`, and `c.08.33.15.66.19`, a drawing.
+  if (codeAt(text, start - 1) === DOT && !isLetter(codeAt(text, start - 2))) return false
+  if (run.separators.startsWith('..') && isPathData(segment.windowBefore(start))) return false
   if (exit > 0 && isInternational(run, exit, run.digitCount)) return true
   if (exit === DOUBLE_ZERO) return isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
@@ -238,7 +243,7 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
     if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (endsInDate(text, start, run.end)) return false
-  if (isInDoi(segment.windowBefore(start))) return false
+  if (isInName(segment.windowBefore(start))) return false
   if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
   if (behind) return true
   if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
