@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
 import { makeFolder } from './folder/folder.ts'
 import { DATA_FILE, faultOfFile } from './folder/header.ts'
+import { OpenFile } from './folder/openfile.ts'
 import { LmdbTable, type Table } from './table.ts'
 
 /** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
@@ -77,7 +78,8 @@ export interface Environment {
   readonly tables: Readonly<Record<SubDatabase, Table>>
   /**
    * Runs `write` inside a write transaction, alone among all processes, and resolves with its result when it is
-   * on disk. If `write` throws, or the commit fails, nothing of it is kept and the promise rejects.
+   * on disk. If `write` throws, the commit fails, or the file was deleted before, nothing of it is kept and the
+   * promise rejects.
    */
   transaction<Result>(write: () => Result): Promise<Result>
   /** As `transaction`, but waits for the disk: for the moment before anything is served. */
@@ -105,7 +107,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
     const databases = SUB_DATABASES.map(
       (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
     )
-    return new LmdbEnvironment(root, new Map(databases))
+    return new LmdbEnvironment(root, new Map(databases), new OpenFile(join(path, DATA_FILE)))
   } catch (error) {
     // Nothing was written that would have to be waited for.
     root.close().catch(() => {})
@@ -173,14 +175,17 @@ class LmdbEnvironment implements Environment {
   readonly tables: Readonly<Record<SubDatabase, Table>>
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
+  readonly #file: OpenFile
   #writing = false
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
     databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>,
+    file: OpenFile,
   ) {
     this.#root = root
     this.#databases = databases
+    this.#file = file
     const tables = Array.from(databases, ([name, database]) => [
       name,
       new LmdbTable(database, () => this.#writing),
@@ -189,6 +194,8 @@ class LmdbEnvironment implements Environment {
   }
 
   async transaction<Result>(write: () => Result): Promise<Result> {
+    // The database would not notice.
+    if (this.#file.isDeleted()) throw new Error(`${DATA_FILE} was deleted while it was open; start anew`)
     try {
       // A child transaction, because a plain one would keep what was written before `write` threw.
       const done = this.#root.childTransaction(() => this.#write(write))
@@ -226,8 +233,9 @@ class LmdbEnvironment implements Environment {
     return this.#root.backup(folder, true)
   }
 
-  close(): Promise<void> {
-    return this.#root.close()
+  async close(): Promise<void> {
+    await this.#root.close()
+    this.#file.close()
   }
 
   /**

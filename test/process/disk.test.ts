@@ -129,6 +129,26 @@ t.test('the same with room left within the database alone: calls cannot be writt
   ])
 })
 
+t.test(
+  'a data folder that is removed under the gateway: no call is a success whose entry goes with it',
+  async (t) => {
+    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
+    t.teardown(() => discard(gateway))
+    const { key } = await gateway.createKey()
+    t.equal((await gateway.chat(key, call(1))).status, 200)
+    rmSync(join(gateway.folder, 'data'), { recursive: true })
+    t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
+    const forwarded = upstream.received.length
+    t.equal((await gateway.chat(key, call(1))).status, 503)
+    t.equal(upstream.received.length, forwarded, 'nothing is forwarded that cannot be logged')
+    t.equal((await gateway.api('POST', '/keys', { name: 'lost' })).status, 503)
+    t.equal((await fetch(`${gateway.opsUrl}/readyz`)).status, 503)
+    const said = gateway.logs.filter(({ level }) => level === 'error')
+    t.match(said, [{ msg: /the usage log cannot be written/, err: { message: /was deleted/ } }])
+    t.equal(await gateway.stop(), 0)
+  },
+)
+
 t.test('a full disk under the log lines keeps no call from its answer', async (t) => {
   const disk = mountSmallDisk(t, '128k')
   if (disk === null) return

@@ -1,4 +1,4 @@
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEnvironment } from '../../src/store/lmdb.ts'
@@ -67,6 +67,25 @@ t.test('a transaction that throws leaves nothing', async (t) => {
   await beside
   t.equal(meta.get(key), undefined)
   t.equal(meta.get(Buffer.from('other'))?.toString(), 'kept')
+})
+
+t.test('nothing is written to a file that was deleted: it would be gone with the process', async (t) => {
+  const path = t.testdir()
+  const environment = openEnvironment(path)
+  t.teardown(() => environment.close())
+  const { meta } = environment.tables
+  const write = () => environment.transaction(() => meta.put(Buffer.from('key'), Buffer.from('value')))
+  const file = join(path, 'data.mdb')
+  renameSync(file, `${file}.moved`)
+  await write()
+  t.pass('one that was moved has it still')
+  linkSync(`${file}.moved`, file)
+  rmSync(`${file}.moved`)
+  await write()
+  rmSync(file)
+  await t.rejects(write(), { message: /^data\.mdb was deleted/ })
+  writeFileSync(file, '')
+  await t.rejects(write(), { message: /^data\.mdb was deleted/ }, 'another in its place is not it')
 })
 
 t.test('writing outside a transaction is a mistake that shows', async (t) => {
