@@ -8,6 +8,7 @@ import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
 import { counted } from '../rulecheck/remarks.ts'
+import { StoreOpenError } from '../store/lmdb.ts'
 import { describeDamage } from '../store/reader.ts'
 import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
@@ -115,7 +116,7 @@ export const audit: Command = {
       if (action === 'erase') return await remove(values)
       if (action === 'compact') return await copy(values)
     } catch (error) {
-      if (!(error instanceof SourceError)) throw error
+      if (!(error instanceof SourceError || error instanceof StoreOpenError)) throw error
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }

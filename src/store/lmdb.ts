@@ -1,6 +1,7 @@
 // The embedded database as the rest of the store sees it: opening, the layout's version, transactions,
 // size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
 
+import { constants } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
@@ -59,6 +60,8 @@ const MAX_DATABASES = 32
 const FILE_MODE = 0o600
 /** Readers and writers of the moment; LMDB makes it anew. */
 export const LOCK_FILE = 'lock.mdb'
+/** Without the lock a gateway that has the folder elsewhere would write over what is being read. */
+const READ_ONLY_REMEDY = '; whoever reads it takes a lock in it: copy it to where files can be written'
 /** Every LMDB file has two meta pages. */
 const META_PAGES = 2
 
@@ -137,8 +140,11 @@ function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buff
     }
     return open<Buffer, Buffer>(path, options)
   } catch (error) {
-    const reason = (error as Error).message
-    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${reason}`, { cause: error })
+    const { message, code } = error as Error & { code?: unknown }
+    const remedy = code === constants.errno.EROFS ? READ_ONLY_REMEDY : ''
+    throw new StoreOpenError(`the data directory ${path} cannot be opened: ${message}${remedy}`, {
+      cause: error,
+    })
   }
 }
 

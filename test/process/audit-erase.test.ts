@@ -1,9 +1,9 @@
 // Erasing on the running gateway and on a stopped one: by the API and by the command, and the log verifies after.
 
-import { readFileSync, renameSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { discard, runCli, startGateway } from './gateway.ts'
+import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 const upstream = await startUpstream(json(completion('a fine answer')))
@@ -131,4 +131,16 @@ t.test('the API takes exactly one selection', async (t) => {
   }
   const { status } = await fetch(`${again.url}/api/v1/audit/erase`, { method: 'POST', body: '{}' })
   t.equal(status, 401, 'not without a session')
+})
+
+t.test('a data directory that cannot be opened could not be run on', async (t) => {
+  const { folder, file: config } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  mkdirSync(join(folder, 'data'))
+  writeFileSync(join(folder, 'data', 'data.mdb'), 'no database')
+  t.match(await runCli(['audit', 'erase', '--config', config, '--before', '2026-01-01']), {
+    code: 2,
+    stdout: '',
+    stderr: /^sidegate audit: the data directory .* cannot be opened: data\.mdb is not a database/,
+  })
 })

@@ -9,6 +9,7 @@ import {
   ADMIN_TOKEN,
   discard,
   MAIN,
+  runCli,
   startGateway,
   type TestGateway,
   UPSTREAM_KEY,
@@ -148,6 +149,21 @@ t.test(
     t.equal(await gateway.stop(), 0)
   },
 )
+
+t.test('a log on a disk that is read-only: not read, and what to do about it', async (t) => {
+  const disk = mountSmallDisk(t, '16m')
+  if (disk === null) return
+  const gateway = await startOn(t, disk)
+  await gateway.stop()
+  execFileSync('mount', ['-o', 'remount,ro', disk])
+  const config = join(gateway.folder, 'sidegate.yaml')
+  for (const action of ['verify', 'export']) {
+    t.match(await runCli(['audit', action, '--config', config]), {
+      code: 2,
+      stderr: /cannot be opened: Read-only file system.*; whoever reads it takes a lock in it: copy it to/,
+    })
+  }
+})
 
 t.test('a full disk under the log lines keeps no call from its answer', async (t) => {
   const disk = mountSmallDisk(t, '128k')
