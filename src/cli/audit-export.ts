@@ -7,9 +7,11 @@ import { SALT_BYTES } from '../audit/content.ts'
 import { checkpointLine, entryLine, exchangeLine } from '../audit/dump.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
+import { counted } from '../rulecheck/remarks.ts'
 import { u64 } from '../store/layout.ts'
 import type { Environment } from '../store/lmdb.ts'
 import { keptCheckpoints } from '../store/log/checkpoints.ts'
+import { readCut } from '../store/log/prune.ts'
 import { eachEntry } from '../store/verification/source.ts'
 
 /** Written in one piece: a write for every line would cost more than the lines. */
@@ -24,21 +26,34 @@ export interface ExportOptions {
   readonly exchanges: boolean
 }
 
+/** What the export is without, for whoever holds it to know. */
+export interface Omissions {
+  /** Exchanges that are stored and cannot be lines of an export. */
+  readonly exchanges: number
+  /** The entry that was pruned before it could be written: the export ends before it. Null where it is whole. */
+  readonly prunedSeq: number | null
+}
+
 /**
- * Writes the entries of the range, without gaps, and then the checkpoints that end within it. An output that takes no
- * more ends it; whoever holds the output says so, where that is to be said.
- * @returns how many exchanges are stored that cannot be lines of an export
+ * Writes the entries of the range, without gaps but those of the log itself, and then the checkpoints that end within
+ * it. An output that takes no more ends it; whoever holds the output says so, where that is to be said.
  */
 export async function exportLog(
   environment: Environment,
   { sinceMs, untilMs, exchanges }: ExportOptions,
   output: Writable,
-): Promise<number> {
+): Promise<Omissions> {
   const lines = new LineWriter(output)
   let first: number | null = null
   let end = 0
   let leftOut = 0
+  let prunedSeq: number | null = null
   await eachEntry(environment, 0, (seq, entry) => {
+    // With what comes after it the export would look tampered with.
+    if (first !== null && seq !== end && readCut(environment.tables).firstSeq > end) {
+      prunedSeq = end
+      return false
+    }
     const sealedMs = sinceMs === null && untilMs === null ? 0 : sealedAt(entry.bytes)
     if (sinceMs !== null && first === null && sealedMs < sinceMs) return true
     if (untilMs !== null && sealedMs > untilMs) return false
@@ -57,7 +72,21 @@ export async function exportLog(
   const within = keptCheckpoints(environment.tables).filter(({ size }) => size > (first ?? 0) && size <= end)
   lines.add(Buffer.from(within.map(({ note }) => checkpointLine(note)).join('')))
   await lines.flush()
-  return leftOut
+  return { exchanges: leftOut, prunedSeq }
+}
+
+/** For people, a sentence each. */
+export function describeOmissions({ exchanges, prunedSeq }: Omissions): string[] {
+  const said: string[] = []
+  if (exchanges > 0) {
+    said.push(
+      `${counted(exchanges, 'stored exchange')} left out: too large or damaged; see sidegate audit verify`,
+    )
+  }
+  if (prunedSeq !== null) {
+    said.push(`entry ${prunedSeq} was pruned before it could be written: the export ends before it`)
+  }
+  return said
 }
 
 /** The line of the exchange stored for an entry, none when there is no exchange; null when it makes no line. */

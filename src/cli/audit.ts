@@ -7,7 +7,6 @@ import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
-import { counted } from '../rulecheck/remarks.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import { describeDamage } from '../store/reader.ts'
 import { DirectorySource } from '../store/verification/directory.ts'
@@ -17,7 +16,7 @@ import { verdictUnread, verifyAt } from '../store/verification/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
-import { exportLog } from './audit-export.ts'
+import { describeOmissions, exportLog } from './audit-export.ts'
 import { readKeys, readNotes, Spool } from './audit-input.ts'
 import { progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
@@ -75,7 +74,7 @@ of what was erased can be read until they are written over.
   --help              this text
 
 Exit: 0 intact or done, 1 findings, no such call, an exchange that cannot be exported,
-or an output that takes no more, 2 could not run.
+an entry pruned before it could be, or an output that takes no more, 2 could not run.
 `
 
 const OPTIONS = {
@@ -166,12 +165,9 @@ async function write(values: Values): Promise<ExitCode> {
   if (path === undefined) return 2
   const environment = openDirectory(path)
   try {
-    const leftOut = await exportLog(environment, options, process.stdout)
-    if (leftOut === 0) return 0
-    console.error(
-      `sidegate audit: ${counted(leftOut, 'stored exchange')} left out: too large or damaged; see sidegate audit verify`,
-    )
-    return 1
+    const omissions = await exportLog(environment, options, process.stdout)
+    for (const said of describeOmissions(omissions)) console.error(`sidegate audit: ${said}`)
+    return omissions.exchanges === 0 && omissions.prunedSeq === null ? 0 : 1
   } finally {
     await environment.close()
   }

@@ -1,15 +1,18 @@
 // Pruning as an operator sees it: a gateway on a store with old entries, and on one that is too large.
 
+import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { discard, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
+import { discard, MAIN, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 const DAY_MS = 86_400_000
@@ -130,3 +133,30 @@ t.test('large calls side by side do not fill the store beyond its limit', async 
   // One more than fits; all twelve would be 36 MB.
   t.ok(Number(bytes) < 16 * MIB + 1.5 * content.length, `${bytes} bytes`)
 })
+
+t.test(
+  'entries that are pruned under an export: it ends before them, says so, and what is there verifies',
+  async (t) => {
+    const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+    const data = join(folder, 'data')
+    await seal(data, 3, 1500, 4000)
+    await seal(data, 0, 5, 50)
+    const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file])
+    const ended = once(child, 'close')
+    // It has begun, and waits for a reader.
+    await once(child.stdout, 'readable')
+    const config = { audit: { retainDays: 2 } }
+    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
+    t.teardown(() => discard(gateway))
+    t.equal(await pruned(gateway), 1501)
+    const [dump, said] = await Promise.all([text(child.stdout), text(child.stderr)])
+    t.equal((await ended)[0], 1)
+    const [, seq] =
+      /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(said) ?? []
+    t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
+    const path = join(folder, 'dump.jsonl')
+    writeFileSync(path, dump)
+    const { code, stdout } = await runCli(['audit', 'verify', '--export', path])
+    t.match([code, JSON.parse(stdout)], [0, { ok: true, entries: Number(seq), findings: [] }])
+  },
+)
