@@ -43,7 +43,9 @@ export function readDeclaration(fields: JsonObject): RuleDeclaration {
 
 function refusal(code: 'missing_required_parameter' | 'invalid_body', problem: ValueProblem): GatewayError {
   const param = formatPath(problem.path)
-  return new GatewayError(code, `${param === '' ? 'the rule' : param} ${problem.message}.`, { param })
+  // One that quotes the schema ends as a sentence already.
+  const message = problem.message.replace(/\.$/, '')
+  return new GatewayError(code, `${param === '' ? 'the rule' : param} ${message}.`, { param })
 }
 
 /** Every part of a declaration in one fixed order, so that equal rules give equal text. */

@@ -91,9 +91,15 @@ export class Gatekeeper {
   async signIn(token: string, secure: boolean): Promise<SignedIn> {
     const nowMs = this.#clock.monotonic()
     if (nowMs < this.#blockedUntilMs) throw tooManyAttempts(this.#blockedUntilMs - nowMs)
-    const expected = this.#token?.current()
+    if (this.#token === null) {
+      throw new GatewayError(
+        'invalid_token',
+        'Nobody can sign in: no admin token is configured (admin.token).',
+      )
+    }
+    const expected = this.#token.current()
     // Hashing first makes both sides equally long, which constant-time comparison needs.
-    if (expected === undefined || !timingSafeEqual(sha256(token), sha256(expected))) {
+    if (!timingSafeEqual(sha256(token), sha256(expected))) {
       if (nowMs - this.#failedAtMs >= FORGET_MS) this.#failures = 0
       this.#failures++
       this.#failedAtMs = nowMs

@@ -268,10 +268,12 @@ t.test('rules: mirrored, made, overridden, deleted', async (t) => {
     [{ ...rule, pattern: '(' }, 'pattern'],
     [{ ...rule, enabled: 'yes' }, 'enabled'],
     [{ ...rule, name: '' }, 'name'],
+    [{ ...rule, name: 'ends in a space ' }, 'name'],
     [{ ...rule, colour: 'red' }, 'colour'],
   ]
   for (const [body, param] of wrong) {
-    t.match(await api('POST', '/rules', body), { status: 400, body: { error: { param } } }, param)
+    const told = { param, message: /[^.]\.$/ }
+    t.match(await api('POST', '/rules', body), { status: 400, body: { error: told } }, param)
   }
   for (const body of [{}, { enabled: 1 }, { enabled: true, ttl_seconds: 0 }, { enabled: true, reason: 5 }]) {
     t.equal((await api('PATCH', `/rules/${aurora.id}`, body)).status, 400, JSON.stringify(body))
