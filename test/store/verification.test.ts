@@ -17,7 +17,7 @@ import { verifyByOne, verifyByTwo, verifyLog } from '../../src/store/verificatio
 import { requestDraft } from '../audit/drafts.ts'
 import { anyEdits, edited } from '../audit/edits.ts'
 import { anyStep, LOG, newSigner, TestLog } from '../audit/logs.ts'
-import { testClock } from './fixture.ts'
+import { type TestClock, testClock } from './fixture.ts'
 
 const quiet = () => {}
 const DAY_MS = 86_400_000
@@ -163,41 +163,66 @@ t.test(
   },
 )
 
+/** Prunes what is older than that many days. */
+async function prune(path: string, clock: TestClock, days = 1): Promise<void> {
+  const gone = Promise.withResolvers<number>()
+  let watch = quiet
+  const store = openStore({
+    path,
+    clock,
+    random: randomBytes,
+    maxBytes: 1024 ** 3,
+    retention: { retainMs: days * DAY_MS, onPruned: (count) => count > 0 && gone.resolve(count) },
+    every: (intervalMs, work) => {
+      if (intervalMs === 1000) watch = work
+      return quiet
+    },
+  })
+  watch()
+  await gone.promise
+  await store.close()
+}
+
 t.test('a log that is pruned between the two, or while it is read', async (t) => {
   const path = await directory(t, 1200)
   const clock = testClock()
   const pruned = `${path}-pruned`
   cpSync(path, pruned, { recursive: true })
-  const prune = async (folder: string) => {
-    const gone = Promise.withResolvers<number>()
-    let watch = quiet
-    const store = openStore({
-      path: folder,
-      clock,
-      random: randomBytes,
-      maxBytes: 1024 ** 3,
-      retention: { retainMs: DAY_MS, onPruned: (count) => count > 0 && gone.resolve(count) },
-      every: (intervalMs, work) => {
-        if (intervalMs === 1000) watch = work
-        return quiet
-      },
-    })
-    watch()
-    await gone.promise
-    await store.close()
-  }
   clock.advance(2 * DAY_MS)
-  await prune(pruned)
+  await prune(pruned, clock)
   t.match(await byTwo(new DirectorySource(pruned)), { ok: true, beginning: 'prune' })
   t.equal(await byTwo(new ElsewhereSource(path, pruned)), null)
   t.equal(await byTwo(new ElsewhereSource(pruned, path)), null)
   const source = new ElsewhereSource(path)
   let attempts = 0
   source.before = async () => {
-    if (++attempts === 1) await prune(path)
+    if (++attempts === 1) await prune(path, clock)
   }
   t.match(await byOne(source), { ok: true, beginning: 'prune' })
   t.equal(attempts, 2, 'survey and check are done again')
+})
+
+t.test('a log that is pruned each time it is read is not said to be another than was sealed', async (t) => {
+  const path = join(t.testdir(), 'log')
+  const clock = testClock()
+  const store = storeIn(path, clock)
+  for (let day = 0; day < 10; day++) {
+    await call(store, day)
+    clock.advance(DAY_MS)
+  }
+  await store.close()
+  const source = new ElsewhereSource(path)
+  source.before = async () => {
+    await prune(path, clock, 9)
+    clock.advance(DAY_MS)
+  }
+  await t.rejects(verifyByOne(source, NOTHING_KNOWN, quiet), {
+    name: 'UnsteadyError',
+    message: 'the log was pruned each of the 5 times it was read; check a copy (sidegate audit compact)',
+  })
+  source.before = quiet
+  t.match(await verifyByOne(source, NOTHING_KNOWN, quiet), { ok: true, beginning: 'prune' })
+  await source.close()
 })
 
 t.test('without a second reader there is no verdict by two, and one by one', async (t) => {

@@ -79,6 +79,8 @@ export class DirectorySource implements LogSource {
     this.#environment.refresh()
     const kept = reading('the checkpoints beside the log', () => keptCheckpoints(tables))
     for (const { note } of kept) survey.checkpoint(note, null)
+    // Last and as of now, since signatures took their time: a running gateway prunes on.
+    this.#environment.refresh()
     const { saidBy } = reading('where the log begins', () => readCut(tables))
     if (saidBy !== null) {
       reading(`the prune entry at ${saidBy}`, () => {

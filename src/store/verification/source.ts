@@ -76,6 +76,11 @@ export class DamageError extends SourceError {
   override readonly name = 'DamageError'
 }
 
+/** What is there did not stay for as long as it takes to read it, so that nothing can be said of it. */
+export class UnsteadyError extends SourceError {
+  override readonly name = 'UnsteadyError'
+}
+
 /** Nothing here makes a data directory. @throws SourceError when there is none */
 export function requireLog(path: string): void {
   let isThere: boolean

@@ -6,7 +6,7 @@ import { ChainPart } from '../../audit/log-parts.ts'
 import { type LogVerdict, LogVerifier } from '../../audit/log-verify.ts'
 import { type KnownBefore, LogSurvey } from '../../audit/survey.ts'
 import { Check } from './check.ts'
-import { DamageError, type LogSource } from './source.ts'
+import { DamageError, type LogSource, UnsteadyError } from './source.ts'
 import { TreeThread } from './treethread.ts'
 
 /** A running gateway may prune between survey and check; then both are done again. */
@@ -17,6 +17,7 @@ const MIN_ENTRIES_FOR_TWO = 20_000
 /**
  * Checks the whole of a log.
  * @param progress called now and then with a fraction of 1
+ * @throws UnsteadyError when it did not stay what it was for long enough
  */
 export async function verifyLog(
   source: LogSource,
@@ -58,7 +59,10 @@ export const verdictUnread = (known: KnownBefore, reason: string): LogVerdict =>
   findings: [{ seq: null, reason }],
 })
 
-/** By this thread alone: says of any log what it is. */
+/**
+ * By this thread alone: says of any log what it is.
+ * @throws UnsteadyError when it did not stay what it was for long enough
+ */
 export async function verifyByOne(
   source: LogSource,
   known: KnownBefore,
@@ -79,7 +83,13 @@ export async function verifyByOne(
     const fault = await source.read(check)
     const verdict = check.judge(verifier.finish(fault), wrongNodes)
     const isSame = check.first === first && (verdict.ok || !source.hasMoved(first))
-    if (isSame || attempt === MAX_ATTEMPTS) return verdict
+    if (isSame) return verdict
+    if (attempt < MAX_ATTEMPTS) continue
+    if (verdict.ok || !source.hasMoved(first)) return verdict
+    // What was pruned would be found missing, and the log be said not to be what was sealed.
+    throw new UnsteadyError(
+      `the log was pruned each of the ${MAX_ATTEMPTS} times it was read; check a copy (sidegate audit compact)`,
+    )
   }
 }
 
