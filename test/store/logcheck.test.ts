@@ -78,9 +78,10 @@ t.test('a check that is ended early has no verdict, and another can be begun', a
 })
 
 t.test('a log that cannot be read, and one whose file was cut off', async (t) => {
-  const nothing = new LogCheck(join(t.testdir(), 'none'), testClock(), () => t.fail('no verdict'))
+  const none = join(t.testdir(), 'none')
+  const nothing = new LogCheck(none, testClock(), () => t.fail('no verdict'))
   await nothing.start()
-  t.match(nothing.status, { verdict: null, failure: 'the check ended with 1' })
+  t.match(nothing.status, { verdict: null, failure: `there is no log in ${none}` })
   const path = await log(t, 3000)
   truncateSync(join(path, 'data.mdb'), 200_000)
   const cut = new LogCheck(path, testClock(), () => {})

@@ -1,11 +1,12 @@
 // What checks a whole log from a process of its own, see logcheck.ts: a program, which says on standard output how far it
-// is, and its verdict.
+// is, and its verdict or why there is none.
 
 import { setPriority } from 'node:os'
 import { NOTHING_KNOWN } from '../../audit/survey.ts'
 import { verdictObject } from '../../audit/verdict.ts'
 import { say } from '../reader.ts'
 import { DirectorySource } from '../verification/directory.ts'
+import { SourceError } from '../verification/source.ts'
 import { verifyAt } from '../verification/verification.ts'
 
 /** Of the system's scale from -20 to 19: calls go first. */
@@ -17,12 +18,17 @@ async function check(path: string): Promise<void> {
   setPriority(NICENESS)
   let told = 0
   const open = () => new DirectorySource(path)
-  const verdict = await verifyAt(open, NOTHING_KNOWN, (done) => {
+  const tell = (done: number) => {
     const step = Math.floor(done * STEPS)
     if (step > told) say({ progress: step / STEPS })
     told = Math.max(told, step)
-  })
-  say({ verdict: verdictObject(verdict) })
+  }
+  try {
+    say({ verdict: verdictObject(await verifyAt(open, NOTHING_KNOWN, tell)) })
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error
+    say({ failure: error.message })
+  }
 }
 
 void check(process.argv[2] ?? '')

@@ -72,6 +72,7 @@ export class LogCheck {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     let verdict: JsonObject | null = null
+    let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
       let over = false
       const finish = (failure: string) => {
@@ -92,7 +93,9 @@ export class LogCheck {
       }
       child.once('error', ({ message }) => finish(message))
       child.once('close', (code, signal) =>
-        finish(isDamage(signal) ? describeDamage(signal) : `the check ended with ${signal ?? code}`),
+        finish(
+          isDamage(signal) ? describeDamage(signal) : (reason ?? `the check ended with ${signal ?? code}`),
+        ),
       )
     })
     // Not there when no descriptor was left for it.
@@ -104,6 +107,7 @@ export class LogCheck {
       if (line === null) return
       if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
       if (isObject(line['verdict'])) verdict = line['verdict']
+      if (typeof line['failure'] === 'string') reason = line['failure']
     })
     return { child, ended }
   }
