@@ -213,7 +213,7 @@ function isPhone(segment: Segment, start: number, run: Run, exit: number): boole
   if (isOtherForm(run) || isPrinted(text, start, run.end)) return false
   // `, .00387103730162`, and `c.08.33.15.66.19`, a drawing.
   if (codeAt(text, start - 1) === DOT && !isLetter(codeAt(text, start - 2))) return false
-  if (run.separators.startsWith('..') && isPathData(segment.windowBefore(start))) return false
+  if ((exit > 0 || run.separators.startsWith('..')) && isPathData(segment.windowBefore(start))) return false
   if (exit > 0 && isInternational(run, exit, run.digitCount)) return true
   if (exit === DOUBLE_ZERO) return isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
