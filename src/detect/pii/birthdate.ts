@@ -15,7 +15,7 @@ const WORDS = [
   // French.
   String.raw`(?<![a-zà-ÿ])n(?:[ée](?:e|\(e\))? le\b|é(?:e|\(e\))? (?:à|au|aux|en) )|\bnaiss|\bddn\b`,
   // Spanish, Portuguese, Catalan.
-  String.raw`nacimiento|\bnac[ií](?:d[oa]|[oó])?\b|\bnac\.|\bf(?:ec|echa)?\.? ?(?:de ?)?nac\b|\bnasc(?!en)|nacemento|naixement`,
+  String.raw`nacimiento|\bnac[ií](?:d[oa]|[oó])?(?![a-zà-ÿ])|\bnac\.|\bf(?:ec|echa)?\.? ?(?:de ?)?nac\b|\bnasc(?!en)|nacemento|naixement`,
   // Italian.
   String.raw`nascita|\bnat[oa]\b`,
   // Scandinavia.

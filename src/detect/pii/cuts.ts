@@ -36,7 +36,7 @@ const NEWLINE = 0x0a
 const SPACE = 0x20
 const BEYOND_ASCII = 0x80
 /** What may stand between a name and its value. */
-const NAMING_SIGNS = new Set(Array.from('"\'`=:>([{,;|', (sign) => sign.charCodeAt(0)))
+const NAMING_SIGNS = new Set(Array.from('"\'`=:>([{,;|：＝（「『【', (sign) => sign.charCodeAt(0)))
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/

@@ -42,6 +42,7 @@ const AT_SIGN = 0x40
 const SLASH = 0x2f
 const COLON = 0x3a
 const BACKSLASH = 0x5c
+const UNDERSCORE = 0x5f
 const ASCII = 0x80
 /** ASCII that may stand in a local part: letters and digits, or one of the others. */
 const ORDINARY = 1
@@ -59,7 +60,7 @@ export function scanEmail(segment: Segment, at: number): number {
   const end = domainEnd(text, at + 1)
   if (isPassword || end === 0 || codeAt(text, at - 1) === DOT) return at + 1
   if (isProduct(text, end)) return at + 1
-  const start = localStart(text, run, at)
+  const start = localStart(text, run, at, end)
   if (start === at || isTool(text, start, at)) return at + 1
   const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return at + 1
@@ -86,9 +87,11 @@ function localRun({ text, end: limit }: Segment, at: number): number {
   return start
 }
 
-function localStart(text: string, run: number, at: number): number {
+function localStart(text: string, run: number, at: number, end: number): number {
   let start = run
   if (codeAt(text, start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
+  // Underscores on both sides are emphasis.
+  if (codeAt(text, end) === UNDERSCORE) while (codeAt(text, start) === UNDERSCORE) start++
   let isPlain = LOCAL[text.charCodeAt(start)] !== OTHER
   for (let i = start; isPlain && i < at; i++) isPlain = text.charCodeAt(i) !== EQUALS
   return isPlain ? start : start + (LEADING.exec(text.slice(start, at))?.[0].length ?? 0)

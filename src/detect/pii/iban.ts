@@ -17,8 +17,7 @@ const LENGTHS: ReadonlyMap<string, number> = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-const isSeparator = (code: number): boolean =>
-  code === 0x20 || code === 0x2d || code === 0xa0 || code === 0x2e
+const isSeparator = (code: number): boolean => code === 0x20 || code === 0x2d || code === 0x2e
 
 /**
  * @param at of two letters before two digits, not inside a word

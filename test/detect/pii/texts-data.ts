@@ -732,4 +732,23 @@ export const TEXTS: readonly string[] = [
   // What the French call a mobile; ports have five digits at most.
   'Tél : «01 44 55 66 77» – Port. : «06 12 34 56 78»',
   'port 8080 and port 54321',
+  // Spaces of typography, which word processors and web pages put between groups.
+  'Phone: «(312)\u2009346-4218», «+33\u20096\u200910\u200989\u200959\u200965»',
+  'card «4111\u20091111\u20091111\u20091111», «4111\u200a1111\u200a1111\u200a1111»',
+  'IBAN «FR14\u202f2004\u202f1010\u202f0505\u202f0001\u202f3M02\u202f606»',
+  'SSN «536\u200722\u20071234»',
+  'NI number «PR\u00a050\u00a067\u00a033\u00a0C»',
+  'née le «12\u00a0mai\u00a01990» à Nice',
+  'total 12\u2009345\u2009678 and 4\u202f155\u202f552\u202f671 €',
+  // Cards of fourteen and fifteen digits in a table with commas.
+  '«135-28-1257»,«3694 166590 5801»,12',
+  '10442,«3782 822463 10005»',
+  // The colon of full width names what stands behind it.
+  'NI number：«PR 50 67 33 C»',
+  'birthday：«May 5, 1990»',
+  'nací el «22 de julio de 1999» en Lima',
+  'yo nací: «22/07/1999»; nacimos 22/07/2024',
+  'DLN: «37559861», D.L.N. «B9876543»',
+  // Underscores around an address are emphasis, one before it is a part.
+  'write to _«n.santos@acme-corp.com»_ or __«m@acme-corp.com»__, «_n@acme-corp.com»',
 ]

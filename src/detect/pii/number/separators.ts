@@ -5,11 +5,9 @@ import { codeAt, isDigit } from '../characters.ts'
 /** `1) (2`, ` - `: characters between two groups. */
 const MAX_SEPARATOR = 3
 const SPACE = 0x20
-const NO_BREAK_SPACE = 0xa0
 
 /** Whether there is a space before `end`. */
 export function hasSpace(text: string, start: number, end: number): boolean {
-  if (codeAt(text, start) === NO_BREAK_SPACE) return true
   for (let at = start; at < end; at++) if (codeAt(text, at) === SPACE) return true
   return false
 }
@@ -21,7 +19,7 @@ export function separatorAt(text: string, start: number): number {
   for (let end = start; end <= start + MAX_SEPARATOR; end++) {
     const code = codeAt(text, end)
     if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
-    if (code === 0x20 || code === 0xa0 || code === 0x202f) spaces++
+    if (code === SPACE) spaces++
     else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(codeAt(text, end - 1)))) marks++
     else return 0
   }

@@ -7,9 +7,8 @@ const LABEL_BEHIND =
 /** What the labels begin with, small letters. */
 const LABEL_LETTERS = new Set(Array.from('ofmchwdtpb', (letter) => letter.charCodeAt(0)))
 const CASE_BIT = 0x20
-const EXTENSION =
-  /(?:[ \u00a0]?[xX]|,?[ \u00a0](?:ext|extn|extension|poste|int)\.?[ \u00a0]?|[ \u00a0]#)\d{1,6}(?!\w)/y
-const EXTENSION_BEGINNINGS = new Set(Array.from('xX, \u00a0', (character) => character.charCodeAt(0)))
+const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
+const EXTENSION_BEGINNINGS = new Set(Array.from('xX, ', (character) => character.charCodeAt(0)))
 
 /** Right behind: a quantity. */
 const QUANTITY =
