@@ -19,7 +19,7 @@ const PASSPORT = new RegExp(
     BETWEEN,
 )
 const LICENCE = new RegExp(
-  "(?:driv(?:er|ing)[’']?s?[’']? ?(?:licen[cs]e|permit)|\\bdl \\([a-z ]{2,20}\\)|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|\\bd\\.?l\\.?n\\b|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
+  "(?:driv(?:er|ing)[’']?s?[’']? ?(?:licen[cs]e|permit|lic\\b)|\\bdl \\([a-z ]{2,20}\\)|\\bd\\.?l\\.? ?(?:no|num|number|#|:)|\\bd\\.?l\\.?n\\b|f[üu]hrerschein|permis(?:ul)? de conduc|permis de conduire|[rř]idi[cč](?:sk|[aá]k)|vodičsk|voza[cč]k|возачк|шофьорск|jogosítván|vezetői enged|گواهینامه|" +
     'licencia de conduc|permiso de conduc|carn[eé] de conduc|carnet de conducir|\\bpatente\\b|carteira de (?:motorista|habilita)|' +
     '\\bcnh\\b|carta de condução|rijbewijs|prawo jazdy|k[öo]rkort|f[øo]rerkort|k[øo]rekort|ajokort|s[üu]r[üu]c[üu] belge|ehliyet|' +
     'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái|giấy phép lái|vozni[sš]k|juhil(?:uba|oa)|vad[iī]t[aā]ja apliec|vairuotojo pa[zž]ym|свидетелство за управ)' +

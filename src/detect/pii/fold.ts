@@ -1,6 +1,7 @@
 // Digits of other scripts, the signs that numbers and addresses are written with in full width, and the spaces of
-// typography as those of ASCII; and line ends and tabs written as escapes, as in JSON that somebody pasted or asked for: what stands behind `\n` begins
-// there. One for one, so that offsets stay what they are and a stream may fold piece by piece.
+// typography as those of ASCII; and line ends and tabs written as escapes, as in JSON that somebody pasted or asked
+// for: what stands behind `\n` begins there. One for one, so that offsets stay what they are and a stream may fold
+// piece by piece.
 
 /** The zeros of decimal digits that people write numbers with; nine more follow on each (Unicode, category Nd). */
 const ZEROS = [
@@ -24,7 +25,7 @@ for (const zero of ZEROS) {
   for (let digit = 0; digit < DIGITS; digit++)
     FOLDED.set(String.fromCharCode(zero + digit), String.fromCharCode(ASCII_ZERO + digit))
 }
-/** Of all widths that keep digits together or apart: Unicode, category Zs. */
+/** Spaces of other widths (Unicode, category Zs). */
 for (const space of '\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f')
   FOLDED.set(space, ' ')
 const FOREIGN = `[${[...FOLDED.keys()].join('')}]`

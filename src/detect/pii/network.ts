@@ -80,7 +80,9 @@ const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.lengt
 function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
   const before = text.slice(Math.max(0, at - 4), at)
-  if (NAMED_BEFORE.test(before) || COMPARED_BEFORE.test(before)) return true
+  // Right behind an address it is the other end of a range.
+  if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true
+  if (COMPARED_BEFORE.test(before)) return true
   if (AT_NAME_BEFORE.test(before) && !isLarge(octets)) return !REMOTE_SHELL.test(segment.windowBefore(at))
   if (text[end] === '-' && /[a-z]/i.test(text[end + 1] ?? '')) return true
   // The number of a heading.

@@ -751,4 +751,17 @@ export const TEXTS: readonly string[] = [
   'DLN: «37559861», D.L.N. «B9876543»',
   // Underscores around an address are emphasis, one before it is a part.
   'write to _«n.santos@acme-corp.com»_ or __«m@acme-corp.com»__, «_n@acme-corp.com»',
+  // Ranges of addresses.
+  'allow «10.0.0.1»-«10.0.0.20» and «192.168.7.10»–«192.168.7.99»',
+  'nginx-1.24.0.3 and 2024-10.0.3.1',
+  // An area in brackets, and the rest in one piece.
+  'Jane Roe «(415)5552671»',
+  'Rua das Flores 12; «(11)987654321», «(11)33334444»',
+  'f(415)5552671 and (115)5552671 and [415]5552671',
+  // Phone numbers with spaces in tables with commas.
+  '12,«415 555 2671»,ok',
+  '12,«020 7946 0958»',
+  '7,«07911 123456»,yes',
+  'total 12,415 555 267 and 1,234 567 890 and 0,415 5552',
+  "driver's lic. «D1234562»; driver lic # «D1234563»",
 ]

@@ -35,8 +35,8 @@ const MIN_FIELD_DIGITS = 9
 /** Four numbers between dots, which no amount is. */
 const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
 
-/** Groups as on cards, which thousands are not. */
-const GROUPED_FIELD = /\d{4} (?:\d{4}|\d{6}) \d{4}/y
+/** Groups as those of cards and phones, which thousands are not. */
+const GROUPED_FIELD = /\d{4} (?:\d{4}|\d{6}) \d{4}|\d{3} \d{3,4} \d{4}(?!\d)|0\d{4} \d{6}(?!\d)/y
 
 /**
  * Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`,

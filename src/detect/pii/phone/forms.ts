@@ -49,8 +49,9 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '4-3-2-2': [{ same: ' -', beginning: /^0/ }], // Turkey, Belgium
   '11': [{ beginning: /^0[579]/ }], // mobile numbers in the United Kingdom, Turkey, the Philippines
   '3-3-4': [{ same: '-', behindBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
-  '3-7': [{ behindBracket: '', beginning: TRUNK_ZERO }],
-  '2-8': [{ behindBracket: '', beginning: TRUNK_ZERO }],
+  '3-7': [{ behindBracket: '', beginning: /^(?:0[1-9]|[2-9]\d\d[2-9])/ }], // North America, others
+  '2-8': [{ behindBracket: '', beginning: /^(?:0[1-9]|[1-9]{2}[2-9])/ }], // Brazil, Mexico, others
+  '2-9': [{ behindBracket: '', beginning: /^[1-9]{2}9/ }], // Brazil
 }
 const NATIONAL_FORMS = new Map(
   Object.entries(NATIONAL_FORMS_BY_GROUPS).map(([groups, forms]) => [shapeOf(groups), forms]),
