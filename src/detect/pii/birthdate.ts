@@ -9,7 +9,7 @@ import { isMonth, mayBeMonth } from './words/months.ts'
 /** Words that say so, small letters. */
 const WORDS = [
   // English.
-  String.raw`\bd\.?o\.?b\b|\bdo ?b\b|\bd\/o\/b\b|birth(?! ?time)|\bborn\b|\bbday`,
+  String.raw`\bd\.?o\.?b\b|\bdo ?b\b|\bd\/o\/b\b|birth(?! ?time)|\bborn\b|\bb[- ]?day`,
   // German, Dutch.
   String.raw`geboren|\bgeb\.|\bgeb ?dat|geburt|geboorte`,
   // French.

@@ -764,4 +764,17 @@ export const TEXTS: readonly string[] = [
   '7,«07911 123456»,yes',
   'total 12,415 555 267 and 1,234 567 890 and 0,415 5552',
   "driver's lic. «D1234562»; driver lic # «D1234563»",
+  // Who speaks in a transcript is not what a number is of.
+  'Agent: what is the best number?\nCustomer: «702-856-2571»',
+  'Customer: it is «702.856.2571», thanks',
+  '**User:** «415-555-2671»',
+  'Kunde: «0171 2345678»',
+  'Agent: and yours?\\nCustomer: «702-856-2571»',
+  'customer 702-856-2571, Customer ID: 702-856-2571, Customer: 7028562571',
+  'Customer number: 702-856-2571',
+  'b-day: «02/06/1956»',
+  // Passports of Germany, which may have few digits.
+  'passport_number=«KWF3V0YTR»',
+  'Passport No\t«FZ3MPW0VG»',
+  'passport section12 and passport FORMULAR1A and passport kwf3v0ytr',
 ]

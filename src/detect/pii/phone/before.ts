@@ -27,12 +27,15 @@ const CALLED_LINE =
 /** @param window the text before the number, small letters */
 export const isCalledLine = (window: string): boolean => CALLED_LINE.test(window)
 
-/** Who speaks, in a transcript: `Customer: 415-555-2671`. */
+/** Behind the beginning of a line, an escaped one among them: `Customer: it is `, `**User:** `. */
 const SPEAKER =
-  /(?:^|\n)[ \t>*_[\]-]{0,4}(?:customer|client|user|caller|guest|patient|member|employee|student|host|kunde|cliente)[*_\]]{0,3}:[*_]{0,2} ?$/
+  /(?:^|\n|\\ )[\s*_>#-]{0,6}(?:customer|client|caller|user|member|patient|student|employee|guest|kund(?:e|in)|cliente|klant)[*_]{0,2} ?:[^\d\n]{0,24}$/
 
-/** @param window the text before the number, small letters */
-export const isSpeaker = (window: string): boolean => SPEAKER.test(window)
+/**
+ * Whether somebody is named as who says it, as in a transcript: what such people have numbers of is not what follows.
+ * @param window the text before the number, small letters
+ */
+export const isSaidBy = (window: string): boolean => SPEAKER.test(window)
 
 const CHAT_LINK = 'wa.me/'
 

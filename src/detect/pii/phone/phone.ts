@@ -18,7 +18,7 @@ import {
   isHowMany,
   isInName,
   isOwnNumber,
-  isSpeaker,
+  isSaidBy,
   isTail,
   isUnspoken,
 } from './before.ts'
@@ -156,8 +156,8 @@ function relationToOther(segment: Segment, start: number, words: Words): 'is' | 
   if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
   // Nothing else is written `(415) 555-2671`.
   const { text } = segment
-  if (codeAt(text, start) === BRACKET || !leadsOn(text.slice(start - other, start))) return 'near'
-  return isSpeaker(segment.windowBefore(start)) ? 'near' : 'is'
+  if (codeAt(text, start) === BRACKET || isSaidBy(segment.windowBefore(start))) return 'near'
+  return leadsOn(text.slice(start - other, start)) ? 'is' : 'near'
 }
 
 /** In groups, in a form that phone numbers alone have. */
