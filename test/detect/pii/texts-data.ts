@@ -686,6 +686,8 @@ export const TEXTS: readonly string[] = [
   '{"cell_size": 12345678, "direct_memory": 12345678, "call": {"start": 1234567, "end": 2345678}}',
   'cell B12: 1234567\nThe direct costs 12345678.\ncalls received: 1234567\ndirect flight 1234567',
   'call option strike 12345678\nmobile sales 12345678\nText STOP to 12345 or 1234567',
+  'direct line: «5551234», call between 9am and 5pm: «5551234»',
+  'mobile2: «5551234», home_1 = «5554321», cell 2: 1234567',
   'call me at «5551234», Call Dr. Smith at «5551234», my cell: «5551234», text Ann «5551234»',
   'office «5551234» home «5554321», mobile (private): «5551234», Mobile no «5551234»',
   'Ring our shop on «5551234», contact the front desk at «5551234», {"call": «5551234»}',

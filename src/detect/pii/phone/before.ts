@@ -74,6 +74,8 @@ const WEAK_WORD =
 const MAX_WEAK_WORD = 8
 /** `mobileNumber`, but not `cellSize` */
 const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
+/** `mobile2: …`, `home_1` */
+const ORDINAL = /^_?\d(?!\w)/
 /** In two groups, of which the last has four digits. */
 const FEW_DIGITS = new Set(['4-4', '3-4'].map(shapeOf))
 /** Between a word for a phone and a number that may be a decimal. */
@@ -82,7 +84,7 @@ const MAX_DECIMAL_DISTANCE = 12
 const MAX_LOCAL_DIGITS = 8
 /** Who is called, when, and how: all that may stand between such a word and a number, beside words that lead on. */
 const BETWEEN_WORD =
-  /^(?:\p{Lu}\p{Ll}+|me|us|him|them|back|please|now|today|tonight|tomorrow|anytime|later|again|instead|directly|only|private|personal|work|phone|or|via)$/u
+  /^(?:\p{Lu}\p{Ll}+|me|us|him|them|back|please|now|today|tonight|tomorrow|anytime|later|again|instead|directly|only|private|personal|work|line|phone|or|via|between|before|after|until|\d{1,2}[ap]m)$/u
 /** `contact the front desk at` */
 const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
 
@@ -97,7 +99,7 @@ export function isUnspoken(text: string, start: number, run: Run, distance: numb
   // `555.1234`, which is a decimal unless it is called.
   if (run.gaps > 0 && run.separator(0) === '.' && distance > MAX_DECIMAL_DISTANCE) return true
   if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd))) return false
-  const between = text.slice(wordEnd, start)
+  const between = text.slice(wordEnd, start).replace(ORDINAL, '')
   if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)
   return (
     run.digitCount <= MAX_LOCAL_DIGITS &&
