@@ -85,6 +85,8 @@ export interface Environment {
    * promise rejects.
    */
   transaction<Result>(write: () => Result): Promise<Result>
+  /** Why no transaction can succeed, as far as that is known without trying one; null where it is not. */
+  fault(): Error | null
   /** As `transaction`, but waits for the disk: for the moment before anything is served. */
   initialize(write: () => void): void
   /** Reads that follow, up to the next await, see everything that any process has committed until now. */
@@ -199,9 +201,14 @@ class LmdbEnvironment implements Environment {
     this.tables = Object.fromEntries(tables) as Record<SubDatabase, Table>
   }
 
+  /** The database would not notice. */
+  fault(): Error | null {
+    return this.#file.isDeleted() ? new Error(`${DATA_FILE} was deleted while it was open; start anew`) : null
+  }
+
   async transaction<Result>(write: () => Result): Promise<Result> {
-    // The database would not notice.
-    if (this.#file.isDeleted()) throw new Error(`${DATA_FILE} was deleted while it was open; start anew`)
+    const fault = this.fault()
+    if (fault !== null) throw fault
     try {
       // A child transaction, because a plain one would keep what was written before `write` threw.
       const done = this.#root.childTransaction(() => this.#write(write))

@@ -25,6 +25,7 @@ export function watchWrites(environment: Environment, clock: Clock): WatchedEnvi
         progressMs = clock.monotonic()
       }
     },
+    fault: () => environment.fault(),
     pendingMs: () => (underWay === 0 ? 0 : clock.monotonic() - progressMs),
     initialize: (write) => environment.initialize(write),
     refresh: () => environment.refresh(),

@@ -137,9 +137,10 @@ t.test(
     t.teardown(() => discard(gateway))
     const { key } = await gateway.createKey()
     t.equal((await gateway.chat(key, call(1))).status, 200)
-    rmSync(join(gateway.folder, 'data'), { recursive: true })
-    t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
     const forwarded = upstream.received.length
+    rmSync(join(gateway.folder, 'data'), { recursive: true })
+    while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 503);
+    t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
     t.equal((await gateway.chat(key, call(1))).status, 503)
     t.equal(upstream.received.length, forwarded, 'nothing is forwarded that cannot be logged')
     t.equal((await gateway.api('POST', '/keys', { name: 'lost' })).status, 503)

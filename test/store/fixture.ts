@@ -78,6 +78,7 @@ export function altered(real: Environment, parts: Partial<Environment>): Environ
   return {
     tables: real.tables,
     transaction: (write) => real.transaction(write),
+    fault: () => real.fault(),
     initialize: (write) => real.initialize(write),
     refresh: () => real.refresh(),
     size: () => real.size(),

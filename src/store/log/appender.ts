@@ -109,11 +109,13 @@ export class Appender<Context extends Transaction> {
   /**
    * To be called every second: looks for a stuck write, and probes after a failure.
    * @param pendingMs how long no write to the database has ended that is under way, the log's or another; 0 without any
+   * @param fault why none can succeed, where that is known without trying one
    */
-  tick(pendingMs: Milliseconds): void {
+  tick(pendingMs: Milliseconds, fault: Error | null = null): void {
     if (pendingMs >= STALL_MS) {
       if (!this.#stalled) this.#stall()
     } else if (this.#busy || this.#closed) return
+    else if (fault !== null) this.#fail(fault)
     else if (this.#failed) void this.#probe()
     // Not a commit of the log, which would have said so.
     else if (this.#stalled) this.#recover()

@@ -253,7 +253,7 @@ export class UsageLog {
 
   /** To be called every second: watches over writes and the size of the store. @param pendingMs see Appender.tick */
   tick(pendingMs: Milliseconds): void {
-    this.#appender.tick(pendingMs)
+    this.#appender.tick(pendingMs, this.#environment.fault())
     // After an I/O error not even reading is safe.
     if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
   }
