@@ -697,6 +697,7 @@ export const TEXTS: readonly string[] = [
   'Signal Processing 20 (1990) 171-182. Math. Comp. 23, p. 221-230 (1969). SIAM 10(4), 692–701 (1981)',
   'J. Mol. Biol. 112 pp. 535-542 (1977), (pp. 480–487). 1998. Speech, and Signal Processing, 29(6):1153–1160, 1981',
   'DOI: 10.1016/j.cell.2006.01.040, doi:10.1049/cp:19990446',
+  'Tel. «(1932) 123456», «+49 (2051) 123456»',
   'tel: «415-419 2012», call «(415) 555-2671» (2012)',
   // Decimals, chemicals, days far from now.
   "text='%', logprob=-0.0463562, text=' to', logprob=-0.08520508",

@@ -34,7 +34,7 @@ export const isOtherForm = (run: Run): boolean =>
   isChemical(run)
 
 /** `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`: volume, year and pages of what was printed. */
-const PRINTED = /\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
+const PRINTED = /.\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
 
 export const isPrinted = (text: string, start: number, end: number): boolean =>
   PRINTED.test(text.slice(start, end))
