@@ -116,6 +116,8 @@ class Exchange {
   quota: Quota | null = null
   /** A score that is still to be made, because it decides nothing. */
   #unscored: { readonly steps: Steps<InjectionEvidence>; readonly selection: Selection } | null = null
+  /** None is asked about a prompt with payloads that may not pass. */
+  #areRulesAsked = true
   readonly #pipeline: Pipeline
   readonly #client: Client
   readonly #call: Call
@@ -229,6 +231,7 @@ class Exchange {
     )
     call.hits.push(...decision.hits)
     if (decision.outcome === 'permit') return decision.permit
+    this.#areRulesAsked = decision.reason !== 'payload'
     if (decision.reason === 'payload') throw payloadRefused()
     throw decision.reason === 'blocked' ? blockedBy(decision.rule) : limited(decision.rule, this.quota!)
   }
@@ -251,7 +254,7 @@ class Exchange {
     const { injection } = this.#pipeline
     const evidence = await this.#call.measureSlices('inspect', steps)
     this.#call.injection = judge(evidence, selection, injection)
-    this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
+    if (this.#areRulesAsked) this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
   }
 
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */

@@ -29,7 +29,7 @@ class Caller extends CollectingClient {
   policy = ''
   readonly #body: object
 
-  constructor(content: string) {
+  constructor(content: string | object[]) {
     super()
     this.#body = { model: 'm', messages: [{ role: 'user', content }] }
   }
@@ -52,7 +52,7 @@ class Caller extends CollectingClient {
 /** One call, what happened in which order, and its entry. */
 async function call(
   rules: readonly Rule[],
-  content: string,
+  content: string | object[],
   how: { readonly upstreamFails?: boolean; readonly scoringFails?: boolean } = {},
 ) {
   const order: string[] = []
@@ -93,7 +93,7 @@ async function call(
         return yield* MODEL.scoreSteps(text, mode)
       },
     },
-    binaryParts: 'pass',
+    binaryParts: 'block',
     log: {
       reserve: () => () => {},
       append: async (draft) => {
@@ -149,6 +149,14 @@ t.test('the entry of a call that comes to nothing has the score as well', async 
     refused.entry?.rules.map(({ name }) => name),
     ['word', 'watch'],
   )
+})
+
+t.test('a payload is refused before any rule is asked: none fires', async (t) => {
+  const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+  const { order, status, entry } = await call([WATCH], [{ type: 'text', text: ATTACK }, image])
+  t.same([order, status], [['scored', 'sealed'], 403])
+  t.match(entry, { outcome: 'blocked', injection: SEEN.injection })
+  t.same(entry?.rules, [])
 })
 
 t.test('without a rule there is no score', async (t) => {
