@@ -86,6 +86,9 @@ export const CONFIG_SCHEMA = {
         apiKey: secret(
           "The provider's credential, sent as a bearer token. Leave out for an upstream without one. Taken out of answers that repeat it, from 8 characters on.",
         ),
+        proxy: reference(
+          'URL of an HTTP proxy that the upstream is reached through, by CONNECT: `http://` or `https://`, a name and a password in it where it wants them. By reference, {env: HTTPS_PROXY} or {file: PATH}, read at start. Leave out for none: the environment alone sends no call anywhere.',
+        ),
         timeouts: section('How long the upstream may take.', {
           connectMs: integer('To accept a connection, milliseconds.', 100, HOUR_MS, 5000),
           headersMs: integer('To answer with headers, milliseconds.', 100, HOUR_MS, 120_000),

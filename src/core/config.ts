@@ -4,17 +4,22 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Clock, Milliseconds } from './clock.ts'
 import { CONFIG_SCHEMA, type SchemaNode } from './config-schema.ts'
+import {
+  type Address,
+  type Context,
+  readAddress,
+  readBaseUrl,
+  readCredential,
+  readInstance,
+  readProxy,
+  readSecret,
+  type SecretReference,
+} from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
-import { fileSecret, fixedSecret, reasonOf, type Secret } from './secret.ts'
+import type { Secret } from './secret.ts'
 import { soundPart } from './soundpart.ts'
-
-export interface Address {
-  /** Without brackets. */
-  readonly host: string
-  readonly port: number
-}
 
 export interface FileKey {
   readonly name: string
@@ -30,6 +35,8 @@ export interface Config {
     /** Without a trailing slash. */
     readonly baseUrl: string
     readonly apiKey: Secret | null
+    /** URL of an HTTP proxy in front of it; null without one. */
+    readonly proxy: Secret | null
     readonly timeouts: {
       readonly connectMs: Milliseconds
       readonly headersMs: Milliseconds
@@ -68,16 +75,15 @@ export interface Config {
   readonly log: { readonly level: string }
 }
 
-interface SecretReference {
-  readonly env?: string
-  readonly file?: string
-}
-
 /** The file's own shape once defaults are in. */
 type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' | 'instance' | 'admin'> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
-  upstream: Omit<Config['upstream'], 'apiKey' | 'baseUrl'> & { baseUrl?: string; apiKey?: SecretReference }
+  upstream: Omit<Config['upstream'], 'apiKey' | 'baseUrl' | 'proxy'> & {
+    baseUrl?: string
+    apiKey?: SecretReference
+    proxy?: SecretReference
+  }
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
@@ -153,6 +159,7 @@ export function parseConfig(
       ...upstream,
       baseUrl: readBaseUrl(context, upstream.baseUrl ?? ''),
       apiKey: readCredential(context, upstream.apiKey),
+      proxy: readProxy(context, upstream.proxy),
     },
     rules: {
       ...rules,
@@ -197,18 +204,8 @@ function refuseSameKey({ add }: Context, keys: readonly FileKey[]): void {
   })
 }
 
-const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
 const TOKEN_HINT = 'set it to a long random string of your choice'
-
 const KEY_HINT = 'make one with: openssl genpkey -algorithm ed25519'
-
-/** What the readers of single values need. */
-interface Context {
-  readonly folder: string
-  readonly env: Readonly<Record<string, string | undefined>>
-  readonly clock: Clock
-  add(path: Path, message: string): void
-}
 
 /** A copy of the value in which every absent key has its schema's default. */
 function withDefaults(schema: SchemaNode, value: unknown): unknown {
@@ -219,74 +216,4 @@ function withDefaults(schema: SchemaNode, value: unknown): unknown {
     if (present !== undefined) filled[key] = withDefaults(child, present)
   }
   return filled
-}
-
-/** Not in the file, which is the same for every Pod. */
-const INSTANCE_VARIABLE = 'SIDEGATE_INSTANCE'
-const INSTANCE = /^[\w.:/-]{1,128}$/
-
-function readInstance({ env, add }: Context): string | null {
-  const value = env[INSTANCE_VARIABLE] ?? ''
-  if (value === '' || INSTANCE.test(value)) return value || null
-  add([], `environment variable ${INSTANCE_VARIABLE} takes 1 to 128 letters, digits and . _ : / -`)
-  return null
-}
-
-const MAX_PORT = 65_535
-
-function readAddress(context: Context, path: Path, text: string): Address {
-  const colon = text.lastIndexOf(':')
-  const port = Number(text.slice(colon + 1))
-  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}`)
-  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
-}
-
-function readBaseUrl(context: Context, text: string): string {
-  const url = URL.parse(text)
-  const path = ['upstream', 'baseUrl']
-  if (url === null) context.add(path, 'is not a URL; give it like https://host/v1')
-  else if (url.username !== '' || url.password !== '') {
-    context.add(path, 'must not carry a credential; use upstream.apiKey')
-  }
-  const baseUrl = text.replace(/\/+$/, '')
-  if (baseUrl.endsWith('/chat/completions')) {
-    context.add(path, 'must end before /chat/completions, which each call adds to it')
-  }
-  return baseUrl
-}
-
-/** RFC 9110 §5.5, and no white space: a bearer token has none. */
-const HEADER_SAFE = /^[\x21-\x7e]+$/
-
-function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
-  const path = ['upstream', 'apiKey']
-  const secret = readSecret(context, path, reference, UPSTREAM_HINT, whyNotInHeader)
-  const problem = secret === null ? null : whyNotInHeader(secret.current())
-  if (problem !== null) context.add(path, problem)
-  return secret
-}
-
-const whyNotInHeader = (value: string): string | null =>
-  HEADER_SAFE.test(value) ? null : 'holds a space, a line break or another character that no header can carry'
-
-function readSecret(
-  context: Context,
-  path: Path,
-  reference: SecretReference | undefined,
-  hint: string,
-  whyNot?: (value: string) => string | null,
-): Secret | null {
-  if (reference === undefined) return null
-  if (reference.env !== undefined) {
-    const value = context.env[reference.env]?.trim() ?? ''
-    if (value !== '') return fixedSecret(value)
-    context.add(path, `environment variable ${reference.env} is not set; ${hint}`)
-    return null
-  }
-  try {
-    return fileSecret(resolve(context.folder, reference.file ?? ''), context.clock, whyNot)
-  } catch (error) {
-    context.add(path, `file ${reference.file} cannot be used (${reasonOf(error)}); ${hint}`)
-    return null
-  }
 }

@@ -3,7 +3,7 @@
 import { lookup } from 'node:dns'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
-import type { Address } from '../core/config.ts'
+import type { Address } from '../core/config-values.ts'
 
 /** The address that is opened as well: clients resolve `localhost` to either. */
 export const twin = ({ host, port }: Address): Address | null =>

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import type { Address } from '../core/config.ts'
+import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
 import { faultOf, findFault, refuseSocket } from './framing.ts'
 

@@ -1,11 +1,12 @@
 // The only way out of the gateway. A chat call leaves with a Permit, which only a policy decision makes.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Dispatcher } from 'undici'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Permit } from '../policy/decide.ts'
 import { retryHeaders, upstreamHeaders } from './headers.ts'
-import { Pool } from './pool.ts'
+import { openConnections } from './pool.ts'
 import {
   type AttemptError,
   PendingResponse,
@@ -14,9 +15,6 @@ import {
   upstreamError,
 } from './response.ts'
 import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
-
-/** Idle connections are kept this long unless the upstream says otherwise, milliseconds. */
-const KEEP_ALIVE_MS = 30_000
 
 /** Shorter ones are the `none` and `ollama` that people give to servers without keys, and words of any answer. */
 const MIN_CREDENTIAL_CHARACTERS = 8
@@ -39,28 +37,21 @@ interface Attempt {
 
 /** One upstream with its connections. Safe for any number of concurrent calls. */
 export class Upstream {
-  readonly #pool: Pool
+  readonly #connections: Dispatcher
+  readonly #origin: string
   readonly #basePath: string
   readonly #apiKey: Config['upstream']['apiKey']
   readonly #attempts: number
   readonly #budget = new RetryBudget()
 
-  /** @param connections most sockets at a time; a stream occupies one, so size it like the calls in flight */
+  /** @param connections as in openConnections */
   constructor(config: Config['upstream'], connections: number) {
     const url = new URL(config.baseUrl)
+    this.#origin = url.origin
     this.#basePath = url.pathname.replace(/\/+$/, '')
     this.#apiKey = config.apiKey
     this.#attempts = config.retries.attempts
-    this.#pool = new Pool(url.origin, {
-      connections,
-      pipelining: 1,
-      // A server that has both would be spoken to in HTTP/2: other framing, other errors, calls that share a connection.
-      allowH2: false,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      headersTimeout: config.timeouts.headersMs,
-      bodyTimeout: config.timeouts.idleMs,
-      connect: { timeout: config.timeouts.connectMs },
-    })
+    this.#connections = openConnections(config, connections)
   }
 
   /**
@@ -93,7 +84,7 @@ export class Upstream {
 
   /** Closes idle connections and ends what still runs. */
   close(): Promise<void> {
-    return this.#pool.destroy()
+    return this.#connections.destroy()
   }
 
   async #send(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
@@ -122,7 +113,7 @@ export class Upstream {
   #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
     const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
-    this.#pool.dispatch(attempt, pending)
+    this.#connections.dispatch({ origin: this.#origin, ...attempt }, pending)
     return pending.started
   }
 }

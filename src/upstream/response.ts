@@ -68,9 +68,14 @@ export class UnusableStatus extends Error {
 export const upstreamStatus = ({ cause }: GatewayError): number =>
   cause instanceof UnusableStatus ? cause.status : 0
 
+/** undici's code for a proxy that let nothing through; the status it answered with stands in the message alone. */
+export const REFUSED_BY_PROXY = 'UND_ERR_ABORTED'
+
 /** What the operator is told of a failed upstream call: the code of the system, of TLS or of undici, where there is one. */
-export const upstreamCause = ({ cause, message }: GatewayError): string =>
-  cause instanceof AttemptError ? cause.code : message
+export function upstreamCause({ cause, message }: GatewayError): string {
+  if (!(cause instanceof AttemptError)) return message
+  return cause.code === REFUSED_BY_PROXY ? cause.message : cause.code
+}
 
 /** undici gives a list where a header came twice; nobody who reads one expects that. */
 function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {

@@ -3,6 +3,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
+import { REFUSED_BY_PROXY } from './response.ts'
 
 /** Statuses that say "not now" rather than "no". */
 const RETRIED_STATUSES = new Set([429, 502, 503, 504])
@@ -16,6 +17,8 @@ const CONNECT_CODES = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_PRX_CONN',
+  REFUSED_BY_PROXY,
 ])
 
 const FIRST_DELAY_MS: Milliseconds = 100

@@ -21,6 +21,7 @@ t.test('the least there can be, with every default', async (t) => {
     upstream: {
       baseUrl: 'https://host/v1',
       apiKey: null,
+      proxy: null,
       timeouts: { connectMs: 5000, headersMs: 120_000, idleMs: 60_000 },
       retries: { attempts: 2 },
     },
@@ -101,6 +102,39 @@ t.test('mistakes', async (t) => {
     'but not where keys may be left out: the others have other numbers then',
   )
   t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
+})
+
+t.test('a proxy, whose URL may hold a password', async (t) => {
+  const read = (url: string) =>
+    parse('upstream: { baseUrl: https://h, proxy: { env: PROXY } }', { PROXY: url })
+  for (const url of [
+    'http://proxy:3128',
+    'http://proxy',
+    'https://me:p%20w@10.0.0.1:443/',
+    'http://[::1]:1',
+  ]) {
+    t.same(read(url).problems, [], url)
+    t.equal(read(url).config?.upstream.proxy?.current(), url)
+  }
+  for (const url of [
+    'proxy:3128',
+    'socks5://proxy:1080',
+    'http://me:p%w@h',
+    'http://h/path',
+    'http://',
+    'h s3cret',
+  ]) {
+    const [problem = '', ...others] = read(url).problems.map(formatProblem)
+    t.match(problem, /1:\d+ upstream\.proxy: is not the URL of a proxy; set it to one like http/, url)
+    t.notMatch(problem, /s3cret|p%w/)
+    t.same(others, [])
+  }
+  t.match(problems('upstream: { baseUrl: https://h, proxy: { env: NONE } }'), [
+    /NONE is not set; .*leave upstream\.proxy out/,
+  ])
+  t.match(problems('upstream: { baseUrl: https://h, proxy: "http://proxy:3128" }'), [
+    /upstream\.proxy: must be an object/,
+  ])
 })
 
 t.test('a mistake of form hides no other mistake, and what it spoils is not looked at', async (t) => {

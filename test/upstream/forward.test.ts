@@ -15,6 +15,7 @@ import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
 import { upstreamCause } from '../../src/upstream/response.ts'
 import { select } from '../policy/rules.ts'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
+import { startProxy } from './proxy.ts'
 
 type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 
@@ -49,6 +50,7 @@ function permit(): Permit {
 const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}): Config['upstream'] => ({
   baseUrl,
   apiKey: fixedSecret('credential'),
+  proxy: null,
   timeouts: { connectMs: 500, headersMs: 500, idleMs: 500 },
   retries: { attempts: 2 },
   ...more,
@@ -288,7 +290,8 @@ t.test('connections are used again, also after an answer that was let go', async
   t.equal(sockets.size, 1)
 })
 
-t.test('TLS: HTTP/1.1 also where a server has HTTP/2, and no server that nobody vouches for', async (t) => {
+/** A server for `localhost` that has HTTP/2 too, with a certificate of its own; null where there is no openssl. */
+async function startSecure(t: T) {
   const folder = t.testdir()
   const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
   const args = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost'
@@ -296,7 +299,7 @@ t.test('TLS: HTTP/1.1 also where a server has HTTP/2, and no server that nobody 
   const made = spawnSync('openssl', [...args.split(' '), ...names])
   if (made.error !== undefined) {
     t.pass('TLS', { skip: 'NOT TESTED: this machine has no openssl' })
-    return
+    return null
   }
   const [key, cert] = [readFileSync(keyFile, 'utf8'), readFileSync(certFile, 'utf8')]
   const versions: string[] = []
@@ -307,21 +310,90 @@ t.test('TLS: HTTP/1.1 also where a server has HTTP/2, and no server that nobody 
   await once(server, 'listening')
   t.teardown(() => void server.close())
   const { port } = server.address() as AddressInfo
-  const ask = async () => {
-    const upstream = new Upstream(settings(`https://localhost:${port}/v1`), 4)
-    try {
-      return await readAll(await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller()))
-    } catch (error) {
-      return upstreamCause(error as GatewayError)
-    } finally {
-      await upstream.close()
-    }
+  const trust = () => {
+    const before = getCACertificates('default')
+    setDefaultCACertificates([cert])
+    t.teardown(() => setDefaultCACertificates(before))
   }
-  t.equal(await ask(), 'DEPTH_ZERO_SELF_SIGNED_CERT')
-  t.same(versions, [])
-  const before = getCACertificates('default')
-  setDefaultCACertificates([cert])
-  t.teardown(() => setDefaultCACertificates(before))
-  t.equal(await ask(), '{}')
-  t.same(versions, ['1.1'])
+  return { port, versions, trust }
+}
+
+/** The answer to one call, or why there was none. */
+async function ask(baseUrl: string, more: Partial<Config['upstream']> = {}): Promise<string> {
+  const upstream = new Upstream(settings(baseUrl, more), 4)
+  try {
+    return await readAll(await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller()))
+  } catch (error) {
+    return upstreamCause(error as GatewayError)
+  } finally {
+    await upstream.close()
+  }
+}
+
+t.test('TLS: HTTP/1.1 also where a server has HTTP/2, and no server that nobody vouches for', async (t) => {
+  const secure = await startSecure(t)
+  if (secure === null) return
+  const baseUrl = `https://localhost:${secure.port}/v1`
+  t.equal(await ask(baseUrl), 'DEPTH_ZERO_SELF_SIGNED_CERT')
+  t.same(secure.versions, [])
+  secure.trust()
+  t.equal(await ask(baseUrl), '{}')
+  t.same(secure.versions, ['1.1'])
+})
+
+t.test('through a proxy, which sees where a call goes and nothing of it', async (t) => {
+  const secure = await startSecure(t)
+  if (secure === null) return
+  const proxy = await startProxy()
+  t.teardown(() => proxy.close())
+  const baseUrl = `https://localhost:${secure.port}/v1`
+  const through = { proxy: fixedSecret(proxy.url.replace('//', '//me:pass%20word@')) }
+  t.equal(await ask(baseUrl, through), 'DEPTH_ZERO_SELF_SIGNED_CERT')
+  secure.trust()
+  t.equal(await ask(baseUrl, through), '{}')
+  t.same(secure.versions, ['1.1'])
+  t.equal(proxy.tunnels.length, 2)
+  for (const { target, headers, sent } of proxy.tunnels) {
+    t.equal(target, `localhost:${secure.port}`)
+    t.equal(headers['proxy-authorization'], `Basic ${Buffer.from('me:pass word').toString('base64')}`)
+    t.notMatch(`${JSON.stringify(headers)}${sent}`, /credential|model|completions/)
+  }
+})
+
+t.test('through a proxy to an upstream without TLS', async (t) => {
+  const proxy = await startProxy()
+  t.teardown(() => proxy.close())
+  const { server, upstream, forward } = await deploy(t, json({ ok: 1 }), { proxy: fixedSecret(proxy.url) })
+  for (let i = 0; i < 5; i++) t.equal(await readAll(await forward()), '{"ok":1}')
+  t.equal(await readAll(await upstream.models({}, new Caller())), '{"ok":1}')
+  const [chat, models] = [server.received[4], server.received[5]]
+  t.match(chat, {
+    url: '/v1/chat/completions',
+    headers: { authorization: 'Bearer credential', 'x-title': 'app' },
+  })
+  t.match(models, { method: 'GET', url: '/v1/models' })
+  t.equal(chat?.headers.host, new URL(server.baseUrl).host)
+  for (const { headers } of server.received) t.notMatch(Object.keys(headers), /proxy/)
+  t.ok(proxy.tunnels.length < server.received.length, 'connections are used again')
+  t.same(proxy.others, [])
+})
+
+t.test('a proxy that lets nothing through', async (t) => {
+  const server = await startUpstream()
+  t.teardown(() => server.close())
+  const via = async (...statuses: number[]) => {
+    const proxy = await startProxy((number) => statuses[number - 1] ?? 200)
+    t.teardown(() => proxy.close())
+    const said = await ask(server.baseUrl, { proxy: fixedSecret(proxy.url), retries: { attempts: 1 } })
+    return { said: said.startsWith('{') ? 'an answer' : said, asked: proxy.tunnels.length }
+  }
+  t.match(await via(407, 407), { said: /\(407\)/, asked: 2 })
+  t.same(await via(503), { said: 'an answer', asked: 2 }, 'nothing was sent, so it is asked again')
+  t.same(await via(-1), { said: 'an answer', asked: 2 })
+  t.same(await via(-1, -1), { said: 'UND_ERR_PRX_CONN', asked: 2 })
+  t.equal((await via(0)).said, 'UND_ERR_HEADERS_TIMEOUT', 'not longer than a connection may take')
+  const gone = await startProxy()
+  gone.close()
+  t.equal(await ask(server.baseUrl, { proxy: fixedSecret(gone.url) }), 'ECONNREFUSED', 'and no way around it')
+  t.equal(server.received.length, 2)
 })

@@ -1,0 +1,122 @@
+// What single values of the configuration have to be beyond their form: addresses, URLs, and secrets, which are looked up.
+
+import { resolve } from 'node:path'
+import type { Clock } from './clock.ts'
+import type { Path } from './document.ts'
+import { fileSecret, fixedSecret, reasonOf, type Secret } from './secret.ts'
+
+export interface Address {
+  /** Without brackets. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface SecretReference {
+  readonly env?: string
+  readonly file?: string
+}
+
+/** What all of them need. */
+export interface Context {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly clock: Clock
+  /** Adds a mistake. */
+  add(path: Path, message: string): void
+}
+
+const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
+const PROXY_HINT = 'set it to one like http://proxy.example:3128, or leave upstream.proxy out'
+
+/** Not in the file, which is the same for every Pod. */
+const INSTANCE_VARIABLE = 'SIDEGATE_INSTANCE'
+const INSTANCE = /^[\w.:/-]{1,128}$/
+
+export function readInstance({ env, add }: Context): string | null {
+  const value = env[INSTANCE_VARIABLE] ?? ''
+  if (value === '' || INSTANCE.test(value)) return value || null
+  add([], `environment variable ${INSTANCE_VARIABLE} takes 1 to 128 letters, digits and . _ : / -`)
+  return null
+}
+
+const MAX_PORT = 65_535
+
+export function readAddress(context: Context, path: Path, text: string): Address {
+  const colon = text.lastIndexOf(':')
+  const port = Number(text.slice(colon + 1))
+  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}`)
+  return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
+}
+
+export function readBaseUrl(context: Context, text: string): string {
+  const url = URL.parse(text)
+  const path = ['upstream', 'baseUrl']
+  if (url === null) context.add(path, 'is not a URL; give it like https://host/v1')
+  else if (url.username !== '' || url.password !== '') {
+    context.add(path, 'must not carry a credential; use upstream.apiKey')
+  }
+  const baseUrl = text.replace(/\/+$/, '')
+  if (baseUrl.endsWith('/chat/completions')) {
+    context.add(path, 'must end before /chat/completions, which each call adds to it')
+  }
+  return baseUrl
+}
+
+/** RFC 9110 §5.5, and no white space: a bearer token has none. */
+const HEADER_SAFE = /^[\x21-\x7e]+$/
+
+export function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
+  const path = ['upstream', 'apiKey']
+  const secret = readSecret(context, path, reference, UPSTREAM_HINT, whyNotInHeader)
+  const problem = secret === null ? null : whyNotInHeader(secret.current())
+  if (problem !== null) context.add(path, problem)
+  return secret
+}
+
+export function readProxy(context: Context, reference: SecretReference | undefined): Secret | null {
+  const path = ['upstream', 'proxy']
+  const secret = readSecret(context, path, reference, PROXY_HINT)
+  if (secret !== null && !isProxyUrl(secret.current())) {
+    context.add(path, `is not the URL of a proxy; ${PROXY_HINT}`)
+  }
+  return secret
+}
+
+function isProxyUrl(text: string): boolean {
+  try {
+    const { protocol, pathname, search, hash, username, password } = new URL(text)
+    decodeURIComponent(username + password)
+    return /^https?:$/.test(protocol) && `${pathname}${search}${hash}` === '/'
+  } catch {
+    return false
+  }
+}
+
+const whyNotInHeader = (value: string): string | null =>
+  HEADER_SAFE.test(value) ? null : 'holds a space, a line break or another character that no header can carry'
+
+/**
+ * @param hint what to do where there is none
+ * @param whyNot as in fileSecret
+ */
+export function readSecret(
+  context: Context,
+  path: Path,
+  reference: SecretReference | undefined,
+  hint: string,
+  whyNot?: (value: string) => string | null,
+): Secret | null {
+  if (reference === undefined) return null
+  if (reference.env !== undefined) {
+    const value = context.env[reference.env]?.trim() ?? ''
+    if (value !== '') return fixedSecret(value)
+    context.add(path, `environment variable ${reference.env} is not set; ${hint}`)
+    return null
+  }
+  try {
+    return fileSecret(resolve(context.folder, reference.file ?? ''), context.clock, whyNot)
+  } catch (error) {
+    context.add(path, `file ${reference.file} cannot be used (${reasonOf(error)}); ${hint}`)
+    return null
+  }
+}

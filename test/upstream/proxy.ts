@@ -1,0 +1,64 @@
+// An HTTP proxy that lets CONNECT through, over real sockets, and keeps what it was asked.
+
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+
+export interface Tunnel {
+  /** Host and port that were asked for. */
+  readonly target: string
+  readonly headers: IncomingHttpHeaders
+  /** All that went through it to the upstream. */
+  sent: string
+}
+
+export interface Proxy {
+  readonly url: string
+  readonly tunnels: Tunnel[]
+  /** Requests that were no CONNECT. */
+  readonly others: string[]
+  close(): void
+}
+
+/**
+ * @param answer the status for the n-th CONNECT, from 1; 200 lets it through, 0 says nothing, -1 closes the connection
+ */
+export async function startProxy(answer: (number: number) => number = () => 200): Promise<Proxy> {
+  const tunnels: Tunnel[] = []
+  const others: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((request, response) => {
+    others.push(`${request.method} ${request.url}`)
+    response.writeHead(405).end()
+  })
+  server.on('connection', (socket) => sockets.add(socket.on('error', () => {})))
+  server.on('connect', ({ url = '', headers }, socket: Socket) => {
+    const tunnel = { target: url, headers, sent: '' }
+    const status = answer(tunnels.push(tunnel))
+    if (status < 0) socket.destroy()
+    else if (status !== 200) {
+      if (status > 0) socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
+    } else {
+      // Names are the resolver's business, and all upstreams here listen on this address.
+      const upstream = connect(Number(url.split(':').at(-1)), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        socket.on('data', (piece) => (tunnel.sent += piece.toString('latin1')))
+        socket.pipe(upstream).pipe(socket)
+      })
+      upstream.on('error', () => socket.destroy())
+      socket.on('close', () => upstream.destroy())
+      sockets.add(upstream)
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    tunnels,
+    others,
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
