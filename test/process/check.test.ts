@@ -164,6 +164,15 @@ t.test(
       warnings: 2,
       problems: [{ path: 'upstream.apiKey' }, { path: 'admin.token' }],
     })
+    const all = [
+      '{ upstream: { baseUrl: https://h, apiKey: { env: NONE }, proxy: { env: NONE } },',
+      'rules: { path: r.yaml },',
+    ]
+    all.push('audit: { signingKey: { file: none } }, admin: { token: { file: none } } }')
+    const dir = t.testdir({ 'sidegate.yaml': all.join('\n'), 'r.yaml': 'rules: []\n' })
+    const everywhere = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--format', 'json'])
+    t.match(JSON.parse(everywhere.stdout), { errors: 0, warnings: 4 })
+    t.equal(everywhere.status, 0)
     const secret = 'two words'
     const wrong = sidegate(['check'], { OPENROUTER_API_KEY: secret })
     t.equal(wrong.status, 1)
