@@ -14,6 +14,8 @@ const RESTRICTED = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
+const TOKEN = '/var/run/secrets/kubernetes.io/serviceaccount'
+
 const pod = (spec: object): KubernetesObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
@@ -155,6 +157,7 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
     const good = { initContainers: [gateway], containers: [app], volumes }
     const sidecar = (change: object) => ({ ...good, initContainers: [{ ...gateway, ...change }] })
     const secretRef = { valueFrom: { secretKeyRef: { name: 'sidegate-upstream', key: 'api-key' } } }
+    const secretMounts = gateway.volumeMounts.filter(({ name }: any) => name === 'sidegate-secrets')
     const table: [string, object, RegExp | null][] = [
       ['nothing of it', { containers: [app] }, null],
       ['the sidecar', good, null],
@@ -206,6 +209,37 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
         sidecar({ env: [{ name: 'NODE_OPTIONS', value: '--import /x' }] }),
         /also used by: sidegate/,
       ],
+      [
+        'its identity taken from the Secret: it would be written to the log',
+        sidecar({ env: [{ name: 'SIDEGATE_INSTANCE', ...secretRef }] }),
+        /also used by: sidegate/,
+      ],
+      [
+        'a program of its own over the image’s',
+        sidecar({ volumeMounts: [...gateway.volumeMounts, { name: 'own', mountPath: '/app/dist' }] }),
+        /also used by: sidegate/,
+      ],
+      [
+        'a configuration under another volume’s name',
+        sidecar({ volumeMounts: [{ name: 'own', mountPath: '/etc/sidegate/config' }, ...secretMounts] }),
+        /also used by: sidegate/,
+      ],
+      [
+        'a part of a volume',
+        sidecar({ volumeMounts: gateway.volumeMounts.map((one: object) => ({ ...one, subPath: 'x' })) }),
+        /also used by: sidegate/,
+      ],
+      ['another working directory', sidecar({ workingDir: '/own' }), /also used by: sidegate/],
+      [
+        'a token that the platform mounts',
+        sidecar({ volumeMounts: [...gateway.volumeMounts, { name: 't', mountPath: TOKEN }] }),
+        null,
+      ],
+      [
+        'a path that only looks like one',
+        sidecar({ volumeMounts: [...gateway.volumeMounts, { name: 't', mountPath: `${TOKEN}/../../app` }] }),
+        /also used by: sidegate/,
+      ],
       ['a shared process namespace', { ...good, shareProcessNamespace: true }, /share its process namespace/],
       ['the host’s processes', { ...good, hostPID: true }, /share its process namespace/],
       [
@@ -248,6 +282,58 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
       0,
       'images of running ones may not',
     )
+  })
+
+  await t.test('environment and mounts of the chart’s values, and no others', async (t) => {
+    const values = {
+      extraEnv: {
+        NODE_OPTIONS: '--max-old-space-size=300',
+        EMPTY: '',
+        ZONE: { valueFrom: { configMapKeyRef: { name: 'zone', key: 'name', optional: true } } },
+      },
+      extraVolumes: [{ name: 'ca', configMap: { name: 'ca' } }],
+      extraVolumeMounts: [{ name: 'ca', mountPath: '/etc/ca', subPath: 'a', readOnly: true }],
+    }
+    const [policies, app] = [
+      charts.render(
+        'sidegate',
+        ...['--kube-version', '1.36', '--set', 'validation.enabled=true'],
+        ...['--set-json', `container=${JSON.stringify(values)}`],
+      ),
+      charts.render('examples/app', '--set-json', `sidegate=${JSON.stringify(values)}`),
+    ]
+    const policy = pick(policies, 'ValidatingAdmissionPolicy')
+    const { spec } = pick(app, 'Deployment')['spec'].template
+    const found = (change: (gateway: any) => void) => {
+      const changed = structuredClone(spec)
+      change(changed.initContainers[0])
+      return refusals(policy, { object: pod(changed), params }).join('\n')
+    }
+    const variable = (gateway: any, name: string) => gateway.env.find((one: any) => one.name === name)
+    t.equal(
+      found(() => {}),
+      '',
+      'as the library writes it',
+    )
+    t.equal(
+      found((gateway) => {
+        // What the API server leaves out and adds.
+        delete variable(gateway, 'EMPTY').value
+        variable(gateway, 'SIDEGATE_INSTANCE').valueFrom.fieldRef.apiVersion = 'v1'
+      }),
+      '',
+      'as the API server keeps it',
+    )
+    const changes: Record<string, (gateway: any) => void> = {
+      'another text': (gateway) => (variable(gateway, 'NODE_OPTIONS').value = '--import=data:,'),
+      'a text instead of none': (gateway) => (variable(gateway, 'EMPTY').value = 'x'),
+      'another key': (gateway) => (variable(gateway, 'ZONE').valueFrom.configMapKeyRef.key = 'x'),
+      'another source': (gateway) => (variable(gateway, 'ZONE').valueFrom = { fieldRef: { fieldPath: 'x' } }),
+      'another part': (gateway) => (gateway.volumeMounts.at(-1).subPath = 'b'),
+      'another place': (gateway) => (gateway.volumeMounts.at(-1).mountPath = '/app'),
+    }
+    for (const [name, change] of Object.entries(changes))
+      t.match(found(change), /also used by: sidegate/, name)
   })
 
   await t.test('a gateway of its own Deployment', async (t) => {

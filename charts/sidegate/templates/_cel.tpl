@@ -37,3 +37,24 @@ A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are 
 {{- define "sidegate.celText" -}}
 {{ toRawJson . }}
 {{- end -}}
+
+{{/*
+sidegate.celIs: a condition that the expression `path` is the value, as far as the value says; the API server completes
+what it is given, and leaves empty texts out.
+*/}}
+{{- define "sidegate.celIs" -}}
+{{- $path := .path -}}
+{{- if kindIs "map" .value -}}
+  {{- $conditions := list -}}
+  {{- range $key, $child := .value -}}
+    {{- $field := printf "%s.%s" $path $key -}}
+    {{- $is := include "sidegate.celIs" (dict "path" $field "value" $child) -}}
+    {{- $conditions = append $conditions (toString $child | empty | ternary (printf "(!has(%s) || %s)" $field $is) (printf "has(%s) && %s" $field $is)) -}}
+  {{- end -}}
+  {{- join " && " $conditions -}}
+{{- else if kindIs "bool" .value -}}
+  {{ $path }} == {{ .value }}
+{{- else -}}
+  {{ $path }} == {{ toString .value | include "sidegate.celText" }}
+{{- end -}}
+{{- end -}}
