@@ -7,7 +7,7 @@ import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { snapshotOf } from '../../src/rules/load.ts'
-import { CHARTS, type KubernetesObject, pick, prepareCharts } from './helm.ts'
+import { CHARTS, type KubernetesObject, objects, pick, prepareCharts } from './helm.ts'
 import { missing } from './tools.ts'
 import { restrictedViolations, schemaMistakes, typeMistakes } from './types.ts'
 
@@ -158,6 +158,73 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     })
   })
 
+  await t.test('a rule file is kept as it is, however it begins', async (t) => {
+    for (const text of ['  # indented\nrules: []\n', '   \n\nrules: []\n', '\tx\n', '# ends early']) {
+      const files = { 'a.yaml': text }
+      const rendered = charts.render('sidegate', '--set-json', `rules.files=${JSON.stringify(files)}`)
+      t.equal(pick(rendered, 'ConfigMap', 'sidegate-rules')['data']['a.yaml'].trimEnd(), text.trimEnd())
+    }
+  })
+
+  await t.test('texts stay texts, whatever YAML would make of them', async (t) => {
+    // Names of namespaces and releases as pipelines make them of commits; names of variables as people choose them.
+    const values = {
+      nameOverride: '1e3',
+      injection: { enabled: true },
+      validation: { enabled: true },
+      container: {
+        configMap: '',
+        upstreamSecret: { name: '12', key: '0x1' },
+        adminSecret: { name: 'null', key: 'on' },
+        signingSecret: { name: 'no', key: '1.5' },
+        extraEnv: { NO: 'off', LARGE: 10_000_000, EXACT: 1234567.5, SMALL: 3, FLAG: true },
+      },
+      rules: { existingConfigMap: '12e4' },
+      ...{ podMonitor: { enabled: true }, prometheusRule: { enabled: true }, dashboard: { enabled: true } },
+    }
+    const standalone = {
+      mode: 'standalone',
+      container: { ...values.container, data: { type: 'ephemeral', storageClassName: '1' } },
+      standalone: { serviceAccountName: '12', priorityClassName: 'true' },
+      injection: { enabled: false },
+    }
+    const claim = { type: 'existingClaim', existingClaim: '12' }
+    const folder = t.testdir({
+      'sidecar.json': JSON.stringify(values),
+      'standalone.json': JSON.stringify({ ...values, ...standalone }),
+      'claim.json': JSON.stringify({
+        mode: 'standalone',
+        container: { data: claim },
+        standalone: { replicas: 1 },
+      }),
+      'app.json': JSON.stringify({
+        sidegate: {
+          ...values.container,
+          configMap: '12',
+          rulesConfigMap: 'off',
+          app: { apiKeySecret: { name: '1', key: '2' } },
+        },
+      }),
+    })
+    for (const name of ['sidecar', 'standalone', 'claim', 'app']) {
+      const chart = name === 'app' ? 'examples/app' : 'sidegate'
+      const args = ['-n', '12e4', '--kube-version', '1.36', '-f', join(folder, `${name}.json`)]
+      const { code, stdout, stderr } = charts.helm('template', '123', chart, ...args)
+      t.equal(code, 0, stderr)
+      const rendered = objects(stdout)
+      for (const object of rendered) t.equal(await schemaMistakes(object), '')
+      t.equal(await typeMistakes(folder, rendered), '', name)
+      if (name !== 'app') continue
+      t.same(pick(rendered, 'Deployment')['spec'].template.spec.initContainers[0].env.slice(1), [
+        { name: 'EXACT', value: '1234567.5' },
+        { name: 'FLAG', value: 'true' },
+        { name: 'LARGE', value: '10000000' },
+        { name: 'NO', value: 'off' },
+        { name: 'SMALL', value: '3' },
+      ])
+    }
+  })
+
   await t.test('bad values are refused in words', async (t) => {
     const table: [string[], RegExp][] = [
       [['mode=sidecars'], /mode/],
@@ -187,6 +254,15 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
           'rules.inline[0].action=block',
         ],
         /leave rules\.files and rules\.inline empty/,
+      ],
+      [
+        [
+          'rules.files.values\\.yaml=a',
+          'rules.inline[0].name=a',
+          'rules.inline[0].type=pii',
+          'rules.inline[0].action=block',
+        ],
+        /rules\.inline becomes the file values\.yaml, which rules\.files has too/,
       ],
       [['rules.files.readme=a'], /invalid propertyName 'readme'/],
       [['rules.inline[0].name=a', 'rules.inline[0].type=pii', 'rules.inline[0].action=blok'], /action/],

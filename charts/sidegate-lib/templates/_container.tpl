@@ -37,11 +37,12 @@ env:
   {{- range $name, $value := $values.extraEnv }}
   {{- /* A value may be removed by null: every key of a map that comes from several files can. */}}
   {{- if kindIs "map" $value }}
-  - name: {{ $name }}
+  - name: {{ $name | quote }}
     {{- toYaml $value | nindent 4 }}
   {{- else if not (kindIs "invalid" $value) }}
-  - name: {{ $name }}
-    value: {{ $value | toString | quote }}
+  - name: {{ $name | quote }}
+    {{- /* JSON writes a number as it stands in values, up to twenty digits. */}}
+    value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
   {{- end }}
   {{- end }}
 ports:
@@ -107,10 +108,10 @@ volumeMounts:
 {{- $data := $values.data -}}
 - name: sidegate-config
   configMap:
-    name: {{ $values.configMap }}
+    name: {{ $values.configMap | quote }}
 - name: sidegate-rules
   configMap:
-    name: {{ $values.rulesConfigMap }}
+    name: {{ $values.rulesConfigMap | quote }}
 {{- /* Readable by the container's user, which owns nothing here; a Secret's files belong to root. */}}
 - name: sidegate-secrets
   projected:
@@ -122,9 +123,9 @@ volumeMounts:
       {{- with $values.upstreamSecret }}
       {{- if .name }}
       - secret:
-          name: {{ .name }}
+          name: {{ .name | quote }}
           items:
-            - key: {{ .key }}
+            - key: {{ .key | quote }}
               path: upstream-api-key
           {{- /* Said by the gateway at its start, with the remedy, instead of a Pod that never begins. */}}
           optional: true
@@ -133,9 +134,9 @@ volumeMounts:
       {{- with $values.adminSecret }}
       {{- if .name }}
       - secret:
-          name: {{ .name }}
+          name: {{ .name | quote }}
           items:
-            - key: {{ .key }}
+            - key: {{ .key | quote }}
               path: admin-token
           optional: true
       {{- end }}
@@ -143,9 +144,9 @@ volumeMounts:
       {{- with $values.signingSecret }}
       {{- if .name }}
       - secret:
-          name: {{ .name }}
+          name: {{ .name | quote }}
           items:
-            - key: {{ .key }}
+            - key: {{ .key | quote }}
               path: signing-key.pem
           optional: true
       {{- end }}
@@ -162,14 +163,14 @@ volumeMounts:
         accessModes:
           - ReadWriteOnce
         {{- with $data.storageClassName }}
-        storageClassName: {{ . }}
+        storageClassName: {{ . | quote }}
         {{- end }}
         resources:
           requests:
             storage: {{ $data.size }}
   {{- else }}
   persistentVolumeClaim:
-    claimName: {{ required "data.existingClaim names the claim when data.type is existingClaim" $data.existingClaim }}
+    claimName: {{ required "data.existingClaim names the claim when data.type is existingClaim" $data.existingClaim | quote }}
   {{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}

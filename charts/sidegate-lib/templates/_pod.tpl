@@ -29,15 +29,15 @@ dependency has `alias: sidegate`.
 {{/* The app's base URL, and its key if `app.apiKeySecret.name` says where it is. */}}
 {{- define "sidegate-lib.appEnv" -}}
 {{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
-- name: {{ $values.app.baseUrlVariable }}
+- name: {{ $values.app.baseUrlVariable | quote }}
   value: "http://127.0.0.1:{{ $values.ports.gateway }}/v1"
 {{- with $values.app.apiKeySecret }}
 {{- if .name }}
-- name: {{ $values.app.apiKeyVariable }}
+- name: {{ $values.app.apiKeyVariable | quote }}
   valueFrom:
     secretKeyRef:
-      name: {{ .name }}
-      key: {{ .key }}
+      name: {{ .name | quote }}
+      key: {{ .key | quote }}
 {{- end }}
 {{- end }}
 {{- end -}}

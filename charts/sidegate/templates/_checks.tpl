@@ -6,6 +6,9 @@
 {{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
 {{- fail "rules.existingConfigMap has an owner of its own; leave rules.files and rules.inline empty beside it" -}}
 {{- end -}}
+{{- if and .Values.rules.inline (hasKey (.Values.rules.files | default dict) "values.yaml") -}}
+{{- fail "rules.inline becomes the file values.yaml, which rules.files has too; give that file another name" -}}
+{{- end -}}
 {{- if eq (int $container.ports.gateway) (int $container.ports.ops) -}}
 {{- fail (printf "container.ports.gateway and container.ports.ops are both %v; they need a port each" $container.ports.ops) -}}
 {{- end -}}

@@ -8,8 +8,8 @@
 {{- end -}}
 
 {{- define "sidegate.selectorLabels" -}}
-app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
 {{- define "sidegate.labels" -}}
@@ -51,6 +51,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ toYaml .selector }}
 {{- else -}}
 matchLabels:
-  kubernetes.io/metadata.name: {{ .root.Release.Namespace }}
+  kubernetes.io/metadata.name: {{ .root.Release.Namespace | quote }}
 {{- end -}}
 {{- end -}}
