@@ -239,6 +239,15 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         ['container.data.size=1Gi'],
         /config\.audit\.maxBytes \(1610612736\) must be below container\.data\.size \(1Gi\)/,
       ],
+      [
+        ['container.resources.limits.ephemeral-storage=2Gi'],
+        /resources\.limits\.ephemeral-storage \(2Gi\) must be above data\.size \(2Gi\)/,
+      ],
+      [['container.resources.limits.ephemeral-storage=2147483647'], /must be above data\.size/],
+      [['container.resources.limits.ephemeral-storage=2.1e9'], /must be above data\.size/],
+      [['container.resources.limits.ephemeral-storage=1.9Gi'], /must be above data\.size/],
+      [['container.resources.limits.ephemeral-storage=2147483648000m'], /must be above data\.size/],
+      [['container.resources.limits.ephemeral-storage=much'], /ephemeral-storage/],
       [['container.data.type=existingClaim'], /data\.existingClaim names the claim/],
       [
         ['container.data.type=existingClaim', 'container.data.existingClaim=a'],
@@ -279,6 +288,33 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         { message },
         settings.join(' '),
       )
+    }
+  })
+
+  await t.test('a Pod’s storage beside its store', async (t) => {
+    const dataOf = (...settings: string[]) => {
+      const args = settings.flatMap((setting) => ['--set', setting])
+      return pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template.spec.volumes[3]
+    }
+    const limit = 'sidegate.resources.limits.ephemeral-storage'
+    for (const above of ['2.1Gi', '2147483649', '2200M', '1P', '2.2e9', 'null'])
+      t.match(dataOf(`${limit}=${above}`), { emptyDir: { sizeLimit: '2Gi' } }, above)
+    t.ok(dataOf('sidegate.data.type=ephemeral', 'sidegate.data.size=20Gi').ephemeral, 'has a disk of its own')
+    t.throws(() => dataOf('sidegate.data.size=20Gi'), {
+      message: /resources\.limits\.ephemeral-storage \(2560Mi\) must be above data\.size \(20Gi\)/,
+    })
+  })
+
+  await t.test('parts of the container may be left out', async (t) => {
+    for (const probe of ['startup', 'readiness', 'liveness']) {
+      const args = ['--set', `sidegate.probes.${probe}=null,sidegate.resources=null`]
+      const { initContainers } = pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template
+        .spec
+      const probes = ['startup', 'readiness', 'liveness'].filter(
+        (name) => initContainers[0][`${name}Probe`] === undefined,
+      )
+      t.same(probes, [probe])
+      t.same(initContainers[0].resources ?? {}, {})
     }
   })
 

@@ -118,7 +118,11 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
         NODE: { valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
         COUNT: 3,
       },
-      resources: { limits: { 'ephemeral-storage': null } },
+      resources: {
+        requests: { cpu: 0.5, memory: 268_435_456 },
+        limits: { cpu: 1, 'ephemeral-storage': null },
+      },
+      probes: { liveness: null },
     }
     const args = (key: string) => ['--set-json', `${key}=${JSON.stringify(values)}`]
     const policies = charts.render(
@@ -133,6 +137,8 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
       .spec
     const { spec } = mutate(pick(policies, 'MutatingAdmissionPolicy'), { object: pod({}), params })
     t.equal(spec.initContainers[0].env.length, 4)
+    t.equal(spec.initContainers[0].livenessProbe, undefined)
+    t.same(spec.initContainers[0].resources.requests.cpu, '0.5')
     t.same(spec.initContainers, wanted.initContainers)
     t.same(spec.volumes, wanted.volumes)
     t.equal(spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests.storage, '4Gi')

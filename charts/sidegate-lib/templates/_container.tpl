@@ -20,6 +20,7 @@ sidegate-lib.volumes     the list of volumes it mounts
 
 {{- define "sidegate-lib.container" -}}
 {{- $values := .values -}}
+{{- include "sidegate-lib.checkStorage" $values -}}
 name: sidegate
 image: {{ include "sidegate-lib.image" . | quote }}
 imagePullPolicy: {{ $values.image.pullPolicy }}
@@ -55,23 +56,19 @@ ports:
     containerPort: {{ $values.ports.ops }}
     protocol: TCP
 {{- /* The kubelet asks the Pod's address. Ready never depends on the provider: that would take every app down. */}}
-startupProbe:
+{{- range $probe, $path := dict "startup" "/readyz" "readiness" "/readyz" "liveness" "/livez" }}
+{{- with get ($values.probes | default dict) $probe }}
+{{ $probe }}Probe:
   httpGet:
-    path: /readyz
+    path: {{ $path }}
     port: sidegate-ops
-  {{- toYaml $values.probes.startup | nindent 2 }}
-readinessProbe:
-  httpGet:
-    path: /readyz
-    port: sidegate-ops
-  {{- toYaml $values.probes.readiness | nindent 2 }}
-livenessProbe:
-  httpGet:
-    path: /livez
-    port: sidegate-ops
-  {{- toYaml $values.probes.liveness | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- with $values.resources }}
 resources:
-  {{- toYaml $values.resources | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 securityContext:
   allowPrivilegeEscalation: false
   capabilities:
@@ -175,4 +172,26 @@ volumeMounts:
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* An emptyDir counts against the Pod's ephemeral storage: beyond the limit the Pod is evicted, and its log with it. */}}
+{{- define "sidegate-lib.checkStorage" -}}
+{{- $limit := get ((.resources | default dict).limits | default dict) "ephemeral-storage" -}}
+{{- if and $limit (eq .data.type "emptyDir") -}}
+{{- if le (include "sidegate-lib.bytes" $limit | float64) (include "sidegate-lib.bytes" .data.size | float64) -}}
+{{- fail (printf "resources.limits.ephemeral-storage (%v) must be above data.size (%s), or the Pod is evicted before the store is full; null removes the limit" $limit .data.size) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Bytes of a quantity such as 2Gi, 1.5G or 1e9. */}}
+{{- define "sidegate-lib.bytes" -}}
+{{- $units := dict "" 1 "m" 0.001 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "P" 1e15 "E" 1e18 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 "Pi" 1125899906842624 "Ei" 1152921504606846976 -}}
+{{- $text := kindIs "string" . | ternary . (toJson .) -}}
+{{- $number := regexFind "^[0-9]+([.][0-9]+)?([eE][0-9]+)?" $text -}}
+{{- $unit := trimPrefix $number $text -}}
+{{- if or (not $number) (not (hasKey $units $unit)) -}}
+{{- fail (printf "%s is no quantity of ephemeral-storage such as 2560Mi" $text) -}}
+{{- end -}}
+{{- mulf $number (get $units $unit) -}}
 {{- end -}}

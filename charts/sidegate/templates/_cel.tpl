@@ -11,6 +11,8 @@ A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are 
   {{- $fields := list -}}
   {{- range $key, $child := $value -}}
     {{- $name := $isData | ternary ($key | toJson) $key -}}
+    {{- /* The values of a map are of one type: quantities, too, are texts. */ -}}
+    {{- if and $isData (not (kindIs "string" $child)) }}{{ $child = toJson $child }}{{ end -}}
     {{- $fields = append $fields (printf "%s: %s" $name (include "sidegate.cel" (dict "value" $child "type" (printf "%s.%s" $type $key)))) -}}
   {{- end -}}
   {{- $isData | ternary "" $type }}{ {{- join ", " $fields -}} }

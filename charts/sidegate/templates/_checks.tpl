@@ -13,9 +13,8 @@
 {{- fail (printf "container.ports.gateway and container.ports.ops are both %v; they need a port each" $container.ports.ops) -}}
 {{- end -}}
 {{- if ne $container.data.type "existingClaim" -}}
-{{- $bytes := include "sidegate.bytes" $container.data.size | int64 -}}
 {{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}
-{{- if ge $limit $bytes -}}
+{{- if ge (float64 $limit) (include "sidegate-lib.bytes" $container.data.size | float64) -}}
 {{- fail (printf "config.audit.maxBytes (%d) must be below container.data.size (%s): calls are to be refused before the volume is full or the Pod is evicted" $limit $container.data.size) -}}
 {{- end -}}
 {{- end -}}
@@ -41,13 +40,6 @@
 {{- if and .Values.validation.enabled (lt $minor 30) -}}
 {{- fail (printf "validation.enabled needs Kubernetes 1.30 (ValidatingAdmissionPolicy v1); this is %s" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
-{{- end -}}
-
-{{/* Bytes of a quantity such as 2Gi or 500M. */}}
-{{- define "sidegate.bytes" -}}
-{{- $units := dict "" 1 "k" 1000 "M" 1000000 "G" 1000000000 "T" 1000000000000 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
-{{- $number := regexFind "^[0-9]+" . -}}
-{{- mul (int64 $number) (index $units (trimPrefix $number .) | int64) -}}
 {{- end -}}
 
 {{/* The version of MutatingAdmissionPolicy to use, or an end that says what is missing. */}}
