@@ -276,6 +276,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       [['rules.files.readme=a'], /invalid propertyName 'readme'/],
       [['rules.inline[0].name=a', 'rules.inline[0].type=pii', 'rules.inline[0].action=blok'], /action/],
       [['injection.enabled=true'], /needs mode sidecar/],
+      [['validation.actions={Deny,Warn}'], /actions/],
       [
         ['validation.enabled=true', 'container.upstreamSecret.name='],
         /guards container\.upstreamSecret\.name/,
@@ -316,6 +317,68 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       t.same(probes, [probe])
       t.same(initContainers[0].resources ?? {}, {})
     }
+  })
+
+  await t.test('labels and annotations of one’s own', async (t) => {
+    const args = [
+      ...[
+        '--set',
+        'mode=standalone,podMonitor.enabled=true,prometheusRule.enabled=true,dashboard.enabled=true',
+      ],
+      ...['--set-json', 'commonLabels={"team":"all","tier":"x"}'],
+      ...['--set-json', 'standalone.podLabels={"team":"pods"}'],
+      ...['podMonitor', 'prometheusRule', 'dashboard'].flatMap((one) => ['--set', `${one}.labels.team=seen`]),
+    ]
+    const rendered = charts.render('sidegate', ...args)
+    for (const { kind, metadata } of rendered) {
+      const special = /^(PodMonitor|PrometheusRule)$/.test(kind) || metadata.name === 'sidegate-dashboard'
+      t.match(metadata.labels, { team: special ? 'seen' : 'all', tier: 'x' }, `${kind} ${metadata.name}`)
+    }
+    const { labels } = pick(rendered, 'Deployment')['spec'].template.metadata
+    t.match(labels, { team: 'pods', tier: 'x', 'app.kubernetes.io/name': 'sidegate' })
+    const places = ['commonLabels', 'standalone.podLabels', 'podMonitor.labels', 'prometheusRule.labels']
+    for (const place of [...places, 'dashboard.labels']) {
+      t.throws(() => charts.text('sidegate', '--set-json', `${place}={"app.kubernetes.io/name":"a"}`), {
+        message: new RegExp(`${place}: app\\.kubernetes\\.io/name is set by the chart`),
+      })
+    }
+    const checksum = 'standalone.podAnnotations={"sidegate.dev/config-checksum":"a"}'
+    t.throws(() => charts.text('sidegate', '--set-json', checksum), { message: /is set by the chart/ })
+  })
+
+  await t.test('the test’s Pod is let in wherever the gateway’s is', async (t) => {
+    const chart = join(charts.folder, 'sidegate/Chart.yaml')
+    const before = readFileSync(chart, 'utf8')
+    // As a controller that follows a branch packages it.
+    writeFileSync(chart, before.replace(/^version: (.*)$/m, 'version: $1+5f3c2a1'))
+    const rendered = charts.render(
+      'sidegate',
+      '-f',
+      'sidegate/ci/standalone-values.yaml',
+      '--set',
+      'commonLabels.team=a',
+    )
+    writeFileSync(chart, before)
+    const pod = pick(rendered, 'Pod')
+    const deployment = pick(rendered, 'Deployment')['spec'].template
+    const { labels } = pod.metadata as { labels: Record<string, string> }
+    for (const value of Object.values(labels))
+      t.match(value, /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
+    t.equal(labels['team'], 'a', 'labels that a cluster demands')
+    for (const field of [
+      'serviceAccountName',
+      'securityContext',
+      'nodeSelector',
+      'tolerations',
+      'priorityClassName',
+    ])
+      t.same(pod['spec'][field], deployment.spec[field], field)
+    t.same(pod['spec'].containers[0].resources, deployment.spec.containers[0].resources)
+    const selector = Object.entries(pick(rendered, 'Service')['spec'].selector)
+    t.notOk(
+      selector.every(([name, value]) => labels[name] === value),
+      'and is not behind the Service',
+    )
   })
 
   await t.test('an app’s values are checked as well', async (t) => {

@@ -3,6 +3,22 @@
 {{- define "sidegate.checks" -}}
 {{- $container := .Values.container -}}
 {{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
+{{- /* The Deployment, the Service and helm find their objects by these. */ -}}
+{{- $own := append (include "sidegate.ownLabels" . | fromYaml | keys) "sidegate.dev/config-checksum" -}}
+{{- $places := dict
+      "commonLabels" .Values.commonLabels
+      "standalone.podLabels" .Values.standalone.podLabels
+      "standalone.podAnnotations" .Values.standalone.podAnnotations
+      "podMonitor.labels" .Values.podMonitor.labels
+      "prometheusRule.labels" .Values.prometheusRule.labels
+      "dashboard.labels" .Values.dashboard.labels -}}
+{{- range $place, $names := $places -}}
+{{- range $name, $_ := $names -}}
+{{- if has $name $own -}}
+{{- fail (printf "%s: %s is set by the chart; nameOverride changes names" $place $name) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
 {{- fail "rules.existingConfigMap has an owner of its own; leave rules.files and rules.inline empty beside it" -}}
 {{- end -}}
@@ -36,6 +52,9 @@
 {{- end -}}
 {{- if and .Values.validation.enabled (not $container.upstreamSecret.name) -}}
 {{- fail "validation.enabled guards container.upstreamSecret.name, which is empty" -}}
+{{- end -}}
+{{- if and (has "Deny" .Values.validation.actions) (has "Warn" .Values.validation.actions) -}}
+{{- fail "validation.actions: Kubernetes takes Deny or Warn, not both; a refusal says why anyway" -}}
 {{- end -}}
 {{- if and .Values.validation.enabled (lt $minor 30) -}}
 {{- fail (printf "validation.enabled needs Kubernetes 1.30 (ValidatingAdmissionPolicy v1); this is %s" .Capabilities.KubeVersion.Version) -}}

@@ -12,14 +12,21 @@ app.kubernetes.io/name: {{ .Values.nameOverride | default .Chart.Name | quote }}
 app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end -}}
 
-{{- define "sidegate.labels" -}}
+{{- define "sidegate.ownLabels" -}}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{ include "sidegate.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- end -}}
+
+{{- define "sidegate.labels" -}}
+{{- include "sidegate.labelsWith" (dict "root" .) -}}
+{{- end -}}
+
+{{/* With an object's own `labels`, which win: (dict "root" . "labels" LABELS). */}}
+{{- define "sidegate.labelsWith" -}}
+{{- $common := .root.Values.commonLabels | default dict -}}
+{{- toYaml (mergeOverwrite (include "sidegate.ownLabels" .root | fromYaml) $common (.labels | default dict)) -}}
 {{- end -}}
 
 {{/* Cluster-scoped objects of two releases of one name must not meet. */}}
