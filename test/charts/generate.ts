@@ -100,19 +100,26 @@ const COMPONENT_HEAD = `# The sidecar and its volumes, as the sidegate-lib chart
 # Merged into every workload that the component selects; the container comes first.
 `
 
-/** A strategic merge patch for workloads; the API version and name are those of whatever it is merged into. */
-function component(charts: Charts): string {
+/** Strategic merge patches for workloads, by file; the name is that of whatever one is merged into. */
+function component(charts: Charts): [string, string][] {
   const pod = pick(charts.render('examples/app', '-f', 'kustomize/values.yaml'), 'Deployment').spec.template
     .spec
   const sidecar = pod.initContainers[0]
   const volumes = pod.volumes.filter(({ name }: { name: string }) => name.startsWith('sidegate-'))
-  const patch = {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: { name: 'selected-by-the-component' },
-    spec: { template: { spec: { initContainers: [sidecar], volumes } } },
+  const metadata = { name: 'selected-by-the-component' }
+  const template = { spec: { initContainers: [sidecar], volumes } }
+  const patches = {
+    // In place of other kinds of its shape as well.
+    'sidecar.yaml': { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec: { template } },
+    'cronjob.yaml': {
+      ...{ apiVersion: 'batch/v1', kind: 'CronJob', metadata },
+      spec: { jobTemplate: { spec: { template } } },
+    },
   }
-  return COMPONENT_HEAD + stringify(patch, { lineWidth: 0 })
+  return Object.entries(patches).map(([file, patch]) => [
+    `kustomize/${file}`,
+    COMPONENT_HEAD + stringify(patch, { lineWidth: 0 }),
+  ])
 }
 
 /** Every generated file under charts/ with the text it should have; needs helm. */
@@ -123,7 +130,7 @@ export function generated(charts: Charts): Map<string, string> {
     ['sidegate/values.schema.json', schema],
     ['sidegate/README.md', readme('sidegate', application)],
     ['sidegate-lib/README.md', readme('sidegate-lib', library)],
-    ['kustomize/sidecar.yaml', component(charts)],
+    ...component(charts),
   ])
 }
 

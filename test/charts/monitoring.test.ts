@@ -51,7 +51,11 @@ t.test('alerts tell what to do, panels what they show', async (t) => {
   for (const { alert, labels, annotations } of readAlertGroups().flatMap(({ rules }) => rules)) {
     if (alert === undefined) continue
     t.match(labels, { severity: /^(warning|critical)$/ }, alert)
-    t.match(annotations, { summary: /\{\{ or \$labels\.pod \$labels\.instance \}\}/, runbook: /\S{3,}/ }, alert)
+    t.match(
+      annotations,
+      { summary: /\{\{ or \$labels\.pod \$labels\.instance \}\}/, runbook: /\S{3,}/ },
+      alert,
+    )
   }
   for (const { type, title, description } of readPanels()) {
     if (type !== 'row') t.match(description, /\.$/, title)

@@ -15,6 +15,7 @@ const MODULES: Readonly<Record<string, () => Promise<object>>> = {
   'kubernetes-models/v1/Pod': () => import('kubernetes-models/v1/Pod'),
   'kubernetes-models/v1/Service': () => import('kubernetes-models/v1/Service'),
   'kubernetes-models/apps/v1/Deployment': () => import('kubernetes-models/apps/v1/Deployment'),
+  'kubernetes-models/batch/v1/CronJob': () => import('kubernetes-models/batch/v1/CronJob'),
   'kubernetes-models/batch/v1/Job': () => import('kubernetes-models/batch/v1/Job'),
   'kubernetes-models/policy/v1/PodDisruptionBudget': () =>
     import('kubernetes-models/policy/v1/PodDisruptionBudget'),

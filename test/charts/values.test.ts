@@ -69,13 +69,16 @@ t.test('the kustomize component', { skip: missing('helm', 'kubectl') }, async (t
   })
   const all = objects(text)
   for (const object of all) t.equal(await schemaMistakes(object), '')
-  const library = pick(charts.render('examples/app'), 'Deployment')['spec'].template.spec
+  const { spec: library } = pick(charts.render('examples/app'), 'Deployment')['spec'].template
+  const sidecar = { ...library.initContainers[0], image: 'registry.example.com/platform/sidegate:0.1.0' }
   const app = pick(all, 'Deployment', 'app')['spec'].template.spec
-  t.same(app.initContainers[0], library.initContainers[0], 'the same container, first')
+  t.same(app.initContainers[0], sidecar, 'the same container, first, of the registry that is named')
   t.equal(app.initContainers[1].name, 'migrate')
   const job = pick(all, 'Job')['spec'].template.spec
-  t.same(job.initContainers, library.initContainers)
-  for (const { spec } of [{ spec: app }, { spec: job }]) {
+  t.same(job.initContainers, [sidecar])
+  const cronJob = pick(all, 'CronJob')['spec'].jobTemplate.spec.template.spec
+  t.same(cronJob.initContainers, [sidecar])
+  for (const spec of [app, job, cronJob]) {
     const config = spec.volumes.find(({ name }: any) => name === 'sidegate-config').configMap.name
     t.match(config, /^sidegate-config-[a-z0-9]+$/, 'a change of the configuration restarts')
     t.ok(pick(all, 'ConfigMap', config))
