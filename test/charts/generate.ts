@@ -61,7 +61,8 @@ function rows(schema: Schema, values: any, path: string): string[] {
   return Object.entries(schema.properties ?? {}).flatMap(([key, child]) => {
     const value = values?.[key] ?? child['default']
     const name = path === '' ? key : `${path}.${key}`
-    if (key === 'global') return []
+    // What is not for this chart to read.
+    if (/^(container\.)?(global|enabled)$/.test(name)) return []
     const row = (shown: string) =>
       `| \`${name}\` | ${shown} | ${(child.description ?? '').replaceAll('|', '\\|')} |`
     if (child.properties === undefined || /[sS]elector$/.test(key)) return [row(cell(value))]

@@ -57,8 +57,10 @@ t.test('alerts tell what to do, panels what they show', async (t) => {
       alert,
     )
   }
-  for (const { type, title, description } of readPanels()) {
+  for (const panel of readPanels()) {
+    const { type, title, description } = panel
     if (type !== 'row') t.match(description, /\.$/, title)
+    t.notMatch(JSON.stringify(panel), /\}\}\{\{/, `${title} writes no two labels as one word`)
   }
 })
 

@@ -381,6 +381,11 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     )
   })
 
+  await t.test('a chart that depends on these may switch them by `enabled`', async (t) => {
+    t.ok(charts.render('sidegate', '--set', 'enabled=true').length > 0)
+    t.ok(charts.render('examples/app', '--set', 'sidegate.enabled=true').length > 0)
+  })
+
   await t.test('an app’s values are checked as well', async (t) => {
     t.throws(() => charts.text('examples/app', '--set', 'sidegate.imagee=x'), {
       message: /additional properties 'imagee' not allowed/,
@@ -405,6 +410,11 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       /create secret generic sidegate-upstream.*WARNING: the usage log is kept in an emptyDir/s,
     )
     t.match(notes(), /No rules were given/)
+    t.match(
+      notes('--set', 'fullnameOverride=llm,rules.existingConfigMap=policy,container.ports.ops=9999'),
+      /values.*sidegate:\n +configMap: llm-config\n +rulesConfigMap: policy\n +ports: \{ gateway: 8484, ops: 9999 \}/s,
+      'what apps must name',
+    )
     const standalone = notes('-f', 'sidegate/ci/standalone-values.yaml')
     t.match(standalone, /WARNING: such a key is known to one of the 3 Pods alone.*an ephemeral volume/s)
     t.notMatch(notes('-f', 'sidegate/ci/standalone-claim-values.yaml'), /WARNING/)

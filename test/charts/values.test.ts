@@ -32,7 +32,8 @@ t.test('every value is documented and has a default', async (t) => {
           t.equal(child.additionalProperties, false, `${chart} ${name} takes nothing else`)
         }
         // What the gateway has a default for needs none here; probes' finer points are the kubelet's.
-        if (/^(global|config|container\.)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(name)) continue
+        if (/^(global|enabled$|config|container\.)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(name))
+          continue
         t.not(value?.[key], undefined, `${chart} ${name} has a default`)
         walk(child, value?.[key], `${name}.`)
       }
