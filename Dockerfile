@@ -39,6 +39,7 @@ COPY --from=build --chown=65532:65532 /build/data data
 USER 65532:65532
 VOLUME /app/data
 EXPOSE 8484 9484
+# Of the sample configuration's port; with another in `listen.ops` say so with --health-cmd. Kubernetes has its own probes.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=10s \
   CMD ["node", "-e", "fetch('http://127.0.0.1:9484/readyz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # V8 would give young objects 128 MiB under load, and let old ones grow to three times what is alive before it collects
