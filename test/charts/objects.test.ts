@@ -317,6 +317,16 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       t.same(probes, [probe])
       t.same(initContainers[0].resources ?? {}, {})
     }
+    // As when one file of values takes back what another says.
+    const quantities = '{"limits":{"cpu":null},"requests":{"cpu":null}}'
+    const { spec } = pick(
+      charts.render('examples/app', '--set-json', `sidegate.resources=${quantities}`),
+      'Deployment',
+    )['spec'].template
+    t.strictSame(spec.initContainers[0].resources, {
+      limits: { 'ephemeral-storage': '2560Mi', memory: '512Mi' },
+      requests: { 'ephemeral-storage': '64Mi', memory: '192Mi' },
+    })
   })
 
   await t.test('labels and annotations of one’s own', async (t) => {

@@ -65,7 +65,7 @@ ports:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
-{{- with $values.resources }}
+{{- with include "sidegate-lib.resources" $values | fromYaml }}
 resources:
   {{- toYaml . | nindent 2 }}
 {{- end }}
@@ -172,6 +172,19 @@ volumeMounts:
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
+{{- end -}}
+
+{{/* Without quantities that are null: to Kubernetes these would be zero. */}}
+{{- define "sidegate-lib.resources" -}}
+{{- $resources := dict -}}
+{{- range $kind, $quantities := .resources -}}
+  {{- range $name, $quantity := $quantities -}}
+    {{- if not (kindIs "invalid" $quantity) -}}
+      {{- $_ := set $resources $kind (set (get $resources $kind | default dict) $name $quantity) -}}
+    {{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- toYaml $resources -}}
 {{- end -}}
 
 {{/* An emptyDir counts against the Pod's ephemeral storage: beyond the limit the Pod is evicted, and its log with it. */}}
