@@ -233,6 +233,12 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       [['config.upstream.baseUrl=openai'], /baseUrl/],
       [['config.listen.gateway=0.0.0.0:1'], /additional properties 'listen' not allowed/],
       [['container.image.tagg=1'], /additional properties 'tagg' not allowed/],
+      // What the kubelet would only say of a Pod, as InvalidImageName.
+      [['container.image.registry=registry.example.com/'], /image\/registry/],
+      [['container.image.registry=https://registry.example.com'], /image\/registry/],
+      [['container.image.repository=sidegate:1.0.0'], /image\/repository/],
+      [['container.image.repository=platform/sidegate/'], /image\/repository/],
+      [['container.image.tag=main branch'], /image\/tag/],
       [['container.extraEnv.SIDEGATE_INSTANCE=a'], /SIDEGATE_INSTANCE/],
       [['container.data.size=2GiB'], /size/],
       [
@@ -289,6 +295,22 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         { message },
         settings.join(' '),
       )
+    }
+  })
+
+  await t.test('images', async (t) => {
+    const table: [registry: string, repository: string, image: string][] = [
+      ['', 'sidegate', 'sidegate:1'],
+      ['registry.example.com:5000', 'platform/sidegate', 'registry.example.com:5000/platform/sidegate:1'],
+      ['ghcr.io/platform', 'side_gate.v2', 'ghcr.io/platform/side_gate.v2:1'],
+      ['[fd00::1]:5000', 'sidegate', '[fd00::1]:5000/sidegate:1'],
+      ['', 'registry.example.com:5000/sidegate', 'registry.example.com:5000/sidegate:1'],
+    ]
+    for (const [registry, repository, image] of table) {
+      const value = JSON.stringify({ registry, repository, tag: '1' })
+      const rendered = charts.render('examples/app', '--set-json', `sidegate.image=${value}`)
+      const [gateway] = pick(rendered, 'Deployment')['spec'].template.spec.initContainers
+      t.equal(gateway.image, image)
     }
   })
 
