@@ -158,11 +158,13 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     })
   })
 
-  await t.test('a rule file is kept as it is, however it begins', async (t) => {
-    for (const text of ['  # indented\nrules: []\n', '   \n\nrules: []\n', '\tx\n', '# ends early']) {
+  await t.test('a rule file is kept as it is', async (t) => {
+    const texts = ['  # indented\nrules: []\n', '   \n\nrules: []\n', '\tx\n', '# ends early']
+    texts.push('# \u0007\n', '# a\r\n# b\r\n', 'rules: []\n...\n---\n# b\n')
+    for (const text of texts) {
       const files = { 'a.yaml': text }
       const rendered = charts.render('sidegate', '--set-json', `rules.files=${JSON.stringify(files)}`)
-      t.equal(pick(rendered, 'ConfigMap', 'sidegate-rules')['data']['a.yaml'].trimEnd(), text.trimEnd())
+      t.equal(pick(rendered, 'ConfigMap', 'sidegate-rules')['data']['a.yaml'], text)
     }
   })
 
