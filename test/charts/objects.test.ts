@@ -325,6 +325,8 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     for (const above of ['2.1Gi', '2147483649', '2200M', '1P', '2.2e9', 'null'])
       t.match(dataOf(`${limit}=${above}`), { emptyDir: { sizeLimit: '2Gi' } }, above)
     t.ok(dataOf('sidegate.data.type=ephemeral', 'sidegate.data.size=20Gi').ephemeral, 'has a disk of its own')
+    const elsewhere = 'validation.enabled=true,container.data.size=20Gi'
+    t.ok(charts.render('sidegate', '--set', elsewhere).length > 0, 'apps say for themselves')
     t.throws(() => dataOf('sidegate.data.size=20Gi'), {
       message: /resources\.limits\.ephemeral-storage \(2560Mi\) must be above data\.size \(20Gi\)/,
     })

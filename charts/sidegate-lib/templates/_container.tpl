@@ -20,7 +20,6 @@ sidegate-lib.volumes     the list of volumes it mounts
 
 {{- define "sidegate-lib.container" -}}
 {{- $values := .values -}}
-{{- include "sidegate-lib.checkStorage" $values -}}
 name: sidegate
 image: {{ include "sidegate-lib.image" . | quote }}
 imagePullPolicy: {{ $values.image.pullPolicy }}
@@ -102,6 +101,7 @@ volumeMounts:
 
 {{- define "sidegate-lib.volumes" -}}
 {{- $values := .values -}}
+{{- include "sidegate-lib.checkStorage" $values -}}
 {{- $data := $values.data -}}
 - name: sidegate-config
   configMap:
