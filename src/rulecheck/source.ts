@@ -51,7 +51,7 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
   return { files, problems }
 }
 
-/** A rule file is itself; a ConfigMap manifest is the rule files under its `data`. */
+/** A rule file is itself; a ConfigMap manifest is the rule files under its `data`, the gateway's configuration aside. */
 export function filesIn(file: RuleFile): RuleFile[] {
   const documents = splitDocuments(file.text).map((text) => ({
     text,
@@ -62,12 +62,18 @@ export function filesIn(file: RuleFile): RuleFile[] {
   return manifests.flatMap(({ text, reading }) => {
     const data = (reading.unchecked as JsonObject)['data']
     return Object.entries(isObject(data) ? data : {})
-      .filter(([name, value]) => isRuleFileName(name) && typeof value === 'string')
+      .filter(([name, value]) => isRuleFileName(name) && typeof value === 'string' && !isConfiguration(value))
       .map(([name, value]) => ({ name: file.name, text: inPlace(text, reading, name, String(value)) }))
   })
 }
 
 const isConfigMap = (document: unknown): boolean => isObject(document) && document['kind'] === 'ConfigMap'
+
+/** The charts write the gateway's configuration into the same stream; in it `rules` is no list. */
+function isConfiguration(text: string): boolean {
+  const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
+  return isObject(unchecked) && 'upstream' in unchecked && !Array.isArray(unchecked['rules'])
+}
 
 /** The documents of a stream, each with blank lines where the others are, so that lines stay what they are. */
 function splitDocuments(text: string): string[] {

@@ -144,6 +144,17 @@ t.test('mistakes in a ConfigMap have the places of the manifest', async (t) => {
   t.match(problems, [{ file: 'map.yaml', line: 13, column: 18, path: 'rules[0].pattern', message: /email/ }])
 })
 
+t.test('the gateway’s own configuration beside the rules is none of them', async (t) => {
+  const map = (name: string, ...lines: string[]) =>
+    ['---', 'kind: ConfigMap', 'data:', `  ${name}: |`, ...lines.map((line) => `    ${line}`), ''].join('\n')
+  const config = map('sidegate.yaml', 'rules:', '  path: ../rules', 'upstream:', '  baseUrl: https://h')
+  const rules = map('a.yaml', 'rules: []')
+  t.match(filesIn({ name: 'all.yaml', text: config + rules }), [{ text: /^\n+ {4}rules: \[\]\n$/ }])
+  t.same(filesIn({ name: 'all.yaml', text: config }), [])
+  const mixed = map('sidegate.yaml', 'rules: []', 'upstream: {}')
+  t.match(snapshotOf(filesIn({ name: 'all.yaml', text: mixed })).problems, [{ path: 'upstream' }])
+})
+
 t.test('what is no ConfigMap is a rule file', async (t) => {
   const plain = { name: 'r.yaml', text: 'rules: []\n' }
   t.same(filesIn(plain), [plain])
