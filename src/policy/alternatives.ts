@@ -103,7 +103,7 @@ function endOfClass(pattern: string, start: number): number {
 }
 
 /** A character outside ASCII with the marks behind it; or an ASCII one that marks compose with and that is no operator. */
-const COMPOSED = /[^\0-\x7F\p{M}]\p{M}*|(?<!\\)[0-9A-Za-z=<>]\p{M}+/gu
+const COMPOSED = /[^\0-\x7F\p{M}]\p{M}*|(?<!\\)[0-9A-Za-z=<> #]\p{M}+/gu
 const ASCII_PUNCTUATION = /[!-/:-@[-`{-~]/g
 
 /**

@@ -20,6 +20,9 @@ const INVISIBLE = /^[\p{Default_Ignorable_Code_Point}\uFFF9-\uFFFB]$/u
 /** Control characters other than white space say nothing and are drawn as nothing. */
 const CONTROL = /^[\0-\x08\x0E-\x1F\x7F-\x84\x86-\x9F]$/u
 
+/** Draws the line between two Arabic letters longer, and says nothing either. */
+const TATWEEL = '\u0640'
+
 /** Scripts that write words without spaces between them: their letters do not join a word in another script. */
 const UNSPACED =
   /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Yiii}]$/u
@@ -67,7 +70,7 @@ export function roleOf(codePoint: number): number {
 
 function findRole(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
-  if (INVISIBLE.test(character) || CONTROL.test(character)) return IGNORED
+  if (INVISIBLE.test(character) || CONTROL.test(character) || character === TATWEEL) return IGNORED
   return EXTENDING.test(character) ? EXTENDS : STARTS
 }
 
@@ -96,25 +99,30 @@ function foldAlone(codePoint: number): number {
 }
 
 const MARK = /^\p{M}$/u
-const LATIN_OR_DIGIT = /^[\p{Script=Latin}\p{Nd}]$/u
+/** Marks that belong to no script: strokes, lines, rings, vowel signs of Arabic. */
+const STROKE = /^\p{Script=Inherited}$/u
+/** Letters, digits, spaces and signs that no mark of a script belongs to. */
+const UNMARKED = /^[\p{Script=Latin}\p{Script=Common}\p{Nd}]$/u
 
 /**
- * One cluster after NFKC and full case folding. Marks that did not become part of a Latin letter or a digit are
- * strokes drawn over it and are left out; letters with an accent of their own (é) stay what they are.
+ * One cluster after NFKC and full case folding. Marks that did not become part of what stands before them are drawn over
+ * it and left out, but for those that are letters of its script (Thai, Devanagari); letters with an accent of their own
+ * (é) stay what they are.
  */
 export function foldCluster(cluster: string): number[] {
   // Upper case spells out ß and joins ς with σ, which lower case alone does not; ẞ is spelled out as ß alone.
   const folded = cluster.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
-  const points: number[] = []
-  let struck = false
+  let kept = ''
+  let unmarked = false
   for (const character of folded) {
-    if (struck && MARK.test(character)) continue
+    if (kept !== '' && MARK.test(character) && (unmarked || STROKE.test(character))) continue
     const codePoint = character.codePointAt(0)!
     if (roleOf(codePoint) === IGNORED) continue
-    struck = LATIN_OR_DIGIT.test(String.fromCodePoint(latinLookalike(codePoint)))
-    points.push(codePoint)
+    unmarked = UNMARKED.test(String.fromCodePoint(latinLookalike(codePoint)))
+    kept += character
   }
-  return points
+  // Once more, for what a stroke kept apart (Hangul).
+  return Array.from(kept.normalize('NFC'), (character) => character.codePointAt(0)!)
 }
 
 /** The ASCII letter that a folded character looks like, or the character itself. */

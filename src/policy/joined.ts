@@ -54,7 +54,7 @@ export function* mayMatchJoined(glance: Glance, texts: readonly TouchingText[]):
 
 /** Whether what stands on either side does not change the other, with nothing or a space between them. */
 const areApart = (glance: Glance, before: string, behind: string): boolean =>
-  before === '' || behind === '' || (glance.areApart(before, behind) && glance.areApart(SPACE, behind))
+  behind === '' || ((before === '' || glance.areApart(before, behind)) && glance.areApart(SPACE, behind))
 
 /**
  * The place behind a text that continues another, or MAY_MATCH: also where places of before count no more.

@@ -92,6 +92,14 @@ t.test('a word over three texts, with nothing or spaces between', async (t) => {
   t.notOk(mayMatchJoined(one, []))
 })
 
+t.test('a mark that begins a text joins the space before it, also behind an empty text', async (t) => {
+  const one = matcher('\\bss\\b')
+  for (const row of [rowOf('', '\u0338ß'), rowOf('a', '', '\u0338ß')]) {
+    t.ok(isFound(one, row))
+    t.ok(mayMatchJoined(one, row))
+  }
+})
+
 t.test('characters of any script: nothing that is found is missed', async (t) => {
   const strange = [
     'a',
