@@ -74,7 +74,7 @@ function findRole(codePoint: number): number {
   return EXTENDING.test(character) ? EXTENDS : STARTS
 }
 
-/** Whether `\b` counts the character as part of a word: RE2's `\w`, and letters of scripts that put spaces. */
+/** Whether `\b` counts the character as part of a word: RE2's `\w`, letters of scripts that put spaces, and look-alikes. */
 export function isWordCharacter(codePoint: number): boolean {
   if (codePoint >= BMP) return findWord(codePoint) === IS_WORD
   const { word } = tables()
@@ -83,7 +83,8 @@ export function isWordCharacter(codePoint: number): boolean {
 
 function findWord(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
-  return WORD.test(character) && !UNSPACED.test(character) ? IS_WORD : NOT_WORD
+  const isWord = WORD.test(character) && !UNSPACED.test(character)
+  return isWord || LATIN_LOOKALIKES.has(codePoint) ? IS_WORD : NOT_WORD
 }
 
 /** The code point of a character that folds to one by itself, or -1 when it becomes several or none. */

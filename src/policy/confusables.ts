@@ -1,5 +1,5 @@
-// Letters that are drawn like Latin ones: a small part of Unicode's confusables (UTS #39), Cyrillic and Greek, where
-// the exchange is a known way around keyword lists. Data only.
+// Letters that are drawn like Latin ones: a small part of Unicode's confusables (UTS #39), Cyrillic and Greek, and what
+// is offered as other fonts, where the exchange is a known way around keyword lists. Data only.
 
 /** Letters whose lower-case form already looks like a Latin one, so that both cases fold. */
 const LOWER_CASE = {
@@ -45,7 +45,37 @@ const LOWER_CASE = {
   ց: 'g',
   զ: 'q',
   յ: 'j',
+  // Small capitals
+  ᴀ: 'a',
+  ʙ: 'b',
+  ᴄ: 'c',
+  ᴅ: 'd',
+  ᴇ: 'e',
+  ꜰ: 'f',
+  ɢ: 'g',
+  ʜ: 'h',
+  ɪ: 'i',
+  ᴊ: 'j',
+  ᴋ: 'k',
+  ʟ: 'l',
+  ᴍ: 'm',
+  ɴ: 'n',
+  ᴏ: 'o',
+  ᴘ: 'p',
+  ꞯ: 'q',
+  ʀ: 'r',
+  ꜱ: 's',
+  ᴛ: 't',
+  ᴜ: 'u',
+  ᴠ: 'v',
+  ᴡ: 'w',
+  ʏ: 'y',
+  ᴢ: 'z',
 }
+
+/** Where A of letters on discs and on squares stands, which NFKC leaves as they are; Z is 25 behind it. */
+const ON_DARK_GROUND = [0x1f150, 0x1f170]
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
 /**
  * Capitals that look Latin while their lower-case form does not. Folding them everywhere would make Russian «вот»
@@ -73,7 +103,12 @@ const table = (letters: Readonly<Record<string, string>>): ReadonlyMap<number, n
   new Map(Object.entries(letters).map(([letter, latin]) => [letter.codePointAt(0)!, latin.codePointAt(0)!]))
 
 /** Code point of a folded letter → the ASCII letter it looks like. */
-export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = table(LOWER_CASE)
+export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = new Map([
+  ...table(LOWER_CASE),
+  ...ON_DARK_GROUND.flatMap((first) =>
+    Array.from(ALPHABET, (letter, index) => [first + index, letter.charCodeAt(0)] as const),
+  ),
+])
 
 /** Code point of a capital, before case folding → the lower-case ASCII letter it looks like. */
 export const LATIN_LOOKALIKE_CAPITALS: ReadonlyMap<number, number> = table(UPPER_CASE)

@@ -24,6 +24,8 @@ const cases: [what: string, patterns: string[], text: string, hits: string[]][] 
   ['full-width pattern', ['ａｕｒ(ｏ)ra'], 'aurora', ['0@0-6']],
   ['look-alikes in a word', ['aurora'], 'Аurоrа', ['0@0-6']],
   ['look-alikes in an expression', ['au[r]ora'], 'Аurоrа', ['0@0-6']],
+  ['look-alikes that are no letters are parts of words', ['\\bart\\b'], '🅰🆁🆃, 🅰🆁🆃🆂', ['0@0-6']],
+  ['small capitals in an expression', ['a[r]t'], 'ᴀʀᴛ', ['0@0-3']],
   ['a Cyrillic pattern', ['проект'], 'ПРОЕКТ', ['0@0-6']],
   ['a Cyrillic class', ['[а-я]{6}'], 'ПРОЕКТ', ['0@0-6']],
   ['a class of a script does not take Latin letters', ['\\p{Cyrillic}'], 'a cop', []],

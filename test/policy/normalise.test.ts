@@ -55,6 +55,8 @@ const cases: [what: string, from: string, to: string][] = [
   ],
   ['Cyrillic look-alikes', 'рrоjесt', 'project'],
   ['Greek look-alikes', 'prοjεct', 'projεct'],
+  ['small capitals', 'ᴘʀᴏᴊᴇᴄᴛ ʙɪɢ ꜰᴀʟʟ', 'project big fall'],
+  ['letters on discs and squares', '🅟🅡🅞🅙🅔🅒🅣 🅰🆉', 'project az'],
   ['capitals only beside ASCII', 'PROJEСТ ВОТ', 'project вoт'],
   ['Hangul from compatibility letters', '\u3131\u314f', '가'],
   ['half-width kana with voicing', 'ｶﾞ', 'ガ'],
