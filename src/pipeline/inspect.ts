@@ -235,7 +235,12 @@ function* matchKeywords(
   return [...hits]
 }
 
-/** System and developer messages are the operator's own; what users and tools say is scored. */
+/** Roles of the operator and of the model. Any other may speak for a stranger, also one that no specification knows. */
+const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'assistant'])
+/** Roles of what is handed in. */
+const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function'])
+
+/** Scores the messages of all but the operator and the model. */
 function* scoreInjection(
   items: readonly Item[],
   model: InjectionModel,
@@ -243,9 +248,10 @@ function* scoreInjection(
 ): Steps<InjectionEvidence> {
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
   for (const { text, view, learned } of items) {
-    if (text.role !== 'user' && text.role !== 'tool' && text.role !== 'function') continue
+    const { role } = text
+    if (role === null || TRUSTED_ROLES.has(role)) continue
     if (pace.isOver(view.length)) yield
-    const mode = text.role === 'user' ? 'whole' : 'windows'
+    const mode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
     const scored = learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
     if (scored.score > worst.score) worst = { ...scored, path: text.path }
   }
