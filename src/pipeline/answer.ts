@@ -53,7 +53,7 @@ export async function answerWhole(answer: Answer): Promise<Delivery> {
   // A long answer keeps no other call waiting.
   const sent =
     received.length > STEP_UNITS
-      ? await call.measureSlices('response', steps)
+      ? await call.measureSlices('response', steps, client)
       : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400 && !isFailure(call.response)
   return {

@@ -10,6 +10,8 @@ import type { Phase } from '../metrics/registry.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
+import { drainingError } from './admission.ts'
+import type { Client } from './client.ts'
 import type { InjectionEvidence } from './inspect.ts'
 
 /** What the client is told of a token limit; times in milliseconds from now. */
@@ -98,11 +100,18 @@ export class Call {
     }
   }
 
-  /** As `measure`, for work that takes turns with other calls; their turns are counted too. */
-  async measureSlices<T>(phase: Phase, steps: Steps<T>): Promise<T> {
+  /**
+   * As `measure`, for work that takes turns with other calls; their turns are counted too.
+   * @throws GatewayError `draining` where a stop ends the call: sealing it goes before what is still unknown of it
+   */
+  async measureSlices<T>(phase: Phase, steps: Steps<T>, client: Pick<Client, 'interrupted'>): Promise<T> {
     const startMs = this.#clock.monotonic()
+    const assertGoingOn = () => {
+      if (client.interrupted) throw drainingError()
+    }
     try {
-      return await inSlices(steps, this.#clock)
+      assertGoingOn()
+      return await inSlices(steps, this.#clock, assertGoingOn)
     } finally {
       this.addPhase(phase, this.#clock.monotonic() - startMs)
     }

@@ -1,10 +1,10 @@
 // What the log says of a call that did not end as it should.
 
 import type { Outcome } from '../audit/entry.ts'
-import type { GatewayError } from '../core/errors.ts'
+import { type GatewayError, toGatewayError } from '../core/errors.ts'
 import { upstreamCause } from '../upstream/response.ts'
 import type { Client } from './client.ts'
-import type { Ending } from './record.ts'
+import type { Ending, Logger } from './record.ts'
 
 const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
   blocked_by_policy: 'blocked',
@@ -28,4 +28,10 @@ export function endingOf(failure: GatewayError, client: Client): Ending {
   const outcome = OUTCOMES[failure.code] ?? fallback
   const cause = outcome === 'upstream_error' ? upstreamCause(failure) : undefined
   return { outcome, status: failure.status, errorCode: failure.code, cause }
+}
+
+/** Logs an error that nobody foresaw, and no other: those are told of with their call. */
+export function reportUnforeseen(logger: Logger, id: string | undefined, error: unknown): void {
+  const { code, cause } = toGatewayError(error)
+  if (code === 'internal_error') logger.error({ id, err: cause }, 'unexpected error in a call')
 }

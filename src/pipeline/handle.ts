@@ -21,7 +21,7 @@ import { Call, callHeaders, type InjectionJudgement } from './call.ts'
 import type { Client } from './client.ts'
 import { type DecisionParts, decidePrompt } from './decision.ts'
 import { blockedBy, limited, payloadRefused } from './denial.ts'
-import { endingOf } from './ending.ts'
+import { endingOf, reportUnforeseen } from './ending.ts'
 import { countKinds, type InjectionEvidence, type Inspection, inspect } from './inspect.ts'
 import { demandOf, Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
@@ -252,7 +252,7 @@ class Exchange {
     this.#unscored = null
     await endOfTurn()
     const { injection } = this.#pipeline
-    const evidence = await this.#call.measureSlices('inspect', steps)
+    const evidence = await this.#call.measureSlices('inspect', steps, this.#client)
     this.#call.injection = judge(evidence, selection, injection)
     if (this.#areRulesAsked) this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
   }
@@ -265,8 +265,9 @@ class Exchange {
     // What the log had no room for is not kept; that it was asked is.
     if (failure.code === 'audit_unavailable') this.#call.request = null
     const ending = endingOf(failure, client)
+    // Whatever comes of its score, the call is sealed.
+    await this.#watch().catch((scoring) => reportUnforeseen(this.#pipeline.logger, this.#call.id, scoring))
     try {
-      await this.#watch()
       const receipt = await record(this.#pipeline, this.#call, this.quota, ending)
       const headers = { ...callHeaders(this.#call), 'x-sidegate-audit': formatReceipt(receipt) }
       refuse(this.#pipeline, client, failure, headers)
@@ -290,8 +291,6 @@ function assertWaiting({ cancelled }: Client): void {
 function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Record<string, string>): void {
   const failure = toGatewayError(error)
   if (!client.cancelled) pipeline.metrics.refusals.inc({ code: failure.code })
-  if (failure.code === 'internal_error') {
-    pipeline.logger.error({ id: headers['x-request-id'], err: failure.cause }, 'unexpected error in a call')
-  }
+  reportUnforeseen(pipeline.logger, headers['x-request-id'], failure)
   client.fail(failure, headers)
 }

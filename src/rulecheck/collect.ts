@@ -7,8 +7,8 @@ import type { Client } from '../pipeline/client.ts'
 export class CollectingClient implements Client {
   readonly headers = {}
   readonly arrivedMs = 0
-  readonly interrupted = false
-  readonly cancelled = false
+  readonly interrupted: boolean = false
+  readonly cancelled: boolean = false
   /** Body of the answer, or the whole stream. */
   text = ''
 

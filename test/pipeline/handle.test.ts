@@ -25,6 +25,8 @@ const WORD = rule('word', 'aurora')
 
 class Caller extends CollectingClient {
   override readonly headers = { authorization: 'Bearer key' }
+  override interrupted = false
+  override cancelled = false
   status = 0
   policy = ''
   readonly #body: object
@@ -32,6 +34,11 @@ class Caller extends CollectingClient {
   constructor(content: string | object[]) {
     super()
     this.#body = { model: 'm', messages: [{ role: 'user', content }] }
+  }
+
+  override interrupt(): void {
+    this.interrupted = true
+    this.cancelled = true
   }
 
   override async readBody(): Promise<Buffer> {
@@ -53,11 +60,19 @@ class Caller extends CollectingClient {
 async function call(
   rules: readonly Rule[],
   content: string | object[],
-  how: { readonly upstreamFails?: boolean; readonly scoringFails?: boolean } = {},
+  how: {
+    readonly upstreamFails?: boolean
+    readonly scoringFails?: boolean
+    readonly answer?: string
+    /** At which step nobody waits any longer for what still runs. */
+    readonly stops?: 'scored' | 'read'
+  } = {},
 ) {
   const order: string[] = []
   const sealed: RequestDraft[] = []
-  const pieces = [Buffer.from(JSON.stringify({ choices: [{ message: { content: 'Hello.' } }] }))]
+  const pieces = [
+    Buffer.from(JSON.stringify({ choices: [{ message: { content: how.answer ?? 'Hello.' } }] })),
+  ]
   const forward = async () => {
     order.push('forwarded')
     if (how.upstreamFails === true) throw new GatewayError('upstream_unavailable', 'It is not there.')
@@ -67,6 +82,7 @@ async function call(
       credential: null,
       read: async () => {
         order.push('read')
+        if (how.stops === 'read') client.interrupt()
         return pieces.shift() ?? null
       },
       abort: () => order.push('aborted'),
@@ -90,6 +106,7 @@ async function call(
       *scoreSteps(text, mode) {
         order.push('scored')
         if (how.scoringFails === true) throw new Error('a bug')
+        if (how.stops === 'scored') client.interrupt()
         return yield* MODEL.scoreSteps(text, mode)
       },
     },
@@ -159,6 +176,25 @@ t.test('a payload is refused before any rule is asked: none fires', async (t) =>
   t.same(entry?.rules, [])
 })
 
+t.test('a stop that has waited long enough waits for no score', async (t) => {
+  const long = `${ATTACK} `.repeat((400 * STEP_UNITS) / ATTACK.length)
+  const { entry, status } = await call([WATCH], long, { stops: 'scored' })
+  t.equal(status, 503)
+  t.match(entry, { outcome: 'interrupted', injection: null })
+  t.same(entry?.rules, [])
+  const refused = await call([WORD, WATCH], `${long} aurora`, { stops: 'scored' })
+  t.equal(refused.status, 403)
+  t.match(refused.entry, { outcome: 'blocked', injection: null, rules: [{ name: 'word' }] })
+})
+
+t.test('nor for all of a long answer', async (t) => {
+  const answer = 'Write to a@example.com. '.repeat(200_000)
+  const { entry, status } = await call([], 'Hello.', { answer, stops: 'read' })
+  t.equal(status, 503)
+  t.equal(entry?.outcome, 'interrupted')
+  t.same(entry?.pii_types, [])
+})
+
 t.test('without a rule there is no score', async (t) => {
   const { order, entry } = await call([], ATTACK)
   t.same(order, ['forwarded', 'read', 'sealed'])
@@ -168,4 +204,10 @@ t.test('without a rule there is no score', async (t) => {
 t.test('nobody gets an answer whose prompt could not be scored', async (t) => {
   const { order, status } = await call([WATCH], ATTACK, { scoringFails: true })
   t.same([order, status], [['forwarded', 'scored', 'aborted', 'sealed'], 500])
+})
+
+t.test('a call that was refused is sealed, also where its prompt could not be scored', async (t) => {
+  const { order, status, entry } = await call([WORD, WATCH], `${ATTACK} aurora`, { scoringFails: true })
+  t.same([order, status], [['scored', 'sealed'], 403])
+  t.match(entry, { outcome: 'blocked', injection: null, rules: [{ name: 'word' }] })
 })
