@@ -82,8 +82,9 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       if (gateway === undefined) continue
       t.equal(gateway.securityContext.readOnlyRootFilesystem, true)
       t.equal(gateway.resources.limits?.cpu, undefined, 'no CPU limit')
-      t.notOk(JSON.stringify(gateway).includes('"exec"'), 'no exec probe')
-      t.equal(gateway.lifecycle, undefined, 'no preStop: it would run when the Pod begins to end')
+      for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
+        t.equal(gateway[probe].exec, undefined, 'no exec probe')
+      }
       for (const mount of gateway.volumeMounts) t.equal(mount.subPath, undefined, 'subPath never updates')
       const writable = gateway.volumeMounts.filter(({ readOnly }: any) => readOnly !== true)
       t.same(
@@ -95,10 +96,13 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       if (object.metadata.name === 'sidegate') {
         t.equal(pod.automountServiceAccountToken, false)
         t.equal(gateway.restartPolicy, undefined)
-        t.ok(pod.terminationGracePeriodSeconds >= 25 + 5, 'longer than a drain')
+        t.same(Object.keys(gateway.lifecycle), ['preStop'])
+        t.same(gateway.lifecycle.preStop.exec.command.slice(0, 2), ['node', '-e'])
+        t.ok(pod.terminationGracePeriodSeconds >= 3 + 25 + 5, 'longer than a drain')
       } else {
         t.equal(pod.initContainers[0], gateway, 'the sidecar comes first')
         t.equal(gateway.restartPolicy, 'Always')
+        t.equal(gateway.lifecycle, undefined, 'no preStop: it would run when the Pod begins to end')
       }
     }
   })
@@ -262,7 +266,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         /set standalone\.replicas to 1/,
       ],
       [['container.ports.ops=8484'], /need a port each/],
-      [['config.limits.drainSeconds=40'], /must be at least 5 more than config\.limits\.drainSeconds \(40\)/],
+      [['config.limits.drainSeconds=40'], /must be at least 8 more than config\.limits\.drainSeconds \(40\)/],
       [
         [
           'rules.existingConfigMap=a',

@@ -158,6 +158,9 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
   await t.test('who may use the provider Secret', async (t) => {
     const [gateway] = library.initContainers
     const { volumes } = library
+    const [standalone] = pick(charts.render('sidegate', '--set', 'mode=standalone'), 'Deployment')['spec']
+      .template.spec.containers
+    t.ok(standalone.lifecycle)
     const app = { name: 'app', image: 'app' }
     const mounting = { ...app, volumeMounts: [{ name: 'sidegate-secrets', mountPath: '/s' }] }
     const good = { initContainers: [gateway], containers: [app], volumes }
@@ -203,6 +206,24 @@ t.test('admission policies', { skip: missing('helm') }, async (t) => {
       [
         'a hook',
         sidecar({ lifecycle: { postStart: { exec: { command: ['cat'] } } } }),
+        /also used by: sidegate/,
+      ],
+      ['the standalone gateway', { containers: [standalone], volumes }, null],
+      ...[{ exec: { command: ['cat'] } }, { httpGet: { port: 1 } }].map(
+        (preStop): [string, object, RegExp] => [
+          'another wait before the end',
+          { containers: [{ ...standalone, lifecycle: { preStop } }], volumes },
+          /also used by: sidegate/,
+        ],
+      ),
+      [
+        'a hook beside the wait',
+        {
+          containers: [
+            { ...standalone, lifecycle: { ...standalone.lifecycle, postStart: { sleep: { seconds: 1 } } } },
+          ],
+          volumes,
+        },
         /also used by: sidegate/,
       ],
       [

@@ -28,6 +28,14 @@ restartPolicy: Always
 {{- end }}
 args:
   {{- include "sidegate-lib.args" . | nindent 2 }}
+{{- if eq .placement "standalone" }}
+{{- /* Its Service sends it calls until every node knows that it ends: it goes on taking them for a moment. */}}
+lifecycle:
+  preStop:
+    exec:
+      {{- /* The action `sleep` would need Kubernetes 1.30. */}}
+      command: [node, -e, "setTimeout(() => {}, 3000)"]
+{{- end }}
 env:
   {{- /* Sealed at each start: which Pod wrote what, on a volume that outlives it. */}}
   - name: SIDEGATE_INSTANCE

@@ -38,8 +38,8 @@
 {{- fail "container.data.type existingClaim is one store of one gateway; set standalone.replicas to 1, or container.data.type to ephemeral" -}}
 {{- end -}}
 {{- $drain := dig "limits" "drainSeconds" 25 .Values.config | int -}}
-{{- if and (eq .Values.mode "standalone") (lt (int .Values.standalone.terminationGracePeriodSeconds) (add $drain 5 | int)) -}}
-{{- fail (printf "standalone.terminationGracePeriodSeconds (%v) must be at least 5 more than config.limits.drainSeconds (%d), or running calls are cut off" .Values.standalone.terminationGracePeriodSeconds $drain) -}}
+{{- if and (eq .Values.mode "standalone") (lt (int .Values.standalone.terminationGracePeriodSeconds) (add $drain 8 | int)) -}}
+{{- fail (printf "standalone.terminationGracePeriodSeconds (%v) must be at least 8 more than config.limits.drainSeconds (%d), or running calls are cut off" .Values.standalone.terminationGracePeriodSeconds $drain) -}}
 {{- end -}}
 {{- if and .Values.injection.enabled (eq $container.data.type "existingClaim") -}}
 {{- fail "container.data.type existingClaim is one store of one gateway and cannot be injected into many Pods; choose emptyDir or ephemeral" -}}
