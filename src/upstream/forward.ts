@@ -27,6 +27,7 @@ export interface Cancellation {
 }
 
 interface Attempt {
+  readonly origin: string
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly headers: string[]
@@ -65,21 +66,24 @@ export class Upstream {
     client: IncomingHttpHeaders,
     cancellation: Cancellation,
   ): Promise<UpstreamResponse> {
-    const path = `${this.#basePath}/chat/completions`
-    return this.#send({ method: 'POST', path, ...this.#headers(client), body }, cancellation)
+    return this.#send({ method: 'POST', ...this.#target('/chat/completions', client), body }, cancellation)
   }
 
   /** The upstream's list of models; carries nothing of the client but allowed headers. */
   models(client: IncomingHttpHeaders, cancellation: Cancellation): Promise<UpstreamResponse> {
-    const path = `${this.#basePath}/models`
-    return this.#send({ method: 'GET', path, ...this.#headers(client), body: null }, cancellation)
+    return this.#send({ method: 'GET', ...this.#target('/models', client), body: null }, cancellation)
   }
 
   /** With the credential of this moment: by the time of the answer it may be another. */
-  #headers(client: IncomingHttpHeaders): Pick<Attempt, 'headers' | 'credential'> {
+  #target(path: string, client: IncomingHttpHeaders): Omit<Attempt, 'method' | 'body'> {
     const credential = this.#apiKey?.current() ?? null
     const isSecret = credential !== null && credential.length >= MIN_CREDENTIAL_CHARACTERS
-    return { headers: upstreamHeaders(client, credential), credential: isSecret ? credential : null }
+    return {
+      origin: this.#origin,
+      path: this.#basePath + path,
+      headers: upstreamHeaders(client, credential),
+      credential: isSecret ? credential : null,
+    }
   }
 
   /** Closes idle connections and ends what still runs. */
@@ -113,7 +117,7 @@ export class Upstream {
   #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
     const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
-    this.#connections.dispatch({ origin: this.#origin, ...attempt }, pending)
+    this.#connections.dispatch(attempt, pending)
     return pending.started
   }
 }
