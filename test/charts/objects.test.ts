@@ -4,6 +4,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { parse } from 'yaml'
 import { systemClock } from '../../src/core/clock.ts'
 import { readConfig } from '../../src/core/config.ts'
 import { snapshotOf } from '../../src/rules/load.ts'
@@ -450,11 +451,21 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       /create secret generic sidegate-upstream.*WARNING: the usage log is kept in an emptyDir/s,
     )
     t.match(notes(), /No rules were given/)
+    const own = 'fullnameOverride=llm,rules.existingConfigMap=policy,container.ports.ops=9999'
+    const told = notes('--set', `${own},container.signingSecret.name=signing`)
+    const [, values = ''] = /app's:\n( +sidegate:\n(?: {7,}.*\n)+)/.exec(told) ?? []
     t.match(
-      notes('--set', 'fullnameOverride=llm,rules.existingConfigMap=policy,container.ports.ops=9999'),
-      /values.*sidegate:\n +configMap: llm-config\n +rulesConfigMap: policy\n +ports: \{ gateway: 8484, ops: 9999 \}/s,
+      parse(values),
+      {
+        sidegate: {
+          ...{ configMap: 'llm-config', rulesConfigMap: 'policy', ports: { gateway: 8484, ops: 9999 } },
+          ...{ upstreamSecret: { name: 'sidegate-upstream' }, signingSecret: { name: 'signing' } },
+          image: { repository: 'sidegate' },
+        },
+      },
       'what apps must name',
     )
+    t.match(told, 'create secret generic signing --from-file=signing-key.pem=signing-key.pem')
     const standalone = notes('-f', 'sidegate/ci/standalone-values.yaml')
     t.match(standalone, /WARNING: such a key is known to one of the 3 Pods alone.*an ephemeral volume/s)
     t.notMatch(notes('-f', 'sidegate/ci/standalone-claim-values.yaml'), /WARNING/)
