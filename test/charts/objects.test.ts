@@ -466,6 +466,9 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       'what apps must name',
     )
     t.match(told, 'create secret generic signing --from-file=signing-key.pem=signing-key.pem')
+    const injected = ['--set', 'injection.enabled=true']
+    t.notMatch(notes(...injected), /fsGroup/)
+    t.match(notes(...injected, '--set', 'container.data.type=ephemeral'), /must set .*fsGroup: 65532/)
     const standalone = notes('-f', 'sidegate/ci/standalone-values.yaml')
     t.match(standalone, /WARNING: such a key is known to one of the 3 Pods alone.*an ephemeral volume/s)
     t.notMatch(notes('-f', 'sidegate/ci/standalone-claim-values.yaml'), /WARNING/)
