@@ -100,8 +100,11 @@ function foldAlone(codePoint: number): number {
 }
 
 const MARK = /^\p{M}$/u
-/** Marks that belong to no script: strokes, lines, rings, vowel signs of Arabic. */
+/** Marks that belong to no script: accents, strokes, lines, rings, vowel signs of Arabic. */
 const STROKE = /^\p{Script=Inherited}$/u
+const STROKES = /\p{Script=Inherited}/gu
+/** As many of them as any language puts on one letter, such as Greek and Vietnamese. More are not there to be read. */
+const MAX_ACCENTS = 3
 /** Letters, digits, spaces and signs that no mark of a script belongs to. */
 const UNMARKED = /^[\p{Script=Latin}\p{Script=Common}\p{Nd}]$/u
 
@@ -111,8 +114,9 @@ const UNMARKED = /^[\p{Script=Latin}\p{Script=Common}\p{Nd}]$/u
  * (é) stay what they are.
  */
 export function foldCluster(cluster: string): number[] {
+  const letter = withoutScribble(cluster)
   // Upper case spells out ß and joins ς with σ, which lower case alone does not; ẞ is spelled out as ß alone.
-  const folded = cluster.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
+  const folded = letter.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
   let kept = ''
   let unmarked = false
   for (const character of folded) {
@@ -125,6 +129,17 @@ export function foldCluster(cluster: string): number[] {
   // Once more, for what a stroke kept apart (Hangul).
   return Array.from(kept.normalize('NFC'), (character) => character.codePointAt(0)!)
 }
+
+/** Without the marks of one that has more than are read. */
+function withoutScribble(cluster: string): string {
+  const apart = cluster.normalize('NFD')
+  return apart.length > MAX_ACCENTS && (apart.match(STROKES)?.length ?? 0) > MAX_ACCENTS
+    ? apart.replace(STROKES, '')
+    : cluster
+}
+
+/** Whether a character is one of the marks that belong to no script. */
+export const isStroke = (codePoint: number): boolean => STROKE.test(String.fromCodePoint(codePoint))
 
 /** The ASCII letter that a folded character looks like, or the character itself. */
 export function latinLookalike(codePoint: number): number {

@@ -2,12 +2,20 @@
 // such. Works on a growing text; what comes out depends on the text alone, not on how it was cut. Knows no rules.
 
 import { ASCII_END, isAsciiLetter, LOWER_ASCII, PLAIN_ASCII } from './ascii.ts'
-import { EXTENDS, foldCharacter, foldCluster, IGNORED, latinLookalike, roleOf } from './characters.ts'
+import {
+  EXTENDS,
+  foldCharacter,
+  foldCluster,
+  IGNORED,
+  isStroke,
+  latinLookalike,
+  roleOf,
+} from './characters.ts'
 import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
 
 /**
- * Code points of one cluster, after which the next mark begins a cluster of its own. UAX #15 §13 (Stream-Safe Text
- * Format) finds no use for more than 30; this bounds what a stream has to keep.
+ * Code points of one cluster, after which the next mark begins a cluster of its own, or is left out where it belongs to no
+ * script. UAX #15 §13 (Stream-Safe Text Format) finds no use for more than 30; this bounds what a stream has to keep.
  */
 const MAX_CLUSTER_POINTS = 32
 
@@ -38,6 +46,8 @@ export class Normaliser {
   #points = 0
   #start = 0
   #end = 0
+  /** The cluster before had all the marks it may have, and nothing else has come since. */
+  #full = false
   /** The cluster before is an ASCII letter, or one that looks like it in a word that began with one. */
   #afterAscii = false
 
@@ -110,6 +120,10 @@ export class Normaliser {
       this.#points++
       this.offset += units
       this.#end = this.offset
+    } else if (role === EXTENDS && (this.#full || this.#base !== NONE) && isStroke(codePoint)) {
+      this.#flush(codePoint)
+      this.#full = true
+      this.offset += units
     } else {
       this.#flush(codePoint)
       this.#base = codePoint
@@ -123,6 +137,7 @@ export class Normaliser {
   /** @param next what stands behind the cluster */
   #flush(next: number): void {
     const base = this.#base
+    this.#full = false
     if (base === NONE) return
     const marks = this.#marks
     const capital = LATIN_LOOKALIKE_CAPITALS.get(base)

@@ -40,6 +40,13 @@ const cases: [what: string, from: string, to: string][] = [
   ['white space stays', 'a\tb\nc d\u00a0e', 'a\tb\nc d e'],
   ['decomposed letters compose', 'cafe\u0301', 'café'],
   ['strokes over letters', 'p\u0337r\u0336o\u0308\u0338', 'prö'],
+  [
+    'more marks than any language puts on a letter',
+    'p\u0301\u0316\u0334\u030do\u0300\u0301\u0302\u0303',
+    'po',
+  ],
+  ['as many as some do', 'e\u0302\u0301, o\u0323\u0302\u0301', 'ế, ộ'],
+  ['more marks than are kept', `a${'\u0336'.repeat(100)}b\u0301${'\u0316\u0301'.repeat(40)}c`, 'abc'],
   ['strokes over spaces and signs', 'a\u0336 \u0336b\u0332-\u0332\n\u0301#\ufe0f\u20e3', 'a b-\n#'],
   ['strokes over letters of other scripts', 'д\u0336ж\u0332и\u0301ф\u0338\u05d0\u0336', 'джиф\u05d0'],
   ['strokes within a syllable', '\u1100\u0327\u1161', '가'],
