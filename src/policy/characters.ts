@@ -117,25 +117,31 @@ export function foldCluster(cluster: string): number[] {
   const letter = withoutScribble(cluster)
   // Upper case spells out ß and joins ς with σ, which lower case alone does not; ẞ is spelled out as ß alone.
   const folded = letter.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
-  let kept = ''
+  const points: number[] = []
   let unmarked = false
+  let isWhole = true
   for (const character of folded) {
-    if (kept !== '' && MARK.test(character) && (unmarked || STROKE.test(character))) continue
+    if (points.length > 0 && MARK.test(character) && (unmarked || STROKE.test(character))) {
+      isWhole = false
+      continue
+    }
     const codePoint = character.codePointAt(0)!
     if (roleOf(codePoint) === IGNORED) continue
     unmarked = UNMARKED.test(String.fromCodePoint(latinLookalike(codePoint)))
-    kept += character
+    points.push(codePoint)
   }
   // Once more, for what a stroke kept apart (Hangul).
-  return Array.from(kept.normalize('NFC'), (character) => character.codePointAt(0)!)
+  return isWhole || points.length < 2 ? points : codePoints(String.fromCodePoint(...points).normalize('NFC'))
 }
 
-/** Without the marks of one that has more than are read. */
+const codePoints = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0)!)
+
+/** Without its marks where it has more than are read. */
 function withoutScribble(cluster: string): string {
+  // Most have one mark.
+  if (cluster.length <= 2) return cluster
   const apart = cluster.normalize('NFD')
-  return apart.length > MAX_ACCENTS && (apart.match(STROKES)?.length ?? 0) > MAX_ACCENTS
-    ? apart.replace(STROKES, '')
-    : cluster
+  return (apart.match(STROKES)?.length ?? 0) > MAX_ACCENTS ? apart.replace(STROKES, '') : cluster
 }
 
 /** Whether a character is one of the marks that belong to no script. */
