@@ -21,6 +21,11 @@ const WEBHOOK_HOST = 'hooks.slack.'
 const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
+/** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */
+const BASIC = /authorization["']?\]?\s{0,3}[:=]{1,2}>?\s{0,3}["']?basic $/
+const BASIC_VALUE = /[A-Za-z0-9+/]{15,400}={0,2}(?![A-Za-z0-9+/=])/y
+const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
+
 /** AWS Signature Version 4, in the query of a URL. */
 const SIGNER = /x-amz-credential=$/
 
@@ -105,6 +110,7 @@ export function scanNamed(segment: Segment, at: number): number {
   let end = at
   while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
   segment.keyEnd = end
+  if (isBehindScheme(text, start)) return scanBasic(segment, start)
   if (end - start < KEY_CHARACTERS) return 0
   if (text.startsWith(WEBHOOK_HOST, start - WEBHOOK_HOST.length)) return scanWebhook(segment, start)
   NAMED_VALUE.lastIndex = start
@@ -122,12 +128,23 @@ function scanWebhook(segment: Segment, start: number): number {
   return segment.add('secret', WEBHOOK.lastIndex - path.length, WEBHOOK.lastIndex) ? WEBHOOK.lastIndex : 0
 }
 
+/** @param start of what stands behind the scheme */
+function scanBasic(segment: Segment, start: number): number {
+  BASIC_VALUE.lastIndex = start
+  const value = BASIC_VALUE.exec(segment.text)?.[0]
+  if (value === undefined || !BASIC.test(segment.windowBefore(start))) return 0
+  const said = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
+  if (said === undefined || NO_PASSWORD.test(said['password']!)) return 0
+  return segment.add('secret', start, start + value.length) ? start + value.length : 0
+}
+
 /** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
 const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
 const MAX_USER_INFO = 200
-/** What documentation writes there; a bracket, which URLs have not there (RFC 3986 §3.2.1), of `//x:link[@href]`. */
-const NO_PASSWORD =
-  /^(?:.*[[\]]|pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
+/** URLs have none there (RFC 3986 §3.2.1): `//x:link[@href]` */
+const BRACKET = /[[\]]/
+/** What documentation writes in place of one. */
+const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
 
 /**
  * @param at of the @ before a host
@@ -140,7 +157,7 @@ export function scanUserInfo(segment: Segment, at: number, from: number): boolea
   while (start > segment.end && at - start < MAX_USER_INFO && isUserInfo(text.charCodeAt(start - 1))) start--
   if (codeAt(text, start - 1) !== SLASH || codeAt(text, start - 2) !== SLASH) return false
   const password = USER_INFO.exec(text.slice(start - 2, at))?.groups?.['password']
-  if (password === undefined || NO_PASSWORD.test(password)) return false
+  if (password === undefined || BRACKET.test(password) || NO_PASSWORD.test(password)) return false
   return segment.add('secret', at - password.length, at)
 }
 
@@ -189,9 +206,10 @@ export function isNoSecret(text: string, from: number, to: number): boolean {
   if (end - start < MIN_TOKEN)
     return botStart(text, end) < 0 && !(isJointOfKey(text, start, end) && isFirstOfKey(text, start))
   if (end - to > MAX_QUICK || before === DOT || behind === COLON) return false
+  if (isBehindScheme(text, start)) return false
   // Paths are made of base64, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(behind)) {
-    if (holdsKey(text, start, end)) return false
+    if (holdsKey(text, start, end) || isFirstOfKey(text, start)) return false
   }
   return !holdsBeginning(text, start, end)
 }
@@ -217,18 +235,26 @@ function holdsBeginning(text: string, start: number, end: number): boolean {
 export const isJointOfKey = (text: string, start: number, end: number): boolean =>
   isKeySign(codeAt(text, start - 1)) || isKeySign(codeAt(text, end))
 
-/** Whether a word is the first with a digit of as many characters of base64 as keys have: the others were looked at with it. */
+/**
+ * Whether a word is the first with a digit of as many characters of base64 as keys have, or of what stands behind a scheme:
+ * the others were looked at with it.
+ */
 function isFirstOfKey(text: string, word: number): boolean {
   let start = word
-  for (; word - start < KEY_CHARACTERS; start--) {
+  for (; word - start < MAX_KEY; start--) {
     const before = codeAt(text, start - 1)
     if (isDigit(before)) return false
     if (!isBase64(before)) break
   }
+  if (isBehindScheme(text, start)) return true
   let end = word
   while (end - start < KEY_CHARACTERS && isBase64(codeAt(text, end))) end++
-  return end - start === KEY_CHARACTERS
+  return end - start >= KEY_CHARACTERS
 }
+
+/** A quick look for `basic `. */
+const isBehindScheme = (text: string, start: number): boolean =>
+  codeAt(text, start - 1) === SPACE && (codeAt(text, start - 2) | CASE_BIT) === LETTER_C
 
 /** Whether there are as many characters of base64 in a row as named keys have. */
 function holdsKey(text: string, start: number, end: number): boolean {
@@ -244,6 +270,9 @@ const PLUS = 0x2b
 const isKeySign = (code: number): boolean => code === SLASH || code === PLUS
 const isBase64 = (code: number): boolean => isAlphanumeric(code) || isKeySign(code)
 
+const SPACE = 0x20
+const CASE_BIT = 0x20
+const LETTER_C = 0x63
 const HYPHEN = 0x2d
 const DOT = 0x2e
 const COLON = 0x3a

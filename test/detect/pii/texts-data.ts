@@ -650,6 +650,15 @@ export const TEXTS: readonly string[] = [
   'key: "«figd_gaTMnTC0MrAU8urbFt5misIZHbhS4-FvafhdZxEu»"',
   'POST https://hooks.slack.com/services/«TDGA9MJ0M76/B0L6TETD48A/y2BV6DfVPClogqoPchv5V7S8» with a text',
   'hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX',
+  // Names and passwords in base64.
+  "curl -H 'Authorization: Basic «YWRtaW46czNjcjN0UGFzcyE=»' https://api.example.com/v1",
+  '{"authorization": "Basic «amFuZS5kb2U6VHIwdWI0ZG9yJjM=»"}',
+  'Proxy-Authorization: basic «c3ZjLWRlcGxveTo5ZjhhN2I2YzVkNGUzZjJhMWIwYw==» and on',
+  'headers["Authorization"] = "Basic «YTpiPz5jfm8/fngxMjM0NX4/Pz4+»"',
+  'Authorization: Basic «ZWxhc3RpYzo8RSNTL14/IXh6WyNlKl1b»',
+  'Authorization: Basic dXNlcjpwYXNzd29yZA==, which says user:password',
+  'Authorization: Basic YTJWNVgyeHBkbVZmTVRJek5EVTI, which holds no colon',
+  'the authorization: basic abcdefghijklmnop1234 is none, nor is Visual Basic YWRtaW46czNjcjN0UGFzcyE=',
   'data-migration-20241103-final.part.2 and file-2024-11-03-report.pdf',
   'pull-request-1234567 of path/to/patch-2024.06.diff',
   // What is counted, in the words of phones.
