@@ -1,5 +1,5 @@
-// Which texts of a stream end with a chunk, although nothing says so: what a model thought where it answers, and what it
-// said where it calls a tool. Knows no scans.
+// Which texts of a stream a chunk goes on with, and which end with it, although nothing says so: what a model thought
+// where it answers, and what it said where it calls a tool. Knows no scans.
 
 import { type Channel, isInTurn, isThought, isTool } from '../chat/channel.ts'
 import type { Delta, StreamChunk } from '../chat/stream.ts'
@@ -26,7 +26,20 @@ export function finalPieces(
 const NO_PIECES: ReadonlySet<Delta> = new Set()
 
 /** Tells a text from all others of an answer. */
-export const textName = (choice: number, channel: Channel): string => `${choice} ${channel}`
+const textName = (choice: number, channel: Channel): string => `${choice} ${channel}`
+
+/** Says of a text whether it is one of some. */
+export type IsText = (choice: number, channel: Channel) => boolean
+
+/** Whether a chunk has a piece of a text. */
+export function growsIn({ deltas }: StreamChunk): IsText {
+  const names = new Set(deltas.map(({ choice, channel }) => textName(choice, channel)))
+  return (choice, channel) => names.has(textName(choice, channel))
+}
+
+/** All that a chunk has of a text. */
+export const textIn = ({ deltas }: StreamChunk, choice: number, channel: Channel): string =>
+  deltas.flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : [])).join('')
 
 /**
  * Whether a piece is the first of a text that callers take for the end of those before it.

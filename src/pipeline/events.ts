@@ -8,8 +8,9 @@ import { encodeData, encodeEvent, encodeRemarks, type SseEvent, SseParser } from
 import { type Delta, readStreamChunk, type StreamChunk, takeFinish, withErrorSaid } from '../chat/stream.ts'
 import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
+import { Pace, type Steps } from '../core/steps.ts'
 import type { Answer } from './answer.ts'
-import { beginsNextText, finalPieces, textName } from './boundaries.ts'
+import { beginsNextText, finalPieces, growsIn, type IsText, textIn } from './boundaries.ts'
 import { cleanText } from './credential.ts'
 import { isDroppable, stripUsage } from './droppable.ts'
 import { type EventTemplate, EventTemplateMatcher, writeEvent } from './eventtemplate.ts'
@@ -37,8 +38,6 @@ interface Written {
   readonly around: string
 }
 
-type IsText = (choice: number, channel: Channel) => boolean
-
 /** The state of one stream: bytes in, text for the client out. */
 export class EventRelay {
   readonly assembler = new Assembler()
@@ -59,6 +58,7 @@ export class EventRelay {
   readonly #scans: StreamScans
   readonly #logprobs = new LogprobGate()
   readonly #templates = new EventTemplateMatcher()
+  readonly #pace = new Pace()
   #blocked = false
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
@@ -72,10 +72,12 @@ export class EventRelay {
     this.#credential = answer.scan.credential
   }
 
-  take(piece: Buffer): string {
+  /** Takes a piece and returns what may leave. In steps, as an upstream may send all it has at once. */
+  *take(piece: Buffer): Steps<string> {
     let out = ''
     for (const event of this.#parser.push(piece)) {
-      out += this.#relayEvent(event)
+      if (this.#pace.isOver(event.raw.length)) yield
+      out += yield* this.#relayEvent(event)
       if (this.done) break
     }
     return out
@@ -85,9 +87,9 @@ export class EventRelay {
    * The upstream closed its answer. Where neither `[DONE]` nor every choice's end came, what is held back stays back: it
    * might have been the beginning of something that must not leave.
    */
-  end(): string {
+  *end(): Steps<string> {
     let out = ''
-    for (const event of this.#parser.finish()) if (!this.done) out += this.#relayEvent(event)
+    for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
     if (this.done) return out
     // Some servers end with the last choice and no more words.
     out += this.#sendPostponedEnds()
@@ -106,10 +108,10 @@ export class EventRelay {
     this.done = true
   }
 
-  #relayEvent(came: SseEvent): string {
+  *#relayEvent(came: SseEvent): Steps<string> {
     const event = came.around === '' ? came : withErrorSaid(came)
     const { data: received } = event
-    const around = event.around === '' ? '' : this.#standalone.around(event.around)
+    const around = event.around === '' ? '' : yield* this.#standalone.around(event.around)
     if (this.#standalone.blocked) this.#block()
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
@@ -138,7 +140,7 @@ export class EventRelay {
       if (!stripUsage(chunk.body)) return encodeRemarks(around) + this.#sendPostponedEnds()
       written = encodeEvent(around, JSON.stringify(chunk.body))
     }
-    return this.#relayChunk(chunk, data, { raw: written, around })
+    return yield* this.#relayChunk(chunk, data, { raw: written, around })
   }
 
   #relayDone(): string {
@@ -170,13 +172,12 @@ export class EventRelay {
     return isDropped ? '' : encodeEvent(around, writeEvent(template, sent))
   }
 
-  #relayChunk(chunk: StreamChunk, data: string, { raw, around }: Written): string {
-    const alone = this.#standalone.of(chunk)
+  *#relayChunk(chunk: StreamChunk, data: string, { raw, around }: Written): Steps<string> {
+    const alone = yield* this.#standalone.of(chunk)
     if (this.#standalone.blocked) this.#block()
     let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
     const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#scans.ofChoice(delta.choice)))
-    const names = new Set(chunk.deltas.map(({ choice, channel }) => textName(choice, channel)))
-    const isHere: IsText = (choice, channel) => names.has(textName(choice, channel))
+    const isHere = growsIn(chunk)
     const begun = new Set(starting.map(({ choice }) => choice))
     out += this.#flush(begun, (choice, channel) => isTool(channel) || isHere(choice, channel))
     const signed = new Set(chunk.signed)
@@ -186,7 +187,8 @@ export class EventRelay {
     const doubtful = ending.filter((choice) => speaking.has(choice))
     const finished = ending.filter((choice) => !speaking.has(choice))
     const last = finalPieces(chunk, finished, starting)
-    const deltas = chunk.deltas.map((delta) => this.#scanDelta(delta, last.has(delta)))
+    const deltas: ScanOutput[] = []
+    for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
     if (changed) chunk.commit()
@@ -201,11 +203,8 @@ export class EventRelay {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
     }
-    const textIn = (choice: number, channel: Channel) =>
-      chunk.deltas
-        .flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : []))
-        .join('')
-    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, textIn, finished) || changed
+    const said = (choice: number, channel: Channel) => textIn(chunk, choice, channel)
+    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, said, finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
     // The event itself says what went wrong.
@@ -216,9 +215,9 @@ export class EventRelay {
   }
 
   /** What of a delta may leave now. @param isLast of its text */
-  #scanDelta(delta: Delta, isLast: boolean): ScanOutput {
+  *#scanDelta(delta: Delta, isLast: boolean): Steps<ScanOutput> {
     const scan = this.#scans.scanOf(delta)
-    let output = scan.push(delta.text)
+    let output = yield* scan.pushSteps(delta.text)
     if (isLast || delta.whole) output = joinOutputs(output, scan.finish())
     if (scan.blocked) this.#block()
     return output

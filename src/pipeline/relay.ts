@@ -58,7 +58,8 @@ async function pump(answer: Answer, relay: EventRelay): Promise<void> {
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
     call.responseBytes += piece?.length ?? 0
-    const text = call.measure('response', () => (piece === null ? relay.end() : relay.take(piece)))
+    const steps = piece === null ? relay.end() : relay.take(piece)
+    const text = await call.measureSlices('response', steps, client)
     if (text !== '') {
       call.markFirstToken()
       const room = client.write(text)

@@ -3,7 +3,7 @@
 
 import type { StreamChunk } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
-import { atOnce } from '../core/steps.ts'
+import type { Steps } from '../core/steps.ts'
 import { type Answer, isClean } from './answer.ts'
 import type { ScanOutput } from './scanoutput.ts'
 import { type Met, TextScan } from './textscan.ts'
@@ -24,18 +24,18 @@ export class StandaloneTexts {
   }
 
   /** Lines of an event without data as they may leave: they pass, but are read like a text. */
-  around(lines: string): string {
+  *around(lines: string): Steps<string> {
     const rules = { ...this.#answer.scan, restoration: null }
     // Some servers keep a connection alive with a great deal of it.
-    if (atOnce(isClean({ text: lines, encoding: 'plain' }, rules))) return lines
+    if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return lines
     const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
-    const { sent } = scan.all(lines)
+    const { sent } = yield* scan.allSteps(lines)
     this.#note(scan)
     return sent
   }
 
-  /** @throws GatewayError `upstream_unavailable` for an event with more text in it than is read in one step */
-  of(chunk: StreamChunk): ScanOutput[] {
+  /** @throws GatewayError `upstream_unavailable` for an event with more than MAX_TEXT_CHARACTERS in its texts */
+  *of(chunk: StreamChunk): Steps<ScanOutput[]> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
@@ -43,14 +43,15 @@ export class StandaloneTexts {
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event with too much text.')
     // An error keeps its placeholders.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
-    return chunk.others.map((text) => {
+    const outputs: ScanOutput[] = []
+    for (const text of chunk.others) {
       const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
       // Some servers repeat all that was said so far, and the end of that goes on as well.
       const goesOn = chunk.finished.length === 0 && SO_FAR.test(text.path)
-      const output = goesOn ? scan.push(text.text) : scan.all(text.text)
+      outputs.push(yield* goesOn ? scan.pushSteps(text.text) : scan.allSteps(text.text))
       this.#note(scan)
-      return output
-    })
+    }
+    return outputs
   }
 
   #note(scan: TextScan): void {

@@ -4,7 +4,7 @@
 
 import { JsonTextDecoder, type Run } from '../chat/arguments.ts'
 import type { Finding, PiiKind } from '../core/finding.ts'
-import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
+import { STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Placeholders } from '../detect/pii/placeholders.ts'
 import { StreamDetector } from '../detect/pii/stream.ts'
@@ -111,11 +111,6 @@ export class TextScan implements Met {
   }
 
   /** A text that is all there. */
-  all(text: string): ScanOutput {
-    return atOnce(this.allSteps(text))
-  }
-
-  /** As `all`, in steps. */
   *allSteps(text: string): Steps<ScanOutput> {
     return joinOutputs(yield* this.pushSteps(text), this.finish())
   }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { STEP_UNITS } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
 import { Call } from '../../src/pipeline/call.ts'
@@ -36,8 +37,11 @@ function eventsOf(pieces: readonly string[], alike: boolean, role: boolean): str
 }
 
 /** What the client got, what is kept, and what was found; `created` apart. */
-async function relay(events: readonly string[], credential: string | null = null) {
-  const clock = { now: () => 0, monotonic: () => 0 }
+async function relay(
+  events: readonly string[],
+  credential: string | null = null,
+  clock = { now: () => 0, monotonic: () => 0 },
+) {
   const call = new Call(clock, 'id', { id: 'k', name: 'k' }, 0, 'r')
   const sent: string[] = []
   const client = {
@@ -108,6 +112,28 @@ t.test('alike or not, events come to the same', async () => {
     }),
     { numRuns: 400 },
   )
+})
+
+t.test('streams that come at once take turns, and come out as each by itself', async (t) => {
+  // Of which each look shows that a slice is over.
+  let readings = 0
+  const hurried = { now: () => 0, monotonic: () => 10 * readings++ }
+  const burst = fc.tuple(fc.array(piece, { minLength: 1, maxLength: 20 }), fc.boolean(), fc.boolean())
+  let turns = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(burst, { minLength: 2, maxLength: 3 }), async (bursts) => {
+      const streams = bursts.map(([pieces, alike, isOneEvent]) => {
+        const long = pieces.map((said) => said.padEnd(8, ' and').repeat(STEP_UNITS / 64))
+        return eventsOf(isOneEvent ? [long.join('')] : long, alike, false).join('')
+      })
+      const watch = setInterval(() => turns++, 0)
+      const together = await Promise.all(streams.map((stream) => relay([stream], null, hurried)))
+      clearInterval(watch)
+      for (const [index, stream] of streams.entries()) t.strictSame(together[index], await relay([stream]))
+    }),
+    { numRuns: 40 },
+  )
+  t.ok(turns > 40, `${turns} turns of other work`)
 })
 
 const event = (choice: object) =>

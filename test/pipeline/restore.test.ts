@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
+import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
 import { Restoration } from '../../src/pipeline/restoration.ts'
@@ -235,7 +236,7 @@ t.test('a value of the prompt that the model writes out is kept as its placehold
   const placeholders = new Placeholders()
   t.equal(placeholders.for('email', 'alice@example.com'), '[EMAIL_1]')
   const scan = new TextScan(rules(), placeholders.fork(), 'plain')
-  t.same(scan.all('It is ALICE@example.com indeed'), {
+  t.same(atOnce(scan.allSteps('It is ALICE@example.com indeed')), {
     sent: 'It is alice@example.com indeed',
     kept: 'It is [EMAIL_1] indeed',
   })
@@ -301,7 +302,7 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
 t.test('an answer that grows beyond all bounds by what is put back is refused', async (t) => {
   const undo = new Restoration(new Map([['[SECRET_1]', 'k'.repeat(16_000)]]))
   const scan = new TextScan(rules([], undo), new Placeholders(), 'plain')
-  t.throws(() => scan.all('[SECRET_1]\n'.repeat(1100)), { code: 'upstream_unavailable' })
+  t.throws(() => atOnce(scan.allSteps('[SECRET_1]\n'.repeat(1100))), { code: 'upstream_unavailable' })
   t.doesNotThrow(() => run(['[EMAIL_1]\n'.repeat(1100)]))
 })
 
@@ -312,5 +313,5 @@ t.test('many placeholders, and a text that only begins them', async (t) => {
   const undo = new Restoration(many)
   const scan = new TextScan({ ...rules([], undo), kinds: kindSet([]) }, new Placeholders(), 'plain')
   const text = '[EMAIL_[EMAIL_1999[EMAIL_20000]'.repeat(5000)
-  t.equal(scan.all(text).sent, '[EMAIL_[EMAIL_1999user20000@example.com'.repeat(5000))
+  t.equal(atOnce(scan.allSteps(text)).sent, '[EMAIL_[EMAIL_1999user20000@example.com'.repeat(5000))
 })

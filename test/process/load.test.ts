@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { discard, startGateway } from './gateway.ts'
 import {
   type Answer,
@@ -108,6 +108,19 @@ t.test('a long prompt keeps no other call waiting, and ends with its client', as
   t.equal(reached(), 0, 'and was not sent')
 })
 
+/** That short calls are answered while a long answer, of which all has come, is still searched. */
+async function assertOthersPass(t: Test, long: Promise<unknown>, came: Promise<void>): Promise<void> {
+  let isOver = false
+  void long.finally(() => {
+    isOver = true
+  })
+  await came
+  for (let turn = 0; turn < 5; turn++) {
+    t.equal((await gateway.chat(key, body)).status, 200)
+    t.equal(isOver, false, 'it is not through yet')
+  }
+}
+
 t.test('nor does a long answer', async (t) => {
   const answered = Promise.withResolvers<void>()
   upstream.answer = (response, received) => {
@@ -116,17 +129,26 @@ t.test('nor does a long answer', async (t) => {
     const text = isLong ? `${LONG_TEXT} Write to alice@example.com` : 'ok'
     return json(completion(text))(response, received)
   }
-  let isOver = false
-  const long = gateway.chat(key, { ...body, model: 'long' }).finally(() => {
-    isOver = true
-  })
-  await answered.promise
-  for (let turn = 0; turn < 5; turn++) {
-    t.equal((await gateway.chat(key, body)).status, 200)
-    t.equal(isOver, false, 'it is not through yet')
-  }
+  const long = gateway.chat(key, { ...body, model: 'long' })
+  await assertOthersPass(t, long, answered.promise)
   const { choices } = (await (await long).json()) as ReturnType<typeof completion>
   t.equal(choices[0]?.message.content, `${LONG_TEXT} Write to [EMAIL_1]`)
+})
+
+t.test('nor does a stream with a long event in it', async (t) => {
+  const text = LONG_TEXT.slice(0, 3_900_000)
+  const answered = Promise.withResolvers<void>()
+  upstream.answer = (response, received) => {
+    if (!received.body.includes('"model":"long"')) return json(completion('ok'))(response, received)
+    response.once('finish', answered.resolve)
+    return stream([`${text} Write to alice@example.com`])(response, received)
+  }
+  const long = gateway.chat(key, { ...body, model: 'long', stream: true }).then((response) => response.text())
+  await assertOthersPass(t, long, answered.promise)
+  const said = [...(await long).matchAll(/^data: (\{.*)$/gm)].map(
+    ([, data]) => JSON.parse(data!).choices[0].delta,
+  )
+  t.equal(said.map(({ content }) => content ?? '').join(''), `${text} Write to [EMAIL_1]`)
 })
 
 t.test('more calls than are taken on are told so at once, each with its entry, and it goes on', async (t) => {
