@@ -8,8 +8,13 @@ import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 
-/** Idle connections are kept this long unless the upstream says otherwise. */
-const KEEP_ALIVE_MS: Milliseconds = 30_000
+/**
+ * Idle connections are kept this long unless the upstream says otherwise. Where one is dear to open, nearly as long as any
+ * load balancer keeps it; where it is not, the upstream is often the model's server itself, and these (uvicorn, Node,
+ * cpp-httplib) close after five seconds: a call that goes out at that moment fails, and may not be sent again
+ * (RFC 9110 §9.2.2).
+ */
+const KEEP_ALIVE_MS: Readonly<Record<string, Milliseconds>> = { 'https:': 30_000, 'http:': 4000 }
 
 /**
  * None is opened before it is needed.
@@ -20,17 +25,18 @@ export function openConnections(
   connections: number,
 ): Dispatcher {
   const { connectMs, headersMs, idleMs } = timeouts
+  const { origin, protocol } = new URL(baseUrl)
   const settings = {
     connections,
     pipelining: 1,
     // A server that has both would be spoken to in HTTP/2: other framing, other errors, calls that share a connection.
     allowH2: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS[protocol]!,
     headersTimeout: headersMs,
     bodyTimeout: idleMs,
   }
   if (proxy === null) {
-    return new Pool(new URL(baseUrl).origin, { ...settings, connect: { timeout: connectMs } })
+    return new Pool(origin, { ...settings, connect: { timeout: connectMs } })
   }
   return new ProxyAgent({
     ...settings,

@@ -104,6 +104,26 @@ t.test('what is sent, and what comes back', async (t) => {
   t.equal(models.credential, 'credential')
 })
 
+t.test('an idle connection without TLS is closed before a server does that does not say when', async (t) => {
+  // It would never.
+  const server = createServer({ keepAliveTimeout: 0 }, (_request, response) => void response.end('{}'))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const upstream = new Upstream(settings(`http://127.0.0.1:${port}/v1`), 1)
+  t.teardown(async () => {
+    await upstream.close()
+    server.close()
+  })
+  const connected = once(server, 'connection')
+  const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  await readAll(response)
+  const [socket] = await connected
+  const startMs = performance.now()
+  await once(socket, 'end')
+  t.ok(performance.now() - startMs < 20_000)
+})
+
 t.test('an upstream without a credential, at the root of its host', async (t) => {
   const server = await startUpstream()
   const upstream = new Upstream(settings(server.baseUrl.replace(/\/v1$/, ''), { apiKey: null }), 1)
