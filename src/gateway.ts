@@ -16,6 +16,7 @@ import { createLogger, type GatewayLogger, TurnLines } from './gateway/logger.ts
 import { collectorOf, type IdleCollector } from './gateway/memory.ts'
 import { findObstacles } from './gateway/preflight.ts'
 import { sealInterrupted } from './gateway/recovery.ts'
+import { roomForBodies } from './gateway/rooms.ts'
 import { tellRotations } from './gateway/rotation.ts'
 import { managementRoutes } from './gateway/routes.ts'
 import { stateOfRules } from './gateway/rulestate.ts'
@@ -119,7 +120,7 @@ class Gateway {
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock: systemClock, logger })
     const isAuditable = () => this.#store.log.available && folder.intents.isWritable()
-    this.#admission = new Admission(config.limits.concurrentRequests, isAuditable)
+    this.#admission = new Admission(config.limits.concurrentRequests, roomForBodies(config), isAuditable)
     this.#memory = collectorOf(this.#admission)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)

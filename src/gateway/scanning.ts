@@ -5,10 +5,17 @@ import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import type { Pipeline } from '../pipeline/handle.ts'
 import { Recall } from '../pipeline/recall.ts'
+import { roomForSearches } from './rooms.ts'
 
 export function openScanning(
   config: Config,
-): Pick<Pipeline, 'injection' | 'kinds' | 'binaryParts' | 'recall'> {
+): Pick<Pipeline, 'injection' | 'kinds' | 'binaryParts' | 'recall' | 'searches'> {
   const { kinds, binaryParts } = config.pii
-  return { injection: loadInjectionModel(), kinds: kindSet(kinds), binaryParts, recall: new Recall() }
+  return {
+    injection: loadInjectionModel(),
+    kinds: kindSet(kinds),
+    binaryParts,
+    recall: new Recall(),
+    searches: roomForSearches(),
+  }
 }

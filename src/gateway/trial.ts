@@ -18,7 +18,8 @@ export interface Trial {
   close(): Promise<void>
 }
 
-interface TrialParts extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'binaryParts' | 'metrics'> {
+interface TrialParts
+  extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'binaryParts' | 'metrics' | 'searches'> {
   readonly clock: Clock
   readonly logger: GatewayLogger
 }

@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { InFlight, type Place } from '../core/inflight.ts'
+import type { Room } from '../core/room.ts'
 import type { Client } from './client.ts'
 
 /** What a client that was turned away is told to wait, seconds. */
@@ -14,6 +15,8 @@ export interface Seat {
   readonly place: Place<Client>
   /** Why nothing is done for it but its entry, an error with status 503; null where there is room. */
   readonly refusal: GatewayError | null
+  /** What is kept of its body. */
+  bodyBytes: number
 }
 
 export class Admission {
@@ -30,14 +33,17 @@ export class Admission {
   #draining = false
   #idle: (() => void) | null = null
   readonly #limit: number
+  readonly #bodies: Room
   readonly #auditAvailable: () => boolean
 
   /**
    * @param limit calls in flight at a time
+   * @param bodies room for their bodies, bytes
    * @param auditAvailable whether a call could be written down and sealed right now
    */
-  constructor(limit: number, auditAvailable: () => boolean) {
+  constructor(limit: number, bodies: Room, auditAvailable: () => boolean) {
     this.#limit = limit
+    this.#bodies = bodies
     this.#auditAvailable = auditAvailable
   }
 
@@ -75,14 +81,25 @@ export class Admission {
     const refusal = this.#refusal()
     if (refusal === null) {
       this.#entered++
-      return { place: this.#clients.add(client), refusal }
+      return { place: this.#clients.add(client), refusal, bodyBytes: 0 }
     }
     if (this.#turnedAway.size >= TURNED_AWAY_MAX) throw refusal
-    return { place: this.#turnedAway.add(client), refusal }
+    return { place: this.#turnedAway.add(client), refusal, bodyBytes: 0 }
+  }
+
+  /**
+   * Keeps room for so much more of a call's body, until it leaves.
+   * @throws GatewayError `overloaded` where there is none
+   */
+  keepBody(seat: Seat, bytes: number): void {
+    if (!this.#bodies.take(bytes))
+      throw turnAway('overloaded', 'Prompts of other calls take all the memory there is for them; try again.')
+    seat.bodyBytes += bytes
   }
 
   /** The call is sealed and its answer on its way; once for each seat. */
-  leave({ place, refusal }: Seat): void {
+  leave({ place, refusal, bodyBytes }: Seat): void {
+    this.#bodies.give(bodyBytes)
     if (refusal === null) {
       this.#clients.remove(place)
       this.#undelivered++

@@ -7,6 +7,7 @@ import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import type { Room } from '../core/room.ts'
 import { atOnce, Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
@@ -38,6 +39,8 @@ export interface Answer {
   readonly scan: ScanRules
   readonly selection: Selection
   readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly searches: Room
 }
 
 /**
@@ -50,10 +53,9 @@ export async function answerWhole(answer: Answer): Promise<Delivery> {
   call.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
-  // A long answer keeps no other call waiting.
   const sent =
     received.length > STEP_UNITS
-      ? await call.measureSlices('response', steps, client)
+      ? await searchLong(answer, received.length, steps)
       : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400 && !isFailure(call.response)
   return {
@@ -65,6 +67,16 @@ export async function answerWhole(answer: Answer): Promise<Delivery> {
       headers['x-sidegate-audit'] = formatReceipt(receipt)
       client.respond(response.status, headers, sent)
     },
+  }
+}
+
+/** A long answer keeps no other call waiting, and many of them do not take all memory. */
+async function searchLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
+  const leave = await searches.wait(bytes)
+  try {
+    return await call.measureSlices('response', steps, client)
+  } finally {
+    leave()
   }
 }
 

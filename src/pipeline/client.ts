@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
-import type { GatewayError } from '../core/errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { Cancellation } from '../upstream/forward.ts'
 
 export interface Client extends Cancellation {
@@ -17,9 +17,10 @@ export interface Client extends Cancellation {
   onDelivered(listener: () => void): void
   /**
    * The whole request body; rejects when the call is cancelled meanwhile.
+   * @param keep is told of each part before it is kept in memory; what it throws ends the reading
    * @throws GatewayError `unsupported_media_type`, `body_too_large`, `request_timeout` or `bad_request`
    */
-  readBody(limitBytes: number): Promise<Buffer>
+  readBody(limitBytes: number, keep: (bytes: number) => void): Promise<Buffer>
   /** A whole answer, once. */
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void
   /** The head of an event stream, once; then `write` and `end`. */
@@ -29,4 +30,9 @@ export interface Client extends Cancellation {
   end(text: string): void
   /** The error's own answer, or its event when a stream is under way; ends the exchange either way. */
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void
+}
+
+/** @throws GatewayError where nobody waits for the answer any longer */
+export function assertWaiting({ cancelled }: Client): void {
+  if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
 }

@@ -6,7 +6,8 @@ import type { PiiKind } from '../core/finding.ts'
 import type { InjectionModel } from '../detect/injection/score.ts'
 import type { Selection } from '../policy/compile.ts'
 import { type Decision, decide, type Evidence } from '../policy/decide.ts'
-import { countKinds, type Inspection } from './inspect.ts'
+import type { InjectionJudgement } from './call.ts'
+import { countKinds, type InjectionEvidence, type Inspection } from './inspect.ts'
 
 /** What decides beside the rules. */
 export interface DecisionParts {
@@ -41,3 +42,10 @@ export function decidePrompt(
     limits: limits(),
   })
 }
+
+/** A score as the log tells of it. */
+export const judge = (
+  evidence: InjectionEvidence,
+  { injection: rules }: Selection,
+  { threshold, version: model }: InjectionModel,
+): InjectionJudgement => ({ ...evidence, model, threshold, rules })

@@ -1,7 +1,8 @@
-// What the log says of a call that did not end as it should.
+// What the log and the client are told of a call that did not end as it should.
 
 import type { Outcome } from '../audit/entry.ts'
 import { type GatewayError, toGatewayError } from '../core/errors.ts'
+import type { Metrics } from '../metrics/registry.ts'
 import { upstreamCause } from '../upstream/response.ts'
 import type { Client } from './client.ts'
 import type { Ending, Logger } from './record.ts'
@@ -34,4 +35,17 @@ export function endingOf(failure: GatewayError, client: Client): Ending {
 export function reportUnforeseen(logger: Logger, id: string | undefined, error: unknown): void {
   const { code, cause } = toGatewayError(error)
   if (code === 'internal_error') logger.error({ id, err: cause }, 'unexpected error in a call')
+}
+
+/** Answers an error, and logs one that nobody foresaw. */
+export function refuse(
+  { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'refusals'> },
+  client: Client,
+  error: unknown,
+  headers: Record<string, string>,
+): void {
+  const failure = toGatewayError(error)
+  if (!client.cancelled) metrics.refusals.inc({ code: failure.code })
+  reportUnforeseen(logger, headers['x-request-id'], failure)
+  client.fail(failure, headers)
 }

@@ -29,10 +29,11 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
   const request = readChatRequest(body)
-  const { clock, kinds, injection } = pipeline
+  const { clock, kinds, injection, searches, bodyBytes } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
   const steps = inspect(request.body, selection, { kinds, injection, scored: true })
-  const inspection = await inSlices(steps, clock)
+  const leave = await searches.wait(bodyBytes)
+  const inspection = await inSlices(steps, clock).finally(leave)
   const decision = decidePrompt(inspection, selection, pipeline)
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',

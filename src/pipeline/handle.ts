@@ -4,10 +4,10 @@ import { parseJson } from '../chat/json.ts'
 import { type ChatRequest, prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
 import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
-import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { toGatewayError } from '../core/errors.ts'
+import type { Room } from '../core/room.ts'
 import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
-import type { InjectionModel } from '../detect/injection/score.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import { type Permit, watched } from '../policy/decide.ts'
@@ -17,11 +17,11 @@ import { upstreamStatus } from '../upstream/response.ts'
 import { type Admission, drainingError, type Seat } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
-import { Call, callHeaders, type InjectionJudgement } from './call.ts'
-import type { Client } from './client.ts'
-import { type DecisionParts, decidePrompt } from './decision.ts'
+import { Call, callHeaders } from './call.ts'
+import { assertWaiting, type Client } from './client.ts'
+import { type DecisionParts, decidePrompt, judge } from './decision.ts'
 import { blockedBy, limited, payloadRefused } from './denial.ts'
-import { endingOf, reportUnforeseen } from './ending.ts'
+import { endingOf, refuse, reportUnforeseen } from './ending.ts'
 import { countKinds, type InjectionEvidence, type Inspection, inspect } from './inspect.ts'
 import { demandOf, Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
@@ -39,6 +39,8 @@ export interface Pipeline extends RecordParts, DecisionParts {
   /** Of searches for these kinds and with this model. */
   readonly recall: Recall
   readonly bodyBytes: number
+  /** For long prompts and answers while they are searched, bytes. */
+  readonly searches: Room
   /** The rule set in force; taken once a call. */
   rules(): RuleSet
   readonly admission: Admission
@@ -79,13 +81,13 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
   }
 }
 
-async function take(pipeline: Pipeline, client: Client, call: Call, { refusal }: Seat): Promise<void> {
+async function take(pipeline: Pipeline, client: Client, call: Call, seat: Seat): Promise<void> {
   // From here on the call makes exactly one entry, however it ends.
-  const exchange = new Exchange(pipeline, client, call)
+  const exchange = new Exchange(pipeline, client, call, seat)
   let delivery: Delivery
   try {
     // Without room nothing of it is read.
-    if (refusal !== null) throw refusal
+    if (seat.refusal !== null) throw seat.refusal
     delivery = await exchange.run()
     assertWaiting(client)
   } catch (error) {
@@ -121,17 +123,22 @@ class Exchange {
   readonly #pipeline: Pipeline
   readonly #client: Client
   readonly #call: Call
+  readonly #seat: Seat
+  /** Gives back the room for its search. */
+  #leaveSearch = () => {}
 
-  constructor(pipeline: Pipeline, client: Client, call: Call) {
+  constructor(pipeline: Pipeline, client: Client, call: Call, seat: Seat) {
     this.#pipeline = pipeline
     this.#client = client
     this.#call = call
+    this.#seat = seat
   }
 
   async run(): Promise<Delivery> {
-    const { bodyBytes, upstream, intents, kinds, log } = this.#pipeline
+    const { admission, bodyBytes, upstream, intents, kinds, log, searches } = this.#pipeline
     const call = this.#call
-    const prompt = await this.#read(await call.waitForClient(this.#client.readBody(bodyBytes)))
+    const keep = (bytes: number) => admission.keepBody(this.#seat, bytes)
+    const prompt = await this.#read(await call.waitForClient(this.#client.readBody(bodyBytes, keep)))
     const { selection, placeholders, restoration, includeUsage } = prompt
     call.giveBack = log.reserve(prompt.body.length)
     // Written down first: a process that is killed from here on still leaves a trace of the call.
@@ -155,7 +162,7 @@ class Exchange {
       // Errors are logged by whoever gets them, so values are not put back into one.
       restoration: response.status < 400 ? restoration : null,
     }
-    const answer = { call, client: this.#client, response, scan, selection, placeholders }
+    const answer = { call, client: this.#client, response, scan, selection, placeholders, searches }
     try {
       await watching
       // An error is one answer, whatever it says it is: its status must reach the client.
@@ -175,10 +182,13 @@ class Exchange {
    */
   async #read(bytes: Buffer): Promise<Prompt> {
     await endOfTurn()
-    const { clock, rules } = this.#pipeline
+    const { clock, rules, searches } = this.#pipeline
     const client = this.#client
     const call = this.#call
     const startMs = clock.monotonic()
+    const isLong = bytes.length > STEP_UNITS
+    if (isLong) this.#leaveSearch = await searches.wait(bytes.length)
+    assertWaiting(client)
     const request = readChatRequest(parseJson(bytes))
     call.model = request.model
     call.models = request.models
@@ -190,7 +200,6 @@ class Exchange {
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
     // A long prompt keeps no other call waiting, and goes no further when nobody waits for it.
     const steps = this.#inspect(request, selection)
-    const isLong = bytes.length > STEP_UNITS
     const inspection = isLong ? await inSlices(steps, clock, () => assertWaiting(client)) : atOnce(steps)
     const { placeholders, restoration } = inspection
     call.addPhase('inspect', clock.monotonic() - startMs)
@@ -245,16 +254,24 @@ class Exchange {
     return this.quota.evidence
   }
 
-  /** What rules only watch for keeps no upstream waiting. Done once; then, and where there is nothing to do, nothing. */
+  /**
+   * What rules only watch for keeps no upstream waiting. Done once; then, and where there is nothing to do, nothing. The
+   * last that needs the texts of the prompt.
+   */
   async #watch(): Promise<void> {
-    if (this.#unscored === null) return
-    const { steps, selection } = this.#unscored
-    this.#unscored = null
-    await endOfTurn()
-    const { injection } = this.#pipeline
-    const evidence = await this.#call.measureSlices('inspect', steps, this.#client)
-    this.#call.injection = judge(evidence, selection, injection)
-    if (this.#areRulesAsked) this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
+    try {
+      if (this.#unscored === null) return
+      const { steps, selection } = this.#unscored
+      this.#unscored = null
+      await endOfTurn()
+      const { injection } = this.#pipeline
+      const evidence = await this.#call.measureSlices('inspect', steps, this.#client)
+      this.#call.injection = judge(evidence, selection, injection)
+      if (this.#areRulesAsked)
+        this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
+    } finally {
+      this.#leaveSearch()
+    }
   }
 
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */
@@ -275,22 +292,4 @@ class Exchange {
       refuse(this.#pipeline, client, sealing, callHeaders(this.#call))
     }
   }
-}
-
-const judge = (
-  evidence: InjectionEvidence,
-  { injection: rules }: Selection,
-  { threshold, version: model }: InjectionModel,
-): InjectionJudgement => ({ ...evidence, model, threshold, rules })
-
-function assertWaiting({ cancelled }: Client): void {
-  if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
-}
-
-/** Answers an error, and logs one that nobody foresaw. */
-function refuse(pipeline: Pipeline, client: Client, error: unknown, headers: Record<string, string>): void {
-  const failure = toGatewayError(error)
-  if (!client.cancelled) pipeline.metrics.refusals.inc({ code: failure.code })
-  reportUnforeseen(pipeline.logger, headers['x-request-id'], failure)
-  client.fail(failure, headers)
 }

@@ -3,6 +3,7 @@
 
 import { decodeEscapes, decodeSteps } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
+import { GatewayError } from '../core/errors.ts'
 import { type Finding, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import { Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
@@ -17,6 +18,9 @@ import { findAcross, findRestsOfKeys, type JointPart, joinTexts } from './joints
 import { Learned } from './recall.ts'
 import { Restoration } from './restoration.ts'
 import { plainRun, rawOf, replaceSteps, viewOf, writtenSpans } from './runs.ts'
+
+/** Pieces of personal data in one body: each takes some 400 bytes, and no model reads as much as so many stand in. */
+const MAX_FINDINGS = 200_000
 
 /** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */
 export interface LocatedFinding extends Finding {
@@ -78,6 +82,7 @@ interface Edit {
 
 /**
  * Searches a request body and rewrites it in place, in steps. Time is linear in its size.
+ * @throws GatewayError `invalid_body` for more than MAX_FINDINGS pieces of personal data
  */
 export function* inspect(
   body: JsonObject,
@@ -92,9 +97,17 @@ export function* inspect(
   const isForeign = foreignForms(answered, selection)
   const pace = new Pace()
   const items: Item[] = []
+  let found = 0
   for (const text of walk.texts) {
     if (pace.isOver(text.text.length)) yield
-    items.push(yield* open(text, kinds, recall))
+    const item = yield* open(text, kinds, recall)
+    found += item.edits.length
+    if (found > MAX_FINDINGS)
+      throw new GatewayError(
+        'invalid_body',
+        `The body holds more than ${MAX_FINDINGS} pieces of personal data.`,
+      )
+    items.push(item)
   }
   const conversation = items.filter(({ text }) => text.joined !== null)
   for (const [index, { text, view }] of items.entries()) {
@@ -177,21 +190,25 @@ function* rewrite(
   // How what is said in it is written.
   const runs = text.encoding === 'plain' ? [plainRun(text.text)] : yield* decodeSteps(text.text)
   const counted: Finding[] = []
-  const replaced = new Map<Finding, string>()
-  for (const { finding, value } of edits) {
-    const { action } = selection.pii(finding.kind, 'request')
+  const replaced: Edit[] = []
+  for (const edit of edits) {
+    const { action } = selection.pii(edit.finding.kind, 'request')
     if (action === 'allow') continue
-    if (value !== '') counted.push(finding)
-    if (action === 'block' || isReplacing(action)) replaced.set(finding, value)
+    if (edit.value !== '') counted.push(edit.finding)
+    if (action === 'block' || isReplacing(action)) replaced.push(edit)
   }
-  if (replaced.size > 0) {
+  if (replaced.length > 0) {
     if (isLong) yield
-    const rewritten = yield* replaceSteps(runs, 0, [...replaced.keys()], (finding) => {
-      const value = replaced.get(finding) ?? ''
+    let next = 0
+    const toReplace = replaced.map(({ finding }) => finding)
+    const rewritten = yield* replaceSteps(runs, 0, toReplace, (finding) => {
+      while (replaced[next]!.finding !== finding) next++
+      const { value } = replaced[next]!
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
       if (selection.pii(finding.kind, 'request').action === 'restore') {
-        restored.set(form, placeholders.valueOf(form) ?? value)
+        // As it was written first.
+        if (!restored.has(form)) restored.set(form, value)
       }
       return form
     })
@@ -199,7 +216,7 @@ function* rewrite(
     item.view = viewOf(rewritten)
     if (isLong) yield
     item.learned = recall(item.view)
-    text.replace(rawOf(rewritten))
+    text.replace(text.encoding === 'plain' ? item.view : rawOf(rewritten))
   }
   if (isLong) yield
   const spans = writtenSpans(runs, counted)

@@ -4,12 +4,12 @@
 import { encodeComment, encodeData } from '../chat/sse.ts'
 import { responseTexts } from '../chat/texts.ts'
 import { estimateTokens } from '../chat/usage.ts'
-import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { clientHeaders } from '../upstream/headers.ts'
 import { type Answer, noteResponse } from './answer.ts'
 import { callHeaders } from './call.ts'
+import { assertWaiting } from './client.ts'
 import { responseBlockedBy } from './denial.ts'
 import { DONE, EventRelay } from './events.ts'
 import type { Delivery } from './handle.ts'
@@ -65,7 +65,7 @@ async function pump(answer: Answer, relay: EventRelay): Promise<void> {
       const room = client.write(text)
       if (room !== undefined) await call.waitForClient(room)
     }
-    if (client.cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
+    assertWaiting(client)
   }
 }
 

@@ -11,7 +11,8 @@ import { responseTexts } from '../chat/texts.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import { inSlices, type Steps } from '../core/steps.ts'
+import { Room } from '../core/room.ts'
+import { inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Metrics } from '../metrics/registry.ts'
@@ -65,6 +66,8 @@ export interface ShadowParts extends DecisionParts {
   /** Null while there is no candidate to judge by. */
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
+  /** As in Pipeline. */
+  readonly searches: Room
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
   /** A call could not be judged. */
@@ -73,6 +76,8 @@ export interface ShadowParts extends DecisionParts {
 
 export class Shadow {
   readonly #parts: ShadowParts
+  /** Of long calls one is judged at a time: a prompt that waits for room has no more than that before it. */
+  readonly #turns = new Room(1)
   #waiting = 0
   #waitingBytes = 0
   /** The two revisions that are being compared. */
@@ -104,7 +109,7 @@ export class Shadow {
     this.#waiting++
     this.#waitingBytes += bytes
     setImmediate(() => {
-      void this.#compare(call, candidate)
+      void this.#compare(call, bytes, candidate)
         .catch((error: unknown) => {
           // A trial stops nothing, whatever an upstream has answered.
           this.#skipped++
@@ -141,9 +146,11 @@ export class Shadow {
     this.#samples = []
   }
 
-  async #compare(call: Call, candidate: RuleSet): Promise<void> {
+  async #compare(call: Call, bytes: number, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
-    const hits = await inSlices(this.#judge(call, candidate.select(call.models, call.key.name)), clock)
+    const leave = bytes > STEP_UNITS ? await this.#waitForRoom(bytes) : () => {}
+    const judging = this.#judge(call, candidate.select(call.models, call.key.name))
+    const hits = await inSlices(judging, clock).finally(leave)
     // Other rules than were compared may be in force or on trial by now.
     if (call.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
     const differences = differencesOf(call.hits, hits)
@@ -160,6 +167,15 @@ export class Shadow {
       this.#samples.push({ ...difference, logId: call.id, createdAtMs: call.createdAtMs })
     }
     this.#samples = this.#samples.slice(-MAX_SAMPLES)
+  }
+
+  async #waitForRoom(bytes: number): Promise<() => void> {
+    const leaveTurn = await this.#turns.wait(1)
+    const leaveRoom = await this.#parts.searches.wait(bytes)
+    return () => {
+      leaveRoom()
+      leaveTurn()
+    }
   }
 
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {

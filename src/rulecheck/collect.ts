@@ -16,7 +16,7 @@ export class CollectingClient implements Client {
   onDelivered(): void {}
   interrupt(): void {}
 
-  readBody(): Promise<Buffer> {
+  readBody(..._: Parameters<Client['readBody']>): Promise<Buffer> {
     return Promise.reject(new GatewayError('bad_request', 'There is no body to read.'))
   }
 

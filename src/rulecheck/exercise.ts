@@ -9,6 +9,7 @@ import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
+import { Room } from '../core/room.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { type Answer, answerWhole } from '../pipeline/answer.ts'
@@ -41,6 +42,8 @@ export interface Outcome {
 
 const STANDING_STILL: Clock = { now: () => 0, monotonic: () => 0 }
 const RECEIPT = { log: 'test', seq: 0, hash: '' }
+/** One answer is searched at a time. */
+const UNBOUNDED = new Room(Number.POSITIVE_INFINITY)
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 /**
@@ -81,6 +84,7 @@ export async function exercise(
     },
     selection,
     placeholders: inspection.placeholders,
+    searches: UNBOUNDED,
   }
   try {
     const delivery = await (random === null ? answerWhole(answer) : relayStream(answer, false))

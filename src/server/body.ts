@@ -13,16 +13,23 @@ export const BODY_LIMIT = 'limits.bodyBytes'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
+/** How a body is kept that is no larger than it may be. */
+interface Keeping {
+  /** The key of the configuration that raises the limit, for whoever is refused. */
+  readonly setBy?: string
+  /** Is told of bytes before they are kept; what it throws ends the reading. */
+  readonly keep?: (bytes: number) => void
+}
+
 /**
  * The whole body of a JSON request.
  * @param limitBytes more is refused, by `content-length` before reading and by counting while reading
- * @param setBy the key of the configuration that raises the limit, for whoever is refused
  * @throws GatewayError `unsupported_media_type`, `body_too_large` or `bad_request` when the client breaks off
  */
 export async function readJsonBody(
   request: IncomingMessage,
   limitBytes: number,
-  setBy?: string,
+  { setBy, keep = () => {} }: Keeping = {},
 ): Promise<Buffer> {
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
   if (type === undefined || !JSON_TYPE.test(type)) {
@@ -34,41 +41,50 @@ export async function readJsonBody(
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new GatewayError('unsupported_media_type', 'The body must be sent without a content-encoding.')
   }
-  const announced = length === undefined ? 0 : Number(length)
-  const body = announced > limitBytes ? await turnAway(request) : await collect(request, limitBytes)
-  if (body === null) {
-    const hint = setBy === undefined ? '' : ` (${setBy})`
-    throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
+  let bytes = 0
+  const take = (more: number) => {
+    bytes += more
+    if (bytes > limitBytes) {
+      const hint = setBy === undefined ? '' : ` (${setBy})`
+      throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
+    }
+    keep(more)
   }
-  return body
+  if (length === undefined) return collect(request, take)
+  try {
+    take(Number(length))
+  } catch (error) {
+    await turnAway(request)
+    throw error
+  }
+  // No more comes than was announced (RFC 9112 §6.3).
+  return collect(request, () => {})
 }
 
-/** The body, or null when it is too large. */
-function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer | null> {
-  const { promise, resolve, reject } = Promise.withResolvers<Buffer | null>()
+/** The body. @param take is told of each piece before it is kept; what it throws ends the reading */
+function collect(request: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   // Listeners stay, which is cheaper than taking them away; what they hold must not, and the promise holds the body.
-  let waiting: { resolve(body: Buffer | Promise<null>): void; reject(error: Error): void } | null = {
-    resolve,
-    reject,
-  }
+  let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | null = { resolve, reject }
   let pieces: Buffer[] = []
-  let bytes = 0
-  const settle = (body: Buffer | Promise<null>) => {
-    waiting?.resolve(body)
-    waiting = null
-    pieces = []
-  }
   const onData = (piece: Buffer) => {
-    bytes += piece.length
-    if (bytes <= limitBytes) {
+    try {
+      take(piece.length)
       pieces.push(piece)
-      return
+    } catch (error) {
+      request.off('data', onData)
+      pieces = []
+      const refused = waiting
+      waiting = null
+      void discard(request).then(() => refused?.reject(error as Error))
     }
-    request.off('data', onData)
-    settle(discard(request))
   }
   request.on('data', onData)
-  request.on('end', () => settle(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)))
+  request.on('end', () => {
+    waiting?.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+    waiting = null
+    pieces = []
+  })
   // Every request closes in the end, and an error is dear to make.
   const onBreak = () => {
     waiting?.reject(brokenOff())
@@ -80,21 +96,21 @@ function collect(request: IncomingMessage, limitBytes: number): Promise<Buffer |
 }
 
 /** A body that is not even begun; a client that asks first (`expect: 100-continue`) has sent nothing of it. */
-const turnAway = (request: IncomingMessage): null | Promise<null> =>
-  request.headers.expect === undefined ? discard(request) : null
+const turnAway = (request: IncomingMessage): void | Promise<void> =>
+  request.headers.expect === undefined ? discard(request) : undefined
 
 /**
  * Reads on without keeping anything, for a moment: a connection closed while its peer still writes is reset, and
  * the peer would see the reset instead of our answer.
  */
-function discard(request: IncomingMessage): Promise<null> {
+function discard(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
     let bytes = 0
     const timer = setTimeout(() => done(), LINGER_MS)
     const done = () => {
       clearTimeout(timer)
       request.off('data', onData).off('end', done).off('close', done)
-      resolve(null)
+      resolve()
     }
     const onData = (piece: Buffer) => {
       bytes += piece.length

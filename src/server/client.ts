@@ -68,14 +68,14 @@ export class SocketClient implements Client {
     else this.#deliveries.push(listener)
   }
 
-  readBody(limitBytes: number): Promise<Buffer> {
+  readBody(limitBytes: number, keep: (bytes: number) => void): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const stop = () =>
         reject(new GatewayError('bad_request', 'The call was ended before its body was read.'))
       if (this.cancelled) stop()
       // Not one of the listeners, which stay as long as the call: it holds the promise, and that the body.
       else this.#stopReading = stop
-      readJsonBody(this.#request, limitBytes, BODY_LIMIT).then((body) => {
+      readJsonBody(this.#request, limitBytes, { setBy: BODY_LIMIT, keep }).then((body) => {
         this.#stopReading = null
         resolve(body)
       }, reject)

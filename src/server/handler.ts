@@ -86,7 +86,7 @@ async function answer(
     const body = async (): Promise<JsonValue> =>
       parseJson(
         await (route.takesPrompt === true
-          ? readJsonBody(request, parts.pipeline.bodyBytes, BODY_LIMIT)
+          ? readJsonBody(request, parts.pipeline.bodyBytes, { setBy: BODY_LIMIT })
           : readJsonBody(request, FIELDS_BYTES)),
       )
     send(response, await route.answer({ headers, ...target, body }))

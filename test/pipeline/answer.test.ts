@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { Room } from '../../src/core/room.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
@@ -50,7 +51,15 @@ async function whole(body: string) {
     discard: () => {},
   }
   const placeholders = new Placeholders()
-  const delivery = await answerWhole({ call, client, response, scan, selection, placeholders })
+  const delivery = await answerWhole({
+    call,
+    client,
+    response,
+    scan,
+    selection,
+    placeholders,
+    searches: new Room(STEP_UNITS),
+  })
   delivery.finish({ log: 'l', seq: 0, hash: '' })
   return { call, ending: delivery.ending, text: client.text }
 }

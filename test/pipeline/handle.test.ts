@@ -4,6 +4,7 @@ import t from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { GatewayError } from '../../src/core/errors.ts'
+import { Room } from '../../src/core/room.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
@@ -41,8 +42,10 @@ class Caller extends CollectingClient {
     this.cancelled = true
   }
 
-  override async readBody(): Promise<Buffer> {
-    return Buffer.from(JSON.stringify(this.#body))
+  override async readBody(_limit: number, keep: (bytes: number) => void): Promise<Buffer> {
+    const body = Buffer.from(JSON.stringify(this.#body))
+    keep(body.length)
+    return body
   }
 
   override respond(status: number, headers: Record<string, string>, body: string | Buffer): void {
@@ -56,6 +59,10 @@ class Caller extends CollectingClient {
   }
 }
 
+/** Less than some of the prompts are long. */
+const ROOM = 64 * STEP_UNITS
+const MEMORY = 1e9
+
 /** One call, what happened in which order, and its entry. */
 async function call(
   rules: readonly Rule[],
@@ -64,6 +71,8 @@ async function call(
     readonly upstreamFails?: boolean
     readonly scoringFails?: boolean
     readonly answer?: string
+    /** There is no room for its body. */
+    readonly isFull?: boolean
     /** At which step nobody waits any longer for what still runs. */
     readonly stops?: 'scored' | 'read'
   } = {},
@@ -89,6 +98,8 @@ async function call(
       discard: () => {},
     }
   }
+  const searches = new Room(ROOM)
+  const bodies = new Room(how.isFull === true ? 0 : MEMORY)
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
     clock: systemClock,
@@ -98,8 +109,9 @@ async function call(
     kinds: DEFAULT_KINDS,
     recall: new Recall(),
     bodyBytes: 1e9,
+    searches,
     rules: () => ruleSet,
-    admission: new Admission(1, () => true),
+    admission: new Admission(1, bodies, () => true),
     newId: () => 'id',
     injection: {
       ...MODEL,
@@ -127,6 +139,8 @@ async function call(
   const client = new Caller(content)
   await handle(pipeline, client)
   const told = { status: client.status, policy: client.policy }
+  const isRoomFree = searches.take(ROOM) && (how.isFull === true || bodies.take(MEMORY))
+  t.ok(isRoomFree, 'whatever becomes of a call, its room is given back')
   return { ...told, order: order.filter((step, index) => step !== order[index - 1]), entry: sealed[0] }
 }
 
@@ -210,4 +224,10 @@ t.test('a call that was refused is sealed, also where its prompt could not be sc
   const { order, status, entry } = await call([WORD, WATCH], `${ATTACK} aurora`, { scoringFails: true })
   t.same([order, status], [['scored', 'sealed'], 403])
   t.match(entry, { outcome: 'blocked', injection: null, rules: [{ name: 'word' }] })
+})
+
+t.test('a call for whose body there is no room is told so, and sealed', async (t) => {
+  const { order, status, entry } = await call([WATCH], ATTACK, { isFull: true })
+  t.same([order, status], [['sealed'], 503])
+  t.match(entry, { outcome: 'overloaded' })
 })

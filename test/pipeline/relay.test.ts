@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
+import { Room } from '../../src/core/room.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/detect/pii/placeholders.ts'
@@ -70,7 +71,10 @@ async function relay(
   }
   let failure = ''
   try {
-    const delivery = await relayStream({ call, client, response, scan, selection, placeholders }, false)
+    const delivery = await relayStream(
+      { call, client, response, scan, selection, placeholders, searches: new Room(0) },
+      false,
+    )
     delivery.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as { code: string }).code

@@ -85,7 +85,7 @@ t.test('the bound, by what is announced and by what comes', async (t) => {
   const announced = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
   announced.socket.write(Buffer.alloc(LIMIT + 1))
   await t.rejects(
-    readJsonBody(announced.request, LIMIT, BODY_LIMIT),
+    readJsonBody(announced.request, LIMIT, { setBy: BODY_LIMIT }),
     like({ code: 'body_too_large', message: /1000 bytes \(limits\.bodyBytes\)/ }),
   )
   const whole = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
@@ -147,4 +147,33 @@ t.test('bytes arrive as they were sent, however they were cut', async (t) => {
     ),
     { numRuns: 30 },
   )
+})
+
+t.test('what is kept is told before: all of it where it was announced, else piece by piece', async (t) => {
+  const kept: number[] = []
+  const keep = (bytes: number) => void kept.push(bytes)
+  const announced = await open(t, JSON_TYPE, 'content-length: 4')
+  const reading = readJsonBody(announced.request, LIMIT, { keep })
+  t.same(kept, [4])
+  announced.socket.write('{   ')
+  await reading
+  t.same(kept, [4])
+  const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+  chunked.socket.write(chunk(Buffer.from('{}')))
+  chunked.socket.write(LAST_CHUNK)
+  await readJsonBody(chunked.request, LIMIT, { keep })
+  t.same(kept, [4, 2])
+})
+
+t.test('whoever keeps it may end the reading', async (t) => {
+  const full = () => {
+    throw new Error('full')
+  }
+  const announced = await open(t, JSON_TYPE, 'content-length: 4')
+  announced.socket.write('{   ')
+  await t.rejects(readJsonBody(announced.request, LIMIT, { keep: full }), like({ message: 'full' }))
+  const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+  for (const piece of ['{', '}', ' ']) chunked.socket.write(chunk(Buffer.from(piece)))
+  chunked.socket.write(LAST_CHUNK)
+  await t.rejects(readJsonBody(chunked.request, LIMIT, { keep: full }), like({ message: 'full' }))
 })

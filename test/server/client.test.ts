@@ -40,9 +40,11 @@ async function call(
 const delivered = (client: SocketClient) => new Promise<void>((resolve) => client.onDelivered(resolve))
 const cancelled = (client: SocketClient) => new Promise<void>((resolve) => client.onCancel(resolve))
 
+const keep = () => {}
+
 t.test('an answer that is taken', async (t) => {
   const { client, socket } = await call(t)
-  t.equal(String(await client.readBody(10)), '{}')
+  t.equal(String(await client.readBody(10, keep)), '{}')
   client.respond(200, { 'x-a': 'b' }, 'all of it')
   socket.resume()
   await delivered(client)
@@ -54,7 +56,7 @@ t.test('a body that was read is not kept while its call goes on', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc: () => void = runInNewContext('gc')
   const { client, socket } = await call(t)
-  const body = new WeakRef(await client.readBody(10))
+  const body = new WeakRef(await client.readBody(10, keep))
   // What is weak holds until the turn is over.
   await new Promise(setImmediate)
   gc()
@@ -122,7 +124,7 @@ t.test('a client that leaves', async (t) => {
 
 t.test('ending a call ends what it waits for', async (t) => {
   const uploading = await call(t, { missingBytes: 100 })
-  const body = uploading.client.readBody(1000)
+  const body = uploading.client.readBody(1000, keep)
   uploading.client.interrupt()
   await t.rejects(body, { code: 'bad_request' })
   t.ok(uploading.client.interrupted)

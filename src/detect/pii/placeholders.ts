@@ -19,7 +19,6 @@ export class Placeholders {
   readonly #parent: Placeholders | null
   // Made with the first placeholder: most calls have nothing to replace, and there may be thousands of them.
   #given: Map<string, string> | null = null
-  #values: Map<string, string> | null = null
   #next: Map<string, number> | null
   /** Forms in the texts themselves; shared by a numbering and its forks. */
   readonly #taken: Set<string>
@@ -45,25 +44,18 @@ export class Placeholders {
     const known = this.#find(key)
     if (known !== undefined) return known
     this.#given ??= new Map()
-    this.#values ??= new Map()
     this.#next ??= new Map()
     const label = kind.toUpperCase()
     const number = this.#free(label, this.#next.get(label) ?? 1)
     this.#next.set(label, number + 1)
     const placeholder = formOf(label, number)
     this.#given.set(key, placeholder)
-    this.#values.set(placeholder, value)
     return placeholder
   }
 
   /** A numbering for one text of an answer: knows these values, numbers new ones from here on by itself. */
   fork(): Placeholders {
     return new Placeholders(this)
-  }
-
-  /** What a placeholder stands for; undefined for one that was not given out here. */
-  valueOf(placeholder: string): string | undefined {
-    return this.#values?.get(placeholder) ?? this.#parent?.valueOf(placeholder)
   }
 
   /** The first number from there on whose form is not taken. Each that is taken is passed once, however many forks ask. */
