@@ -9,6 +9,13 @@ import { setMember } from './text.ts'
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const VALUE_CHARACTERS = 8
 
+/**
+ * Characters of which each may still be a piece by itself, where that is no large part of all: put together piece by piece,
+ * a text takes fourteen times its length, and all that the pieces were cut from.
+ */
+const LOOSE_CHARACTERS = 4096
+const LOOSE_PART = 1 / 8
+
 /** Items of one list that grow side by side; looked up one by one. */
 const MAX_GROWING_ITEMS = 256
 
@@ -38,6 +45,8 @@ export class Assembler {
   #unfinished = 0
   #usage: JsonValue = null
   #characters = 0
+  /** Those that came since texts were made compact. */
+  #loose = 0
 
   /** @throws GatewayError `upstream_unavailable` when the answer outgrows MAX_CHARACTERS */
   add(chunk: JsonObject): void {
@@ -67,6 +76,11 @@ export class Assembler {
   get finishReason(): string | null {
     const [first] = this.#sorted()
     return first?.finishReason ?? null
+  }
+
+  /** What is kept: about as many bytes, or twice as many. */
+  get characters(): number {
+    return this.#characters
   }
 
   /** There are choices. */
@@ -164,7 +178,18 @@ export class Assembler {
   #count(characters: number): void {
     this.#characters += characters
     if (this.#characters > MAX_CHARACTERS) throw tooLong(`${MAX_CHARACTERS} characters`)
+    this.#loose += characters
+    if (this.#loose < LOOSE_CHARACTERS || this.#loose < this.#characters * LOOSE_PART) return
+    this.#loose = 0
+    for (const { message } of this.#choices.values()) compact(message)
   }
+}
+
+/** Has V8 write each text that was put together from pieces in one: it does so when it is asked for a character. */
+function compact(value: JsonValue): void {
+  if (typeof value === 'string') value.charCodeAt(0)
+  else if (typeof value === 'object' && value !== null)
+    for (const member of Object.values(value)) compact(member)
 }
 
 const tooLong = (limit: string): GatewayError =>

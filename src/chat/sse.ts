@@ -62,7 +62,10 @@ export class SseParser {
         this.#hasLines = true
       } else if (this.#hasLines) {
         const whole = isPlain && this.#bytes === 0
-        events.push(whole ? this.#event(text.slice(start, at)) : this.#take(piece.subarray(start, at)))
+        // Not a part of the text, which would stay for as long as any part of it does.
+        events.push(
+          whole ? this.#event(piece.toString('latin1', start, at)) : this.#take(piece.subarray(start, at)),
+        )
         start = at
       }
     }

@@ -213,7 +213,7 @@ export const CONFIG_SCHEMA = {
     limits: section('Bounds on what one process takes on.', {
       bodyBytes: integer('Largest request body, bytes.', 1024, 256 * 1024 ** 2, 10 * 1024 ** 2),
       concurrentRequests: integer(
-        'Calls in flight; one more is answered 503. Their bodies take a fifth of the memory at most, and who brings more is answered so, too.',
+        'Calls in flight; one more is answered 503. Their prompts and answers take a fifth of the memory at most, and who brings more is answered so, too.',
         1,
         100_000,
         1024,

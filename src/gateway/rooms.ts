@@ -5,7 +5,7 @@ import { getHeapStatistics } from 'node:v8'
 import type { Config } from '../core/config.ts'
 import { Room } from '../core/room.ts'
 
-/** Of all memory (a container's, where it has a limit), the part that bodies of calls under way may take. */
+/** Of all memory (a container's, where it has a limit), the part that prompts and answers of calls under way may take. */
 const BODIES = 1 / 5
 /**
  * Of V8's heap, the part that texts may be long together of what is being searched: read, walked and rewritten, a body
@@ -13,7 +13,7 @@ const BODIES = 1 / 5
  */
 const SEARCHED = 1 / 32
 
-/** For bodies of calls from their first byte to their entry, bytes. There is room for one in any case. */
+/** For prompts and answers from their first byte to their entry, bytes. There is room for one prompt in any case. */
 export function roomForBodies({ limits }: Pick<Config, 'limits'>): Room {
   // Without a limit this is none, or beyond all memory.
   const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())

@@ -15,8 +15,8 @@ export interface Seat {
   readonly place: Place<Client>
   /** Why nothing is done for it but its entry, an error with status 503; null where there is room. */
   readonly refusal: GatewayError | null
-  /** What is kept of its body. */
-  bodyBytes: number
+  /** What is kept of its prompt and its answer. */
+  keptBytes: number
 }
 
 export class Admission {
@@ -38,7 +38,7 @@ export class Admission {
 
   /**
    * @param limit calls in flight at a time
-   * @param bodies room for their bodies, bytes
+   * @param bodies room for their prompts and answers, bytes
    * @param auditAvailable whether a call could be written down and sealed right now
    */
   constructor(limit: number, bodies: Room, auditAvailable: () => boolean) {
@@ -81,25 +81,28 @@ export class Admission {
     const refusal = this.#refusal()
     if (refusal === null) {
       this.#entered++
-      return { place: this.#clients.add(client), refusal, bodyBytes: 0 }
+      return { place: this.#clients.add(client), refusal, keptBytes: 0 }
     }
     if (this.#turnedAway.size >= TURNED_AWAY_MAX) throw refusal
-    return { place: this.#turnedAway.add(client), refusal, bodyBytes: 0 }
+    return { place: this.#turnedAway.add(client), refusal, keptBytes: 0 }
   }
 
   /**
-   * Keeps room for so much more of a call's body, until it leaves.
+   * Keeps room for so much more of a call's prompt or answer, until it leaves.
    * @throws GatewayError `overloaded` where there is none
    */
-  keepBody(seat: Seat, bytes: number): void {
+  keep(seat: Seat, bytes: number): void {
     if (!this.#bodies.take(bytes))
-      throw turnAway('overloaded', 'Prompts of other calls take all the memory there is for them; try again.')
-    seat.bodyBytes += bytes
+      throw turnAway(
+        'overloaded',
+        'Prompts and answers of other calls take all the memory there is for them; try again.',
+      )
+    seat.keptBytes += bytes
   }
 
   /** The call is sealed and its answer on its way; once for each seat. */
-  leave({ place, refusal, bodyBytes }: Seat): void {
-    this.#bodies.give(bodyBytes)
+  leave({ place, refusal, keptBytes }: Seat): void {
+    this.#bodies.give(keptBytes)
     if (refusal === null) {
       this.#clients.remove(place)
       this.#undelivered++

@@ -41,6 +41,8 @@ export interface Answer {
   readonly placeholders: Placeholders
   /** As in Pipeline. */
   readonly searches: Room
+  /** Is told of bytes of the answer as they are kept. @throws GatewayError `overloaded` where there is no room for them */
+  keep(bytes: number): void
 }
 
 /**
@@ -49,7 +51,7 @@ export interface Answer {
  */
 export async function answerWhole(answer: Answer): Promise<Delivery> {
   const { call, client, response, scan } = answer
-  const received = clean(await call.waitForUpstream(readAll(response)), scan.credential)
+  const received = clean(await call.waitForUpstream(readAll(response, answer.keep)), scan.credential)
   call.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
@@ -80,8 +82,15 @@ async function searchLong<T>({ call, client, searches }: Answer, bytes: number, 
   }
 }
 
-/** The whole answer. @throws GatewayError `upstream_*`, also when it is larger than MAX_ANSWER_BYTES */
-export async function readAll(response: UpstreamResponse): Promise<Buffer> {
+/**
+ * The whole answer.
+ * @param keep as in Answer
+ * @throws GatewayError `upstream_*`, also when it is larger than MAX_ANSWER_BYTES, and what `keep` throws
+ */
+export async function readAll(
+  response: UpstreamResponse,
+  keep: (bytes: number) => void = () => {},
+): Promise<Buffer> {
   const pieces: Buffer[] = []
   let bytes = 0
   for (;;) {
@@ -95,6 +104,7 @@ export async function readAll(response: UpstreamResponse): Promise<Buffer> {
         `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes.`,
       )
     }
+    keep(piece.length)
     pieces.push(piece)
   }
 }

@@ -137,7 +137,7 @@ class Exchange {
   async run(): Promise<Delivery> {
     const { admission, bodyBytes, upstream, intents, kinds, log, searches } = this.#pipeline
     const call = this.#call
-    const keep = (bytes: number) => admission.keepBody(this.#seat, bytes)
+    const keep = (bytes: number) => admission.keep(this.#seat, bytes)
     const prompt = await this.#read(await call.waitForClient(this.#client.readBody(bodyBytes, keep)))
     const { selection, placeholders, restoration, includeUsage } = prompt
     call.giveBack = log.reserve(prompt.body.length)
@@ -162,7 +162,7 @@ class Exchange {
       // Errors are logged by whoever gets them, so values are not put back into one.
       restoration: response.status < 400 ? restoration : null,
     }
-    const answer = { call, client: this.#client, response, scan, selection, placeholders, searches }
+    const answer = { call, client: this.#client, response, scan, selection, placeholders, searches, keep }
     try {
       await watching
       // An error is one answer, whatever it says it is: its status must reach the client.

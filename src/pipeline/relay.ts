@@ -55,11 +55,14 @@ function estimateAnswer(response: JsonObject): number {
 
 async function pump(answer: Answer, relay: EventRelay): Promise<void> {
   const { call, client, response } = answer
+  let kept = 0
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
     call.responseBytes += piece?.length ?? 0
     const steps = piece === null ? relay.end() : relay.take(piece)
     const text = await call.measureSlices('response', steps, client)
+    answer.keep(relay.assembler.characters - kept)
+    kept = relay.assembler.characters
     if (text !== '') {
       call.markFirstToken()
       const room = client.write(text)

@@ -85,6 +85,7 @@ export async function exercise(
     selection,
     placeholders: inspection.placeholders,
     searches: UNBOUNDED,
+    keep: () => {},
   }
   try {
     const delivery = await (random === null ? answerWhole(answer) : relayStream(answer, false))

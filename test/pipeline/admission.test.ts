@@ -68,14 +68,14 @@ t.test('nothing is taken on that could not be logged', async (t) => {
 t.test('bodies of calls take no more room than there is, until their calls are over', async (t) => {
   const admission = new Admission(9, new Room(100), () => true)
   const [a, b] = [admission.enter(caller().client), admission.enter(caller().client)]
-  admission.keepBody(a, 40)
-  admission.keepBody(a, 40)
-  t.throws(() => admission.keepBody(b, 30), like({ code: 'overloaded', ...retry }))
-  admission.keepBody(b, 20)
+  admission.keep(a, 40)
+  admission.keep(a, 40)
+  t.throws(() => admission.keep(b, 30), like({ code: 'overloaded', ...retry }))
+  admission.keep(b, 20)
   admission.leave(a)
   const c = admission.enter(caller().client)
-  admission.keepBody(c, 80)
-  t.throws(() => admission.keepBody(c, 1), like({ code: 'overloaded' }))
+  admission.keep(c, 80)
+  t.throws(() => admission.keep(c, 1), like({ code: 'overloaded' }))
 })
 
 t.test('draining: no one in, and over when the last is sealed', async (t) => {

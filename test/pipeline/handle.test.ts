@@ -71,8 +71,8 @@ async function call(
     readonly upstreamFails?: boolean
     readonly scoringFails?: boolean
     readonly answer?: string
-    /** There is no room for its body. */
-    readonly isFull?: boolean
+    /** Room for its prompt and its answer, bytes. */
+    readonly memory?: number
     /** At which step nobody waits any longer for what still runs. */
     readonly stops?: 'scored' | 'read'
   } = {},
@@ -99,7 +99,8 @@ async function call(
     }
   }
   const searches = new Room(ROOM)
-  const bodies = new Room(how.isFull === true ? 0 : MEMORY)
+  const { memory = MEMORY } = how
+  const bodies = new Room(memory)
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
     clock: systemClock,
@@ -139,7 +140,7 @@ async function call(
   const client = new Caller(content)
   await handle(pipeline, client)
   const told = { status: client.status, policy: client.policy }
-  const isRoomFree = searches.take(ROOM) && (how.isFull === true || bodies.take(MEMORY))
+  const isRoomFree = searches.take(ROOM) && bodies.take(memory)
   t.ok(isRoomFree, 'whatever becomes of a call, its room is given back')
   return { ...told, order: order.filter((step, index) => step !== order[index - 1]), entry: sealed[0] }
 }
@@ -227,7 +228,16 @@ t.test('a call that was refused is sealed, also where its prompt could not be sc
 })
 
 t.test('a call for whose body there is no room is told so, and sealed', async (t) => {
-  const { order, status, entry } = await call([WATCH], ATTACK, { isFull: true })
+  const { order, status, entry } = await call([WATCH], ATTACK, { memory: 10 })
   t.same([order, status], [['sealed'], 503])
+  t.match(entry, { outcome: 'overloaded' })
+})
+
+t.test('nor is an answer kept for which there is no room', async (t) => {
+  const { order, status, entry } = await call([], 'Hello.', {
+    answer: 'So it goes. '.repeat(20),
+    memory: 200,
+  })
+  t.same([order, status], [['forwarded', 'read', 'aborted', 'sealed'], 503])
   t.match(entry, { outcome: 'overloaded' })
 })

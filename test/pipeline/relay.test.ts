@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { Room } from '../../src/core/room.ts'
@@ -42,6 +43,7 @@ async function relay(
   events: readonly string[],
   credential: string | null = null,
   clock = { now: () => 0, monotonic: () => 0 },
+  keep: (bytes: number) => void = () => {},
 ) {
   const call = new Call(clock, 'id', { id: 'k', name: 'k' }, 0, 'r')
   const sent: string[] = []
@@ -72,7 +74,7 @@ async function relay(
   let failure = ''
   try {
     const delivery = await relayStream(
-      { call, client, response, scan, selection, placeholders, searches: new Room(0) },
+      { call, client, response, scan, selection, placeholders, searches: new Room(0), keep },
       false,
     )
     delivery.finish({ log: 'l', seq: 0, hash: 'h' })
@@ -152,6 +154,25 @@ const said = (sent: readonly string[], read: (delta: any, choice: any) => unknow
   chunksOf(sent)
     .flatMap(({ choices }) => choices.map((choice: any) => read(choice.delta ?? {}, choice) ?? ''))
     .join('')
+
+t.test(
+  'what is kept of a stream is told as it comes, and it ends where there is no room for more',
+  async (t) => {
+    const pieces = Array.from({ length: 50 }, (_, index) => `word ${index} and `)
+    let kept = 0
+    const all = await relay(eventsOf(pieces, true, false), null, undefined, (bytes) => {
+      kept += bytes
+    })
+    t.ok(kept >= pieces.join('').length, `${kept}`)
+    const room = new Room(kept / 2)
+    const half = await relay(eventsOf(pieces, true, false), null, undefined, (bytes) => {
+      if (!room.take(bytes)) throw new GatewayError('overloaded', 'full')
+    })
+    t.equal(half.failure, 'overloaded')
+    const sent = half.sent.join('')
+    t.ok(sent.length > 1000 && all.sent.join('').startsWith(sent))
+  },
+)
 
 t.test('of a key that stands twice in an event only what was read is sent', async (t) => {
   const doubled =

@@ -1,0 +1,67 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import t from 'tap'
+import { Assembler } from '../../src/chat/assembler.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+
+const delta = (more: JsonObject, index = 0): JsonObject => ({ id: 'x', choices: [{ index, delta: more }] })
+
+t.test(
+  'a text that came in pieces takes what it is long, and nothing of what they were cut from',
+  async (t) => {
+    setFlagsFromString('--expose-gc')
+    const gc: () => void = runInNewContext('gc')
+    const used = () => {
+      gc()
+      return process.memoryUsage().heapUsed
+    }
+    const assembler = new Assembler()
+    assembler.add(delta({ content: '', tool_calls: [{ index: 0, function: { arguments: '' } }] }))
+    const before = used()
+    for (let round = 0; round < 100; round++) {
+      // As events are cut from what the socket gave: a part keeps all of it.
+      const received = Buffer.alloc(64 * 1024, 'some words of an answer; ').toString('latin1')
+      for (let at = 0; at < 64 * 1024; at += 256) {
+        assembler.grow(0, 'content', received.slice(at, at + 20))
+        const tool = { index: 0, function: { arguments: received.slice(at, at + 20) } }
+        assembler.add(delta({ tool_calls: [tool] }))
+      }
+    }
+    const taken = used() - before
+    const { choices } = assembler.result() as { choices: { message: JsonObject }[] }
+    const { content, tool_calls: tools } = choices[0]!.message as {
+      content: string
+      tool_calls: { function: { arguments: string } }[]
+    }
+    t.same([content.length, tools[0]!.function.arguments.length], [512_000, 512_000])
+    t.ok(taken < 3_000_000, `${taken} bytes for a million characters`)
+  },
+)
+
+t.test('however it was cut, an answer comes out whole, and its length is told', async (t) => {
+  const said = fc.array(fc.tuple(fc.nat(2), fc.constantFrom('content', 'reasoning'), fc.string()), {
+    maxLength: 30,
+  })
+  fc.assert(
+    fc.property(said, fc.integer({ min: 1, max: 3000 }), (pieces, times) => {
+      const assembler = new Assembler()
+      const expected = new Map<string, string>()
+      for (const [choice, name, text] of pieces) {
+        const long = text.repeat(times)
+        if (!assembler.grow(choice, name, long)) assembler.add(delta({ [name]: long }, choice))
+        const key = `${choice} ${name}`
+        expected.set(key, (expected.get(key) ?? '') + long)
+      }
+      const { choices } = assembler.result() as { choices: { index: number; message: JsonObject }[] }
+      let characters = 0
+      for (const [key, text] of expected) {
+        const [choice, name] = key.split(' ')
+        t.equal(choices.find(({ index }) => index === Number(choice))?.message[name!], text)
+        characters += text.length
+      }
+      t.ok(assembler.characters >= characters)
+    }),
+    { numRuns: 60 },
+  )
+})
