@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
+import type { Environment } from '../../src/store/lmdb.ts'
 import { ERASE_SLICE_ROWS, type EraseSelection } from '../../src/store/log/erase.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
+import type { Table } from '../../src/store/table.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore, START_MS } from './fixture.ts'
+import { altered, openTestStore, START_MS } from './fixture.ts'
 
 const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const exchange = (text: string) => JSON.stringify({ request: { text }, response: null })
@@ -83,6 +85,44 @@ t.test('more exchanges than a transaction takes', async (t) => {
   const { store: again } = await reopen()
   t.match(again.log.get(id(calls - 1)), { erased: true })
   t.match(verifyChain(again.log.records(0, 10_000)), { ok: true })
+})
+
+t.test('a few calls among many: no look at exchanges goes through those between', async (t) => {
+  let most = 0
+  const noted = <Found>(found: Found, rows: number): Found => {
+    most = Math.max(most, rows)
+    return found
+  }
+  const wrap = (real: Environment) => {
+    const { content } = real.tables
+    const counted: Table = {
+      get: (key) => content.get(key),
+      peek: (key) => content.peek(key),
+      put: (key, value) => content.put(key, value),
+      remove: (key) => content.remove(key),
+      rows: (range) => content.rows(range),
+      keys: (range) => {
+        const found = content.keys(range)
+        return noted(found, found.length)
+      },
+      count: (range) => {
+        const found = content.count(range)
+        return noted(found, found)
+      },
+      size: 0,
+    }
+    return altered(real, { tables: { ...real.tables, content: counted } })
+  }
+  const { store } = openTestStore(t, { wrap })
+  const calls = 3000
+  const keyOf = (n: number) => (n === 0 || n === calls - 1 ? 'rare' : 'busy')
+  await Promise.all(
+    Array.from({ length: calls }, (_, n) =>
+      append(store.log, { key: keyOf(n), minutes: 0, captured: true }, n),
+    ),
+  )
+  t.same(await store.log.erase({ keyId: 'rare' }), { erased: 2, entries: 1 })
+  t.ok(most < calls / 2, `${most} exchanges looked at in one go`)
 })
 
 t.test('the space of what was erased is used again', async (t) => {

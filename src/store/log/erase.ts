@@ -97,14 +97,12 @@ async function* matching(
   }
 }
 
-/** Those of the ascending sequence numbers that have an exchange; reads keys only, exchanges may be large. */
-function stored({ content }: Tables, seqs: readonly number[]): number[] {
-  const [first] = seqs
-  const last = seqs.at(-1)
-  if (first === undefined || last === undefined) return []
-  const kept = new Set(content.keys({ start: u64(first), end: u64(last + 1) }).map((key) => readU64(key)))
-  return seqs.filter((seq) => kept.has(seq))
-}
+/**
+ * Those of the sequence numbers that have an exchange; reads keys only, exchanges may be large. One by one: between two
+ * calls of a key may lie those of all others.
+ */
+const stored = ({ content }: Tables, seqs: readonly number[]): number[] =>
+  seqs.filter((seq) => content.count({ start: u64(seq), end: u64(seq + 1) }) > 0)
 
 /** Looks again inside the transaction: another process may have erased or pruned in between. */
 function removal(tables: Tables, selection: EraseSelection, seqs: readonly number[]): Change<number> {
