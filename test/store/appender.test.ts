@@ -68,13 +68,20 @@ function setUp() {
   const commits = new ManualCommits()
   const clock = testClock()
   const events: string[] = []
+  let onAvailable = () => {}
+  const whenAvailable = (work: () => void) => {
+    onAvailable = work
+  }
   const appender = new Appender(commits, clock, {
     onUnavailable: (cause) => events.push(`unavailable: ${(cause as Error).message}`),
-    onAvailable: () => events.push('available'),
+    onAvailable: () => {
+      events.push('available')
+      onAvailable()
+    },
     onStalled: () => events.push('stalled'),
     onCommit: (jobs, bytes) => events.push(`commit ${jobs} ${bytes}`),
   })
-  return { commits, clock, events, appender }
+  return { commits, clock, events, appender, whenAvailable }
 }
 
 const job = (name: string, bytes = 1): Job<Context, string> => ({
@@ -231,6 +238,27 @@ t.test('after a failed commit nothing is taken on until a probe succeeds', async
   t.strictSame(commits.durable, ['c'])
   t.strictSame(events, ['unavailable: disk full', 'available', 'commit 1 1'])
 })
+
+t.test(
+  'what is taken on as soon as it is available again is committed, though nothing else comes',
+  async (t) => {
+    const { commits, appender, whenAvailable } = setUp()
+    const late: Promise<string>[] = []
+    whenAvailable(() => late.push(submit(appender, job('b'))))
+    const lost = submit(appender, job('a'))
+    await commits.fail()
+    await t.rejects(lost)
+    appender.tick(0)
+    await commits.succeed()
+    t.equal(late.length, 1)
+    t.equal(commits.waiting, 1)
+    const closed = appender.close()
+    t.equal(await stateOf(closed), 'pending')
+    await commits.succeed()
+    t.equal(await stateOf(late[0] as Promise<string>), 'resolved B')
+    t.equal(await stateOf(closed), 'resolved undefined')
+  },
+)
 
 t.test('those that wait behind a failed batch are told no as well', async (t) => {
   const { commits, appender } = setUp()

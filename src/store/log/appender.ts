@@ -215,7 +215,8 @@ export class Appender<Context extends Transaction> {
       // Still failing; the next tick asks again.
       this.#stalled = false
     }
-    this.#rest()
+    // Whoever was told that writes succeed again may have had something to write.
+    await this.#run()
   }
 
   #rest(): void {
