@@ -89,7 +89,7 @@ async function create(store: Store, wanted: string): Promise<void> {
   if (fault === null || fault === undefined) return
   // Nobody knows it, and nobody would miss it.
   await store.keys.revoke(id)
-  console.error(`sidegate keys: the key could not be shown, and was revoked (${id})`)
+  throw new Error(`the key could not be shown, and was revoked (${id})`)
 }
 
 function list(records: readonly KeyRecord[]): void {

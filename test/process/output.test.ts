@@ -54,13 +54,18 @@ t.test('what does not get out is said, and fails', async (t) => {
   t.strictSame(version, { code: 1, stderr: 'sidegate: standard output cannot be written (ENOSPC)\n' })
 })
 
-t.test('a key that nobody was shown is revoked', async (t) => {
+t.test('a key that nobody was shown is revoked, and the command has failed', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
-  const { code, stderr } = await shell(`sidegate keys create --name lost --config ${file} > /dev/full`)
-  t.equal(code, 1)
-  const [, id] = /the key could not be shown, and was revoked \((\S+)\)\n/.exec(stderr) ?? []
-  t.match(stderr, /standard output cannot be written \(ENOSPC\)\n$/)
+  const create = (name: string) => `sidegate keys create --name ${name} --config ${file}`
+  const shown = /the key could not be shown, and was revoked \((\S+)\)\n/
+  const full = await shell(`${create('lost')} > /dev/full`)
+  t.equal(full.code, 1)
+  const [, id] = shown.exec(full.stderr) ?? []
+  t.match(full.stderr, /standard output cannot be written \(ENOSPC\)\n$/)
+  const gone = await shell(`set -o pipefail; ${create('unread')} | true`)
+  t.match(gone.stderr, shown)
+  t.equal(gone.code, 1, 'though a reader that went away has seen enough of everything else')
   const store = openStore({
     path: join(folder, 'data'),
     clock: systemClock,
@@ -68,8 +73,8 @@ t.test('a key that nobody was shown is revoked', async (t) => {
     maxBytes: 1024 ** 3,
   })
   t.teardown(() => store.close())
-  const made = store.keys.list().filter(({ name }) => name === 'lost')
-  t.match(made, [{ id, revokedAtMs: Number }])
+  const made = store.keys.list().filter(({ name }) => name === 'lost' || name === 'unread')
+  t.match(made, [{ id, revokedAtMs: Number }, { revokedAtMs: Number }])
 })
 
 t.test('a file that takes a part of it only', async (t) => {
