@@ -65,6 +65,38 @@ function hangingStore(t: Test) {
   return { ...opened, state, letGo, letOneGo: () => hanging.shift()?.() }
 }
 
+/** Lets time pass as it does in a process that runs: the store looks every second. */
+function pass({ clock, tick }: Pick<ReturnType<typeof openTestStore>, 'clock' | 'tick'>, ms: number): void {
+  for (let left = ms; left > 0; left -= 1000) {
+    clock.advance(Math.min(1000, left))
+    tick(1000)
+  }
+}
+
+t.test('a process that stood still itself does not take that for a disk that hangs', async (t) => {
+  const opened = hangingStore(t)
+  const { store, clock, tick, state, letGo } = opened
+  state.hangs = true
+  const created = store.sessions.create('token', 60_000)
+  await nextTurn()
+  pass(opened, 3000)
+  clock.advance(60_000)
+  tick(1000)
+  t.strictSame([state.stalled, store.log.available], [0, true])
+  letGo()
+  await created
+  state.hangs = true
+  const stuck = store.sessions.create('token', 60_000)
+  await nextTurn()
+  for (let looks = 0; looks < 5; looks++) {
+    clock.advance(60_000)
+    tick(1000)
+  }
+  t.equal(state.stalled, 1, 'nor one that hangs, for one that stands still again and again')
+  letGo()
+  await stuck
+})
+
 t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', async (t) => {
   const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
     'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
@@ -80,8 +112,7 @@ t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', 
     state.hangs = true
     const written = write(opened)
     await nextTurn()
-    clock.advance(9999)
-    tick(1000)
+    pass(opened, 9999)
     t.strictSame([state.stalled, store.log.available], [0, true], `${name}: slow`)
     clock.advance(1)
     tick(1000)
@@ -103,11 +134,10 @@ t.test('a disk that is slow, and ends one write after the other, does not hang',
   state.hangs = true
   const created = [store.sessions.create('token', 60_000), store.sessions.create('token', 60_000)]
   await nextTurn()
-  clock.advance(9000)
+  pass({ clock, tick }, 9000)
   letOneGo()
   await created[0]
-  clock.advance(9000)
-  tick(1000)
+  pass({ clock, tick }, 9000)
   t.equal(state.stalled, 0)
   clock.advance(1000)
   tick(1000)
@@ -126,8 +156,7 @@ t.test('closing ends when the last uses of keys cannot be written', async (t) =>
   state.hangs = true
   const closed = store.close()
   await nextTurn()
-  clock.advance(10_000)
-  tick(1000)
+  pass({ clock, tick }, 10_000)
   await closed
   t.equal(state.stalled, 1)
 })
@@ -142,8 +171,7 @@ t.test('a disk that hangs as the store is closed is told of, and closing ends', 
   const lost = t.rejects(store.log.append(requestDraft({ id: id(1) })), { code: 'audit_unavailable' })
   const closed = store.close()
   await nextTurn()
-  clock.advance(10_000)
-  tick(1000)
+  pass({ clock, tick }, 10_000)
   await Promise.all([lost, closed])
   t.equal(stalled, 1)
 })
