@@ -1,6 +1,6 @@
 // `sidegate audit compact`: a copy of the data directory that holds what is in it and nothing of what was.
 
-import { chmodSync, copyFileSync, existsSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../store/folder/folder.ts'
 import { DATA_FILE } from '../store/folder/header.ts'
@@ -8,24 +8,28 @@ import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
 import { openDirectory, SourceError } from '../store/verification/source.ts'
 import type { ExitCode } from './command.ts'
 
-/** Owner only, as the directory itself. */
-const FILE_MODE = 0o600
+/** What the database library makes is for everybody but for this: it is the owner's from the first byte on. */
+const OWNER_ONLY = 0o077
 
 /**
  * Copies the database without its free pages, as it is at one moment, and the key made beside it; a running gateway goes on.
+ * The copy is on disk when this resolves: the original may be destroyed then.
  * @throws SourceError when there is no log, or the folder is not empty
  */
 export async function compact(path: string, folder: string): Promise<ExitCode> {
   const environment = openDirectory(path)
   try {
     makeTarget(folder)
+    process.umask(OWNER_ONLY)
     await environment.copyTo(folder)
     const file = join(folder, DATA_FILE)
-    chmodSync(file, FILE_MODE)
-    // The mode is copied with it.
+    sync(file)
+    const key = join(folder, SIGNING_KEY_FILE)
     if (existsSync(join(path, SIGNING_KEY_FILE))) {
-      copyFileSync(join(path, SIGNING_KEY_FILE), join(folder, SIGNING_KEY_FILE))
+      copyFileSync(join(path, SIGNING_KEY_FILE), key)
+      sync(key)
     }
+    sync(folder)
     const sizes = { from_bytes: environment.size().fileBytes, to_bytes: statSync(file).size }
     console.log(process.stdout.isTTY ? describe(folder, sizes) : JSON.stringify(sizes))
     return 0
@@ -40,6 +44,16 @@ function makeTarget(folder: string): void {
     makeFolder(folder)
   } catch (error) {
     throw new SourceError(`${folder} cannot be written: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Waits until a file, or the names in a folder, are on disk. */
+function sync(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
   }
 }
 

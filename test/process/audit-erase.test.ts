@@ -1,9 +1,14 @@
 // Erasing on the running gateway and on a stopped one: by the API and by the command, and the log verifies after.
 
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t from 'tap'
-import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
+import t, { type Test } from 'tap'
+import { systemClock } from '../../src/core/clock.ts'
+import { openStore } from '../../src/store/store.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { discard, MAIN, runCli, startGateway, writeDeployment } from './gateway.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 const upstream = await startUpstream(json(completion('a fine answer')))
@@ -98,6 +103,59 @@ t.test('what was erased is in the file until it is compacted, and not in the cop
   t.match(await served.api('GET', '/usage/logs'), { body: { total: 2 } })
   const { code } = await runCli(['audit', 'verify', '--config', config])
   t.equal(code, 0)
+})
+
+/** A stopped gateway's folder with exchanges of some megabytes. */
+async function largeDeployment(t: Test) {
+  const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const store = openStore({
+    path: join(folder, 'data'),
+    clock: systemClock,
+    random: randomBytes,
+    maxBytes: 1024 ** 3,
+  })
+  const exchange = JSON.stringify({ request: 'x'.repeat(1024 ** 2), response: null })
+  for (let n = 0; n < 32; n++)
+    await store.log.append(requestDraft({ id: `call-${n}` }), { content: exchange })
+  await store.close()
+  return { folder, config: file }
+}
+
+t.test('nobody else can read a copy while it is made, in whatever folder', async (t) => {
+  const { folder, config } = await largeDeployment(t)
+  const copy = join(folder, 'copy')
+  mkdirSync(copy)
+  chmodSync(copy, 0o755)
+  const modes = new Set<number>()
+  let isOver = false
+  const compacted = runCli(['audit', 'compact', '--config', config, '--to', copy])
+  void compacted.finally(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    const made = statSync(join(copy, 'data.mdb'), { throwIfNoEntry: false })
+    if (made !== undefined) modes.add(made.mode & 0o777)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  t.equal((await compacted).code, 0)
+  t.strictSame([...modes], [0o600])
+})
+
+t.test('a copy that is said to be there is on the disk', async (t) => {
+  if (spawnSync('strace', ['true']).status !== 0) {
+    t.pass('the calls to the system', { skip: 'strace is not there, or may not trace' })
+    return
+  }
+  const { folder, config } = await largeDeployment(t)
+  writeFileSync(join(folder, 'data/signing-key.pem'), 'a key')
+  const copy = join(folder, 'copy')
+  const trace = join(folder, 'trace')
+  const command = [process.execPath, MAIN, 'audit', 'compact', '--config', config, '--to', copy]
+  const { status } = spawnSync('strace', ['-f', '-y', '-e', 'trace=fsync', '-o', trace, ...command])
+  t.equal(status, 0)
+  const synced = Array.from(readFileSync(trace, 'utf8').matchAll(/fsync\(\d+<(.+?)>\)/g), ([, path]) => path)
+  t.strictSame(new Set(synced), new Set([join(copy, 'data.mdb'), join(copy, 'signing-key.pem'), copy]))
 })
 
 t.test('mistakes are named', async (t) => {
