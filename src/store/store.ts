@@ -156,7 +156,7 @@ class OpenStore implements Store {
 
   async #tidy(): Promise<void> {
     // A disk that takes no writes is the log's to probe.
-    if (!this.log.available) return
+    if (!this.log.writable) return
     this.#environment.reapReaders()
     await this.#attempt(() => this.keys.flush())
     await this.#attempt(() => this.sessions.sweep())

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Environment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore, withTransactions } from './fixture.ts'
+import { altered, openTestStore, withTransactions } from './fixture.ts'
 
 const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
@@ -41,6 +41,27 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   tick(60_000)
   await store.close()
   t.strictSame(errors, ['busy'])
+})
+
+t.test('housekeeping goes on in a store that has reached its limit', async (t) => {
+  let reaped = 0
+  const wrap = (real: Environment) =>
+    altered(real, {
+      reapReaders: () => {
+        reaped++
+        real.reapReaders()
+      },
+    })
+  const { store, clock, tick, path } = openTestStore(t, { wrap, maxBytes: 1 })
+  t.equal(store.log.available, false)
+  const { key } = await store.keys.create('k')
+  clock.advance(1)
+  store.keys.authenticate(key)
+  tick(60_000)
+  await store.close()
+  t.equal(reaped, 1)
+  const { store: again } = openTestStore(t, { path, seed: 'again' })
+  t.match(again.keys.list(), [{ lastUsedAtMs: clock.now() }])
 })
 
 /** A store whose writes hang from when that is said until they are let go. */
