@@ -157,13 +157,13 @@ class OpenStore implements Store {
   async #tidy(): Promise<void> {
     // A disk that takes no writes is the log's to probe.
     if (!this.log.writable) return
-    this.#environment.reapReaders()
+    await this.#attempt(() => this.#environment.reapReaders())
     await this.#attempt(() => this.keys.flush())
     await this.#attempt(() => this.sessions.sweep())
     await this.#attempt(() => this.counters.sweep())
   }
 
-  async #attempt(step: () => Promise<void>): Promise<void> {
+  async #attempt(step: () => Promise<void> | void): Promise<void> {
     try {
       await step()
     } catch (error) {

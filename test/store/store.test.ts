@@ -43,6 +43,28 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   t.strictSame(errors, ['busy'])
 })
 
+t.test('readers that cannot be looked at are reported, and the rest of housekeeping is done', async (t) => {
+  const errors: string[] = []
+  const wrap = (real: Environment) =>
+    altered(real, {
+      reapReaders: () => {
+        throw new Error('no readers')
+      },
+    })
+  const { store, tick, path } = openTestStore(t, {
+    wrap,
+    onHousekeepingError: (error) => errors.push((error as Error).message),
+  })
+  const { key } = await store.keys.create('k')
+  store.keys.authenticate(key)
+  tick(60_000)
+  tick(60_000)
+  await store.close()
+  t.strictSame(errors, ['no readers', 'no readers'])
+  const { store: again } = openTestStore(t, { path, seed: 'again' })
+  t.match(again.keys.list(), [{ lastUsedAtMs: Number }])
+})
+
 t.test('housekeeping goes on in a store that has reached its limit', async (t) => {
   let reaped = 0
   const wrap = (real: Environment) =>
