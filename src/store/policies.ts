@@ -24,7 +24,7 @@ export interface PolicyRevision {
 }
 
 interface StoredRevision extends PolicyRevision {
-  /** Of the last entry that holds the set. */
+  /** Of the first entry that holds the set: what goes first. */
   readonly seq: number
 }
 
@@ -54,6 +54,7 @@ export class PolicyStore {
     this.#environment.refresh()
     const known = this.#read(place)
     const kept = known !== null && entries.get(u64(known.seq)) !== undefined
+    let first = 0
     let gone: readonly string[] = []
     let size = 0
     const parts = kept ? [null] : partsOf(rules.map(declarationOf))
@@ -66,8 +67,9 @@ export class PolicyStore {
         return {
           draft: { type: 'rules_loaded', revision, rules: rules.length, ...part },
           write: (seq) => {
+            if (index === 0) first = seq
             if (!last) return
-            const bytes = writeJson({ ...stored, seq })
+            const bytes = writeJson({ ...stored, seq: first })
             policies.put(place, bytes)
             gone = this.#surplus(revision, bytes.length)
             for (const other of gone) policies.remove(Buffer.from(other))

@@ -92,3 +92,19 @@ t.test('a set whose entry was pruned is still known, and sealed again', async (t
   const [record] = store.log.records(from, 1)
   t.match(JSON.parse(Buffer.from(record?.bytes ?? '').toString()), { declarations: [{ name: 'a' }] })
 })
+
+t.test('so is one whose entries were pruned in part', async (t) => {
+  const { store } = openTestStore(t)
+  const rules = Array.from({ length: 20 }, (_, n) => rule(`r${n}`, 'é'.repeat(30_000)))
+  await store.policies.seal('large', rules)
+  const last = store.log.head.seq
+  await store.log.dropOldest(last)
+  await store.policies.seal('large', rules)
+  const parts = store.log
+    .records(last + 1, 100)
+    .map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).declarations)
+  t.strictSame(parts.flat(), rules)
+  const { seq } = store.log.head
+  await store.policies.seal('large', rules)
+  t.equal(store.log.head.seq, seq + 1, 'by name from then on')
+})
