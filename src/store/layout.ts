@@ -35,8 +35,13 @@ export function joinKey(...parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts)
 }
 
+/** @throws Error for what is damaged; it holds nothing of the bytes, which may be what people wrote */
 export function readJson<Value>(bytes: Buffer): Value {
-  return JSON.parse(bytes.toString('utf8')) as Value
+  try {
+    return JSON.parse(bytes.toString('utf8')) as Value
+  } catch {
+    throw new Error('a row of the store is not JSON')
+  }
 }
 
 export function writeJson(value: object): Buffer {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { inspect } from 'node:util'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
@@ -44,6 +45,18 @@ t.test('the exchange is kept beside the chain, which holds a salted commitment t
   t.match(detail, { id: id(1), seq: 1, request: { messages: [] }, response: { choices: [] } })
   const raw = Buffer.concat(store.log.records(0, 10).map((record) => Buffer.from(record.bytes))).toString()
   t.notMatch(raw, 'choices')
+})
+
+t.test('the error that a damaged exchange makes, which is logged, holds nothing of it', async (t) => {
+  const { store } = openTestStore(t)
+  await store.log.append(requestDraft({ id: id(1) }), { content: '{"request":heliotrope}' })
+  try {
+    store.log.get(id(1))
+    t.fail('it is not JSON')
+  } catch (error) {
+    t.notMatch(inspect(error), /helio/)
+    t.match(error, { message: 'a row of the store is not JSON' })
+  }
 })
 
 t.test('without an exchange there is nothing to show', async (t) => {
