@@ -32,7 +32,7 @@ import { RuleWatcher } from './rules/watch.ts'
 import { describeListenError, formatAddress, isListenError } from './server/address.ts'
 import { gatewayHandler } from './server/handler.ts'
 import { type Listener, listen } from './server/listener.ts'
-import { type Health, opsHandler } from './server/ops.ts'
+import { opsHandler } from './server/ops.ts'
 import { Gatekeeper } from './server/session.ts'
 import { StoreOpenError } from './store/lmdb.ts'
 import type { Store } from './store/store.ts'
@@ -129,7 +129,11 @@ class Gateway {
       clock: systemClock,
       apiWrites: config.rules.apiWrites,
       newId,
-      onChange: (change) => this.#journal.ruleChanged(change, () => this.#rules),
+      onChange: async (change) => {
+        await this.#journal.ruleChanged(change, () => this.#rules)
+        // Files that were too much beside the rules of the API may have room now.
+        if (this.fileRefusals().length > 0) void this.#watcher.reload()
+      },
     })
     this.#rules.replaceFiles(snapshot)
     this.#countReload('ok')
@@ -189,11 +193,12 @@ class Gateway {
     await sealInterrupted(this.#folder.intents, this.#store, this.#pipeline)
     await this.#journal.rulesLoaded(this.#rules)
     await this.#attestation.signatures.make()
+    const { quarantines } = this.#folder
     const handler = gatewayHandler({ pipeline: this.#pipeline, gatekeeper, routes, clock: systemClock })
     this.#ops = await listen(
       addresses.ops,
       opsHandler({
-        health: () => this.#health(),
+        health: () => healthOf({ admission: this.#admission, rules: this.#rules, quarantines }),
         metrics: this.#metrics,
         onError: (error) =>
           this.#logger.error({ err: error }, 'a page of the ops listener could not be made'),
@@ -242,10 +247,6 @@ class Gateway {
   #countReload(result: 'ok' | 'error'): void {
     this.#metrics.ruleReloads.inc({ result })
     if (result === 'ok') this.#metrics.ruleReloadTime.set(systemClock.now() / 1000)
-  }
-
-  #health(): Health {
-    return healthOf({ admission: this.#admission, rules: this.#rules, quarantines: this.#folder.quarantines })
   }
 
   #state(): GatewayState {

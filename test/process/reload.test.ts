@@ -134,6 +134,30 @@ t.test('files that are too much beside the rules of the API', async (t) => {
   await files.stop()
 })
 
+t.test('files that were too much come in force as soon as the API gives them room', async (t) => {
+  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+  t.teardown(() => discard(gateway))
+  const { key } = await gateway.createKey()
+  const declaration = { type: 'keyword_block', action: 'block', enabled: true }
+  const ids: string[] = []
+  for (const name of ['u', 'v', 'w', 'x']) {
+    const { body } = await gateway.api('POST', '/rules', { name, ...declaration, pattern: large(name) })
+    ids.push(body.id)
+  }
+  const file = join(gateway.folder, 'rules/rules.yaml')
+  await changed(gateway, () => writeFileSync(file, rule(`beta|${large('y')}`)))
+  t.equal(await asks(gateway, key, 'beta'), 200)
+  const before = await reloads(gateway, 'ok')
+  t.equal((await gateway.api('DELETE', `/rules/${ids[0]}`)).status, 200)
+  const startMs = performance.now()
+  while ((await asks(gateway, key, 'beta')) === 200) {
+    if (performance.now() - startMs > SOON_MS) throw new Error('the files are not in force')
+  }
+  t.same((await gateway.api('GET', '/rules')).body.errors, [])
+  t.equal(await reloads(gateway, 'ok'), before + 1)
+  await gateway.stop()
+})
+
 t.test('a ConfigMap volume, swapped as the kubelet does', async (t) => {
   const volume = mkdtempSync(join(tmpdir(), 'sidegate-volume-'))
   t.teardown(() => rmSync(volume, { recursive: true, force: true }))
