@@ -24,7 +24,7 @@ export interface RuleWatcherOptions {
   readonly path: string
   /** What is known already: an equal snapshot is no news. */
   readonly initial: RuleSnapshot
-  /** Called with every snapshot whose content differs from the one before, problems included. */
+  /** Called with every snapshot whose content differs from the last that was taken, problems included. */
   readonly onSnapshot: (snapshot: RuleSnapshot) => void
   /** Told when `onSnapshot` threw; without it that error is an unhandled one. */
   readonly onError?: (error: unknown) => void
@@ -142,8 +142,9 @@ export class RuleWatcher {
       if (this.#closed) return
       const snapshot = await this.#load(this.#options.path)
       if (this.#closed || (!always && snapshot.contentHash === this.#contentHash)) return
-      this.#contentHash = snapshot.contentHash
       this.#options.onSnapshot(snapshot)
+      // Only now: what could not be taken is still news.
+      this.#contentHash = snapshot.contentHash
     })
     this.#loads = check.catch((error: unknown) => {
       if (this.#options.onError === undefined) throw error

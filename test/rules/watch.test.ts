@@ -325,6 +325,21 @@ t.test('who listens may fail; watching goes on', async (t) => {
   t.equal(seen.length, 1)
 })
 
+t.test('what could not be taken is handed on again by the next reading, changed or not', async (t) => {
+  const { watcher, timers, seen, errors, fail } = controlled(t, ['a', rulesText('x')])
+  fail(new Error('listener'))
+  watcher.hint()
+  timers.advance(100)
+  while (errors.length === 0) await setImmediate()
+  fail(null)
+  watcher.hint()
+  timers.advance(100)
+  watcher.hint()
+  timers.advance(100)
+  await watcher.reload()
+  t.equal(seen.length, 2, 'and once more by the reload')
+})
+
 t.test('the poll finds what no hint told of', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
