@@ -3,6 +3,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { Pieces } from '../core/pieces.ts'
 
 /** How much and how long of an oversized body is read on and thrown away before it is answered. */
 const LINGER_BYTES = 64 * 1024 * 1024
@@ -66,14 +67,14 @@ function collect(request: IncomingMessage, take: (bytes: number) => void): Promi
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   // Listeners stay, which is cheaper than taking them away; what they hold must not, and the promise holds the body.
   let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | null = { resolve, reject }
-  let pieces: Buffer[] = []
+  const pieces = new Pieces()
   const onData = (piece: Buffer) => {
     try {
       take(piece.length)
-      pieces.push(piece)
+      pieces.add(piece)
     } catch (error) {
       request.off('data', onData)
-      pieces = []
+      pieces.take()
       const refused = waiting
       waiting = null
       void discard(request).then(() => refused?.reject(error as Error))
@@ -81,9 +82,8 @@ function collect(request: IncomingMessage, take: (bytes: number) => void): Promi
   }
   request.on('data', onData)
   request.on('end', () => {
-    waiting?.resolve(pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+    waiting?.resolve(pieces.take())
     waiting = null
-    pieces = []
   })
   // Every request closes in the end, and an error is dear to make.
   const onBreak = () => {

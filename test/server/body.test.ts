@@ -2,6 +2,8 @@
 
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { BODY_LIMIT, readJsonBody } from '../../src/server/body.ts'
@@ -176,4 +178,29 @@ t.test('whoever keeps it may end the reading', async (t) => {
   for (const piece of ['{', '}', ' ']) chunked.socket.write(chunk(Buffer.from(piece)))
   chunked.socket.write(LAST_CHUNK)
   await t.rejects(readJsonBody(chunked.request, LIMIT, { keep: full }), like({ message: 'full' }))
+})
+
+t.test('of a body in very many pieces no more is kept than its bytes', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const count = 20_000
+  const { request, socket } = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+  const read = readJsonBody(request, count)
+  const pieces: WeakRef<Buffer>[] = []
+  const arrived = new Promise<void>((resolve) =>
+    request.on('data', (piece: Buffer) => {
+      pieces.push(new WeakRef(piece))
+      if (pieces.length === count) resolve()
+    }),
+  )
+  const sent = Buffer.from(Array.from({ length: count }, (_, index) => index % 251))
+  socket.write(Buffer.concat([...sent].map((byte) => chunk(Buffer.from([byte])))))
+  await arrived
+  // What is weak holds until the turn is over.
+  await new Promise(setImmediate)
+  gc()
+  const kept = pieces.filter((piece) => piece.deref() !== undefined).length
+  t.ok(kept < 2000, `${kept} pieces of one byte, each of which takes hundreds`)
+  socket.write(LAST_CHUNK)
+  t.ok((await read).equals(sent))
 })
