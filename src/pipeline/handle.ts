@@ -13,7 +13,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { type Permit, watched } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
-import { upstreamStatus } from '../upstream/response.ts'
+import { upstreamStatus, wasSent } from '../upstream/response.ts'
 import { type Admission, drainingError, type Seat } from './admission.ts'
 import { answerWhole } from './answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
@@ -277,7 +277,9 @@ class Exchange {
   /** Steps 6 and 7 of a call that failed, was refused or whose client left. */
   async fail(error: unknown): Promise<void> {
     const client = this.#client
-    const failure = client.interrupted ? drainingError() : toGatewayError(error)
+    const cause = toGatewayError(error)
+    if (!wasSent(cause)) this.#call.forwarded = false
+    const failure = client.interrupted ? drainingError() : cause
     this.#call.upstreamStatus ||= upstreamStatus(failure)
     // What the log had no room for is not kept; that it was asked is.
     if (failure.code === 'audit_unavailable') this.#call.request = null

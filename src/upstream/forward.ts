@@ -117,7 +117,8 @@ export class Upstream {
   #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
     const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
-    this.#connections.dispatch(attempt, pending)
+    // For nobody no connection is opened.
+    if (!cancellation.cancelled) this.#connections.dispatch(attempt, pending)
     return pending.started
   }
 }

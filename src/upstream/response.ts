@@ -42,6 +42,15 @@ export class AttemptError extends Error {
   }
 }
 
+/** Why an attempt was given up that no connection was there for yet. */
+class NeverSent extends Error {
+  override readonly name = 'NeverSent'
+}
+
+/** Whether the upstream may have read the call behind an error. */
+export const wasSent = ({ cause }: GatewayError): boolean =>
+  !(cause instanceof AttemptError && cause.cause instanceof NeverSent)
+
 const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
 /** The error a client sees for a failed upstream call; carries no address and no header. */
@@ -184,10 +193,9 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     if (this.#aborted || this.#ended) return
     this.#aborted = true
     this.#queue = []
-    const reason = new Error('aborted')
-    if (this.#controller !== null) this.#controller.abort(reason)
-    // Not sent yet: whoever waits need not wait for a connection. `onRequestStart` ends it if one comes.
-    else this.#rejectStarted(new AttemptError(reason))
+    if (this.#controller !== null) this.#controller.abort(new Error('aborted'))
+    // Whoever waits need not wait for a connection. `onRequestStart` ends it if one comes.
+    else this.#rejectStarted(new AttemptError(new NeverSent('aborted')))
   }
 
   discard(): void {

@@ -1,5 +1,7 @@
 // Token limits on the running process: calls side by side, crashes, what is settled.
 
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { discard, startGateway } from './gateway.ts'
 import { chunk, completion, delta, event, finish, json, startUpstream, USAGE } from './upstream.ts'
@@ -251,6 +253,28 @@ t.test('a stream settles when it ends, and when its client leaves', async (t) =>
     status = response.status
   }
   t.equal(status, 200)
+})
+
+t.test('a call that nothing was sent of costs nothing', async (t) => {
+  // Takes connections, and does not say a word of TLS.
+  const mute = createServer()
+  await once(mute.listen(0, '127.0.0.1'), 'listening')
+  const { port } = mute.address() as AddressInfo
+  const gateway = await startGateway({ upstreamUrl: `https://127.0.0.1:${port}/v1` })
+  t.teardown(async () => {
+    await discard(gateway)
+    mute.close()
+  })
+  const { key } = await gateway.createKey()
+  const leaving = new AbortController()
+  const call = gateway.chat(key, body(10), { signal: leaving.signal })
+  const [socket] = (await once(mute, 'connection')) as [Socket]
+  leaving.abort()
+  await t.rejects(call)
+  let logs: object[] = []
+  while (logs.length === 0) ({ logs } = (await gateway.api('GET', '/usage/logs')).body)
+  t.match(logs, [{ outcome: 'client_aborted', prompt_tokens: 0, total_tokens: 0 }])
+  socket.destroy()
 })
 
 t.test('what asks for more than a limit allows at all is told so, and not to come again', async (t) => {

@@ -12,7 +12,7 @@ import type { GatewayError } from '../../src/core/errors.ts'
 import { fixedSecret } from '../../src/core/secret.ts'
 import { decide, type Permit } from '../../src/policy/decide.ts'
 import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
-import { upstreamCause } from '../../src/upstream/response.ts'
+import { upstreamCause, wasSent } from '../../src/upstream/response.ts'
 import { select } from '../policy/rules.ts'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
 import { startProxy } from './proxy.ts'
@@ -73,6 +73,12 @@ async function readAll(response: { read(): Promise<Buffer | null> }): Promise<st
   for (let piece = await response.read(); piece !== null; piece = await response.read()) text += piece
   return text
 }
+
+const refusalOf = (call: Promise<unknown>): Promise<GatewayError> =>
+  call.then(
+    () => Promise.reject(new Error('it was answered')),
+    (error: GatewayError) => error,
+  )
 
 /** The n-th answer to the n-th request, the last one from then on. */
 const inTurn = (...answers: Answer[]): Answer => {
@@ -254,7 +260,9 @@ t.test('a caller that leaves', async (t) => {
   const call = silent.forward(caller)
   const received = await silent.server.next()
   caller.cancel()
-  await t.rejects(call, { code: 'upstream_unavailable' })
+  const left = await refusalOf(call)
+  t.equal(left.code, 'upstream_unavailable')
+  t.ok(wasSent(left), 'the upstream has read it')
   await received.closed
 
   const busy = await deploy(t, json({}, 503, { 'retry-after': '2' }))
@@ -265,10 +273,26 @@ t.test('a caller that leaves', async (t) => {
   await t.rejects(waiting, { code: 'upstream_unavailable' })
   t.equal(busy.server.received.length, 1, 'nothing is sent again for nobody')
 
+  const server = createServer(() => {})
+  let connections = 0
+  server.on('connection', () => connections++)
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const upstream = new Upstream(settings(`http://127.0.0.1:${(server.address() as AddressInfo).port}`), 1)
+  t.teardown(async () => {
+    await upstream.close()
+    server.close()
+  })
   const before = new Caller()
   before.cancel()
-  await t.rejects(silent.forward(before), { code: 'upstream_unavailable' })
-  t.equal(silent.server.received.length, 1)
+  const never = await refusalOf(upstream.models({}, before))
+  t.match(never, { code: 'upstream_unavailable' })
+  t.notOk(wasSent(never))
+  const asking = new Caller()
+  const asked = refusalOf(upstream.models({}, asking))
+  await once(server, 'request')
+  asking.cancel()
+  await asked
+  t.equal(connections, 1, 'and none is opened for nobody')
 })
 
 t.test('a caller that leaves while no connection is free does not wait for one', async (t) => {
@@ -282,9 +306,10 @@ t.test('a caller that leaves while no connection is free does not wait for one',
   first.catch(() => {})
   await server.next()
   const caller = new Caller()
-  const second = upstream.forward(permit(), Buffer.from('{}'), {}, caller)
+  const second = refusalOf(upstream.forward(permit(), Buffer.from('{}'), {}, caller))
   caller.cancel()
-  await t.rejects(second, { code: 'upstream_unavailable' })
+  t.match(await second, { code: 'upstream_unavailable' })
+  t.notOk(wasSent(await second))
 })
 
 t.test('connections are used again, also after an answer that was let go', async (t) => {
