@@ -2,6 +2,7 @@
 
 import { isAscii } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
+import { Pieces } from '../core/pieces.ts'
 
 export interface SseEvent {
   /** The event as it came, with the blank line that ends it. */
@@ -22,7 +23,7 @@ const END_OF_LINE = /\r\n|\n|\r/
 export class SseParser {
   readonly #maxEventBytes: number
   /** Pieces of the event that is being received. */
-  #pieces: Buffer[] = []
+  readonly #pieces = new Pieces()
   #bytes = 0
   /** The line that is being received has characters. */
   #inLine = false
@@ -88,15 +89,13 @@ export class SseParser {
     if (this.#bytes > this.#maxEventBytes) {
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is too long.')
     }
-    this.#pieces.push(piece)
+    this.#pieces.add(piece)
   }
 
   #take(piece: Buffer): SseEvent {
     this.#keep(piece)
-    const whole = this.#pieces.length === 1 ? piece : Buffer.concat(this.#pieces)
-    this.#pieces = []
     this.#bytes = 0
-    const raw = whole.toString('utf8')
+    const raw = this.#pieces.take().toString('utf8')
     return this.#event(this.#first && raw.startsWith(BYTE_ORDER_MARK) ? raw.slice(1) : raw)
   }
 

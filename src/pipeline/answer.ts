@@ -7,6 +7,7 @@ import { dropLogprobs, responseTexts, type Text } from '../chat/texts.ts'
 import { estimateTokens, readUsage } from '../chat/usage.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { Pieces } from '../core/pieces.ts'
 import type { Room } from '../core/room.ts'
 import { atOnce, Pace, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
@@ -91,11 +92,11 @@ export async function readAll(
   response: UpstreamResponse,
   keep: (bytes: number) => void = () => {},
 ): Promise<Buffer> {
-  const pieces: Buffer[] = []
+  const pieces = new Pieces()
   let bytes = 0
   for (;;) {
     const piece = await response.read()
-    if (piece === null) return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    if (piece === null) return pieces.take()
     bytes += piece.length
     if (bytes > MAX_ANSWER_BYTES) {
       response.abort()
@@ -105,7 +106,7 @@ export async function readAll(
       )
     }
     keep(piece.length)
-    pieces.push(piece)
+    pieces.add(piece)
   }
 }
 

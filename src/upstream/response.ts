@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { Pieces } from '../core/pieces.ts'
 
 /** Bytes that may wait for a slow reader before the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024
@@ -104,7 +105,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   #resolveStarted!: (response: UpstreamResponse) => void
   #rejectStarted!: (error: AttemptError) => void
   #controller: Dispatcher.DispatchController | null = null
-  #queue: Buffer[] = []
+  readonly #queue = new Pieces()
   #queuedBytes = 0
   #ended = false
   #failure: AttemptError | null = null
@@ -150,7 +151,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
       waiting.resolve(piece)
       return
     }
-    this.#queue.push(piece)
+    this.#queue.add(piece)
     this.#queuedBytes += piece.length
     if (this.#queuedBytes > PAUSE_ABOVE_BYTES) controller.pause()
   }
@@ -171,12 +172,10 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   }
 
   read(): Promise<Buffer | null> {
-    if (this.#queue.length > 0) {
-      const [first = Buffer.alloc(0)] = this.#queue
+    if (this.#queuedBytes > 0) {
       // All of it at once: a reader that lags catches up, however small the pieces are.
-      const piece = this.#queue.length === 1 ? first : Buffer.concat(this.#queue)
+      const piece = this.#queue.take()
       const paused = this.#queuedBytes > PAUSE_ABOVE_BYTES
-      this.#queue = []
       this.#queuedBytes = 0
       // What the socket holds comes in, and may pause it again, before this returns.
       if (paused) this.#controller?.resume()
@@ -192,7 +191,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   abort(): void {
     if (this.#aborted || this.#ended) return
     this.#aborted = true
-    this.#queue = []
+    this.#forget()
     if (this.#controller !== null) this.#controller.abort(new Error('aborted'))
     // Whoever waits need not wait for a connection. `onRequestStart` ends it if one comes.
     else this.#rejectStarted(new AttemptError(new NeverSent('aborted')))
@@ -200,10 +199,14 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   discard(): void {
     this.#discarding = true
-    this.#queue = []
-    this.#queuedBytes = 0
+    this.#forget()
     this.#controller?.resume()
     if (this.#ended || this.#failure !== null) return
     this.#discardTimer = setTimeout(() => this.abort(), DISCARD_MS).unref()
+  }
+
+  #forget(): void {
+    this.#queue.take()
+    this.#queuedBytes = 0
   }
 }
