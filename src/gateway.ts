@@ -239,9 +239,8 @@ class Gateway {
       this.#logger.error({ errors }, 'the rule files have mistakes; the last good rules stay in force')
       return
     }
-    const { revision } = this.#rules
-    this.#logger.info({ revision, rules: this.#rules.list().length }, 'rules loaded')
-    if (revision !== before) void this.#journal.rulesLoaded(this.#rules)
+    this.#logger.info({ revision: this.#rules.revision, rules: this.#rules.list().length }, 'rules loaded')
+    if (this.#rules.revision !== before) void this.#journal.rulesLoaded(this.#rules)
   }
 
   #countReload(result: 'ok' | 'error'): void {
