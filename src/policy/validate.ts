@@ -12,6 +12,9 @@ export interface RuleProblem {
   readonly message: string
 }
 
+/** Of a declaration, written as JSON: a rule in force is sealed in the log, whose entries hold little more. */
+const MAX_DECLARATION_BYTES = 245_760
+
 /** Words and expressions of a whole rule set: about 50 MiB and 50 ms to compile at the most. */
 const MAX_WORD_CHARACTERS_TOGETHER = 262_144
 const MAX_PROGRAM_SIZE_TOGETHER = 10_000
@@ -28,6 +31,8 @@ export function validateRule(declaration: Partial<RuleDeclaration>): RuleProblem
   if (type !== undefined && pattern !== undefined) {
     for (const message of patternProblems(type, pattern)) add('pattern', message)
   }
+  const tooLong = whyTooLong(declaration)
+  if (tooLong !== null) add('pattern', tooLong)
   if (type === 'prompt_injection' && match?.direction !== undefined && match.direction !== 'request') {
     add('match.direction', 'must be request: only prompts are scored for injection')
   }
@@ -64,6 +69,12 @@ export function validateTogether(rules: readonly RuleDeclaration[]): string | nu
     return `all expressions together compile to ${steps} steps; ${MAX_PROGRAM_SIZE_TOGETHER} are allowed`
   }
   return null
+}
+
+function whyTooLong(declaration: object): string | null {
+  const bytes = Buffer.byteLength(JSON.stringify(declaration))
+  if (bytes <= MAX_DECLARATION_BYTES) return null
+  return `makes the rule ${bytes} bytes of JSON; ${MAX_DECLARATION_BYTES} are allowed; split the rule`
 }
 
 function patternProblems(type: RuleDeclaration['type'], pattern: string): readonly string[] {

@@ -97,6 +97,11 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     [['match.direction', /whole call/]],
   ],
   [
+    'more than an entry of the log holds',
+    rule('r', `a${'\u0001'.repeat(60_000)}`),
+    [['pattern', /360\d\d\d bytes of JSON; 245760 are allowed/]],
+  ],
+  [
     'a glob too long',
     rule('r', 'a', { match: { keys: ['ok', 'x'.repeat(129)] } }),
     [['match.keys[1]', /at most 128/]],

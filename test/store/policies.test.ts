@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { validateRule } from '../../src/policy/validate.ts'
 import type { Store } from '../../src/store/store.ts'
 import { openTestStore } from './fixture.ts'
 
@@ -107,4 +108,22 @@ t.test('so is one whose entries were pruned in part', async (t) => {
   const { seq } = store.log.head
   await store.policies.seal('large', rules)
   t.equal(store.log.head.seq, seq + 1, 'by name from then on')
+})
+
+t.test('any rule that may be declared can be sealed', async (t) => {
+  const { store } = openTestStore(t)
+  const declared = (pattern: string) => rule('r', `a|${pattern}`)
+  for (const filler of ['\u0001', '\u6f22|', '\\.x|', 'é|']) {
+    const fits = (count: number) => validateRule(declared(`${filler.repeat(count)}z`)).length === 0
+    let [most, less] = [0, 65_536]
+    while (most < less) {
+      const middle = Math.ceil((most + less) / 2)
+      if (fits(middle)) most = middle
+      else less = middle - 1
+    }
+    t.ok(most > 30, 'a long one')
+    const largest = declared(`${filler.repeat(most)}z`)
+    await store.policies.seal(`r${filler}`, [largest])
+    t.strictSame(store.policies.find(`r${filler}`)?.rules, [largest])
+  }
 })
