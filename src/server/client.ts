@@ -6,10 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
 import { EventStream } from './eventstream.ts'
-import { errorEvent, respond, respondError } from './respond.ts'
-
-/** A client that takes nothing of its answer for this long is gone for all purposes. */
-const STALL_MS: Milliseconds = 60_000
+import { errorEvent, respond, respondError, STALL_MS, watchDelivery } from './respond.ts'
 
 export class SocketClient implements Client {
   readonly headers: IncomingHttpHeaders
@@ -83,8 +80,7 @@ export class SocketClient implements Client {
   }
 
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
-    respond(this.#response, status, headers, body)
-    this.#watchDelivery()
+    respond(this.#response, status, headers, body, this.#stallMs)
   }
 
   startStream(headers: Readonly<Record<string, string>>): void {
@@ -111,23 +107,17 @@ export class SocketClient implements Client {
 
   end(text: string): void {
     this.#stream?.end(text)
-    this.#watchDelivery()
+    watchDelivery(this.#response, this.#stallMs)
   }
 
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
     const stream = this.#stream
-    if (stream === null) respondError(this.#response, error, headers)
-    else if (!this.#response.writableEnded && !this.#response.destroyed)
+    if (stream === null) {
+      respondError(this.#response, error, headers, this.#stallMs)
+      return
+    }
+    if (!this.#response.writableEnded && !this.#response.destroyed)
       stream.end(errorEvent(error, headers['x-sidegate-audit']))
-    this.#watchDelivery()
-  }
-
-  /** What was handed over waits in memory until it is read: not for ever. Any progress starts the time anew. */
-  #watchDelivery(): void {
-    const response = this.#response
-    // Nearly always the system has taken all of it. An answer queued behind another has no socket yet.
-    const isWritten = response.writableLength === 0 && response.socket !== null
-    if (isWritten || response.writableFinished) return
-    response.setTimeout(this.#stallMs, () => response.destroy())
+    watchDelivery(this.#response, this.#stallMs)
   }
 }

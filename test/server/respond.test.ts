@@ -1,0 +1,34 @@
+// Answers in one piece on a real socket, whoever gives them.
+
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import t from 'tap'
+import { GatewayError } from '../../src/core/errors.ts'
+import { respond, respondError, respondJson } from '../../src/server/respond.ts'
+
+/** More than the kernel's buffers of both ends hold. */
+const LONG = 'x'.repeat(32 * 1024 * 1024)
+const STALL_MS = 50
+
+t.test('an answer that nobody takes is given up, whatever it is to', async (t) => {
+  const ways: Record<string, (response: ServerResponse) => void> = {
+    text: (response) => respond(response, 200, {}, LONG, STALL_MS),
+    JSON: (response) => respondJson(response, 200, LONG, {}, STALL_MS),
+    'a refusal': (response) => respondError(response, new GatewayError('not_found', LONG), {}, STALL_MS),
+  }
+  for (const [name, answer] of Object.entries(ways)) {
+    const server = createServer((_request, response) => answer(response))
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').pause()
+    socket.on('error', () => {})
+    t.teardown(() => {
+      socket.destroy()
+      server.close()
+    })
+    socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    const [, response] = (await once(server, 'request')) as [unknown, ServerResponse]
+    await once(response, 'close')
+    t.notOk(response.writableFinished, name)
+  }
+})
