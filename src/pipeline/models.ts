@@ -42,7 +42,7 @@ async function answer(
     const body = response.status === 200 ? choose(list) : list
     client.respond(response.status, { ...clientHeaders(response.headers), ...headers }, body)
   } catch (error) {
-    const failure = toGatewayError(error)
+    const failure = client.interrupted ? drainingError() : toGatewayError(error)
     pipeline.metrics.refusals.inc({ code: failure.code })
     if (failure.code === 'internal_error')
       pipeline.logger.error({ err: error }, 'unexpected error listing models')

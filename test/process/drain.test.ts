@@ -191,6 +191,19 @@ t.test('what does not finish in time is ended with an error and sealed as interr
     t.ok(entry.prompt_tokens > 0, 'which the upstream may have read')
   })
 
+  t.test('a list of models that is waited for', async (t) => {
+    const { upstream, gateway, key } = await deploy(t, () => {}, { drainSeconds: 0 })
+    const arrived = upstream.next()
+    const call = fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+    const { closed } = await arrived
+    gateway.child.kill('SIGTERM')
+    const response = await call
+    t.match([response.status, await response.json()], [503, { error: { code: 'draining' } }])
+    t.equal(response.headers.get('retry-after'), '1')
+    t.equal(await gateway.exited, 0)
+    await closed
+  })
+
   t.test('a request whose body does not come', async (t) => {
     const { upstream, gateway, key } = await deploy(t, undefined, { drainSeconds: 0 })
     const answer = readToEnd(callOnSocket(gateway, key, whole, 1000))
