@@ -1,5 +1,6 @@
 // Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
 
+import { isUtf8 } from 'node:buffer'
 import { decodeEscapes } from '../chat/arguments.ts'
 import { hasDuplicateKeys, parseReceived } from '../chat/json.ts'
 import { saysError } from '../chat/stream.ts'
@@ -132,8 +133,9 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
-  // Of a key that stands twice, what the one value is was not looked at.
-  if (parsed !== null && !changed && !isDoubled(received, isList ? [body] : body)) return received
+  // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
+  const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
+  if (parsed !== null && !changed && isRead) return received
   yield
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }

@@ -1,5 +1,6 @@
 // Tool calls in an answer that comes in one piece: a look at the whole tells what a scan of it would.
 
+import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
@@ -36,12 +37,21 @@ const scan: ScanRules = {
   restoration: null,
 }
 
+class Collector extends CollectingClient {
+  bytes = Buffer.alloc(0)
+
+  override respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
+    super.respond(status, headers, body)
+    this.bytes = Buffer.from(body)
+  }
+}
+
 /** An answer through the gateway. Time goes on with every look at the clock. */
-async function whole(body: string) {
+async function whole(body: string | Buffer) {
   let nowMs = 0
   const call = new Call({ now: () => 0, monotonic: () => nowMs++ }, 'id', { id: 'k', name: 'k' }, 0, 'r')
-  const client = new CollectingClient()
-  const pieces = [Buffer.from(body)]
+  const client = new Collector()
+  const pieces = [typeof body === 'string' ? Buffer.from(body) : body]
   const response = {
     status: 200,
     headers: {},
@@ -62,7 +72,7 @@ async function whole(body: string) {
     keep: () => {},
   })
   delivery.finish({ log: 'l', seq: 0, hash: '' })
-  return { call, ending: delivery.ending, text: client.text }
+  return { call, ending: delivery.ending, text: client.text, bytes: client.bytes }
 }
 
 /** What a client gets of a message; null where it is refused. */
@@ -169,6 +179,16 @@ t.test('of a key that stands twice only what was read is sent', async (t) => {
   const once =
     '{"choices" : [{"message":{"content":"\\"a\\": b", "x": {"a": 1}}, "y": [{"a": 1}, {"a": 2}]}]}'
   t.match(await whole(once), { text: once })
+})
+
+t.test('bytes that are no UTF-8 are sent as they were read', async (t) => {
+  const answer = (host: string) => `{"choices":[{"message":{"content":"alice@${host}"}}]}`
+  // A reader that passes over what it cannot read finds an address in it.
+  const { bytes } = await whole(Buffer.from(answer('exam\xffple.com'), 'latin1'))
+  t.ok(isUtf8(bytes))
+  t.match(String(bytes), /alice@exam\ufffdple/)
+  const sound = answer('home, é')
+  t.equal((await whole(sound)).text, sound)
 })
 
 t.test('a failure that is told with a status of success is one', async (t) => {
