@@ -16,7 +16,7 @@ const VALUE_CHARACTERS = 8
 const LOOSE_CHARACTERS = 4096
 const LOOSE_PART = 1 / 8
 
-/** Items of one list that grow side by side; looked up one by one. */
+/** Items of one list that may grow, the first of it; looked up one by one. */
 const MAX_GROWING_ITEMS = 256
 
 /** Strings that are stated anew in each chunk and do not grow. */
@@ -148,9 +148,7 @@ export class Assembler {
   #growList(present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
     for (const item of added) {
       const index = isObject(item) ? item['index'] : undefined
-      // The newest item is the one that grows, as a rule.
-      const existing =
-        index === undefined ? undefined : present.findLast((one) => isObject(one) && one['index'] === index)
+      const existing = index === undefined ? undefined : itemOf(present, index)
       if (isObject(item) && isObject(existing)) {
         this.#grow(existing, item)
         continue
@@ -190,6 +188,15 @@ function compact(value: JsonValue): void {
   if (typeof value === 'string') value.charCodeAt(0)
   else if (typeof value === 'object' && value !== null)
     for (const member of Object.values(value)) compact(member)
+}
+
+/** The item that has this `index`: as a rule the newest is the one that grows. */
+function itemOf(list: readonly JsonValue[], index: JsonValue): JsonValue | undefined {
+  for (let at = Math.min(list.length, MAX_GROWING_ITEMS) - 1; at >= 0; at--) {
+    const item = list[at]
+    if (isObject(item) && item['index'] === index) return item
+  }
+  return undefined
 }
 
 const tooLong = (limit: string): GatewayError =>

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Assembler } from '../../src/chat/assembler.ts'
 import { besideEachOther, flushChunk } from '../../src/chat/channel.ts'
 import { readStreamChunk } from '../../src/chat/stream.ts'
-import type { JsonObject } from '../../src/core/json.ts'
+import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 
 const read = (body: object) => {
   const chunk = readStreamChunk(JSON.stringify(body))
@@ -379,6 +379,19 @@ t.test('an event of more choices than an answer has is none', async (t) => {
     JSON.stringify({ choices: Array.from({ length: count }, (_, index) => ({ index, delta: {} })) })
   t.equal(readStreamChunk(event(1024))?.finished.length, 0)
   t.throws(() => readStreamChunk(event(1025)), { code: 'upstream_unavailable', message: /1024 choices/ })
+})
+
+t.test('an item grows in no time, however long its list is', async (t) => {
+  const assembler = new Assembler()
+  const grow = (items: JsonValue[]) => assembler.add({ choices: [{ index: 0, delta: { items } }] })
+  grow([{ index: 0, text: 'a' }])
+  grow(Array<JsonValue>(200_000).fill('x'))
+  const startMs = performance.now()
+  for (let i = 0; i < 20_000; i++) grow([{ index: 0, text: 'b' }])
+  t.ok(performance.now() - startMs < 15_000, 'and not in a minute')
+  t.match(assembler.result(), {
+    choices: [{ message: { items: [{ text: `a${'b'.repeat(20_000)}` }, 'x'] } }],
+  })
 })
 
 t.test('what was put together is not what came', async (t) => {
