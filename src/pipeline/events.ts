@@ -75,10 +75,16 @@ export class EventRelay {
   /** Takes a piece and returns what may leave. In steps, as an upstream may send all it has at once. */
   *take(piece: Buffer): Steps<string> {
     let out = ''
-    for (const event of this.#parser.push(piece)) {
-      if (this.#pace.isOver(event.raw.length)) yield
-      out += yield* this.#relayEvent(event)
-      if (this.done) break
+    try {
+      for (const event of this.#parser.push(piece)) {
+        if (this.#pace.isOver(event.raw.length)) yield
+        out += yield* this.#relayEvent(event)
+        if (this.done) break
+      }
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      // What came before it in the same piece leaves.
+      this.#fail(error)
     }
     return out
   }
@@ -124,12 +130,8 @@ export class EventRelay {
     }
     const data = quoted ? cleanText(received, this.#credential) : received
     const chunk = readStreamChunk(data)
-    if (chunk === null) {
-      this.#fail(
-        new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.'),
-      )
-      return ''
-    }
+    if (chunk === null)
+      throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
     if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
     const doubled = hasDuplicateKeys(data, chunk.body)
     if (!quoted && !doubled) this.#templates.learn(data, chunk)

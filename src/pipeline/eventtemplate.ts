@@ -10,6 +10,8 @@ const CHANNELS: ReadonlySet<string> = new Set(['content', 'reasoning', 'reasonin
 
 /** Characters that a JSON string writes as themselves, and nothing else (RFC 8259 §7). */
 const PLAIN = /^[^"\\\u0000-\u001f]+$/
+/** UTF-16 units of a text. Longer ones are for whoever parses: how much may come in one event is looked at there. */
+const MAX_TEXT_UNITS = 64 * 1024
 /** Stands for the text while it is proved where that is. A text that says this is never cut out. */
 const PROBE = '\ufffesidegate probe\ufffe'
 
@@ -42,7 +44,8 @@ export class EventTemplateMatcher {
     if (this.#template === null) return null
     const { head, tail } = this.#template
     const end = data.length - tail.length
-    if (end <= head.length || !data.startsWith(head) || !data.endsWith(tail)) return null
+    if (end <= head.length || end - head.length > MAX_TEXT_UNITS) return null
+    if (!data.startsWith(head) || !data.endsWith(tail)) return null
     const text = data.slice(head.length, end)
     return PLAIN.test(text) ? text : null
   }

@@ -760,6 +760,23 @@ t.test('a picture may be large, a text of one event not', async (t) => {
   const { sent, failure } = await relay([event({ delta: { images } }), ...END])
   t.equal(failure, '')
   t.ok(sent.join('').includes(picture))
-  const long = await relay([event({ delta: { content: 'so '.repeat(1_500_000) } }), ...END])
-  t.equal(long.failure, 'upstream_unavailable')
+  const long = event({ delta: { content: 'so '.repeat(1_500_000) } })
+  t.equal((await relay([long, ...END])).failure, 'upstream_unavailable')
+  const said = event({ delta: { content: 'so ' } })
+  t.equal((await relay([said, said, long, ...END])).failure, 'upstream_unavailable', 'alike or not')
+})
+
+t.test('what came before an event that ends a stream leaves, wherever the pieces were cut', async (t) => {
+  const broken = [
+    event({ delta: { x: JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) } }),
+    `data: ${JSON.stringify({ choices: Array(2000).fill({ delta: {} }) })}\n\n`,
+  ]
+  const before = ['one ', 'two '].map((content) => event({ delta: { content } }))
+  for (const one of broken) {
+    const apart = await relay([...before, one])
+    const joined = await relay([[...before, one].join('')])
+    t.equal(apart.failure, 'upstream_unavailable')
+    t.same(apart.sent, before)
+    t.same({ ...joined, sent: joined.sent.join('') }, { ...apart, sent: before.join('') })
+  }
 })
