@@ -38,8 +38,10 @@ export function growsIn({ deltas }: StreamChunk): IsText {
 }
 
 /** All that a chunk has of a text. */
-export const textIn = ({ deltas }: StreamChunk, choice: number, channel: Channel): string =>
-  deltas.flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : [])).join('')
+export const textIn =
+  ({ deltas }: StreamChunk) =>
+  (choice: number, channel: Channel): string =>
+    deltas.flatMap((one) => (one.choice === choice && one.channel === channel ? one.text : [])).join('')
 
 /**
  * Whether a piece is the first of a text that callers take for the end of those before it.

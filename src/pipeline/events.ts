@@ -205,8 +205,7 @@ export class EventRelay {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
     }
-    const said = (choice: number, channel: Channel) => textIn(chunk, choice, channel)
-    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, said, finished) || changed
+    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, textIn(chunk), finished) || changed
     this.#envelope = kept
     this.assembler.add(kept)
     // The event itself says what went wrong.
