@@ -37,8 +37,10 @@ export const NEW = -1
 export interface ThreadSet {
   readonly threads: Int32Array
   readonly after: number
-  /** By class of the next character, what has been worked out so far. */
+  /** By class of the next character, what has been worked out so far; nothing once remembering has started over. */
   readonly steps: (Step | undefined)[]
+  /** Sets that are remembered together have the same. */
+  readonly generation: object
 }
 
 /** What one class of characters does to a set of threads. */
@@ -75,6 +77,7 @@ export class ExpressionAutomaton {
   readonly #pendingBefore: number[] = []
   readonly #pendingAfter: number[] = []
   #states = new Map<string, ThreadSet>()
+  #generation: object = {}
   #remembered = 0
 
   constructor(programs: readonly Program[]) {
@@ -127,7 +130,7 @@ export class ExpressionAutomaton {
     for (const start of this.#starts) this.#proceed(start, granted, newTag, members, to, report)
   }
 
-  /** What that does to a remembered set of threads; remembered from now on. */
+  /** What that does to a set of threads; remembered from now on, as long as the set is. */
   workOut(from: ThreadSet, symbol: number): Step {
     const list = new ThreadList()
     from.threads.forEach((thread, place) => {
@@ -146,8 +149,11 @@ export class ExpressionAutomaton {
       found: [...found.values()],
       idle: to.count === 0 && found.size === 0,
     }
-    this.#remembered += to.count
-    from.steps[symbol] = step
+    // From a set of before nothing leads on: whoever still has that would keep all that comes after it.
+    if (from.generation === this.#generation) {
+      this.#remembered += to.count
+      from.steps[symbol] = step
+    }
     return step
   }
 
@@ -208,10 +214,13 @@ export class ExpressionAutomaton {
     const known = this.#states.get(key)
     if (known !== undefined) return known
     if (this.#states.size >= MAX_STATES || this.#remembered > MAX_REMEMBERED_THREADS) {
+      for (const { steps } of this.#states.values()) steps.fill(undefined)
       this.#states = new Map()
+      this.#generation = {}
       this.#remembered = 0
     }
-    const set = { threads, after, steps: new Array(this.alphabet.size + 1).fill(undefined) }
+    const steps = new Array(this.alphabet.size + 1).fill(undefined)
+    const set = { threads, after, steps, generation: this.#generation }
     this.#remembered += threads.length
     this.#states.set(key, set)
     return set

@@ -6,6 +6,8 @@ import type { ExpressionAutomaton, Step, ThreadSet } from './automaton.ts'
 /** Cells of the table, 4 bytes each; when they are used up, it starts over. It has room for some rows, however wide. */
 const MAX_CELLS = 1 << 16
 const FIRST_ROWS = 16
+/** Threads of the sets that rows stand for, 4 bytes each; with more, it starts over as well. */
+const MAX_THREADS = 500_000
 
 /** More classes of characters than this are too many for a table. */
 export const MAX_CLASSES = 2 ** 16 - 1
@@ -28,6 +30,7 @@ export class StepTable {
   /** The set of threads that each row stands for, and where the row of each begins. */
   #sets: ThreadSet[] = []
   #rows = new Map<ThreadSet, number>()
+  #threads = 0
   #generation: object = {}
 
   /** @param automaton its alphabet has MAX_CLASSES at most */
@@ -56,7 +59,16 @@ export class StepTable {
 
   /** Whether the end of the text makes a match. */
   endsInMatch(row: number): boolean {
-    return this.#stepFrom(this.#sets[row / this.#width]!, this.#automaton.alphabet.size).found.length > 0
+    const known = this.#cells[row + this.#width - 1]!
+    return (known === UNKNOWN ? this.#workOutEnd(row) : known) === FOUND
+  }
+
+  /** Behind the end comes nothing: without a match any row will do. */
+  #workOutEnd(row: number): number {
+    const { found } = this.#stepFrom(this.#sets[row / this.#width]!, this.#width - 1)
+    const next = found.length > 0 ? FOUND : row
+    this.#cells[row + this.#width - 1] = next
+    return next
   }
 
   /** What follows on a row by a class of characters; written down unless that made the table start over. */
@@ -75,14 +87,16 @@ export class StepTable {
   #rowOf(set: ThreadSet): number {
     const known = this.#rows.get(set)
     if (known !== undefined) return known
-    if (this.#sets.length === this.#maxRows) {
+    if (this.#sets.length === this.#maxRows || this.#threads > MAX_THREADS) {
       this.#sets = []
       this.#rows = new Map()
+      this.#threads = 0
       this.#generation = {}
       this.#cells.fill(UNKNOWN)
     }
     const row = (this.#sets.push(set) - 1) * this.#width
     this.#rows.set(set, row)
+    this.#threads += set.threads.length
     if (row + this.#width > this.#cells.length) {
       const cells = new Int32Array(2 * this.#cells.length).fill(UNKNOWN)
       cells.set(this.#cells)
