@@ -80,6 +80,8 @@ function open(address: Address, handler: Handler): Promise<Listener> {
       return
     }
     answers.add(response)
+    // Queued behind another answer: how long the client may take that one is not how long this one may be waited for.
+    if (response.socket === null) response.once('socket', (socket: Socket) => socket.setTimeout(0))
     if (!server.listening) response.setHeader('connection', 'close')
     handler(request, response)
   }

@@ -5,6 +5,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
+import { listen } from '../../src/server/listener.ts'
 import { respond, respondError, respondJson } from '../../src/server/respond.ts'
 
 /** More than the kernel's buffers of both ends hold. */
@@ -31,4 +32,26 @@ t.test('an answer that nobody takes is given up, whatever it is to', async (t) =
     await once(response, 'close')
     t.notOk(response.writableFinished, name)
   }
+})
+
+t.test('a call that comes behind an answer that was taken slowly has its own time', async (t) => {
+  // Longer than handing over such an answer takes.
+  const stallMs = 500
+  const listeners = await listen({ host: '127.0.0.1', port: 0 }, (request, response) => {
+    if (request.url === '/slowly-taken') respond(response, 200, {}, LONG, stallMs)
+    else setTimeout(() => respond(response, 200, {}, 'the second'), 3 * stallMs)
+  })
+  const socket = connect(listeners[0]!.address.port, '127.0.0.1')
+  t.teardown(() => {
+    socket.destroy()
+    for (const listener of listeners) listener.close()
+  })
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+  socket.write(get('/slowly-taken') + get('/slowly-made'))
+  let end = ''
+  for await (const piece of socket) {
+    end = (end + piece).slice(-100)
+    if (end.endsWith('the second')) break
+  }
+  t.match(end, /the second$/)
 })
