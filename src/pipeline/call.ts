@@ -12,7 +12,7 @@ import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
 import { drainingError } from './admission.ts'
 import type { Client } from './client.ts'
-import type { InjectionEvidence } from './inspect.ts'
+import type { InjectionEvidence } from './injection.ts'
 
 /** What the client is told of a token limit; times in milliseconds from now. */
 export interface LimitState {

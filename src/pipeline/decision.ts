@@ -7,7 +7,8 @@ import type { InjectionModel } from '../detect/injection/score.ts'
 import type { Selection } from '../policy/compile.ts'
 import { type Decision, decide, type Evidence } from '../policy/decide.ts'
 import type { InjectionJudgement } from './call.ts'
-import { countKinds, type InjectionEvidence, type Inspection } from './inspect.ts'
+import type { InjectionEvidence } from './injection.ts'
+import { countKinds, type Inspection } from './inspect.ts'
 
 /** What decides beside the rules. */
 export interface DecisionParts {

@@ -8,7 +8,8 @@ import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import { decidePrompt } from './decision.ts'
 import type { Pipeline } from './handle.ts'
-import { type InjectionEvidence, inspect } from './inspect.ts'
+import type { InjectionEvidence } from './injection.ts'
+import { inspect } from './inspect.ts'
 
 /** Key name assumed when the request names none. */
 const DEFAULT_KEY_NAME = 'evaluate'

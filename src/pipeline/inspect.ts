@@ -1,5 +1,5 @@
 // Step 2, and the evidence for step 3: every text a model will read is searched for personal data, rewritten, and
-// then, as it would be forwarded, matched against keywords and scored for prompt injection.
+// then, as it would be forwarded, matched against keywords and scored for prompt injection (injection.ts).
 
 import { decodeEscapes, decodeSteps } from '../chat/arguments.ts'
 import { requestTexts, type Text } from '../chat/texts.ts'
@@ -14,6 +14,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
+import { type InjectionEvidence, scoreInjection } from './injection.ts'
 import { findAcross, findRestsOfKeys, type JointPart, joinTexts } from './joints.ts'
 import { Learned } from './recall.ts'
 import { Restoration } from './restoration.ts'
@@ -25,13 +26,6 @@ const MAX_FINDINGS = 200_000
 /** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */
 export interface LocatedFinding extends Finding {
   readonly path: string
-}
-
-export interface InjectionEvidence {
-  readonly score: number
-  readonly path: string
-  readonly span: { readonly start: number; readonly end: number } | null
-  readonly reasons: readonly string[]
 }
 
 /** What was learned of a prompt. */
@@ -125,7 +119,7 @@ export function* inspect(
       findings.push(finding)
   }
   walk.commit()
-  const score = () => scoreInjection(items, injection, pace)
+  const score = () => scoreInjection(items, injection, recall)
   return {
     findings,
     keywordHits: yield* matchKeywords(items, conversation, selection, pace),
@@ -250,29 +244,6 @@ function* matchKeywords(
     yield* match(joinTexts(conversation, ' '))
   }
   return [...hits]
-}
-
-/** Roles of the operator and of the model. Any other may speak for a stranger, also one that no specification knows. */
-const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'assistant'])
-/** Roles of what is handed in. */
-const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function'])
-
-/** Scores the messages of all but the operator and the model. */
-function* scoreInjection(
-  items: readonly Item[],
-  model: InjectionModel,
-  pace: Pace,
-): Steps<InjectionEvidence> {
-  let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
-  for (const { text, view, learned } of items) {
-    const { role } = text
-    if (role === null || TRUSTED_ROLES.has(role)) continue
-    if (pace.isOver(view.length)) yield
-    const mode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
-    const scored = learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
-    if (scored.score > worst.score) worst = { ...scored, path: text.path }
-  }
-  return worst
 }
 
 /** How often each kind was found, in order of first appearance. */

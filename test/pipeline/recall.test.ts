@@ -128,10 +128,17 @@ t.test('of a conversation that goes on only what is new is searched', async (t) 
   scored.length = 0
   look(turns, recall, injection, 'another key')
   t.equal(scored.length, 10, 'what others have sent is nothing to a key')
-  const asDocument = turns.map(({ role, content }) => ({ role: role === 'user' ? 'tool' : role, content }))
+  const as = (other: string) =>
+    turns.map(({ role, content }) => ({ role: role === 'user' ? other : role, content }))
   scored.length = 0
-  look(asDocument, recall, injection)
+  look(as('function'), recall, injection)
   t.equal(scored.length, 5, 'a text in another role is scored another way')
+  scored.length = 0
+  look(as('tool'), recall, injection)
+  t.equal(scored.length, 10, 'texts that are read as one, in two ways')
+  scored.length = 0
+  look(as('tool'), recall, injection)
+  t.equal(scored.length, 0, 'these are remembered, too')
 })
 
 t.test('texts that are nearly the same are not taken for one another', async (t) => {
