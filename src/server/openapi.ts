@@ -98,7 +98,9 @@ const RULE_DECLARATION = {
 const INJECTION = {
   score: { type: 'number', description: 'A rank from 0 to 1, not a probability.' },
   threshold: { type: 'number', description: 'The score from which the rule fires.' },
-  path: text('The scored text, in the body as it is forwarded and kept.'),
+  path: text(
+    'The scored text, in the body as it is forwarded and kept. Where several are read as one, the first of them, and no span.',
+  ),
   span: orNull(object({ start: whole('UTF-16 offset in that text.'), end: whole('Offset, exclusive.') })),
   reasons: list(text('Known patterns seen.')),
   model: text('Version of the model that scored.'),
