@@ -1,28 +1,14 @@
-// YAML documents a person wrote, checked against a JSON Schema. The only file that knows `yaml` and `ajv`;
-// knows nothing of what the documents mean. Every mistake is collected with its place.
+// YAML documents a person wrote, checked against a JSON Schema. But for places.ts the only file that knows `yaml`, and the
+// only one that knows `ajv`; knows nothing of what the documents mean. Every mistake is collected with its place.
 
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
-import {
-  type Document,
-  isMap,
-  isNode,
-  isPair,
-  LineCounter,
-  parseDocument,
-  stringify,
-  type YAMLError,
-} from 'yaml'
+import { type Document, LineCounter, parseDocument, stringify, type YAMLError } from 'yaml'
+import { misplaced, type Path, type Place, Places, START } from './places.ts'
 import type { Problem } from './problem.ts'
 import { nearest } from './spelling.ts'
 import { WRITTEN } from './validators.ts'
 
-export type Path = readonly (string | number)[]
-
-interface Place {
-  /** 1-based. */
-  readonly line: number
-  readonly column: number
-}
+export type { Path } from './places.ts'
 
 /** A mistake in a value, wherever the value came from. */
 export interface ValueProblem {
@@ -53,8 +39,6 @@ const MAX_SHOWN_CHARACTERS = 40
 
 const TOO_DEEP = 'is nested too deeply'
 
-const START: Place = { line: 1, column: 1 }
-
 /**
  * Reads one YAML 1.2 document (core schema: no custom tags, no duplicate keys) and checks it against a JSON Schema
  * (2020-12). Messages never repeat the value of a property that the schema marks `writeOnly`.
@@ -67,16 +51,16 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     const problem = { file, ...START, path: '', message: document.message }
     return { value: null, unchecked: undefined, problems: [problem], locate: () => START }
   }
-  const locate = (path: Path) => placeOf(document, lines, path, false)
+  const places = new Places(document, lines)
+  const locate = (path: Path) => places.of(path, false)
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const found = tooDeep === undefined ? [...document.errors, ...document.warnings] : [tooDeep]
-  const problems = found.map(
-    (error): Problem => ({
-      file,
-      ...placeAt(lines, error.pos[0]),
-      path: '',
-      message: describeYamlError(error),
-    }),
+  const mistakes = [
+    ...found.map((error) => ({ offset: error.pos[0], message: describeYamlError(error) })),
+    ...(tooDeep === undefined ? misplaced(document) : []),
+  ]
+  const problems = mistakes.map(
+    ({ offset, message }): Problem => ({ file, ...places.at(offset), path: '', message }),
   )
   if (problems.length > 0) return { value: null, unchecked: undefined, problems: inOrder(problems), locate }
   let value: unknown
@@ -89,7 +73,7 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     return { value: null, unchecked: undefined, problems: [{ file, ...START, path: '', message }], locate }
   }
   for (const { path, atKey, message } of checkValue(value, schema)) {
-    problems.push({ file, ...placeOf(document, lines, path, atKey), path: formatPath(path), message })
+    problems.push({ file, ...places.of(path, atKey), path: formatPath(path), message })
   }
   return {
     value: problems.length === 0 ? (value as T) : null,
@@ -129,7 +113,8 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
     const document = parseDocument(text, {
       version: '1.2',
       schema: 'core',
-      uniqueKeys: true,
+      // Looked for in places.ts.
+      uniqueKeys: false,
       stringKeys: true,
       prettyErrors: false,
       lineCounter: lines,
@@ -143,7 +128,6 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
 
 /** The parser's own words, without the pieces of the document it quotes: they may be secrets. */
 function describeYamlError({ code, message }: YAMLError): string {
-  if (code === 'DUPLICATE_KEY') return 'this key is there twice'
   if (code === 'MULTIPLE_DOCS') return 'holds more than one YAML document; only one is read'
   if (code === 'BAD_DIRECTIVE')
     return 'is not valid YAML: a directive (`%`) that is not known or not allowed here'
@@ -151,27 +135,6 @@ function describeYamlError({ code, message }: YAMLError): string {
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
   if (code === 'NON_STRING_KEY') return 'keys must be plain strings'
   return `is not valid YAML: ${message.replace(/(?<! ): [\s\S]*$/, '')}`
-}
-
-const placeAt = (lines: LineCounter, offset: number): Place => {
-  const { line, col } = lines.linePos(offset)
-  return { line: Math.max(1, line), column: Math.max(1, col) }
-}
-
-function placeOf(document: Document.Parsed, lines: LineCounter, path: Path, atKey: boolean): Place {
-  for (let length = path.length; length >= 0; length--) {
-    const part = path[length - 1]
-    const parent = length === 0 ? null : document.getIn(path.slice(0, length - 1), true)
-    const pair = isMap(parent)
-      ? parent.items.find(({ key }) => isNode(key) && String(key) === String(part))
-      : null
-    const wantsKey = atKey && length === path.length
-    const value = length === 0 ? document.contents : document.getIn(path.slice(0, length), true)
-    // A key without a value has no node of its own to point at.
-    const node = isPair(pair) && (wantsKey || !isNode(value) || !value.range) ? pair.key : value
-    if (isNode(node) && node.range) return placeAt(lines, node.range[0])
-  }
-  return START
 }
 
 const inOrder = (problems: readonly Problem[]): Problem[] => {

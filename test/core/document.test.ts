@@ -135,6 +135,20 @@ const cases: [title: string, text: string, problems: string[]][] = [
   ['custom tag', 'name: !secret x', ['f.yaml:1:7 custom tags are not allowed']],
   ['key that is no string', '? [a]\n: b', ['f.yaml:1:3 keys must be plain strings']],
   ['unknown alias', 'name: *gone', ['f.yaml:1:1 holds an alias whose anchor does not exist']],
+  [
+    'an alias of what it stands in',
+    'name: a\nfree: &f\n  deep: [x, *f]',
+    ['f.yaml:3:13 holds an alias of what it stands in itself'],
+  ],
+  [
+    'keys that are twice in three ways',
+    'name: a\nfree: {b: 1, "b": 2}\n&n name: c\nname: d',
+    [
+      'f.yaml:2:14 this key is there twice',
+      'f.yaml:3:4 this key is there twice',
+      'f.yaml:4:1 this key is there twice',
+    ],
+  ],
   ['syntax', 'name: "a', ['f.yaml:1:9 is not valid YAML: Missing closing "quote']],
   ['nested too deeply', `name: ${'['.repeat(50_000)}`, []],
   [
@@ -160,6 +174,24 @@ t.test('YAML 1.2: yes and no are words, 0o7 is a number', async (t) => {
 t.test('a few aliases are fine', async (t) => {
   const { value } = readDocument('name: &n abc\nlist: [*n]', 'f.yaml', SCHEMA)
   t.same(value, { name: 'abc', list: ['abc'] })
+})
+
+t.test('an anchor that is given anew within its own node is the new one', async (t) => {
+  const { value } = readDocument('name: a\nfree: &f [1, &f 2, *f]', 'f.yaml', SCHEMA)
+  t.same(value, { name: 'a', free: [1, 2, 2] })
+})
+
+t.test('many keys take time in proportion, those that are wrong as well', async (t) => {
+  const timeOf = (keys: number) => {
+    const text = Array.from({ length: keys }, (_, index) => `key${index}: x`).join('\n')
+    const startMs = performance.now()
+    t.equal(problemsOf(text).length, keys + 1)
+    return performance.now() - startMs
+  }
+  timeOf(500)
+  const shortMs = Math.min(timeOf(1000), timeOf(1000))
+  const longMs = timeOf(16_000)
+  t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times what took ${shortMs} ms`)
 })
 
 t.test('an alias of its own parent is refused where the schema ends, not followed for ever', async (t) => {
