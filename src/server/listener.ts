@@ -100,6 +100,8 @@ function open(address: Address, handler: Handler): Promise<Listener> {
     server.once('error', reject)
     server.listen({ host: address.host, port: address.port, ipv6Only: address.host === '::1' }, () => {
       server.off('error', reject)
+      // From here on of connections that the system could not hand over. Whoever made them finds out; what runs goes on.
+      server.on('error', () => {})
       const { port } = server.address() as AddressInfo
       resolve({
         address: { host: address.host, port },
