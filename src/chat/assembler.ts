@@ -40,7 +40,7 @@ interface Choice {
 
 /** One answer from its chunks. Token probabilities, which repeat the text, are left out. Not safe to share. */
 export class Assembler {
-  #envelope: JsonObject | null = null
+  readonly #envelope: JsonObject = {}
   readonly #choices = new Map<number, Choice>()
   #unfinished = 0
   #usage: JsonValue = null
@@ -51,9 +51,8 @@ export class Assembler {
   /** @throws GatewayError `upstream_unavailable` when the answer outgrows MAX_CHARACTERS */
   add(chunk: JsonObject): void {
     const { choices, usage, ...envelope } = chunk
-    this.#envelope ??= this.#copy(envelope) as JsonObject
+    this.#keepBeside(envelope)
     if (isObject(usage)) this.#usage = usage
-    if (chunk['error'] !== undefined) this.#envelope['error'] = chunk['error']
     for (const choice of Array.isArray(choices) ? choices : []) if (isObject(choice)) this.#addChoice(choice)
   }
 
@@ -101,6 +100,18 @@ export class Assembler {
       finish_reason: finishReason,
     }))
     return { ...this.#envelope, object: 'chat.completion', choices, usage: this.#usage }
+  }
+
+  /** What stands beside the choices: words as they were said first, lists and objects as they were last. */
+  #keepBeside(envelope: JsonObject): void {
+    for (const [name, value] of Object.entries(envelope)) {
+      const present = Object.hasOwn(this.#envelope, name) ? this.#envelope[name] : undefined
+      const isSaid = present != null && present !== ''
+      if (isSaid && (typeof value !== 'object' || value === null)) continue
+      if (present !== undefined && JSON.stringify(present) === JSON.stringify(value)) continue
+      this.#count(name.length)
+      setMember(this.#envelope, name, this.#copy(value))
+    }
   }
 
   #sorted(): Choice[] {

@@ -39,6 +39,45 @@ t.test(
   },
 )
 
+t.test(
+  'what is said beside the choices is kept, whichever chunk says it, the latest of what grows',
+  async (t) => {
+    const assembler = new Assembler()
+    const sources = (...urls: string[]): JsonObject => ({ ...delta({ content: 'a' }), citations: urls })
+    assembler.add({
+      ...delta({ content: 'a' }),
+      model: 'm',
+      system_fingerprint: null,
+      prompt_filter_results: [],
+    })
+    assembler.add({ ...sources('https://a.example'), model: 'another', system_fingerprint: 'fp' })
+    assembler.add(sources('https://a.example', 'https://b.example'))
+    const { characters } = assembler
+    for (let round = 0; round < 1000; round++)
+      assembler.add(sources('https://a.example', 'https://b.example'))
+    t.equal(assembler.characters - characters, 1000, 'what is only said again is kept once')
+    assembler.add({
+      id: 'x',
+      choices: [],
+      ['__proto__']: 1,
+      images: [{ url: 'https://c.example' }],
+      citations: null,
+    })
+    t.match(assembler.result(), {
+      id: 'x',
+      model: 'm',
+      system_fingerprint: 'fp',
+      prompt_filter_results: [],
+      citations: ['https://a.example', 'https://b.example'],
+      images: [{ url: 'https://c.example' }],
+    })
+    const many = () => {
+      for (let name = 0; ; name++) assembler.add({ choices: [], [`name${name}`]: 'x'.repeat(1024 * 1024) })
+    }
+    t.throws(many, { code: 'upstream_unavailable' }, 'and no more than an answer may be long')
+  },
+)
+
 t.test('however it was cut, an answer comes out whole, and its length is told', async (t) => {
   const said = fc.array(fc.tuple(fc.nat(2), fc.constantFrom('content', 'reasoning'), fc.string()), {
     maxLength: 30,

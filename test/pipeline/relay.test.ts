@@ -699,7 +699,8 @@ t.test('what stands beside a held text is not lost with it', async (t) => {
     usage({ citations: ['https://a.example'] }),
     ...END,
   ])
-  t.match(cited.sent.join(''), /"citations":\["https:\/\/a\.example"\]/)
+  for (const text of [cited.sent.join(''), cited.kept])
+    t.match(text, /"citations":\["https:\/\/a\.example"\]/)
   t.notMatch(cited.sent.join(''), /total_tokens/, 'the client did not ask for it')
   t.notMatch(
     (await relay([event({ delta: { content: 'hi' } }), usage({}), ...END])).sent.join(''),
