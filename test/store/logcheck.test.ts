@@ -65,6 +65,12 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
   t.match(JSON.parse(stdout || '{}'), { running: false, failure: /EMFILE/ }, stderr)
 })
 
+t.test('a check that the system refuses to begin is none that runs', async (t) => {
+  const check = new LogCheck('x'.repeat(4 * 1024 ** 2), testClock(), () => {})
+  t.throws(() => check.start(), { code: 'E2BIG' })
+  t.match(check.status, { running: false, startedAtMs: null })
+})
+
 t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {
   const verdicts: JsonObject[] = []
   const check = new LogCheck(await log(t, 100), testClock(), (verdict) => verdicts.push(verdict))

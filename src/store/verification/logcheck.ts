@@ -67,10 +67,11 @@ export class LogCheck {
   }
 
   #begin(): { child: ChildProcess; ended: Promise<void> } {
-    this.#status = { ...NEVER, running: true, startedAtMs: this.#clock.now() }
     const child = spawn(process.execPath, [...process.execArgv, CHECKER, this.#path], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
+    // Only now: for want of memory, for one, it throws.
+    this.#status = { ...NEVER, running: true, startedAtMs: this.#clock.now() }
     let verdict: JsonObject | null = null
     let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
