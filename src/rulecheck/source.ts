@@ -53,17 +53,16 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
 
 /** A rule file is itself; a ConfigMap manifest is the rule files under its `data`, the gateway's configuration aside. */
 export function filesIn(file: RuleFile): RuleFile[] {
-  const documents = splitDocuments(file.text).map((text) => ({
-    text,
-    reading: readDocument<unknown>(text, file.name, ANY_DOCUMENT),
-  }))
+  const documents = splitDocuments(file.text).map(
+    (one): ManifestDocument => ({ ...one, reading: readDocument(one.text, file.name, ANY_DOCUMENT) }),
+  )
   const manifests = documents.filter(({ reading }) => isConfigMap(reading.unchecked))
   if (manifests.length === 0) return [file]
-  return manifests.flatMap(({ text, reading }) => {
-    const data = (reading.unchecked as JsonObject)['data']
+  return manifests.flatMap((manifest) => {
+    const data = (manifest.reading.unchecked as JsonObject)['data']
     return Object.entries(isObject(data) ? data : {})
       .filter(([name, value]) => isRuleFileName(name) && typeof value === 'string' && !isConfiguration(value))
-      .map(([name, value]) => ({ name: file.name, text: inPlace(text, reading, name, String(value)) }))
+      .map(([name, value]) => ({ name: file.name, text: inPlace(manifest, name, String(value)) }))
   })
 }
 
@@ -75,28 +74,34 @@ function isConfiguration(text: string): boolean {
   return isObject(unchecked) && 'upstream' in unchecked && !Array.isArray(unchecked['rules'])
 }
 
-/** The documents of a stream, each with blank lines where the others are, so that lines stay what they are. */
-function splitDocuments(text: string): string[] {
-  const lines = text.split('\n')
-  const starts = lines.flatMap((line, index) => (DOCUMENT_START.test(line) ? [index] : []))
-  if (starts.length === 0) return [text]
-  const begins = [0, ...starts.map((start) => start + 1)]
-  return begins.map((begin, index) => {
-    const end = starts[index] ?? lines.length
-    return '\n'.repeat(begin) + lines.slice(begin, end).join('\n')
-  })
+/** One document of a stream. */
+interface ManifestDocument {
+  /** Lines of the stream before it. */
+  readonly before: number
+  readonly text: string
+  readonly reading: DocumentReading<unknown>
 }
 
-/** A value of `data` as a file of its own, at the lines and columns it has in the manifest. */
-function inPlace(manifest: string, reading: DocumentReading<unknown>, name: string, value: string): string {
+function splitDocuments(text: string): Omit<ManifestDocument, 'reading'>[] {
+  const lines = text.split('\n')
+  const starts = lines.flatMap((line, index) => (DOCUMENT_START.test(line) ? [index] : []))
+  const begins = [0, ...starts.map((start) => start + 1)]
+  return begins.map((before, index) => ({
+    before,
+    text: lines.slice(before, starts[index] ?? lines.length).join('\n'),
+  }))
+}
+
+/** A value of `data` as a file of its own, at the lines and columns it has in the stream. */
+function inPlace({ before, text: manifest, reading }: ManifestDocument, name: string, value: string): string {
   const { line } = reading.locate(['data', name])
   const lines = manifest.split('\n')
-  if (!LITERAL_BLOCK.test(lines[line - 1] ?? '')) return '\n'.repeat(line - 1) + value
+  if (!LITERAL_BLOCK.test(lines[line - 1] ?? '')) return '\n'.repeat(before + line - 1) + value
   const written = value.split('\n')
   const first = written.findIndex((text) => text.trim() !== '')
   const indented = lines[line + first] ?? ''
   // A document start must stand in the first column, so such a file keeps its lines only.
   const movable = first >= 0 && !written.some((text) => DOCUMENT_START.test(text) || text.startsWith('%'))
   const indent = movable ? ' '.repeat(Math.max(0, indented.indexOf(written[first]!))) : ''
-  return '\n'.repeat(line) + written.map((text) => (text === '' ? '' : indent + text)).join('\n')
+  return '\n'.repeat(before + line) + written.map((text) => (text === '' ? '' : indent + text)).join('\n')
 }

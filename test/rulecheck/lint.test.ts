@@ -155,6 +155,22 @@ t.test('the gateway’s own configuration beside the rules is none of them', asy
   t.match(snapshotOf(filesIn({ name: 'all.yaml', text: mixed })).problems, [{ path: 'upstream' }])
 })
 
+t.test('a stream of many documents takes time in proportion', async (t) => {
+  const timeOf = (documents: number) => {
+    const others = '---\nkind: Service\n'.repeat(documents)
+    const text = `${others}---\nkind: ConfigMap\ndata:\n  a.yaml: |\n    rules: []\n`
+    const startMs = performance.now()
+    t.same(filesIn({ name: 'all.yaml', text }), [
+      { name: 'all.yaml', text: `${'\n'.repeat(2 * documents + 4)}    rules: []\n` },
+    ])
+    return performance.now() - startMs
+  }
+  timeOf(100)
+  const shortMs = Math.min(timeOf(200), timeOf(200))
+  const longMs = timeOf(3200)
+  t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times what took ${shortMs} ms`)
+})
+
 t.test('what is no ConfigMap is a rule file', async (t) => {
   const plain = { name: 'r.yaml', text: 'rules: []\n' }
   t.same(filesIn(plain), [plain])
