@@ -7,7 +7,7 @@ import { Pieces } from '../core/pieces.ts'
 export interface SseEvent {
   /** The event as it came, with the blank line that ends it. */
   readonly raw: string
-  /** Its data lines joined by line feeds; null when there is nothing in them, and clients pass over it (§9.2.6). */
+  /** Its data lines joined by line feeds; null when there are none, or nothing is in them. */
   readonly data: string | null
   /** Its other lines (comments, ids, fields nobody knows) joined by line feeds; empty for nearly every event. */
   readonly around: string
@@ -80,7 +80,8 @@ export class SseParser {
    */
   finish(): SseEvent[] {
     if (!this.#hasLines && !this.#inLine) return []
-    return [this.#take(Buffer.from(this.#inLine ? '\n\n' : '\n'))]
+    // Behind a carriage return the first line feed would belong to it.
+    return [this.#take(Buffer.from(this.#inLine || this.#afterReturn ? '\n\n' : '\n'))]
   }
 
   #keep(piece: Buffer): void {

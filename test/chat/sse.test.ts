@@ -87,6 +87,12 @@ t.test('a stream that ends without the last blank line', async (t) => {
   const done = { raw: 'data: [DONE]\n\n', data: '[DONE]', around: '' }
   t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), done)
   t.same(parse(Buffer.from('data: [DONE]\n')), [done])
+  const returned = parse(Buffer.from('data: a\r\n\r\ndata: b\r'))
+  t.same(
+    dataOf(parse(Buffer.from(`${rawOf(returned)}data: c\n\n`))),
+    ['a', 'b', 'c'],
+    'what follows is apart',
+  )
   t.same(dataOf(parse(Buffer.from(': half a com'))), [null])
 })
 
