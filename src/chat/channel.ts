@@ -1,6 +1,7 @@
 // The texts of a choice that grow from chunk to chunk, by name, and a chunk that brings more of one of them.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import { setMember } from './text.ts'
 
 /**
  * Tells the growing texts of a choice apart: the place of each in the delta. An item of a list goes by its `index`, a part,
@@ -34,26 +35,20 @@ export type Piece = readonly [channel: Channel, text: string]
  * @param pieces of channels that may stand beside each other: what a model thinks, or one of the others alone
  */
 export function flushChunk(like: JsonObject, choice: number, pieces: readonly Piece[]): JsonObject {
-  const parts = pieces.map(([channel, text]) =>
-    channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) },
-  )
-  return {
-    ...envelopeOf(like),
-    choices: [{ index: choice, ...parts.reduce(merge, {}), finish_reason: null }],
-  }
+  const texts: JsonObject = {}
+  for (const [channel, text] of pieces)
+    add(texts, channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) })
+  return { ...envelopeOf(like), choices: [{ index: choice, ...texts, finish_reason: null }] }
 }
 
-/** Lists go on, objects have the members of both. */
-function merge(one: JsonObject, other: JsonObject): JsonObject {
-  const merged: [string, JsonValue][] = Object.entries(one)
-  for (const [name, value] of Object.entries(other)) {
-    const place = merged.find(([known]) => known === name)
-    if (place === undefined) merged.push([name, value])
-    else if (Array.isArray(place[1]) && Array.isArray(value)) place[1] = [...place[1], ...value]
-    else if (isObject(place[1]) && isObject(value)) place[1] = merge(place[1], value)
-    else place[1] = value
+/** Adds the members of one object to another: lists go on, objects have the members of both. Linear in what is added. */
+function add(target: JsonObject, more: JsonObject): void {
+  for (const [name, value] of Object.entries(more)) {
+    const present = Object.hasOwn(target, name) ? target[name] : undefined
+    if (Array.isArray(present) && Array.isArray(value)) present.push(...value)
+    else if (isObject(present) && isObject(value)) add(present, value)
+    else setMember(target, name, value)
   }
-  return Object.fromEntries(merged)
 }
 
 /** A chunk that says why a choice ended, and nothing else. */

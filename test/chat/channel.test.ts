@@ -1,0 +1,35 @@
+import t from 'tap'
+import { flushChunk, type Piece } from '../../src/chat/channel.ts'
+
+t.test('texts that leave in one chunk stand where each came from', async (t) => {
+  const pieces: Piece[] = [
+    ['reasoning', 'a'],
+    ['reasoning_details[0].text', 'b'],
+    ['reasoning_details[2].text', 'c'],
+    ['thought.first.text', 'd'],
+    ['thought.second', 'e'],
+    ['__proto__', 'f'],
+  ]
+  const { choices } = flushChunk({ id: 'x', service_tier: 'y' }, 1, pieces) as {
+    choices: { delta: object }[]
+  }
+  t.equal(
+    JSON.stringify(choices),
+    '[{"index":1,"delta":{"reasoning":"a","reasoning_details":[{"type":"reasoning.text","index":0,"text":"b"},' +
+      '{"type":"reasoning.text","index":2,"text":"c"}],"thought":{"first":{"text":"d"},"second":"e"},"__proto__":"f"},' +
+      '"finish_reason":null}]',
+  )
+})
+
+t.test('very many of them take time in proportion', async (t) => {
+  const timeOf = (texts: number) => {
+    const pieces = Array.from({ length: texts }, (_, index): Piece => [`thinking_${index}`, 'x'])
+    const startMs = performance.now()
+    flushChunk({}, 0, pieces)
+    return performance.now() - startMs
+  }
+  timeOf(256)
+  const shortMs = Math.min(timeOf(256), timeOf(256))
+  const longMs = timeOf(4096)
+  t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times what took ${shortMs} ms`)
+})
