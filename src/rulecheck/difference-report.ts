@@ -24,7 +24,7 @@ function pretty({ rules, exchanges, tried }: Difference): string {
     ...fields.map(({ field, old, new: next }) => `    ${field}: ${value(old)} → ${value(next)}`),
   ])
   for (const one of exchanges.slice(0, MAX_LISTED)) {
-    lines.push(`! ${one.where}: ${effect(one.old)} → ${effect(one.new)}${textNote(one)}`)
+    lines.push(`! ${oneLine(one.where)}: ${effect(one.old)} → ${effect(one.new)}${textNote(one)}`)
   }
   lines.push(...more(exchanges), summary(rules, exchanges, tried))
   return `${lines.join('\n')}\n`
@@ -46,7 +46,7 @@ function markdown({ rules, exchanges, tried }: Difference): string {
     lines.push('| exchange | before | after |', '|---|---|---|')
     for (const one of exchanges.slice(0, MAX_LISTED)) {
       const after = `${effect(one.new)}${textNote(one)}`
-      lines.push(`| ${cell(one.where)} | ${cell(effect(one.old))} | ${cell(after)} |`)
+      lines.push(`| ${cell(oneLine(one.where))} | ${cell(effect(one.old))} | ${cell(after)} |`)
     }
     lines.push(...more(exchanges), '')
   }
@@ -70,9 +70,12 @@ const effect = ({ decision, rules }: ExchangeDifference['old']): string =>
 
 const textNote = ({ textDiffers }: ExchangeDifference): string => (textDiffers ? ', other text' : '')
 
+/** Without what would steer a terminal or end the line: names of tests are anything. */
+const oneLine = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
+
 const value = (text: string | null): string => {
   if (text === null) return '(none)'
-  const line = text.replace(/\p{C}/gu, ' ')
+  const line = oneLine(text)
   return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line
 }
 
