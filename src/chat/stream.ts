@@ -20,6 +20,9 @@ export interface Delta {
   /** It leaves as a whole, though some callers append what comes later. */
   readonly whole: boolean
   readonly text: string
+  /** The members around it whose names are texts too, and among the chunk's `others`. */
+  readonly names: readonly Text[]
+  /** To be called before `commit`. */
   replace(text: string): void
 }
 
@@ -139,6 +142,8 @@ class ChunkReader {
   readonly signed: number[] = []
   /** The choice that is being read. */
   #choice = 0
+  /** As in Delta, of the member that is being read. */
+  #names: readonly Text[] = []
 
   choices(choices: JsonValue[]): void {
     if (choices.length > MAX_CHOICES) {
@@ -183,11 +188,20 @@ class ChunkReader {
         this.walk.member(object, key, place, depth)
         continue
       }
-      this.walk.name(object, key, place)
+      const around = this.#names
+      this.#names = this.#named(object, key, place)
       if (isText) this.#push(object, key, isPart ? channel.replace(SAID_PART, 'content') : channel)
       else if (Array.isArray(value)) this.#readList(value, key, { parent: place, key }, depth + 1, channel)
       else this.#readObject(value, { parent: place, key }, depth + 1, `${channel}.`)
+      this.#names = around
     }
+  }
+
+  #named(object: JsonObject, key: string, place: Place): readonly Text[] {
+    const { texts } = this.walk
+    const { length } = texts
+    this.walk.name(object, key, place)
+    return texts.length === length ? this.#names : [...this.#names, texts[length]!]
   }
 
   #readList(list: JsonValue[], name: string, place: Place, depth: number, path: Channel): void {
@@ -205,7 +219,7 @@ class ChunkReader {
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
     if (text === '' && !isTool(channel)) return
-    this.deltas.push(new DeltaPiece(this.#choice, channel, object, key))
+    this.deltas.push(new DeltaPiece(this.#choice, channel, object, key, this.#names))
   }
 }
 
@@ -231,12 +245,14 @@ class DeltaPiece implements Delta {
   readonly choice: number
   readonly channel: string
   readonly text: string
+  readonly names: readonly Text[]
   readonly #object: JsonObject
   readonly #key: string
 
-  constructor(choice: number, channel: string, object: JsonObject, key: string) {
+  constructor(choice: number, channel: string, object: JsonObject, key: string, names: readonly Text[]) {
     this.choice = choice
     this.channel = channel
+    this.names = names
     this.text = object[key] as string
     this.#object = object
     this.#key = key

@@ -15,7 +15,7 @@ import { cleanText } from './credential.ts'
 import { isDroppable, stripUsage } from './droppable.ts'
 import { type EventTemplate, EventTemplateMatcher, writeEvent } from './eventtemplate.ts'
 import { LogprobGate } from './logprobs.ts'
-import { joinOutputs, keptChunk, replaceTexts, type ScanOutput } from './scanoutput.ts'
+import { joinOutputs, keptChunk, replaceTexts, type ScanOutput, underNewNames } from './scanoutput.ts'
 import { StandaloneTexts, withRepeats } from './standalone.ts'
 import { StreamScans } from './streamscans.ts'
 import type { Met } from './textscan.ts'
@@ -25,12 +25,9 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 export const DONE = '[DONE]'
 
+const BROKEN_OFF = 'The upstream broke off its answer before it was complete.'
 const brokenOff = (details: ErrorDetails = {}) =>
-  new GatewayError(
-    'upstream_unavailable',
-    'The upstream broke off its answer before it was complete.',
-    details,
-  )
+  new GatewayError('upstream_unavailable', BROKEN_OFF, details)
 
 /** An event as it leaves when nothing in its data is changed, and its lines without data as they leave in any case. */
 interface Written {
@@ -60,6 +57,8 @@ export class EventRelay {
   readonly #templates = new EventTemplateMatcher()
   readonly #pace = new Pace()
   #blocked = false
+  /** Of the chunk at hand, what may leave in its place alone. */
+  #bound: ReadonlySet<Delta> = new Set()
   /** The last chunk seen: what is flushed borrows its id, model and time. */
   #envelope: JsonObject = {}
 
@@ -189,15 +188,16 @@ export class EventRelay {
     const doubtful = ending.filter((choice) => speaking.has(choice))
     const finished = ending.filter((choice) => !speaking.has(choice))
     const last = finalPieces(chunk, finished, starting)
+    this.#bound = underNewNames(chunk, alone)
     const deltas: ScanOutput[] = []
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
-    if (changed) chunk.commit()
     const kept = keptChunk(chunk, data, others, deltas)
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
     changed = this.#postpone(doubtful, chunk.body, kept) || changed
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
+    chunk.commit()
     out += this.#flush(finished, isHere)
     // What was held back may show that no end may follow: a client that stops there would take it for all there is.
     if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
@@ -219,7 +219,7 @@ export class EventRelay {
   *#scanDelta(delta: Delta, isLast: boolean): Steps<ScanOutput> {
     const scan = this.#scans.scanOf(delta)
     let output = yield* scan.pushSteps(delta.text)
-    if (isLast || delta.whole) output = joinOutputs(output, scan.finish())
+    if (isLast || delta.whole || this.#bound.has(delta)) output = joinOutputs(output, scan.finish())
     if (scan.blocked) this.#block()
     return output
   }
@@ -279,9 +279,9 @@ export class EventRelay {
   /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
   #onlyTexts(chunk: StreamChunk, envelope: JsonObject, outputs: readonly ScanOutput[]): string {
     this.#envelope = envelope
-    return chunk.deltas
-      .map(({ choice, channel }, index) => this.#send(choice, [[channel, outputs[index]!]]))
-      .join('')
+    const sendOne = ({ choice, channel }: Delta, index: number) =>
+      this.#send(choice, [[channel, outputs[index]!]])
+    return chunk.deltas.map((delta, index) => (this.#bound.has(delta) ? '' : sendOne(delta, index))).join('')
   }
 
   #send(choice: number, outputs: readonly (readonly [Channel, ScanOutput])[]): string {

@@ -65,7 +65,19 @@ export function keptChunk(
   const anew = isRestored(others) || isRestored(deltas) ? readStreamChunk(data) : null
   if (anew === null) return chunk.body
   replaceTexts(anew.others, others, 'kept')
-  anew.commit()
   replaceTexts(anew.deltas, deltas, 'kept')
+  anew.commit()
   return anew.body
+}
+
+const NO_PIECES: ReadonlySet<Delta> = new Set()
+
+/** Pieces around which a name changes. They can leave in their place and nowhere else, where it would be as it came. */
+export function underNewNames(
+  { others, deltas }: StreamChunk,
+  outputs: readonly ScanOutput[],
+): ReadonlySet<Delta> {
+  if (others.length === 0) return NO_PIECES
+  const renamed = new Set(others.filter(({ text }, index) => outputs[index]?.sent !== text))
+  return new Set(deltas.filter(({ names }) => names.some((name) => renamed.has(name))))
 }

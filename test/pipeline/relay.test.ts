@@ -687,6 +687,31 @@ t.test('fields that are stated in each chunk stay whole', async (t) => {
   )
 })
 
+t.test('a name that leaves as another takes its text along, and neither leaves as it came', async (t) => {
+  const name = 'DE89370400440532013000'
+  const said = (delta: object) => event({ delta })
+  for (const [events, expected] of [
+    [[said({ [name]: 'to bob@example.com now' })], [{ '[IBAN_1]': 'to [EMAIL_2] now' }]],
+    [
+      [said({ [name]: 'bob@' }), said({ content: 'hi ' })],
+      [{ '[IBAN_1]': 'bob@' }, { content: 'hi ' }],
+    ],
+    [
+      [said({ parsed: { [name]: { to: 'bob@example.com ' } } })],
+      [{ parsed: { '[IBAN_1]': { to: '[EMAIL_2] ' } } }],
+    ],
+    [[said({ [name]: 'hi [EMAIL_1] ' })], [{ '[IBAN_1]': 'hi ann@example.com ' }]],
+    [[said({ [name]: 'bob@', content: 'project aurora is' })], []],
+  ] as const) {
+    const { sent, kept } = await relay([...events, ...END])
+    t.notMatch(sent.join('') + kept, /DE89|bob@example/)
+    t.same(
+      chunksOf(sent).flatMap(({ choices }) => (choices[0].finish_reason ? [] : [choices[0].delta])),
+      expected,
+    )
+  }
+})
+
 t.test('what stands beside a held text is not lost with it', async (t) => {
   const filter = { content_filter_results: { hate: { filtered: false, severity: 'safe' } } }
   const pieces = [...'bob@example.com'].map((content) => event({ delta: { content }, ...filter }))
