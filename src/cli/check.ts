@@ -61,7 +61,7 @@ export const check: Command = {
     for (const group of positionals.length > 0 ? [rulesOf] : rulesOf.map((path) => [path])) {
       const { files, problems } = await readSources(group)
       for (const { name } of files) checked.add(name)
-      remarks.push(...judge(files, problems, contextOf(configured?.config ?? null)))
+      for (const remark of judge(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
       }

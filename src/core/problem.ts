@@ -14,6 +14,18 @@ export interface Problem {
   readonly unread?: true
 }
 
+/** Of more mistakes than these the first are told: whoever mends them is told of the next. */
+const MAX_TOLD = 1000
+
+/** The first mistakes and how many there are besides: a file of 1 MiB can hold 200,000, and all are logged in one line. */
+export function firstOf(problems: readonly Problem[]): readonly Problem[] {
+  const next = problems[MAX_TOLD]
+  if (next === undefined) return problems
+  const { file, line, column } = next
+  const message = `begins ${problems.length - MAX_TOLD} more mistakes, which are told when those before are mended`
+  return [...problems.slice(0, MAX_TOLD), { file, line, column, path: '', message }]
+}
+
 /**
  * `file:line:column path: message`, the form editors and CI logs turn into links. On one line and without control
  * characters: what a file says must steer neither a terminal nor the CI that reads its log.

@@ -1,11 +1,12 @@
-// From a rule file or a folder of them to one checked snapshot, every mistake of every file included. Knows neither
+// From a rule file or a folder of them to one checked snapshot, mistakes of every file included. Knows neither
 // who watches nor what is in force.
 
 import { createHash } from 'node:crypto'
 import { basename, join, relative, resolve, sep } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import { checkValue, type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
 import { uuidv5 } from '../core/ids.ts'
-import type { Problem } from '../core/problem.ts'
+import { firstOf, type Problem } from '../core/problem.ts'
 import { soundPart } from '../core/soundpart.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { type RuleProblem, validateRule, validateTogether } from '../policy/validate.ts'
@@ -37,24 +38,45 @@ export interface RuleSnapshot {
 export async function loadRules(path: string): Promise<RuleSnapshot> {
   const label = labelOf(path)
   const { files, problems } = await readRuleFiles(path, label)
-  return snapshotOf(files, problems)
+  const readings: FileReading[] = []
+  for (const file of files) {
+    // A file of 1 MiB takes the parser seconds; calls go on between one and the next.
+    await setImmediate()
+    readings.push(readRules(file))
+  }
+  return together(files, readings, problems)
 }
 
 /** As loadRules, from texts at hand. */
 export function snapshotOf(files: readonly RuleFile[], found: readonly Problem[] = []): RuleSnapshot {
+  return together(files, files.map(readRules), found)
+}
+
+function together(
+  files: readonly RuleFile[],
+  readings: readonly FileReading[],
+  found: readonly Problem[],
+): RuleSnapshot {
   const digest = createHash('sha256')
   for (const { name, text } of files) digest.update(`${name.length}:${name}${text.length}:${text}`)
   digest.update(JSON.stringify(found))
-  const problems = [...found]
-  const names: PlacedName[] = []
-  const rules = files.flatMap((file) => readRules(file, problems, names))
-  problems.push(...duplicates(names))
+  const rules = readings.flatMap((reading) => reading.rules)
+  const taken = duplicates(readings.flatMap(({ names }) => names))
+  const problems = [...found, ...readings.flatMap((reading) => reading.problems), ...taken]
   const first = rules[0]
-  const together = problems.length === 0 ? validateTogether(rules) : null
-  if (first !== undefined && together !== null) {
-    problems.push({ file: first.path, line: 0, column: 0, path: '', message: together })
+  const message = problems.length === 0 ? validateTogether(rules) : null
+  if (first !== undefined && message !== null) {
+    problems.push({ file: first.path, line: 0, column: 0, path: '', message })
   }
-  return Object.freeze({ rules, problems, contentHash: digest.digest('hex') })
+  return Object.freeze({ rules, problems: firstOf(problems), contentHash: digest.digest('hex') })
+}
+
+/** What one file holds. */
+interface FileReading {
+  readonly rules: readonly FileRule[]
+  /** By position. */
+  readonly problems: readonly Problem[]
+  readonly names: readonly PlacedName[]
 }
 
 /** A rule's name, be the rest of the rule right or not. */
@@ -67,7 +89,8 @@ interface PlacedName {
 }
 
 /** What has the right shape is looked at more closely even when the rest of its rule, or other rules, have not. */
-function readRules({ name: file, text }: RuleFile, problems: Problem[], names: PlacedName[]): FileRule[] {
+function readRules({ name: file, text }: RuleFile): FileReading {
+  const names: PlacedName[] = []
   const reading = readDocument(text, file, RULES_SCHEMA)
   const found = [...reading.problems]
   const rules = writtenRules(reading.unchecked).flatMap((written, index) => {
@@ -82,8 +105,7 @@ function readRules({ name: file, text }: RuleFile, problems: Problem[], names: P
     }
     return complete === null ? [] : [{ ...complete, id: uuidv5(complete.name), path: file, line }]
   })
-  problems.push(...found.sort((a, b) => a.line - b.line || a.column - b.column))
-  return rules
+  return { rules, problems: found.sort((a, b) => a.line - b.line || a.column - b.column), names }
 }
 
 /** What is right of a rule whose shape is not: a pattern that was left out is the default, a wrong one is none. */

@@ -56,6 +56,16 @@ t.test('what has a default may be left out', async (t) => {
   ])
 })
 
+t.test('of a file with very many mistakes the first are told, and how many more there are', async (t) => {
+  const folder = temporaryFolder(t)
+  writeFileSync(join(folder, 'rules.yaml'), `rules:\n${'  - {name: 1}\n'.repeat(45_000)}`)
+  const { problems } = await loadRules(folder)
+  t.equal(problems.length, 1001)
+  t.match(problems[0], { line: 2, path: 'rules', message: /at most 10000 items/ })
+  const last = problems.at(-1)
+  t.match(last && formatProblem(last), /rules\.yaml:335:5 begins 134001 more mistakes, which are told when/)
+})
+
 t.test('every mistake of every file at once, each with its place', async (t) => {
   const { problems } = snapshotOf([
     {
