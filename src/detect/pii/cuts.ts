@@ -127,6 +127,8 @@ function isBehindPlainWord(text: string, end: number): boolean {
   }
   // Whatever a key is glued to.
   if (text.startsWith(HEADER, end - HEADER.length)) return false
+  // As a whole, too, so that one character tells it: `Mitchell's`, `KEY=value`.
+  if (isAsciiUpper(text.charCodeAt(start))) return false
   if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
   return !isSticky(text, start)
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createApiKey } from '../../../src/core/apikey.ts'
-import type { Finding, PiiKind } from '../../../src/core/finding.ts'
+import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
-import { kindSet } from '../../../src/detect/pii/kinds.ts'
+import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
 import { StreamDetector } from '../../../src/detect/pii/stream.ts'
 
 const found = (text: string) =>
@@ -174,6 +174,9 @@ const WORDS = [
   '\\n',
   'iban',
   'call',
+  "Mitchell's",
+  'Dr. Elena Ruiz',
+  'KEY=value',
   '\t',
   '@',
   ':',
@@ -193,10 +196,13 @@ const sentence = fc
   )
   .map((parts) => parts.flat().join(''))
 
+const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 })
+const kinds = fc.constantFrom(DEFAULT_KINDS, kindSet(PII_KINDS))
+
 t.test('a stream finds what the whole has, and lets go only of what is final', async (t) => {
   fc.assert(
-    fc.property(sentence, fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (text, sizes) => {
-      const detector = new StreamDetector()
+    fc.property(sentence, sizes, kinds, (text, sizes, kinds) => {
+      const detector = new StreamDetector(kinds)
       const findings: Finding[] = []
       let at = 0
       for (let i = 0; at < text.length; i++) {
@@ -208,11 +214,29 @@ t.test('a stream finds what the whole has, and lets go only of what is final', a
         at += size
       }
       findings.push(...detector.finish())
-      t.same(findings, detect(text))
+      t.same(findings, detect(text, kinds))
       return findings.every(({ start, end }, i) => end > start && start >= (findings[i - 1]?.end ?? 0))
     }),
     { numRuns: 500 },
   )
+})
+
+t.test('a capitalised word with a sign inside is one word, wherever it is cut', async (t) => {
+  const withNames = kindSet(['person', 'secret'])
+  for (const text of [
+    "the verses from Elizabeth Mitchell's Cautionary Tales. Is",
+    '-----BEGIN PRIVATE KEY-----Copyright(c 2011MIIEpAIBAAKCAQEA1234567890abcdefghijklmnopqrstuvwxyz',
+  ]) {
+    const whole = detect(text, withNames)
+    t.equal(whole.length, 1, text)
+    for (let size = 1; size < text.length; size++) {
+      const detector = new StreamDetector(withNames)
+      const findings: Finding[] = []
+      for (let at = 0; at < text.length; at += size)
+        findings.push(...detector.push(text.slice(at, at + size)))
+      t.same([...findings, ...detector.finish()], whole, `${text}, ${size} characters at a time`)
+    }
+  }
 })
 
 t.test('also of a line that has to be cut for its length', async (t) => {
