@@ -45,8 +45,29 @@ export function isNorwegian(digits: string): boolean {
 }
 
 export const elevenMinus = (sum: number): number => (11 - (sum % 11)) % 11
-export const isSwedish = (digits: string): boolean =>
-  isDated(digits, digits.length - 10) && passesLuhn(digits.slice(-10))
+/** Co-ordination numbers, of who is not registered, have the day plus 60. */
+export const isSwedish = (digits: string): boolean => {
+  const [month, day] = [twoDigits(digits, digits.length - 8), twoDigits(digits, digits.length - 6)]
+  return isDay(month, day > 60 ? day - 60 : day) && passesLuhn(digits.slice(-10))
+}
+/** Months of women have 50 more; where a day's numbers are used up, 20 more. Until 1985 a rest of ten gave a zero. */
+export const isCzech = (digits: string): boolean => {
+  const month = twoDigits(digits, 2) % 50
+  return (
+    isDay(month > 20 ? month - 20 : month, twoDigits(digits, 4)) &&
+    remainder(digits.slice(0, 9), 11) % 10 === digitAt(digits, 9)
+  )
+}
+/** Since July 2017 they begin with 32 and tell no date. */
+export const isLatvian = (digits: string): boolean => digits.startsWith('32') || isDayFirst(digits)
+/** A rest of ten gives a one. */
+export const isRomanian = (digits: string): boolean => {
+  const rest = weighted(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11
+  return isDated(digits, 1) && (rest === 10 ? 1 : rest) === digitAt(digits, 12)
+}
+/** Social security: a zero behind the province does not count. */
+export const isSpanishInsurance = (digits: string): boolean =>
+  remainder(digits.slice(0, 2) + digits.slice(digits[2] === '0' ? 3 : 2, 10), 97) === Number(digits.slice(10))
 export const isBelgian = (digits: string): boolean =>
   isDated(digits, 0, 20) &&
   [digits.slice(0, 9), `2${digits.slice(0, 9)}`].some(
@@ -55,7 +76,7 @@ export const isBelgian = (digits: string): boolean =>
 export const isFrench = (digits: string): boolean =>
   /^[1-478]\d{2}(?:0[1-9]|[1-9]\d)/.test(digits) &&
   97 - remainder(digits.slice(0, 13), 97) === Number(digits.slice(13))
-export const isKorean = (digits: string): boolean => isDated(digits) && /^\d{6}[0-9]/.test(digits)
+export const isKorean = (digits: string): boolean => isDated(digits)
 /** Check digits were given until October 2020. */
 export const isOldKorean = (digits: string): boolean => {
   const sum = weighted(digits, [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5])

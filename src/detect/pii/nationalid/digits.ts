@@ -8,7 +8,6 @@ import {
   passesLuhn,
   passesMod11And10,
   passesVerhoeff,
-  remainder,
   weighted,
 } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
@@ -19,17 +18,21 @@ import {
   isBelgian,
   isChinese,
   isCpf,
+  isCzech,
   isDated,
   isDayFirst,
   isEuropeanArticle,
   isFrench,
   isKorean,
+  isLatvian,
   isMyNumber,
   isNorwegian,
   isOldKorean,
+  isRomanian,
   isRussianTaxpayer,
   isSnils,
   isSouthAfrican,
+  isSpanishInsurance,
   isSwedish,
   isThai,
   isTurkish,
@@ -191,26 +194,17 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(
     12,
     `seguridad ?social|${abbreviation('nss')}|\\bnuss\\b|afiliaci[oó]n`,
-    (d) => remainder(d.slice(0, 10), 97) === Number(d.slice(10)),
+    isSpanishInsurance,
     /^(?:12 |2-8-2 (?: {2}|--|\/\/)|2-10 [ /-])$/,
   ), // Spain
   row(11, 'amka|αμκα', (d) => isDayFirst(d) && passesLuhn(d)), // Greece
-  row(
-    13,
-    `${abbreviation('cnp')}|cod ?numeric`,
-    (d) => isDated(d, 1) && (weighted(d, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11) % 10 === digitAt(d, 12),
-  ), // Romania
+  row(13, `${abbreviation('cnp')}|cod ?numeric`, isRomanian), // Romania
   row(
     10,
     'егн|\\begn\\b',
     (d) => isDated(d, 0, 20) && (weighted(d, [2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11) % 10 === digitAt(d, 9),
   ), // Bulgaria
-  row(
-    10,
-    'rodn[ée]|\\brč\\b|birth number|czech|slovak',
-    (d) => isDated(d, 0, 50) && remainder(d, 11) === 0,
-    /^(?:10 |6-4 [/ ])$/,
-  ), // Czechia, Slovakia
+  row(10, 'rodn[ée]|\\brč\\b|birth number|czech|slovak', isCzech, /^(?:10 |6-4 [/ ])$/), // Czechia, Slovakia
   row(11, '\\boib\\b', (d) => passesMod11And10(d) && !isOneDigit(d)), // Croatia
   row(
     13,
@@ -218,7 +212,7 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
     (d) => isDayFirst(d) && elevenMinus(weighted(d, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2])) === digitAt(d, 12),
   ), // Slovenia, Serbia and neighbours
   row(11, 'isiku ?kood|asmens ?kod|estonian|lithuanian', isBaltic),
-  row(11, 'personas ?kod|latvian', isDayFirst, /^(?:11 |6-5 -)$/, undefined, false), // Latvia
+  row(11, 'personas ?kod|latvian', isLatvian, /^(?:11 |6-5 -)$/, undefined, false), // Latvia
   row(11, 'снилс|snils', isSnils, /^(?:11 |3-3-3-2 (?:-- |---| {3}))$/, /^3-3-3-2 -- $/), // Russia
   row(12, 'инн|\\binn\\b', isRussianTaxpayer),
   row(

@@ -179,7 +179,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
-    row('[A-Z][12]\\d{8}', '身分證|身份證|taiwan', isTaiwanese, false),
+    row('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
   ],
   [
     row('[A-Z]{2}(?: ?\\d{2}){3} ?[A-D]', 'nino|insurance', isInsurance),
