@@ -47,6 +47,8 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '2-3-4': [{ same: '-', beginning: TRUNK_ZERO }], // Korea, Thailand
   '1-3-3-2-2': [{ beginning: /^8[3489]/ }], // Russia
   '4-3-2-2': [{ same: ' -', beginning: /^0/ }], // Turkey, Belgium
+  '2-2-3-4': [{ beginning: /^06[2-9]/ }], // Hungary
+  '2-1-3-4': [{ behindHyphen: '/-', beginning: /^061/ }], // Budapest
   '11': [{ beginning: /^0[579]/ }], // mobile numbers in the United Kingdom, Turkey, the Philippines
   '3-3-4': [{ same: '-', behindBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
   '3-7': [{ behindBracket: '', beginning: /^(?:0[1-9]|[2-9]\d\d[2-9])/ }], // North America, others
@@ -58,9 +60,11 @@ const NATIONAL_FORMS = new Map(
 )
 const NORTH_AMERICAN = shapeOf('3-3-4')
 const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
+const ITALIAN_MOBILE = shapeOf('3-7')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/
 const ONE = 0x31
+const THREE = 0x33
 
 /** Forms that need no word, if the number begins with the one 0 that is dialled before an area: most of them. */
 export const TRUNK_FORMS: ReadonlySet<number> = new Set(
@@ -113,3 +117,7 @@ function isFollowedBy(run: Run, others: string): boolean {
 /** A mobile number in China in one piece or as 3-4-4, which is also a number of other things. */
 export const isChineseMobile = (run: Run): boolean =>
   CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)
+
+/** `333/1234567`, `333.1234567`: a mobile number in Italy, behind a word for it. */
+export const isItalianMobile = (run: Run): boolean =>
+  run.shape === ITALIAN_MOBILE && run.codeOfDigit(0) === THREE && run.codeOfDigit(1) > ONE

@@ -24,7 +24,7 @@ import {
 } from './before.ts'
 import { endsInTime, isLabelBehind, isQuantity, withExtension } from './behind.ts'
 import { isInternational } from './callingcodes.ts'
-import { hasNationalForm, isChineseMobile, isNorthAmericanForm } from './forms.ts'
+import { hasNationalForm, isChineseMobile, isItalianMobile, isNorthAmericanForm } from './forms.ts'
 import {
   areNumbers,
   endsInDate,
@@ -48,6 +48,8 @@ const NUMBER_WORD_DISTANCE = 16
 
 const MAX_DIGITS = 13
 const MAX_INTERNATIONAL_DIGITS = 16
+/** ITU-T E.164. */
+const MAX_PLANNED_DIGITS = 15
 
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
 /** Digits of `00`. */
@@ -204,7 +206,22 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
     if (!endsInTime(text, at, runs.end(i))) return take(segment, start, runs.end(i))
     timed ||= runs.end(i)
   }
-  return timed && take(segment, start, timed)
+  return timed > 0 ? take(segment, start, timed) : scanCalled(segment, start, runs)
+}
+
+/** `Phone: +1-123-456-7890`: no country has such numbers, but the words say that it is one. */
+function scanCalled(segment: Segment, start: number, runs: NumberRuns): number {
+  const words = segment.before(start)
+  if (words.phone > PHONE_WORD_DISTANCE || relationToOther(segment, start, words) !== 'none') return 0
+  for (let i = runs.count - 1; i >= 0; i--) {
+    const digits = runs.digitCount(i)
+    if (digits < MIN_OWN_DIGITS || digits > MAX_PLANNED_DIGITS || runs.isOpen(i) || isSigned(runs, i))
+      continue
+    const run = runs.run(i)
+    if (isQuantity(segment.text, run.end) || isFarDate(segment.text, run.start, run.end)) continue
+    if (isLabelled(segment, start, run)) return take(segment, start, run.end)
+  }
+  return 0
 }
 
 /** @param exit how many digits lead out of the country */
@@ -258,6 +275,6 @@ function isLetterNear(text: string, end: number): boolean {
   return false
 }
 
-/** `030/1234567`, `0711 / 48 29 17-0` */
+/** `030/1234567`, `0711 / 48 29 17-0`, `333/1234567` */
 const isSlashedArea = (run: Run, separators: string): boolean =>
-  separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')
+  (separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')) || isItalianMobile(run)

@@ -4,9 +4,11 @@ import { codeAt, isAlphanumeric, isHex } from '../characters.ts'
 import { DASHED } from '../marks.ts'
 import type { NumberRuns, Run } from '../number/run.ts'
 import { groupsOf, shapeOf } from '../number/shape.ts'
+import { isItalianMobile } from './forms.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e
+const PLUS = 0x2b
 const ONE = 0x31
 const SEVEN = 0x37
 const HYPHEN = 0x2d
@@ -78,14 +80,20 @@ export const isCodePoints = (text: string, run: Run): boolean =>
 const PLACES = new Set(['4-5', '6-7'].map(shapeOf))
 /** A calling code and an area in one piece are no longer. */
 const MAX_AREA = 5
+const MIN_DOTTED_DIGITS = 7
 
-/** `+35236450.6` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
+/** `+35236450.6`, `+48.858370` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
 export const isSigned = (runs: NumberRuns, index: number): boolean =>
-  runs.gaps(index) === 1 && ((runs.separator(0) === '.' && !mayLead(runs)) || PLACES.has(runs.shape(index)))
+  runs.gaps(index) === 1 &&
+  ((runs.separator(0) === '.' && !mayLead(runs, index)) || PLACES.has(runs.shape(index)))
 
-/** Before a dot stands a calling code, perhaps with an area: of one digit there are two. */
-const mayLead = (runs: NumberRuns): boolean =>
+/**
+ * Before a dot stands a calling code, perhaps with an area: of one digit there are two. What follows in one piece is
+ * longer than decimals are (RFC 5733: `+49.30123456`).
+ */
+const mayLead = (runs: NumberRuns, index: number): boolean =>
   runs.groupLength(0) <= MAX_AREA &&
+  runs.digitCount(index) - runs.groupLength(0) >= MIN_DOTTED_DIGITS &&
   (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === ONE || runs.codeOfDigit(0) === SEVEN)
 
 /** In a city of North America. */
@@ -94,12 +102,16 @@ const LOCAL = shapeOf('3-4')
 /** `37.7749295`, `48.858370 2.294481`, but not `555.1234`, `030.1234567`, `04.72 12 34 56`. */
 function isDecimal(run: Run): boolean {
   if (run.separator(0) !== '.' || (run.digits.startsWith('0') && !run.isSingle)) return false
-  return run.gaps === 1 ? run.shape !== LOCAL : run.separator(1) === ' '
+  return run.gaps === 1 ? run.shape !== LOCAL && !isItalianMobile(run) : run.separator(1) === ' '
 }
 
-/** Seconds and milliseconds of this time, days, places in a file, round numbers. */
-const NOT_DIALLED =
-  /^(?:1\d{9}(?:\d{3})?|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+|[1-9]\d{1,5}0{4,6})$/
+/** Seconds and milliseconds of this time, which have no sign. */
+const TIMESTAMP = /^1\d{9}(?:\d{3})?$/
+/** Days, places in a file, round numbers. */
+const NOT_DIALLED = /^(?:(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+|[1-9]\d{1,5}0{4,6})$/
+
+const isTimestamp = (text: string, run: Run): boolean =>
+  TIMESTAMP.test(run.digits) && codeAt(text, run.start - 1) !== PLUS
 
 /** 2097152, 4294967295: flags, sizes and masks in programs. */
 function isBinary(digits: string): boolean {
@@ -112,7 +124,7 @@ const SINGLE_DIGITS = /(?<!\d)\d \d(?!\d)/
 
 /** Whether it is a count, a time, a flag, decimals, even behind a word for a phone. */
 export function isUndialled(text: string, run: Run): boolean {
-  if (run.isPlain) return NOT_DIALLED.test(run.digits) || isBinary(run.digits)
+  if (run.isPlain) return isTimestamp(text, run) || NOT_DIALLED.test(run.digits) || isBinary(run.digits)
   return isDecimal(run) || SINGLE_DIGITS.test(text.slice(run.start, run.end))
 }
 
