@@ -1,6 +1,8 @@
 // Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
+import { isBehindScheme, scanCredentials } from './authorization.ts'
+import { differentCharacters, isByChance, MIN_DIFFERENT, NO_PASSWORD, PLACEHOLDER } from './chance.ts'
 import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
 import type { Span } from './keyblock.ts'
 import type { Segment } from './segment.ts'
@@ -21,21 +23,8 @@ const WEBHOOK_HOST = 'hooks.slack.'
 const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
-/** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */
-const BASIC = /authorization["']?\]?\s{0,3}[:=]{1,2}>?\s{0,3}["']?basic $/
-const BASIC_VALUE = /[A-Za-z0-9+/]{15,400}={0,2}(?![A-Za-z0-9+/=])/y
-const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
-
 /** AWS Signature Version 4, in the query of a URL. */
 const SIGNER = /x-amz-credential=$/
-
-/** What stands in for a secret in documentation. */
-const PLACEHOLDER =
-  /x{5}|\.\.\.|placeholder|redacted|changeme|0{10}|(?:^|[-_])(?:example|sample|dummy|your|insert)/i
-const MIN_DIFFERENT = 8
-const MIN_DIFFERENT_LETTERS = 12
-/** Capitals inside, not only at the beginning of words. */
-const MIXED_CASE = /[a-z][A-Z]{2}|[A-Z][a-z][A-Z]/
 
 /**
  * @param start of the word (letters, digits, `_`, `-`)
@@ -80,21 +69,13 @@ function dottedStart(text: string, start: number, from: number): number {
   return dotted
 }
 
-/** `sk-dashboard-widget-container-v2`, `fw_update_available_2024_flag`: three words or more, small letters, and their numbers. */
-const SPELLED_OUT = /^[a-z]{1,5}\d?(?:[-_.](?:[a-z]{1,16}\d{0,5}|\d{1,4}[a-z]?)){3,}$/
-
 function isSecret(token: string): boolean {
   if (token.startsWith('sgate_live_')) return parseApiKey(token)
   if (token.startsWith('eyJ')) return true
   if (/^(?:AKIA|ASIA)/.test(token)) return differentCharacters(token) > MIN_DIFFERENT
   const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
   const chance = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
-  if (PLACEHOLDER.test(token) || SPELLED_OUT.test(token)) return false
-  const different = differentCharacters(chance)
-  // Of letters alone nobody's words are so mixed.
-  return /\d/.test(token)
-    ? different >= MIN_DIFFERENT
-    : different >= MIN_DIFFERENT_LETTERS && MIXED_CASE.test(chance)
+  return isByChance(token, chance)
 }
 
 /**
@@ -110,7 +91,8 @@ export function scanNamed(segment: Segment, at: number): number {
   let end = at
   while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
   segment.keyEnd = end
-  if (isBehindScheme(text, start)) return scanBasic(segment, start)
+  const first = isBehindScheme(text, start) ? start : dottedStart(text, at, segment.end)
+  if (isBehindScheme(text, first)) return scanCredentials(segment, first)
   if (end - start < KEY_CHARACTERS) return 0
   if (text.startsWith(WEBHOOK_HOST, start - WEBHOOK_HOST.length)) return scanWebhook(segment, start)
   NAMED_VALUE.lastIndex = start
@@ -128,23 +110,11 @@ function scanWebhook(segment: Segment, start: number): number {
   return segment.add('secret', WEBHOOK.lastIndex - path.length, WEBHOOK.lastIndex) ? WEBHOOK.lastIndex : 0
 }
 
-/** @param start of what stands behind the scheme */
-function scanBasic(segment: Segment, start: number): number {
-  BASIC_VALUE.lastIndex = start
-  const value = BASIC_VALUE.exec(segment.text)?.[0]
-  if (value === undefined || !BASIC.test(segment.windowBefore(start))) return 0
-  const said = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
-  if (said === undefined || NO_PASSWORD.test(said['password']!)) return 0
-  return segment.add('secret', start, start + value.length) ? start + value.length : 0
-}
-
 /** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
 const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
 const MAX_USER_INFO = 200
 /** URLs have none there (RFC 3986 §3.2.1): `//x:link[@href]` */
 const BRACKET = /[[\]]/
-/** What documentation writes in place of one. */
-const NO_PASSWORD = /^(?:pass(?:word|wd)?|pwd|secret|token|your.*|x+|user(?:name)?|credentials?|%\w+)$/i
 
 /**
  * @param at of the @ before a host
@@ -164,8 +134,6 @@ export function scanUserInfo(segment: Segment, at: number, from: number): boolea
 const SLASH = 0x2f
 const AT_SIGN = 0x40
 const isUserInfo = (code: number): boolean => code > 0x20 && code !== SLASH && code !== AT_SIGN
-
-const differentCharacters = (text: string): number => new Set(text).size
 
 /** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
@@ -252,10 +220,6 @@ function isFirstOfKey(text: string, word: number): boolean {
   return end - start >= KEY_CHARACTERS
 }
 
-/** A quick look for `basic `. */
-const isBehindScheme = (text: string, start: number): boolean =>
-  codeAt(text, start - 1) === SPACE && (codeAt(text, start - 2) | CASE_BIT) === LETTER_C
-
 /** Whether there are as many characters of base64 in a row as named keys have. */
 function holdsKey(text: string, start: number, end: number): boolean {
   let at = start
@@ -270,9 +234,6 @@ const PLUS = 0x2b
 const isKeySign = (code: number): boolean => code === SLASH || code === PLUS
 const isBase64 = (code: number): boolean => isAlphanumeric(code) || isKeySign(code)
 
-const SPACE = 0x20
-const CASE_BIT = 0x20
-const LETTER_C = 0x63
 const HYPHEN = 0x2d
 const DOT = 0x2e
 const COLON = 0x3a

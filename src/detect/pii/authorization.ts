@@ -1,0 +1,44 @@
+// Credentials behind the name of a header and a scheme: `Authorization: Basic …`, `Authorization: Bearer …`.
+
+import { isByChance, NO_PASSWORD } from './chance.ts'
+import { codeAt } from './characters.ts'
+import type { Segment } from './segment.ts'
+
+const SCHEME = /authorization["']?\]?\s{0,3}(?:[:=]{1,2}>?|,)\s{0,3}["']?(?<scheme>basic|bearer) $/
+/** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */
+const BASIC_VALUE = /[A-Za-z0-9+/]{15,400}={0,2}(?![A-Za-z0-9+/=])/y
+const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
+/** RFC 6750 §2.1 */
+const BEARER_VALUE = /[A-Za-z0-9._~+/-]{15,400}={0,2}(?![A-Za-z0-9._~+/=-])/y
+
+const SPACE = 0x20
+const CASE_BIT = 0x20
+const LETTER_C = 0x63
+const LETTER_E = 0x65
+const LETTER_R = 0x72
+
+/** A quick look for `basic ` and `bearer `. */
+export function isBehindScheme(text: string, start: number): boolean {
+  if (codeAt(text, start - 1) !== SPACE) return false
+  const last = codeAt(text, start - 2) | CASE_BIT
+  if (last !== LETTER_R) return last === LETTER_C
+  return (
+    (codeAt(text, start - 3) | CASE_BIT) === LETTER_E && (codeAt(text, start - 4) | CASE_BIT) === LETTER_R
+  )
+}
+
+/** @param start of what stands behind the scheme */
+export function scanCredentials(segment: Segment, start: number): number {
+  const scheme = SCHEME.exec(segment.windowBefore(start))?.groups?.['scheme']
+  if (scheme === undefined) return 0
+  const form = scheme === 'basic' ? BASIC_VALUE : BEARER_VALUE
+  form.lastIndex = start
+  const value = form.exec(segment.text)?.[0]
+  if (value === undefined || !(scheme === 'basic' ? saysPassword(value) : isByChance(value))) return 0
+  return segment.add('secret', start, start + value.length) ? start + value.length : 0
+}
+
+function saysPassword(value: string): boolean {
+  const said = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
+  return said !== undefined && !NO_PASSWORD.test(said['password']!)
+}
