@@ -33,6 +33,12 @@ const USER_INFO = /\/\/[^\s/@]*$/
 /** Top-level domains that need not be looked up: of a country, or of old. */
 const PLACE_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
 
+/** Behind %, of an @. */
+const CODED_DIGITS = '40'
+/** Coded characters but `+`, with what stands before: of a name and a sign before the address. */
+const CODED_LEADING = /^.*%(?!2b)[0-9a-f]{2}/i
+
+const PERCENT = 0x25
 const BRACKET = 0x28
 const SQUARE_BRACKET = 0x5b
 const DOT = 0x2e
@@ -54,22 +60,42 @@ const isLocal = (code: number): boolean => (code < ASCII ? LOCAL[code] !== 0 : i
 
 /** @param at of the @; returns where to go on */
 export function scanEmail(segment: Segment, at: number): number {
-  const { text } = segment
   const run = localRun(segment, at)
   const isPassword = scanUserInfo(segment, at, run)
-  const end = domainEnd(text, at + 1)
-  if (isPassword || end === 0 || codeAt(text, at - 1) === DOT) return at + 1
-  if (isProduct(text, end)) return at + 1
+  return isPassword ? at + 1 : scanAround(segment, run, at, at + 1)
+}
+
+/** @param at of a digit; returns whether the @ of an address in a URL stands there (RFC 3986 §2.1): `ana%40example.com` */
+export const isCodedSign = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === PERCENT && text.startsWith(CODED_DIGITS, at)
+
+/** @param at of the digits of a coded @; returns where to go on */
+export function scanCodedEmail(segment: Segment, at: number): number {
+  const sign = at - 1
+  const run = localRun(segment, sign)
+  const coded = CODED_LEADING.exec(segment.text.slice(run, sign))?.[0].length ?? 0
+  return scanAround(segment, run + coded, sign, at + CODED_DIGITS.length)
+}
+
+/**
+ * @param run where the characters begin that may stand in a local part
+ * @param at of the sign, which ends at `domain`
+ */
+function scanAround(segment: Segment, run: number, at: number, domain: number): number {
+  const { text } = segment
+  const end = domainEnd(text, domain)
+  if (end === 0 || codeAt(text, at - 1) === DOT) return domain
+  if (isProduct(text, end)) return domain
   const start = localStart(text, run, at, end)
-  if (start === at || isTool(text, start, at)) return at + 1
+  if (start === at || isTool(text, start, at)) return domain
   const before = codeAt(text, start - 1)
-  if (before === AT_SIGN) return at + 1
+  if (before === AT_SIGN) return domain
   if (
     (before === SLASH || before === COLON) &&
     USER_INFO.test(text.slice(Math.max(0, start - MAX_LOCAL), start))
   )
-    return at + 1
-  return segment.add('email', start, end) ? end : at + 1
+    return domain
+  return segment.add('email', start, end) ? end : domain
 }
 
 /** Whether a name of a program ends there: a product of matrices in Python, `A@np.linalg.inv(B)`, `x@rows.index[0]`. */

@@ -8,7 +8,7 @@ import { cardForm, isExpiryBehind, isInRow } from './card.ts'
 import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore } from './characters.ts'
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
-import { scanEmail } from './email.ts'
+import { isCodedSign, scanCodedEmail, scanEmail } from './email.ts'
 import { scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
@@ -97,7 +97,8 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
 /** Looks around a trigger; returns where to go on. */
 function scanAt(segment: Segment, at: number): number {
   const code = segment.text.charCodeAt(at)
-  if (isDigit(code)) return scanDigit(segment, at)
+  if (isDigit(code))
+    return isCodedSign(segment.text, at) ? scanCodedEmail(segment, at) : scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
   if (code === COLON) return scanColons(segment, at) || at + 1
   return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1

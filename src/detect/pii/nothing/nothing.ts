@@ -14,6 +14,7 @@ import {
 } from '../characters.ts'
 import { CONTEXT_CHARACTERS, isUncut } from '../cuts.ts'
 import { isGroup } from '../documents.ts'
+import { isCodedSign } from '../email.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { separatorAt } from '../number/separators.ts'
 import { isLabelBehind } from '../phone/behind.ts'
@@ -56,7 +57,10 @@ const MAX_DECIMALS = 20
  */
 export function endOfNothing(text: string, at: number, words: Words | null): number {
   const code = text.charCodeAt(at)
-  if (isDigit(code)) return isWordBefore(text, at) ? endOfWord(text, at) : endOfNumber(text, at, words)
+  if (isDigit(code)) {
+    if (isCodedSign(text, at)) return at
+    return isWordBefore(text, at) ? endOfWord(text, at) : endOfNumber(text, at, words)
+  }
   if (code === COLON) return isLoneColon(text, at) ? at + 1 : at
   return code === AT_SIGN && isLoneAt(text, at) ? at + 1 : at
 }
