@@ -20,6 +20,9 @@ const POLL_MS: Milliseconds = 30_000
 /** A folder further up may be swapped, as git-sync does, and then the hints come from where the path no longer leads. */
 const LOOK_MS: Milliseconds = 500
 
+/** A mount that hangs keeps no gateway from ending its calls and sealing them. */
+const CLOSE_MS: Milliseconds = 1000
+
 export interface RuleWatcherOptions {
   readonly path: string
   /** What is known already: an equal snapshot is no news. */
@@ -96,11 +99,20 @@ export class RuleWatcher {
     return this.#check(true)
   }
 
-  /** Stops everything; a load that runs is waited for and its result dropped. */
+  /** Stops everything; a load that runs is waited for, for a while, and its result dropped. */
   async close(): Promise<void> {
     this.#closed = true
     for (const timer of [this.#quiet, this.#deadline, this.#poll, this.#look])
       if (timer !== null) this.#timers.clear(timer)
+    let limit: unknown
+    const late = new Promise<void>((resolve) => {
+      limit = this.#timers.set(resolve, CLOSE_MS)
+    })
+    await Promise.race([this.#ended(), late])
+    this.#timers.clear(limit)
+  }
+
+  async #ended(): Promise<void> {
     await this.#watcher?.close()
     await this.#loads
   }

@@ -292,6 +292,30 @@ t.test('closing drops what had not begun', async (t) => {
   t.equal(timers.waiting, 0)
 })
 
+t.test('a reading that never ends, as on a mount that hangs, holds up closing for a second', async (t) => {
+  const timers = new ManualTimers()
+  const watcher = new RuleWatcher({
+    path: 'rules',
+    initial: snapshot('a'),
+    load: () => new Promise(() => {}),
+    onSnapshot: () => {},
+    timers,
+  })
+  watcher.hint()
+  timers.advance(100)
+  await setImmediate()
+  let closed = false
+  const closing = watcher.close().then(() => {
+    closed = true
+  })
+  timers.advance(999)
+  await setImmediate()
+  t.notOk(closed, 'it is waited for')
+  timers.advance(1)
+  await closing
+  t.equal(timers.waiting, 0)
+})
+
 t.test('a burst without end is read after a second', async (t) => {
   const { watcher, timers, loads } = controlled(t, ['a', 'b'])
   for (let hint = 0; hint < 25; hint++) {
