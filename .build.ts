@@ -5,7 +5,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { type Plugin, rolldown } from 'rolldown'
@@ -51,10 +51,15 @@ async function buildInto(folder: string): Promise<void> {
   mkdirSync(folder)
   const write = async (input: string, file: string, wrap = (code: string) => code) =>
     writeFileSync(file, wrap(await bundle(input)))
-  const beside = ['inspector', 'checker', 'treereader']
+  const beside = [
+    'store/programs/inspector',
+    'store/programs/checker',
+    'store/programs/treereader',
+    'rules/reader',
+  ]
   await Promise.all([
     write('src/packaged.ts', join(folder, 'main.js')),
-    ...beside.map((name) => write(`src/store/programs/${name}.ts`, join(folder, `${name}.cjs`))),
+    ...beside.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),
     write('src/program.ts', programFile(folder), asFunction),
   ])
   // Otherwise Node would load its loader of ES modules first.

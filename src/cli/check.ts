@@ -10,7 +10,7 @@ import { formatRemarks, REMARK_FORMATS, type Remark, type RemarkFormat } from '.
 import { missingPaths, readSources } from '../rulecheck/source.ts'
 import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
-import { snapshotOf } from '../rules/load.ts'
+import { snapshotOf } from '../rules/snapshot.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { inWorkspace } from './workspace.ts'
 

@@ -7,7 +7,7 @@ import { DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/difference-re
 import { counted } from '../rulecheck/remarks.ts'
 import { readRecording } from '../rulecheck/replay.ts'
 import { missingPaths, readSources } from '../rulecheck/source.ts'
-import { snapshotOf } from '../rules/load.ts'
+import { snapshotOf } from '../rules/snapshot.ts'
 import { chooseFormat } from './check.ts'
 import { type Command, type ExitCode, printProblems, UsageError } from './command.ts'
 import { benchOf, caseFiles } from './test.ts'

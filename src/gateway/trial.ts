@@ -4,7 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import { formatProblem } from '../core/problem.ts'
 import { Shadow, type ShadowParts } from '../pipeline/shadow.ts'
 import { CandidateRules } from '../rules/candidate.ts'
-import { loadRules, type RuleSnapshot } from '../rules/load.ts'
+import type { RuleSnapshot } from '../rules/load.ts'
 import { RuleWatcher } from '../rules/watch.ts'
 import type { GatewayLogger } from './logger.ts'
 
@@ -40,7 +40,6 @@ export function createTrial(path: string, { logger, ...parts }: TrialParts): Tri
     initial: NOTHING_READ,
     onSnapshot: take,
     onError: (error) => logger.error({ err: error }, 'the candidate rules could not be taken'),
-    load: loadRules,
   })
   return {
     path,

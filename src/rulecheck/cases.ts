@@ -8,7 +8,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import type { Rule } from '../policy/rule.ts'
 import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
-import { snapshotOf } from '../rules/load.ts'
+import { snapshotOf } from '../rules/snapshot.ts'
 import { CASES_SCHEMA } from './case-schema.ts'
 import { readSources } from './source.ts'
 

@@ -4,7 +4,7 @@
 import type { Problem } from '../core/problem.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
 import { revisionOf } from './declaration.ts'
-import type { RuleSnapshot } from './load.ts'
+import type { RuleSnapshot } from './snapshot.ts'
 
 export class CandidateRules {
   #current: RuleSet | null = null

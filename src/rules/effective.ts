@@ -11,7 +11,6 @@ import type { ApiRule, Rule } from '../policy/rule.ts'
 import { validateTogether } from '../policy/validate.ts'
 import { declarationHash, printRules, readDeclaration, revisionOf } from './declaration.ts'
 import { Leftovers } from './leftovers.ts'
-import type { RuleSnapshot } from './load.ts'
 import {
   type EffectiveRule,
   type KnownFileRule,
@@ -21,6 +20,7 @@ import {
   sortStoredRules,
 } from './merge.ts'
 import { assertFits, conflict, sourceOf } from './refusal.ts'
+import type { RuleSnapshot } from './snapshot.ts'
 import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
 import { systemTimers, type Timers } from './timers.ts'
 

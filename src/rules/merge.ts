@@ -5,7 +5,7 @@ import type { Problem } from '../core/problem.ts'
 import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
 import { validateRule } from '../policy/validate.ts'
 import { declarationHash } from './declaration.ts'
-import type { FileRule } from './load.ts'
+import type { FileRule } from './snapshot.ts'
 
 /** A rule in force or listed as disabled, with where it comes from. */
 export interface EffectiveRule extends Rule {

@@ -5,7 +5,8 @@ import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
-import { loadRules, type RuleSnapshot } from './load.ts'
+import { openRules, type RuleSource } from './load.ts'
+import type { RuleSnapshot } from './snapshot.ts'
 import { systemTimers, type Timers } from './timers.ts'
 
 /** Quiet time after which a burst of events is taken as over: one ConfigMap swap is nine events. */
@@ -31,7 +32,7 @@ export interface RuleWatcherOptions {
   readonly onSnapshot: (snapshot: RuleSnapshot) => void
   /** Told when `onSnapshot` threw; without it that error is an unhandled one. */
   readonly onError?: (error: unknown) => void
-  readonly load?: (path: string) => Promise<RuleSnapshot>
+  readonly open?: (path: string) => Promise<RuleSource>
   readonly timers?: Timers
 }
 
@@ -39,7 +40,8 @@ export class RuleWatcher {
   readonly #options: RuleWatcherOptions
   /** The path, absolute. */
   readonly #root: string
-  readonly #load: (path: string) => Promise<RuleSnapshot>
+  readonly #open: (path: string) => Promise<RuleSource>
+  readonly #reading = new AbortController()
   readonly #timers: Timers
   #contentHash: string
   #watcher: FSWatcher | null = null
@@ -56,7 +58,7 @@ export class RuleWatcher {
   constructor(options: RuleWatcherOptions) {
     this.#options = options
     this.#root = resolve(options.path)
-    this.#load = options.load ?? loadRules
+    this.#open = options.open ?? openRules
     this.#timers = options.timers ?? systemTimers
     this.#contentHash = options.initial.contentHash
   }
@@ -102,17 +104,18 @@ export class RuleWatcher {
   /** Stops everything; a load that runs is waited for, for a while, and its result dropped. */
   async close(): Promise<void> {
     this.#closed = true
+    this.#reading.abort()
     for (const timer of [this.#quiet, this.#deadline, this.#poll, this.#look])
       if (timer !== null) this.#timers.clear(timer)
     let limit: unknown
     const late = new Promise<void>((resolve) => {
       limit = this.#timers.set(resolve, CLOSE_MS)
     })
-    await Promise.race([this.#ended(), late])
+    await Promise.race([this.#end(), late])
     this.#timers.clear(limit)
   }
 
-  async #ended(): Promise<void> {
+  async #end(): Promise<void> {
     await this.#watcher?.close()
     await this.#loads
   }
@@ -152,8 +155,10 @@ export class RuleWatcher {
   #check(always = false): Promise<void> {
     const check = this.#loads.then(async () => {
       if (this.#closed) return
-      const snapshot = await this.#load(this.#options.path)
-      if (this.#closed || (!always && snapshot.contentHash === this.#contentHash)) return
+      const source = await this.#open(this.#options.path)
+      if (this.#closed || (!always && source.contentHash === this.#contentHash)) return
+      const snapshot = await source.read(this.#reading.signal)
+      if (this.#closed) return
       this.#options.onSnapshot(snapshot)
       // Only now: what could not be taken is still news.
       this.#contentHash = snapshot.contentHash

@@ -10,7 +10,7 @@ import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
 import { type Bench, exercise } from '../../src/rulecheck/exercise.ts'
 import { judgeCases } from '../../src/rulecheck/judge.ts'
 import { formatVerdicts } from '../../src/rulecheck/verdicts.ts'
-import { snapshotOf } from '../../src/rules/load.ts'
+import { snapshotOf } from '../../src/rules/snapshot.ts'
 
 const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
 const { rules } = snapshotOf([

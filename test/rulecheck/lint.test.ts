@@ -1,7 +1,7 @@
 import t from 'tap'
 import { lintRules } from '../../src/rulecheck/lint.ts'
 import { filesIn } from '../../src/rulecheck/source.ts'
-import { snapshotOf } from '../../src/rules/load.ts'
+import { snapshotOf } from '../../src/rules/snapshot.ts'
 
 const rule = (name: string, type: string, pattern: string, action: string, more = '') =>
   `  - { name: ${name}, type: ${type}, pattern: '${pattern}', action: ${action}${more} }\n`

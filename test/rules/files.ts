@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type RuleSnapshot, snapshotOf } from '../../src/rules/load.ts'
+import { type RuleSnapshot, snapshotOf } from '../../src/rules/snapshot.ts'
 
 /** A file with keyword rules of these names, each looking for its own name. */
 export const rulesText = (...names: string[]): string =>

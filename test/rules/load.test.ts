@@ -5,7 +5,8 @@ import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import { uuidv5 } from '../../src/core/ids.ts'
 import { formatProblem } from '../../src/core/problem.ts'
-import { loadRules, snapshotOf } from '../../src/rules/load.ts'
+import { loadRules } from '../../src/rules/load.ts'
+import { snapshotOf } from '../../src/rules/snapshot.ts'
 import { publish, rulesText, temporaryFolder } from './files.ts'
 
 t.test('a folder: rule files in the order of their names, nothing else', async (t) => {

@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { compileRules } from '../../src/policy/compile.ts'
 import { printRules } from '../../src/rules/declaration.ts'
-import { loadRules, snapshotOf } from '../../src/rules/load.ts'
+import { loadRules } from '../../src/rules/load.ts'
 import { RULES_SCHEMA } from '../../src/rules/schema.ts'
+import { snapshotOf } from '../../src/rules/snapshot.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
 

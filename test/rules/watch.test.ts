@@ -2,7 +2,8 @@ import { mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync
 import { basename, dirname, join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { loadRules, type RuleSnapshot } from '../../src/rules/load.ts'
+import { loadRules, type RuleSource } from '../../src/rules/load.ts'
+import type { RuleSnapshot } from '../../src/rules/snapshot.ts'
 import { RuleWatcher } from '../../src/rules/watch.ts'
 import { publish, rulesText, snapshot, temporaryFolder } from './files.ts'
 import { ManualTimers } from './timers.ts'
@@ -237,17 +238,28 @@ t.test('the folder around the rules deleted and made again', async (t) => {
   t.ok(performance.now() - begun < 20_000, 'not by the poll')
 })
 
+/** A folder with one file, taken up. */
+function sourceOf(text: string, onRead = () => {}): RuleSource {
+  const held = snapshot(text)
+  const read = async () => {
+    onRead()
+    return held
+  }
+  return { contentHash: held.contentHash, read }
+}
+
 /** A watcher whose files and time are the test's. */
 function controlled(t: Test, contents: readonly string[]) {
   const timers = new ManualTimers()
   const seen: RuleSnapshot[] = []
   const errors: unknown[] = []
   let loads = 0
+  let reads = 0
   let failure: Error | null = null
   const watcher = new RuleWatcher({
     path: 'rules',
     initial: snapshot(contents[0] ?? ''),
-    load: async () => snapshot(contents[Math.min(++loads, contents.length - 1)] ?? ''),
+    open: async () => sourceOf(contents[Math.min(++loads, contents.length - 1)] ?? '', () => reads++),
     onSnapshot: (loaded) => {
       if (failure !== null) throw failure
       seen.push(loaded)
@@ -262,6 +274,7 @@ function controlled(t: Test, contents: readonly string[]) {
     seen,
     errors,
     loads: () => loads,
+    reads: () => reads,
     fail: (error: Error | null) => {
       failure = error
     },
@@ -297,7 +310,7 @@ t.test('a reading that never ends, as on a mount that hangs, holds up closing fo
   const watcher = new RuleWatcher({
     path: 'rules',
     initial: snapshot('a'),
-    load: () => new Promise(() => {}),
+    open: () => new Promise(() => {}),
     onSnapshot: () => {},
     timers,
   })
@@ -327,7 +340,7 @@ t.test('a burst without end is read after a second', async (t) => {
 })
 
 t.test('only changed content is news, but a reload always is', async (t) => {
-  const { watcher, timers, seen } = controlled(t, [rulesText('x'), rulesText('x'), rulesText('y')])
+  const { watcher, timers, seen, reads } = controlled(t, [rulesText('x'), rulesText('x'), rulesText('y')])
   watcher.hint()
   timers.advance(100)
   watcher.hint()
@@ -337,6 +350,7 @@ t.test('only changed content is news, but a reload always is', async (t) => {
     seen.map(({ rules }) => rules[0]?.name),
     ['y', 'y'],
   )
+  t.equal(reads(), 2, 'what is as it was is not read as rules again')
 })
 
 t.test('who listens may fail; watching goes on', async (t) => {
@@ -373,7 +387,7 @@ t.test('the poll finds what no hint told of', async (t) => {
   const watcher = new RuleWatcher({
     path: folder,
     initial: snapshot(rulesText('one')),
-    load: async () => snapshot(contents[0] ?? ''),
+    open: async () => sourceOf(contents[0] ?? ''),
     onSnapshot: ({ rules }) => seen.push(String(rules[0]?.name)),
     timers,
   })
