@@ -122,12 +122,23 @@ t.test('code of another V8, of other flags, cut off or none: the program is comp
   rmSync(codeFile(other))
 })
 
+const RULES = Array.from(
+  { length: 1000 },
+  (_, n) => `  - { name: rule-${n}, type: keyword_block, pattern: word${n}x, action: block }`,
+)
+const MANY_RULES = `rules:\n${RULES.join('\n')}\n`
+
 t.test('what the program runs beside itself runs from where it is built', async (t) => {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close())
-  const options = { upstreamUrl: upstream.baseUrl, main }
+  const options = { upstreamUrl: upstream.baseUrl, main, rules: MANY_RULES }
   const first = await startGateway(options)
   const { key } = await first.createKey()
+  t.equal(
+    (await first.chat(key, { model: 'm', messages: [{ role: 'user', content: 'word999x' }] })).status,
+    403,
+    'the reader of large rule files',
+  )
   t.equal((await first.chat(key, { model: 'm', messages: [{ role: 'user', content: 'Hello' }] })).status, 200)
   t.match((await first.api('POST', '/audit/verify')).body, { result: { ok: true } }, 'the check of the log')
   await first.kill('SIGKILL')
