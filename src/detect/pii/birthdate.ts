@@ -47,8 +47,11 @@ const WORDS = [
 ].join('|')
 /** Before a date, with no digit between. */
 const BIRTH = new RegExp(`(?:${WORDS})[^\\d]{0,32}$`)
-/** For a quick look at a whole segment, where words are not taken apart: they may begin within a name, `userDob`. */
-const ANY_WORD = new RegExp(WORDS.replaceAll('\\b', ''), 'i')
+/**
+ * For a quick look at a whole segment, where words are not taken apart: they may begin within a name, `userDob`, and be
+ * joined otherwise, `née_le`.
+ */
+const ANY_WORD = new RegExp(WORDS.replace(/\\b|\(\?<!.*?\)/g, '').replace(/ \??/g, '[ _-]?'), 'i')
 /** What `mayBeBirth` looks for. */
 export const BIRTH_WORDS = ANY_WORD.source
 

@@ -56,9 +56,9 @@ const DATE =
   /^(?:(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4})(?:[ T]\d{1,2})?|(?:19|20)\d{2}(?:-(?:19|20)\d{2}|-W\d{2})?)$/
 const UUID_BEHIND = /-[\da-f]{4}-/iy
 const WINDOW_CHARACTERS = 60
-/** Any word of the above, for a quick look at a whole segment. */
+/** Any word of the above, for a quick look at a whole segment, where words are not taken apart: `userDL`, `user_dl`. */
 const ANY_WORD =
-  /pa[sșş]|licen[cs]|driv|\bd\.?l|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет/i
+  /pa[sșş]|licen[cs]|driv|d\.?l(?![a-mo-z])|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет/i
 
 /** What `mayBeDocument` looks for. */
 export const DOCUMENT_WORDS = ANY_WORD.source

@@ -11,6 +11,7 @@ import { fold } from '../../../src/detect/pii/fold.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
 import { PERSONAL_WORDS } from '../../../src/detect/pii/nationalid/nationalid.ts'
 import { isNoSecret } from '../../../src/detect/pii/secrets.ts'
+import { Search } from '../../../src/detect/pii/segment.ts'
 import { TOKEN_FORMS } from '../../../src/detect/pii/tokenforms.ts'
 import { nextTrigger } from '../../../src/detect/pii/trigger.ts'
 import { Words } from '../../../src/detect/pii/words/context.ts'
@@ -124,6 +125,27 @@ t.test('a cue stands wherever a pattern matches', async (t) => {
     { numRuns: 5000 },
   )
   t.notOk(cues.mayStand(',"created_at":', 0, 14))
+})
+
+/** Words of a label as programs and tables write them. */
+const STYLES: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '_'),
+  (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '-'),
+  (text) => text.replace(/(?<=\p{L}) (\p{L})/gu, (_, letter: string) => letter.toUpperCase()),
+  (text) => text.toUpperCase(),
+  (text) => `user_${text}`,
+  (text) => `user${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+]
+
+t.test('quick looks for words leave nothing out, however a name is written', async (t) => {
+  const texts = TEXTS.map(plain).flatMap((text) => [text, ...STYLES.map((style) => style(text))])
+  const quick = texts.map((text) => detect(text))
+  t.intercept(Search.prototype, 'mentions', { value: () => true })
+  t.intercept(Cues.prototype, 'mayStand', { value: () => true })
+  const different = texts.filter(
+    (text, index) => JSON.stringify(detect(text)) !== JSON.stringify(quick[index]),
+  )
+  t.same(different, [])
 })
 
 t.test('a secret is one wherever it is looked at', async (t) => {

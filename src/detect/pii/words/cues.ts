@@ -10,7 +10,7 @@ const BEYOND_ASCII = 0x80
 const CLASSES = Uint8Array.from({ length: BEYOND_ASCII }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/i.test(character)) return code & OTHER
-  return /[\s_]/.test(character) ? 0 : OTHER
+  return /[\s_-]/.test(character) ? 0 : OTHER
 })
 
 /** What one piece of a pattern may match, as far as its first characters; '' if it may match nothing. */
