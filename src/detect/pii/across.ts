@@ -10,6 +10,7 @@ import { KEY_BEGIN } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { nextTrigger } from './trigger.ts'
+import { holdsWords } from './wordends.ts'
 
 /** Longest value with white space or punctuation in it; longer ones, such as tokens, have neither. */
 const MAX_LOOSE_VALUE = 128
@@ -27,7 +28,8 @@ export function* detectAcross(whole: string, joints: readonly number[], kinds: K
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kinds, findings)
-  const cutter = new Cutter()
+  const strict = holdsWords(kinds)
+  const cutter = new Cutter(strict)
   let end = 0
   let pause = STEP_UNITS
   let trigger = nextTrigger(text, 0, kinds, search.words, 0)
@@ -38,7 +40,7 @@ export function* detectAcross(whole: string, joints: readonly number[], kinds: K
       yield
       pause = joint + STEP_UNITS
     }
-    let start = cutBefore(text, end, joint)
+    let start = cutBefore(text, end, joint, strict)
     end = start
     while (end >= 0 && end <= joint && start < joint) {
       start = end

@@ -1,18 +1,9 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
 // how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-import {
-  codeAt,
-  isAsciiLower,
-  isAsciiUpper,
-  isDigit,
-  isLetter,
-  isSpace,
-  isUncapitalised,
-  isUnspaced,
-} from './characters.ts'
+import { codeAt, isAsciiUpper, isDigit, isSpace, isUnspaced } from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
-import { isMonth } from './words/months.ts'
+import { isBehindWord } from './wordends.ts'
 
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64
@@ -23,21 +14,9 @@ const FORCED_CUT_CHOICE = 256
 /** Longest segment that holds one private key or token: PKCS#8 of RSA-16384 takes 12.6 KB. */
 const MAX_LONG_VALUE = 16_384
 
-/** A longer word is taken for something else. */
-const MAX_WORD = 32
-/** White space that may separate the parts of one value. */
-const MAX_GAP = 4
-/** Characters of the word before that are looked at. All four together are less than CONTEXT_CHARACTERS. */
-const MAX_LOOK_BACK = 24
-
-/** Before the first space of a private key. */
-const HEADER = KEY_BEGIN.trimEnd()
 const NEWLINE = 0x0a
 const SPACE = 0x20
 const BEYOND_ASCII = 0x80
-/** What may stand between a name and its value. */
-const NAMING_SIGNS = new Set(Array.from('"\'`=:>([{,;|：＝（「『【', (sign) => sign.charCodeAt(0)))
-const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
@@ -92,8 +71,11 @@ function isListed(text: string, end: number): boolean {
 /** Most of a text: neither white space nor of a script without spaces. */
 const isPlain = (code: number): boolean => code > SPACE && code < BEYOND_ASCII
 
-/** Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`. */
-function isCut(text: string, at: number): boolean {
+/**
+ * Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`.
+ * @param strict see `isBehindWord`
+ */
+function isCut(text: string, at: number, strict: boolean): boolean {
   const before = text.charCodeAt(at - 1)
   if (isPlain(before)) {
     if (CUTTING[before] === BEHIND && isBehindMark(text, at - 1)) return true
@@ -101,65 +83,21 @@ function isCut(text: string, at: number): boolean {
     return isPlain(next) && CUTTING[next] === BEFORE && isBehindName(text, at)
   }
   if (before === NEWLINE) return true
-  if (isSpace(before)) return isBehindPlainWord(text, at - 1)
+  if (isSpace(before)) return isBehindWord(text, at - 1, strict)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
 
-/**
- * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
- * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`. Where a name stands right before
- * what it names, that is the word: `"dob":"May`, `key=-----BEGIN`.
- */
-function isBehindPlainWord(text: string, end: number): boolean {
-  let start = end
-  /** Of the word, and where it begins behind what names it. */
-  let first = 0
-  let named = -1
-  for (; start > 0; start--) {
-    const code = text.charCodeAt(start - 1)
-    if (isSpace(code)) break
-    if (isDigit(code)) return false
-    if (named < 0) {
-      if (isAsciiLower(code) || isLetter(code)) first = code
-      else if (first !== 0 && isNamingSign(code)) named = start
-    }
-    if (end - start >= MAX_WORD) return false
-  }
-  // Whatever a key is glued to.
-  if (text.startsWith(HEADER, end - HEADER.length)) return false
-  // As a whole, too, so that one character tells it: `Mitchell's`, `KEY=value`.
-  if (isAsciiUpper(text.charCodeAt(start))) return false
-  if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
-  return !isSticky(text, start)
-}
-
-/** Whether the word before `end` may begin a value that goes on behind the next word. */
-function isSticky(text: string, end: number): boolean {
-  let at = end
-  while (at > 0 && end - at < MAX_GAP) {
-    const code = text.charCodeAt(at - 1)
-    if (code === NEWLINE) return false
-    if (!isSpace(code)) break
-    at--
-  }
-  const wordEnd = at
-  for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
-    const code = text.charCodeAt(at - 1)
-    if (isAsciiLower(code)) continue
-    if (isDigit(code)) return true
-    if (isSpace(code)) break
-  }
-  return isMonth(text, at, wordEnd)
-}
-
 /** The last cut in (from, at], or `from`. For texts without private keys. */
-export function cutBefore(text: string, from: number, at: number): number {
-  for (let cut = at; cut > from; cut--) if (isCut(text, cut)) return cut
+export function cutBefore(text: string, from: number, at: number, strict: boolean): number {
+  for (let cut = at; cut > from; cut--) if (isCut(text, cut, strict)) return cut
   return from
 }
 
-/** The first cut of a segment that begins at `start`, behind a character in [from, to); -1 for none. */
-function firstCut(text: string, start: number, from: number, to: number): number {
+/**
+ * The first cut of a segment that begins at `start`, behind a character in [from, to); -1 for none.
+ * @param strictFrom where cuts behind words become strict
+ */
+function firstCut(text: string, start: number, from: number, to: number, strictFrom: number): number {
   let word = from
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
@@ -170,7 +108,9 @@ function firstCut(text: string, start: number, from: number, to: number): number
       continue
     }
     if (isSpace(code)) {
-      if (code === NEWLINE || (mayBePlain(text, word, from) && isBehindPlainWord(text, at))) return at + 1
+      if (code === NEWLINE) return at + 1
+      const strict = at >= strictFrom
+      if ((!strict || mayBePlain(text, word, from)) && isBehindWord(text, at, strict)) return at + 1
       word = at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
@@ -188,6 +128,12 @@ export class Cutter {
   /** Where the next private key begins in the text; -1 for none so far. */
   #key = -1
   #keySearched = 0
+  readonly #strict: boolean
+
+  /** @param strict see `isBehindWord` */
+  constructor(strict: boolean) {
+    this.#strict = strict
+  }
 
   /** To be told when the text has lost `count` characters at its beginning. */
   forget(count: number): void {
@@ -203,8 +149,10 @@ export class Cutter {
     let at = Math.max(start, known)
     // Where the length may end it.
     let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
+    const key = this.#strict ? 0 : this.#nextKey(text, start)
+    const strictFrom = key < 0 ? Number.POSITIVE_INFINITY : key
     for (;;) {
-      const cut = firstCut(text, start, at, Math.min(limit, text.length))
+      const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
         if (text.charCodeAt(cut - 1) !== NEWLINE || !this.#insideKey(text, start, cut - 1)) return cut
         at = cut
@@ -218,13 +166,19 @@ export class Cutter {
     }
   }
 
-  #insideKey(text: string, start: number, end: number): boolean {
+  /** Where the first private key begins that does so from `start` on; -1 if there is none so far. */
+  #nextKey(text: string, start: number): number {
     if (this.#key < start && this.#keySearched < text.length) {
       const from = Math.max(start, this.#keySearched - KEY_BEGIN.length)
       this.#key = text.indexOf(KEY_BEGIN, from)
       this.#keySearched = this.#key < 0 ? text.length : this.#key + KEY_BEGIN.length
     }
-    return this.#key >= start && this.#key < end && insideKey(text, start, end)
+    return this.#key < start ? -1 : this.#key
+  }
+
+  #insideKey(text: string, start: number, end: number): boolean {
+    const key = this.#nextKey(text, start)
+    return key >= 0 && key < end && insideKey(text, start, end)
   }
 
   #isLongValue(text: string, start: number, end: number): boolean {

@@ -9,6 +9,7 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 import { nextTrigger } from './trigger.ts'
+import { holdsWords } from './wordends.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] =>
@@ -23,7 +24,8 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
-  const cutter = new Cutter()
+  const strict = holdsWords(kinds)
+  const cutter = new Cutter(strict)
   let end = 0
   let pause = STEP_UNITS
   while (at >= 0) {
@@ -35,7 +37,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
       continue
     }
     if (at < 0) break
-    let start = cutBefore(text, end, at)
+    let start = cutBefore(text, end, at, strict)
     // No cut stands between, but for one that is forced by length.
     end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {

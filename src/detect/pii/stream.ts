@@ -8,6 +8,7 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
 import { nextPlace, nextTrigger } from './trigger.ts'
+import { holdsWords } from './wordends.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -15,7 +16,8 @@ import { nextPlace, nextTrigger } from './trigger.ts'
  */
 export class StreamDetector {
   readonly #kinds: KindSet
-  readonly #cutter = new Cutter()
+  readonly #strict: boolean
+  readonly #cutter: Cutter
   /** Context, then the segment that has not ended, folded; begins at offset #start. */
   #text = ''
   #start = 0
@@ -25,6 +27,8 @@ export class StreamDetector {
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
     this.#kinds = kinds
+    this.#strict = holdsWords(kinds)
+    this.#cutter = new Cutter(this.#strict)
   }
 
   /** Everything before this offset is final and may leave. */
@@ -62,7 +66,7 @@ export class StreamDetector {
     let trigger = nextPlace(text, segment, this.#kinds)
     for (;;) {
       const at = trigger < 0 ? text.length : trigger
-      segment = cutBefore(text, segment, at)
+      segment = cutBefore(text, segment, at, this.#strict)
       let end = this.#cutter.next(text, segment, this.#known)
       while (end >= 0 && end <= at) {
         segment = end
