@@ -36,8 +36,10 @@ export function isBaltic(digits: string): boolean {
   return (first < 10 ? first : second % 10) === digitAt(digits, 10)
 }
 
+/** Who is not registered has the day plus 40, or a number of a hospital's with the month plus 40. */
 export function isNorwegian(digits: string): boolean {
-  if (!isDayFirst(digits, 40)) return false
+  const month = twoDigits(digits, 2)
+  if (!isDayFirst(digits, 40) && !isDay(month - 40, twoDigits(digits, 0))) return false
   return (
     weighted(digits, [3, 7, 6, 1, 8, 9, 4, 5, 2, 1]) % 11 === 0 &&
     weighted(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2, 1]) % 11 === 0
@@ -76,6 +78,9 @@ export const isBelgian = (digits: string): boolean =>
 export const isFrench = (digits: string): boolean =>
   /^[1-478]\d{2}(?:0[1-9]|[1-9]\d)/.test(digits) &&
   97 - remainder(digits.slice(0, 13), 97) === Number(digits.slice(13))
+/** INSEE: 2A and 2B count as 19 and 18. */
+export const isCorsican = (number: string): boolean =>
+  isFrench(number.replace('2A', '19').replace('2B', '18'))
 export const isKorean = (digits: string): boolean => isDated(digits)
 /** Check digits were given until October 2020. */
 export const isOldKorean = (digits: string): boolean => {

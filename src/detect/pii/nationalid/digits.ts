@@ -72,6 +72,9 @@ const SPACED_10 = /^(?:10 |3-3-4 (?: {2}|--))$/
 const DATE_DASH_4 = /^(?:10 |12 |6-4 [- ]|8-4 [- ])$/
 
 /** All countries, in no order. */
+/** France. */
+export const NIR_WORDS = `${abbreviation('nir')}|s[ée]curit[ée] ?sociale|\\bs[ée]cu\\b|insee|carte vitale|num[ée]ro d['’]assur`
+
 export const IDENTIFIERS: readonly DigitIdentifier[] = [
   row(9, 'itin|taxpayer', (d) => ITIN.test(d), /^(?:9 |3-2-4 (?: {2}|--))$/, /^3-2-4 --$/), // United States
   row(
@@ -114,7 +117,7 @@ export const IDENTIFIERS: readonly DigitIdentifier[] = [
   ), // Brazil
   row(
     15,
-    `${abbreviation('nir')}|s[ée]curit[ée] ?sociale|\\bs[ée]cu\\b|insee|carte vitale|num[ée]ro d['’]assur`,
+    NIR_WORDS,
     isFrench,
     /^(?:15 |13-2 [ -]|1-2-2-2-3-3-2 [ .-]{6}|1-2-2-2-3-3-2 {7})$/,
     /^1-2-2-2-3-3-2 {7}$/,

@@ -3,7 +3,8 @@
 
 import { digitAt, isDay, weighted } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
-import { isChinese } from './checks.ts'
+import { isChinese, isCorsican } from './checks.ts'
+import { NIR_WORDS } from './digits.ts'
 
 /** One personal number of one country. */
 export interface LetterIdentifier {
@@ -148,6 +149,8 @@ const parted = (...of: Parameters<typeof row>): LetterIdentifier => ({
 })
 
 const SPANISH_LETTER = '[A-HJ-NP-TV-Z]'
+/** Where two persons would have the same number, letters stand for digits, from the last one on. */
+const OMOCODE = '[\\dLMNP-V]'
 const FISCAL_WORDS = 'codice ?fiscale|cod\\. ?fisc|\\bc\\.?f\\.?\\b'
 const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
 
@@ -166,6 +169,8 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
     row('\\d{7,8}-[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
     row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
+    row('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
+    row('[1-478] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3} \\d{2}', NIR_WORDS, isCorsican),
   ],
   [
     row(`[XYZ]-?\\d{7}-?${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
@@ -198,7 +203,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan, false),
   ],
   [
-    row('[A-Z]{6}\\d{2}[A-EHLMPRST]\\d{2}[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),
-    parted('[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]\\d{3}[A-Z]', FISCAL_WORDS, isItalian),
+    row(`[A-Z]{6}\\d{2}[A-EHLMPRST]${OMOCODE}{2}[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
+    parted(`[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
   ],
 ]

@@ -154,7 +154,7 @@ const MAX_DIGITS_BEHIND = 17
 /** A quick look: whether any number with so many letters goes on like this. */
 function maySuit(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
-  if (letters <= 1 && digits <= 2) return isInThousands(text, end)
+  if (letters <= 1 && digits <= 2) return isInThousands(text, end) || isBeforeCorsica(text, end)
   if (digits > MAX_DIGITS_BEHIND || letters >= DIGITS_BEHIND.length) return false
   return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
 }
@@ -162,6 +162,11 @@ function maySuit(text: string, letters: number, at: number, end: number): boolea
 /** Whether digits go on as in `12.345`. */
 export const isInThousands = (text: string, end: number): boolean =>
   codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
+
+/** `1 85 05 2A`, behind the first digit. */
+const isBeforeCorsica = (text: string, end: number): boolean =>
+  codeAt(text, end) === SPACE && CORSICA.has(text.slice(end + 7, end + 9))
+const CORSICA = new Set(['2A', '2B', '2a', '2b'])
 
 /** Whether any number with so many letters has as many digits behind them, or fewer: where a text is cut is not known. */
 export const mayGrowToSuit = (letters: number, digits: number): boolean =>

@@ -26,7 +26,12 @@ const MIN_IBAN = 15
 /** Of ordinal numbers. */
 const SUFFIX = 2
 /** By the number of digits at their beginning, how long the personal numbers are that have letters behind. */
-const SUITING: Readonly<Record<number, readonly number[]>> = { 6: [7, 11], 7: [8, 9], 8: [9, 12], 17: [18] }
+const SUITING: Readonly<Record<number, readonly number[]>> = {
+  6: [7, 11, 13, 15],
+  7: [8, 9],
+  8: [9, 12],
+  17: [18],
+}
 
 /** A word with a digit in it: `x12`, `utf8`, `3f2a9c`, `10px`. */
 export function endOfWord(text: string, at: number): number {
