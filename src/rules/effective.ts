@@ -19,7 +19,7 @@ import {
   type StoredRules,
   sortStoredRules,
 } from './merge.ts'
-import { assertFits, conflict, sourceOf } from './refusal.ts'
+import { assertFits, assertFree, conflict, sourceOf } from './refusal.ts'
 import type { RuleSnapshot } from './snapshot.ts'
 import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
 import { systemTimers, type Timers } from './timers.ts'
@@ -130,9 +130,7 @@ export class EffectiveRules {
   create(fields: JsonObject): Promise<EffectiveRule> {
     return this.#write(async () => {
       const declaration = readDeclaration(fields)
-      const same = this.list().find(({ name }) => name === declaration.name)
-      if (same !== undefined)
-        throw conflict(`A rule named \`${same.name}\` exists already (${sourceOf(same)}).`)
+      assertFree(this.list(), declaration.name)
       if (this.#options.apiWrites === 'readonly')
         throw conflict('Rules are declared in files only (rules.apiWrites is readonly).')
       const nowMs = this.#options.clock.now()
@@ -142,7 +140,9 @@ export class EffectiveRules {
       await this.#apply({ type: 'rule_created', rule, cause: 'api' }, (sealed) =>
         this.#options.state.putRule(rule, sealed),
       )
-      return this.#get(rule.id)
+      // It may have given way to a file that was read meanwhile.
+      if (this.list().every((one) => one.id !== id)) assertFree(this.list(), rule.name)
+      return this.#get(id)
     })
   }
 

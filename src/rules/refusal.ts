@@ -19,3 +19,9 @@ export const conflict = (message: string): GatewayError => new GatewayError('con
 
 export const sourceOf = ({ source }: EffectiveRule): string =>
   source.kind === 'file' ? `${source.path}:${source.line}` : 'made through the API'
+
+/** Names are unique, whoever declares them. @throws GatewayError 409 */
+export function assertFree(rules: readonly EffectiveRule[], name: string): void {
+  const same = rules.find((rule) => rule.name === name)
+  if (same !== undefined) throw conflict(`A rule named \`${name}\` exists already (${sourceOf(same)}).`)
+}

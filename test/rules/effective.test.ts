@@ -239,6 +239,16 @@ t.test('rules of the API', async (t) => {
     t.equal(state.rules.size, 1)
   })
 
+  t.test('whose name a file takes while they are stored', async (t) => {
+    const { rules } = setting(t)
+    const answer = refusal(rules.create({ ...WORD, name: 'alpha' }))
+    // Its name has been looked for by then, and it is not stored.
+    await Promise.resolve()
+    rules.replaceFiles(snapshot(rulesText('alpha')))
+    t.match(await answer, /^409 conflict -: .*`alpha` exists already \(rules\/a\.yaml:2\)/)
+    t.match(rules.list(), [{ name: 'alpha', source: { kind: 'file' } }])
+  })
+
   t.test('that could not be stored are not in force', async (t) => {
     const { rules, state, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
