@@ -52,6 +52,8 @@ const MAX_INTERNATIONAL_DIGITS = 16
 const MAX_PLANNED_DIGITS = 15
 
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
+/** Numbers of Poland and North America behind a slash. */
+const SLASHED = new Set(['2-3-2-2', '3-3-4'].map(shapeOf))
 /** Digits of `00`. */
 const DOUBLE_ZERO = 2
 /** Digits of a whole number, behind which a slash leads to another. */
@@ -265,7 +267,7 @@ function isLabelled(segment: Segment, start: number, run: Run): boolean {
   if (behind) return true
   if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
   if (phone <= PHONE_WORD_DISTANCE && isUnspoken(text, start, run, phone)) return false
-  if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(')', '')) || run.digitCount >= 9
+  if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(/[)/]/, '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
 
@@ -275,6 +277,7 @@ function isLetterNear(text: string, end: number): boolean {
   return false
 }
 
-/** `030/1234567`, `0711 / 48 29 17-0`, `333/1234567` */
+/** `030/1234567`, `0711 / 48 29 17-0`, `333/1234567`, `22/123-45-67`, `415/555-2671` */
 const isSlashedArea = (run: Run, separators: string): boolean =>
-  (separators.lastIndexOf('/') === 0 && run.digits.startsWith('0')) || isItalianMobile(run)
+  (separators.lastIndexOf('/') === 0 && (run.digits.startsWith('0') || SLASHED.has(run.shape))) ||
+  isItalianMobile(run)
