@@ -24,8 +24,10 @@ const MAX_LOOK_BACK = 24
 /** Before the first space of a private key. */
 const HEADER = KEY_BEGIN.trimEnd()
 const NEWLINE = 0x0a
+const codesOf = (marks: string): ReadonlySet<number> =>
+  new Set(Array.from(marks, (mark) => mark.charCodeAt(0)))
 /** What may stand between a name and its value. */
-const NAMING_SIGNS = new Set(Array.from('"\'`=:>([{,;|：＝（「『【', (sign) => sign.charCodeAt(0)))
+const NAMING_SIGNS = codesOf('"\'`=:>([{,;|：＝（「『【')
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 
 /** Whether words may begin a value, or go on with one behind a number: names and addresses. */
@@ -37,7 +39,7 @@ export const holdsWords = (kinds: KindSet): boolean => (kinds & (PERSON | ADDRES
  */
 export const isBehindWord = (text: string, end: number, strict: boolean): boolean =>
   isBehindPlainWord(text, end, strict) ||
-  (!strict && (isBehindLoneMark(text, end) || isBehindCapitalised(text, end)))
+  (!strict && (isBehindParting(text, end) || isBehindCapitalised(text, end)))
 
 /**
  * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
@@ -67,12 +69,16 @@ function isBehindPlainWord(text: string, end: number, strict: boolean): boolean 
   return !isSticky(text, start, end, strict)
 }
 
+/** In no value: what a sentence, a statement, a string ends with. */
+const ENDINGS = codesOf(';!?"}]')
 /** Between the cells of a table, the sides of an equation: between the groups of no number. */
-const PARTING_MARKS = new Set(Array.from('|=*<>&×±→', (mark) => mark.charCodeAt(0)))
+const LONE_MARKS = codesOf('|=*<>&×±→')
 
-/** `| 4.3 × | 2.4` */
-const isBehindLoneMark = (text: string, end: number): boolean =>
-  PARTING_MARKS.has(codeAt(text, end - 1)) && (end === 1 || isSpace(codeAt(text, end - 2)))
+/** `| 4.3 × | 2.4`, `add ebx, 4; mov` */
+function isBehindParting(text: string, end: number): boolean {
+  const mark = codeAt(text, end - 1)
+  return ENDINGS.has(mark) || (LONE_MARKS.has(mark) && (end === 1 || isSpace(codeAt(text, end - 2))))
+}
 
 /** Shorter ones are no words: `A`, `AB`. */
 const MIN_CAPITALISED = 3

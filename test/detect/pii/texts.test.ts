@@ -144,6 +144,7 @@ const ANSWERS: readonly (readonly [kind: string, text: string, mean: number, mos
     6,
     24,
   ],
+  ['statements', 'MOV EAX, 0x10; ADD EBX, 4; INT 0x80; MOV ECX, 0x2F; JMP 0x1C; ADD EAX, 12; INT 3; ', 8, 16],
   [
     'a row of a table',
     '| Portkey | 0.25 | 0.30 × (4.6) | 0.41 | 12 ms | 0.28 (0.26–0.33) | 1.16 | 119 MiB | ',
