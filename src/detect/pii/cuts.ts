@@ -150,7 +150,7 @@ export class Cutter {
     // Where the length may end it.
     let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
     const key = this.#strict ? 0 : this.#nextKey(text, start)
-    const strictFrom = key < 0 ? Number.POSITIVE_INFINITY : key
+    const strictFrom = key < 0 ? text.length : key
     for (;;) {
       const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
