@@ -3,19 +3,19 @@
 
 import type { Finding } from '../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
+import { codesOf } from './characters.ts'
+import { Cutter, MAX_SEGMENT } from './cuts.ts'
 import { detectSteps } from './detect.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { nextTrigger } from './trigger.ts'
-import { holdsWords } from './wordends.ts'
 
 /** Longest value with white space or punctuation in it; longer ones, such as tokens, have neither. */
 const MAX_LOOSE_VALUE = 128
 /** In no value: where one of these stands, search may begin or end as well as anywhere. */
-const PARTING = new Set([...`"'<>{}|\\;`].map((character) => character.charCodeAt(0)))
+const PARTING = codesOf(`"'<>{}|\\;`)
 
 /**
  * The findings of `detectSteps` that begin before one of the joints and end behind it, and perhaps others near them. Time is
@@ -28,8 +28,7 @@ export function* detectAcross(whole: string, joints: readonly number[], kinds: K
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kinds, findings)
-  const strict = holdsWords(kinds)
-  const cutter = new Cutter(strict)
+  const cutter = new Cutter(kinds)
   let end = 0
   let pause = STEP_UNITS
   let trigger = nextTrigger(text, 0, kinds, search.words, 0)
@@ -40,7 +39,7 @@ export function* detectAcross(whole: string, joints: readonly number[], kinds: K
       yield
       pause = joint + STEP_UNITS
     }
-    let start = cutBefore(text, end, joint, strict)
+    let start = cutter.before(text, end, joint)
     end = start
     while (end >= 0 && end <= joint && start < joint) {
       start = end

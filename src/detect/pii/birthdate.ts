@@ -1,6 +1,6 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { codeAt, isDigit, isLetter } from './characters.ts'
+import { codeAt, codesOf, isDigit, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
 import type { Segment } from './segment.ts'
 import { labelBefore } from './words/label.ts'
@@ -93,8 +93,8 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
 }
 
 /** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
-const BEHIND_TWO = new Set(Array.from('-/／., \u00baestnrd年', (character) => character.charCodeAt(0)))
-const BEHIND_FOUR = new Set(Array.from('-/／. 年년', (character) => character.charCodeAt(0)))
+const BEHIND_TWO = codesOf('-/／., \u00baestnrd年')
+const BEHIND_FOUR = codesOf('-/／. 年년')
 
 /** A quick look. */
 export function mayBeDate(text: string, at: number, end: number): boolean {

@@ -3,6 +3,10 @@
 const NO_BREAK_SPACE = 0xa0
 const UNDERSCORE = 0x5f
 
+/** The code units of the characters of a text. */
+export const codesOf = (characters: string): ReadonlySet<number> =>
+  new Set(Array.from(characters, (character) => character.charCodeAt(0)))
+
 export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
 
 export const isAsciiLower = (code: number): boolean => code >= 0x61 && code <= 0x7a

@@ -1,9 +1,10 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
 // how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-import { codeAt, isAsciiUpper, isDigit, isSpace, isUnspaced } from './characters.ts'
+import { codeAt, isDigit, isSpace, isUnspaced } from './characters.ts'
 import { insideKey, KEY_BEGIN } from './keyblock.ts'
-import { isBehindWord } from './wordends.ts'
+import type { KindSet } from './kinds.ts'
+import { holdsWords, isBehindWord } from './wordends.ts'
 
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64
@@ -87,18 +88,11 @@ function isCut(text: string, at: number, strict: boolean): boolean {
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
 
-/** The last cut in (from, at], or `from`. For texts without private keys. */
-export function cutBefore(text: string, from: number, at: number, strict: boolean): number {
-  for (let cut = at; cut > from; cut--) if (isCut(text, cut, strict)) return cut
-  return from
-}
-
 /**
  * The first cut of a segment that begins at `start`, behind a character in [from, to); -1 for none.
  * @param strictFrom where cuts behind words become strict
  */
 function firstCut(text: string, start: number, from: number, to: number, strictFrom: number): number {
-  let word = from
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
     if (isPlain(code)) {
@@ -109,36 +103,34 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
     }
     if (isSpace(code)) {
       if (code === NEWLINE) return at + 1
-      const strict = at >= strictFrom
-      if ((!strict || mayBePlain(text, word, from)) && isBehindWord(text, at, strict)) return at + 1
-      word = at + 1
+      if (isBehindWord(text, at, at >= strictFrom)) return at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
   return -1
 }
 
-/** Many words are told by one character, the first of those from `from` on. */
-function mayBePlain(text: string, word: number, from: number): boolean {
-  const first = text.charCodeAt(word)
-  return !isDigit(first) && (word === from || !isAsciiUpper(first))
-}
-
-/** Finds the end of segment after segment of a text that may grow at its end. */
+/** Finds where the segments of a text begin and end; the text may grow at its end. */
 export class Cutter {
   /** Where the next private key begins in the text; -1 for none so far. */
   #key = -1
   #keySearched = 0
   readonly #strict: boolean
 
-  /** @param strict see `isBehindWord` */
-  constructor(strict: boolean) {
-    this.#strict = strict
+  /** @param kinds what is looked for: names and addresses have cuts behind fewer words */
+  constructor(kinds: KindSet) {
+    this.#strict = holdsWords(kinds)
   }
 
   /** To be told when the text has lost `count` characters at its beginning. */
   forget(count: number): void {
     this.#key = Math.max(-1, this.#key - count)
     this.#keySearched = Math.max(0, this.#keySearched - count)
+  }
+
+  /** The last cut in (from, at], or `from`. For texts without private keys. */
+  before(text: string, from: number, at: number): number {
+    for (let cut = at; cut > from; cut--) if (isCut(text, cut, this.#strict)) return cut
+    return from
   }
 
   /**

@@ -2,14 +2,13 @@
 
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { Cutter, cutBefore, MAX_SEGMENT } from './cuts.ts'
+import { Cutter, MAX_SEGMENT } from './cuts.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
 import { StreamDetector } from './stream.ts'
 import { nextTrigger } from './trigger.ts'
-import { holdsWords } from './wordends.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] =>
@@ -24,8 +23,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
-  const strict = holdsWords(kinds)
-  const cutter = new Cutter(strict)
+  const cutter = new Cutter(kinds)
   let end = 0
   let pause = STEP_UNITS
   while (at >= 0) {
@@ -37,7 +35,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
       continue
     }
     if (at < 0) break
-    let start = cutBefore(text, end, at, strict)
+    let start = cutter.before(text, end, at)
     // No cut stands between, but for one that is forced by length.
     end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {

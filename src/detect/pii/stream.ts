@@ -1,14 +1,13 @@
 // Detection on a text that arrives in pieces: segments between cuts, each searched with a little of what came before.
 
 import type { Finding } from '../../core/finding.ts'
-import { CONTEXT_CHARACTERS, Cutter, cutBefore } from './cuts.ts'
+import { CONTEXT_CHARACTERS, Cutter } from './cuts.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 import { newSearch, scanFrom, scanSegment } from './scan.ts'
 import type { Search } from './segment.ts'
 import { nextPlace, nextTrigger } from './trigger.ts'
-import { holdsWords } from './wordends.ts'
 
 /**
  * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
@@ -16,7 +15,6 @@ import { holdsWords } from './wordends.ts'
  */
 export class StreamDetector {
   readonly #kinds: KindSet
-  readonly #strict: boolean
   readonly #cutter: Cutter
   /** Context, then the segment that has not ended, folded; begins at offset #start. */
   #text = ''
@@ -27,8 +25,7 @@ export class StreamDetector {
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
     this.#kinds = kinds
-    this.#strict = holdsWords(kinds)
-    this.#cutter = new Cutter(this.#strict)
+    this.#cutter = new Cutter(kinds)
   }
 
   /** Everything before this offset is final and may leave. */
@@ -66,7 +63,7 @@ export class StreamDetector {
     let trigger = nextPlace(text, segment, this.#kinds)
     for (;;) {
       const at = trigger < 0 ? text.length : trigger
-      segment = cutBefore(text, segment, at, this.#strict)
+      segment = this.#cutter.before(text, segment, at)
       let end = this.#cutter.next(text, segment, this.#known)
       while (end >= 0 && end <= at) {
         segment = end

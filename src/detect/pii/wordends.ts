@@ -2,6 +2,7 @@
 
 import {
   codeAt,
+  codesOf,
   isAsciiLower,
   isAsciiUpper,
   isDigit,
@@ -24,8 +25,6 @@ const MAX_LOOK_BACK = 24
 /** Before the first space of a private key. */
 const HEADER = KEY_BEGIN.trimEnd()
 const NEWLINE = 0x0a
-const codesOf = (marks: string): ReadonlySet<number> =>
-  new Set(Array.from(marks, (mark) => mark.charCodeAt(0)))
 /** What may stand between a name and its value. */
 const NAMING_SIGNS = codesOf('"\'`=:>([{,;|：＝（「『【')
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
@@ -38,8 +37,10 @@ export const holdsWords = (kinds: KindSet): boolean => (kinds & (PERSON | ADDRES
  * @param strict words may be of a value: inside private keys, and where names and addresses are looked for
  */
 export const isBehindWord = (text: string, end: number, strict: boolean): boolean =>
-  isBehindPlainWord(text, end, strict) ||
-  (!strict && (isBehindParting(text, end) || isBehindCapitalised(text, end)))
+  // Whatever a key is glued to.
+  !text.startsWith(HEADER, end - HEADER.length) &&
+  (isBehindPlainWord(text, end, strict) ||
+    (!strict && (isBehindParting(text, end) || isBehindCapitalised(text, end))))
 
 /**
  * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
@@ -61,8 +62,6 @@ function isBehindPlainWord(text: string, end: number, strict: boolean): boolean 
     }
     if (end - start >= MAX_WORD) return false
   }
-  // Whatever a key is glued to.
-  if (text.startsWith(HEADER, end - HEADER.length)) return false
   // As a whole, too, so that one character tells it: `Mitchell's`, `KEY=value`.
   if (isAsciiUpper(text.charCodeAt(start))) return false
   if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
@@ -85,7 +84,7 @@ const MIN_CAPITALISED = 3
 /** A group of an account number. */
 const BANK_LETTERS = 4
 /** Both names of an Italian number: `BDZRGL 98B46 F839J`. */
-const ITALIAN_NAMES = 6
+const ITALIAN_LETTERS = 6
 
 /** A capitalised word of letters alone, with marks around it, that is no month: `Hallo!`, `**Deutsche`, `SELECT`. */
 function isBehindCapitalised(text: string, end: number): boolean {
@@ -97,13 +96,12 @@ function isBehindCapitalised(text: string, end: number): boolean {
   const word = endOfMarks(text, start, first)
   if (!isUncapitalised(text.charCodeAt(start + 1)) && mayBeGroup(text, word, last - start)) return false
   if (word > 0 && (word === first || !isSpace(text.charCodeAt(word - 1)))) return false
-  if (text.startsWith(HEADER, end - HEADER.length)) return false
   return !isMonth(text, start, last) && !isSticky(text, word, end, false)
 }
 
 /** Capitals that may be a group of a number: `RSS MRA 85T10 A562S`, the last but one of `QA14 KVHW QPUI 6ZCF`. */
 function mayBeGroup(text: string, word: number, letters: number): boolean {
-  if (letters !== BANK_LETTERS) return letters < BANK_LETTERS || letters === ITALIAN_NAMES
+  if (letters !== BANK_LETTERS) return letters < BANK_LETTERS || letters === ITALIAN_LETTERS
   for (let back = 2; back < 2 + BANK_LETTERS; back++)
     if (!isAsciiUpper(codeAt(text, word - back))) return false
   return true

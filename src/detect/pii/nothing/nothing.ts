@@ -3,6 +3,7 @@
 
 import {
   codeAt,
+  codesOf,
   endOfDigits,
   isAlphanumeric,
   isAsciiLower,
@@ -188,8 +189,8 @@ function isApart(text: string, at: number, point: number): boolean {
 }
 
 /** What makes a number part of something longer, or one from abroad. */
-const UNPLAIN_BEFORE = new Set(Array.from('-+./(', (character) => character.charCodeAt(0)))
-const UNPLAIN_BEHIND = new Set(Array.from('-+.:_/', (character) => character.charCodeAt(0)))
+const UNPLAIN_BEFORE = codesOf('-+./(')
+const UNPLAIN_BEHIND = codesOf('-+.:_/')
 
 /** No part of an address or a password ends before it. */
 function isLoneAt(text: string, at: number): boolean {

@@ -1,6 +1,6 @@
 // Whether a number may begin at a place, by what stands before it.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from '../characters.ts'
+import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from '../characters.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e
@@ -11,7 +11,7 @@ const BRACKET = 0x28
 /** Of minutes and seconds. */
 const TIME_DIGITS = 2
 /** Currencies, a percentage, an exponent. */
-const NOT_BEFORE = new Set(Array.from('$€£¥₹%^', (character) => character.charCodeAt(0)))
+const NOT_BEFORE = codesOf('$€£¥₹%^')
 
 /** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
 export function mayBegin(text: string, at: number): boolean {

@@ -1,6 +1,6 @@
 // Numbers in a row with spaces between, as tables, logs and matrices have them: some of them pass for a number in groups.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isWordCharacter } from '../characters.ts'
+import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isWordCharacter } from '../characters.ts'
 
 /** Further away it is another column, and counts all the same. */
 const MAX_GAP = 8
@@ -17,8 +17,8 @@ const HYPHEN = 0x2d
 const DOT = 0x2e
 const ZERO = 0x30
 /** `:`, `/`, `(` and `-`: of a time, a date, an extension, which are no neighbours. */
-const GOES_ON = new Set(Array.from(':/(-', (mark) => mark.charCodeAt(0)))
-const NAMING = new Set(Array.from(' :,=', (mark) => mark.charCodeAt(0)))
+const GOES_ON = codesOf(':/(-')
+const NAMING = codesOf(' :,=')
 
 /** How many numbers stand on the same line right before and right behind, whole or with decimals. */
 export interface Neighbours {

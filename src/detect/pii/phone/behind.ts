@@ -1,14 +1,14 @@
 // What stands right behind a phone number: its extension, a word for it; or what shows that it is none, or ends before.
 
-import { codeAt, isDigit, isLetter } from '../characters.ts'
+import { codeAt, codesOf, isDigit, isLetter } from '../characters.ts'
 
 const LABEL_BEHIND =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
 /** What the labels begin with, small letters. */
-const LABEL_LETTERS = new Set(Array.from('ofmchwdtpb', (letter) => letter.charCodeAt(0)))
+const LABEL_LETTERS = codesOf('ofmchwdtpb')
 const CASE_BIT = 0x20
 const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
-const EXTENSION_BEGINNINGS = new Set(Array.from('xX, ', (character) => character.charCodeAt(0)))
+const EXTENSION_BEGINNINGS = codesOf('xX, ')
 
 /** Right behind: a quantity. */
 const QUANTITY =
