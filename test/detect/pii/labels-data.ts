@@ -79,6 +79,8 @@ export const NAMED: Partial<Record<PiiKind, readonly string[]>> = {
     'passport «AB 1234567»',
   ],
   date_of_birth: [
+    'DOB: «12-May-1990»T00:00',
+    'FECHA DE NACIMIENTO: «12 DE MAYO DE 1990»',
     'DoB: «12/05/1990»',
     'user_dob=«1990-05-12»',
     'patientDOB: «12.05.1990»',

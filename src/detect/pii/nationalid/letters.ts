@@ -142,7 +142,7 @@ const row = (
   valid: (number: string) => boolean,
   alone = true,
 ): LetterIdentifier => ({ shape: new RegExp(shape + END, 'iy'), words, valid, alone })
-/** Parted by spaces only capitals are: `DNI 12345678 y` goes on with a word. */
+/** Parted by spaces only capitals are: `DNI 12345678 y` goes on with a word, `12 ms 511880D` begins with one. */
 const parted = (...of: Parameters<typeof row>): LetterIdentifier => ({
   ...row(...of),
   shape: new RegExp(of[0] + END, 'y'),
@@ -154,6 +154,7 @@ const OMOCODE = '[\\dLMNP-V]'
 const FISCAL_WORDS = 'codice ?fiscale|cod\\. ?fisc|\\bc\\.?f\\.?\\b'
 const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
 
+const INSURANCE_WORDS = 'nino|insurance'
 const PAN_WORDS = '\\bpan\\b|permanent ?account'
 
 /** By the number of letters at the beginning. */
@@ -187,9 +188,9 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
   ],
   [
-    row('[A-Z]{2}(?: ?\\d{2}){3} ?[A-D]', 'nino|insurance', isInsurance),
-    row('[A-Z]{2}[ -]\\d{2}[ -]\\d{2}[ -]\\d{2}[ -][A-D]', 'nino|insurance', isInsurance),
-    row('[A-Z]{2} \\d{6} ?[A-D]', 'nino|insurance', isInsurance),
+    row('[A-Z]{2}\\d{2}(?: ?\\d{2}){2} ?[A-D]', INSURANCE_WORDS, isInsurance),
+    row('[A-Z]{2}-\\d{2}(?:[ -]\\d{2}){2}[ -][A-D]', INSURANCE_WORDS, isInsurance),
+    parted('[A-Z]{2} \\d{2}(?:[ -]?\\d{2}){2}[ -]?[A-D]', INSURANCE_WORDS, isInsurance),
     row('[A-Z]{2}\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
   ],
   [row('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', any, false)],
