@@ -1,4 +1,5 @@
-// Numbers of passports and driving licences. No form of theirs is a proof: only right behind a word for the document.
+// Numbers of passports, identity cards and driving licences. No form of theirs is a proof: only right behind a word for
+// the document.
 
 import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
 import type { Segment } from './segment.ts'
@@ -25,6 +26,14 @@ const LICENCE = new RegExp(
     'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái|giấy phép lái|vozni[sš]k|juhil(?:uba|oa)|vad[iī]t[aā]ja apliec|vairuotojo pa[zž]ym|свидетелство за управ)' +
     BETWEEN,
 )
+const CARD = new RegExp(
+  "(?:identity card|personal ?ausweis|\\bausweis ?n(?:umme)?r|carta d[’']identit|carte (?:nationale )?d[’']identit|carte de identitate|" +
+    'identiteits ?kaart|\\bid kaart|dow[oó]d\\p{L}* osobist|osobn[aeu] iskaznic|li[cč]n[aeu] kart|osebn[aeo] izkaznic|' +
+    'občansk\\p{L}* průkaz|občiansk\\p{L}* preukaz|személyi ?(?:igazolvány|ig\\.)|henkilökort|asmens tapatyb|personas apliec|' +
+    'личн[аи]\\p{L}* карт|личн[аи] карт)' +
+    BETWEEN,
+  'u',
+)
 /** `licence` alone is also what software has: only with a form of driving licences. */
 const ANY_LICENCE = new RegExp(`(?:licen[cs]e|\\bd\\.?l)${BETWEEN}`)
 /** United Kingdom, Korea, India, Ontario. */
@@ -46,11 +55,12 @@ const SLASH = 0x2f
 const PLUS = 0x2b
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
+const MAX_CARD = 12
 const MAX_LICENCE = 20
 const MIN_DIGITS = 3
-/** Germany: capitals that are no vowels, and digits, of which there may be few. */
-const GERMAN_PASSPORT = /^[CFGHJK][CFGHJKLMNPRTVWXYZ\d]{8}$/
-const GERMAN_CHARACTERS = 9
+/** Germany: capitals that are no vowels, and a digit; France: capitals and two digits. */
+const FEW_DIGITS = /^(?:[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{8}\d?|(?=.*\d.*\d)[A-Z\d]{9})$/
+const FEW_DIGITS_CHARACTERS = 9
 /** Nothing but a date, perhaps with its hour; years; a week. */
 const DATE =
   /^(?:(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4})(?:[ T]\d{1,2})?|(?:19|20)\d{2}(?:-(?:19|20)\d{2}|-W\d{2})?)$/
@@ -58,7 +68,7 @@ const UUID_BEHIND = /-[\da-f]{4}-/iy
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment, where words are not taken apart: `userDL`, `user_dl`. */
 const ANY_WORD =
-  /pa[sșş]|licen[cs]|driv|d\.?l(?![a-mo-z])|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет/i
+  /pa[sșş]|licen[cs]|driv|d\.?l(?![a-mo-z])|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет|ausweis|identit|osob|i[sz]kazn|li[cč]n|kaart|průkaz|preukaz|személyi|henkil|tapatyb|apliec|личн/i
 
 /** What `mayBeDocument` looks for. */
 export const DOCUMENT_WORDS = ANY_WORD.source
@@ -76,6 +86,7 @@ export function scanDocument(segment: Segment, word: number): number {
   const window = labelBefore(segment.text, word, WINDOW_CHARACTERS)
   if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
   if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
+  if (CARD.test(window)) return take(segment, word, 'national_id', MAX_CARD, CARD)
   if (!ANY_LICENCE.test(window)) return 0
   NUMBER.lastIndex = word
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
@@ -93,7 +104,7 @@ export function isLongEnough(text: string, word: number): boolean {
       characters++
       if (isDigit(code)) digits++
       if (characters >= MIN_CHARACTERS && digits >= MIN_DIGITS) return true
-      if (characters === GERMAN_CHARACTERS && digits > 0) return true
+      if (characters === FEW_DIGITS_CHARACTERS && digits > 0) return true
     } else if ((code !== SPACE && code !== HYPHEN && code !== SLASH) || !isGroup(text, at + 1)) return false
   }
   return false
@@ -126,7 +137,7 @@ function seriesBefore(segment: Segment, word: number, label: RegExp): number {
 function take(
   segment: Segment,
   word: number,
-  kind: 'passport' | 'driver_license',
+  kind: 'passport' | 'national_id' | 'driver_license',
   most: number,
   label: RegExp,
 ): number {
@@ -137,7 +148,7 @@ function take(
     const characters = found.replace(/[ /-]/g, '')
     const digits = characters.replace(/\D/g, '').length
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
-    if (digits < MIN_DIGITS && !GERMAN_PASSPORT.test(found)) continue
+    if (digits < MIN_DIGITS && !FEW_DIGITS.test(found)) continue
     UUID_BEHIND.lastIndex = word + found.length
     if (DATE.test(found) || UUID_BEHIND.test(segment.text)) continue
     const start = word - seriesBefore(segment, word, label)

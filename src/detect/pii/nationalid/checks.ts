@@ -11,7 +11,6 @@ export const isDayFirst = (digits: string, addedToDay = 0): boolean => {
   const day = twoDigits(digits, 0)
   return isDay(twoDigits(digits, 2), day > addedToDay && addedToDay > 0 ? day - addedToDay : day)
 }
-export const any = (): boolean => true
 
 export function isCpf(digits: string): boolean {
   if (isOneDigit(digits)) return false
@@ -52,14 +51,24 @@ export const isSwedish = (digits: string): boolean => {
   const [month, day] = [twoDigits(digits, digits.length - 8), twoDigits(digits, digits.length - 6)]
   return isDay(month, day > 60 ? day - 60 : day) && passesLuhn(digits.slice(-10))
 }
-/** Months of women have 50 more; where a day's numbers are used up, 20 more. Until 1985 a rest of ten gave a zero. */
-export const isCzech = (digits: string): boolean => {
+/** Months of women have 50 more; where a day's numbers are used up, 20 more. */
+export const isCzechDay = (digits: string): boolean => {
   const month = twoDigits(digits, 2) % 50
-  return (
-    isDay(month > 20 ? month - 20 : month, twoDigits(digits, 4)) &&
-    remainder(digits.slice(0, 9), 11) % 10 === digitAt(digits, 9)
-  )
+  return isDay(month > 20 ? month - 20 : month, twoDigits(digits, 4))
 }
+/** Until 1985 a rest of ten gave a zero. */
+export const isCzech = (digits: string): boolean =>
+  isCzechDay(digits) && remainder(digits.slice(0, 9), 11) % 10 === digitAt(digits, 9)
+/** The day may have 40 more; behind the check digit stands the century. */
+export const isIcelandic = (digits: string): boolean =>
+  isDayFirst(digits, 40) && elevenMinus(weighted(digits, [3, 2, 7, 6, 5, 4, 3, 2])) === digitAt(digits, 8)
+/** Until 1996 the weights ascend. */
+export const isHungarian = (digits: string): boolean =>
+  isDated(digits, 1) &&
+  [
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+    [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
+  ].some((weights) => weighted(digits, weights) % 11 === digitAt(digits, 10))
 /** Since July 2017 they begin with 32 and tell no date. */
 export const isLatvian = (digits: string): boolean => digits.startsWith('32') || isDayFirst(digits)
 /** A rest of ten gives a one. */
@@ -107,6 +116,19 @@ export function isRussianTaxpayer(digits: string): boolean {
 
 export const isSouthAfrican = (digits: string): boolean =>
   isDated(digits) && /^\d{10}[012]/.test(digits) && passesLuhn(digits)
+/** Where the first weights give ten, others are taken. */
+export const isKazakh = (digits: string): boolean => {
+  const rest = weighted(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11
+  const check = rest < 10 ? rest : weighted(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11
+  return isDated(digits) && /^.{6}[0-6]/.test(digits) && check === digitAt(digits, 11)
+}
+/** Inland Revenue: eight digits have a zero before them. */
+export const isNewZealandTaxpayer = (digits: string): boolean => {
+  const padded = digits.padStart(9, '0')
+  const first = elevenMinus(weighted(padded, [3, 2, 7, 6, 5, 4, 3, 2]))
+  const check = first < 10 ? first : elevenMinus(weighted(padded, [7, 4, 3, 2, 5, 2, 7, 6]))
+  return Number(digits) > 10_000_000 && Number(digits) < 150_000_000 && check === digitAt(padded, 8)
+}
 export const isMyNumber = (digits: string): boolean => {
   const rest = weighted(digits, [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11
   return (rest <= 1 ? 0 : 11 - rest) === digitAt(digits, 11) && !isOneDigit(digits)
@@ -116,3 +138,10 @@ export const isThai = (digits: string): boolean =>
   (11 - (weighted(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10 === digitAt(digits, 12)
 export const isEuropeanArticle = (digits: string): boolean =>
   (10 - (weighted(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10)) % 10 === digitAt(digits, 12)
+
+/** Chile: weights 2 to 7 from the end, the check character may be a K. */
+export function isChilean(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < number.length - 1; i++) sum += digitAt(number, -2 - i) * (2 + (i % 6))
+  return '0K987654321'[sum % 11] === number.at(-1)
+}

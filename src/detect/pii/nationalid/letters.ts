@@ -3,8 +3,9 @@
 
 import { digitAt, isDay, weighted } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
-import { isChinese, isCorsican } from './checks.ts'
-import { NIR_WORDS } from './digits.ts'
+import { CEDULA_WORDS } from './americas.ts'
+import { isChilean, isChinese, isCorsican } from './checks.ts'
+import { NIR_WORDS } from './europe.ts'
 
 /** One personal number of one country. */
 export interface LetterIdentifier {
@@ -112,13 +113,6 @@ function isIrish(number: string): boolean {
   return IRISH_CHECK[value] === number[7]
 }
 
-/** Chile: weights 2 to 7 from the end, the check character may be a K. */
-function isChilean(number: string): boolean {
-  let sum = 0
-  for (let i = 0; i < number.length - 1; i++) sum += digitAt(number, -2 - i) * (2 + (i % 6))
-  return '0K987654321'[sum % 11] === number.at(-1)
-}
-
 const CURP_ALPHABET = '0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ'
 function isMexican(number: string): boolean {
   if (!isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))) return false
@@ -127,10 +121,40 @@ function isMexican(number: string): boolean {
   return (10 - (sum % 10)) % 10 === digitAt(number, 17)
 }
 
+/** Cartão de Cidadão: Luhn, letters count from 10 and are doubled as they are. */
+function isPortuguese(number: string): boolean {
+  let sum = 0
+  for (let i = 0; i < number.length; i++) {
+    const value = Number.parseInt(number.charAt(i), 36) * (i % 2 === 0 ? 2 : 1)
+    sum += value > 9 && i % 2 === 0 ? value - 9 : value
+  }
+  return sum % 10 === 0
+}
+
+/** Health insurance of Germany: the letter as its place in the alphabet, sums of digits are added. */
+function isGermanPatient(number: string): boolean {
+  const digits = String(number.charCodeAt(0) - 0x40).padStart(2, '0') + number.slice(1)
+  let sum = 0
+  for (let i = 0; i < 10; i++) {
+    const product = digitAt(digits, i) * (1 + (i % 2))
+    sum += product > 9 ? product - 9 : product
+  }
+  return sum % 10 === digitAt(digits, 10)
+}
+
+/** Weights of ICAO 9303, letters count from 10. */
+const isBelarusian = (number: string): boolean => {
+  let sum = 0
+  for (let i = 0; i < 13; i++) sum += Number.parseInt(number.charAt(i), 36) * ([7, 3, 1][i % 3] ?? 0)
+  return sum % 10 === digitAt(number, 13)
+}
+
 const NINO_PREFIX = /^(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]/
 const isInsurance = (number: string): boolean => NINO_PREFIX.test(number)
 /** The fourth letter tells a person from a company, a trust and so on. */
 const isPan = (number: string): boolean => /^[A-Z]{3}[ABCFGHLJPT]/.test(number)
+const isVoterInMexico = (number: string): boolean =>
+  isDay(Number(number.slice(8, 10)), Number(number.slice(10, 12)))
 const isDatedName = (number: string): boolean =>
   isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))
 const any = (): boolean => true
@@ -168,8 +192,12 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
     row('\\d{17}X', '身份', isChinese),
     row('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
-    row('\\d{7,8}-[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
+    row('\\d{7,8}-?[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
     row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
+    row('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', any, false),
+    row('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', isBelarusian),
+    row('\\d{8} ?\\d ?[A-Z]{2}\\d', 'cart[ãa]o de cidad|\\bcc\\b', isPortuguese, false),
+    row('\\d{9}[VX]', '\\bnic\\b|sri lanka', any, false),
     row('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
     row('[1-478] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3} \\d{2}', NIR_WORDS, isCorsican),
   ],
@@ -185,6 +213,12 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
+    row('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
+    row('A-?\\d{8,9}', 'alien|uscis|\\ba number', any, false),
+    row('P-?\\d{8}', '\\bptin\\b', any, false),
+    row('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, any, false),
+    row('[VE]-?\\d{7,8}', CEDULA_WORDS, any, false),
+    row('A\\d{9}[A-Z]', '\\bkra\\b', any, false),
     row('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
   ],
   [
@@ -205,6 +239,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   ],
   [
     row(`[A-Z]{6}\\d{2}[A-EHLMPRST]${OMOCODE}{2}[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
+    row('[A-Z]{6}\\d{8}[HM]\\d{3}', 'elector', isVoterInMexico, false),
     parted(`[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
   ],
 ]

@@ -1,5 +1,5 @@
 // Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
-// too little. The countries are in the tables digits.ts and letters.ts.
+// too little. The countries are in the tables of the continents, and in letters.ts.
 
 import {
   codeAt,
@@ -12,9 +12,8 @@ import {
 import type { NumberRuns } from '../number/run.ts'
 import type { Segment } from '../segment.ts'
 import { asWords, labelBefore } from '../words/label.ts'
-import { IDENTIFIERS } from './digits.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
-import { identifiersOf } from './shapes.ts'
+import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
 const SPACE = 0x20
 const HYPHEN = 0x2d
@@ -146,8 +145,8 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
 }
 
 /** By the number of letters at the beginning, how many digits follow on them: one bit a number. */
-const DIGITS_BEHIND = [[6, 7, 8, 17], [6, 7, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2]].map((counts) =>
-  counts.reduce((mask, count) => mask | (1 << count), 0),
+const DIGITS_BEHIND = [[6, 7, 8, 9, 17], [6, 7, 8, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2, 8]].map(
+  (counts) => counts.reduce((mask, count) => mask | (1 << count), 0),
 )
 const MAX_DIGITS_BEHIND = 17
 

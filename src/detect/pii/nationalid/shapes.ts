@@ -1,7 +1,13 @@
 // Personal numbers of digits alone by the lengths of their groups, so that a number is tried as few of them.
 
 import { shapeOf } from '../number/shape.ts'
-import { type DigitIdentifier, IDENTIFIERS, PLAIN } from './digits.ts'
+import { AFRICA } from './africa.ts'
+import { AMERICAS } from './americas.ts'
+import { ASIA } from './asia.ts'
+import { type DigitIdentifier, PLAIN } from './digits.ts'
+import { EUROPE } from './europe.ts'
+
+export const IDENTIFIERS: readonly DigitIdentifier[] = [...AFRICA, ...AMERICAS, ...ASIA, ...EUROPE]
 
 /** The shapes that a form names: lengths of groups before a space. */
 const shapesOf = (form: RegExp, digits: number): number[] =>

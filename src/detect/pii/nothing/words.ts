@@ -28,8 +28,9 @@ const SUFFIX = 2
 /** By the number of digits at their beginning, how long the personal numbers are that have letters behind. */
 const SUITING: Readonly<Record<number, readonly number[]>> = {
   6: [7, 11, 13, 15],
-  7: [8, 9],
-  8: [9, 12],
+  7: [8, 9, 14],
+  8: [9, 11, 12],
+  9: [10, 12],
   17: [18],
 }
 
