@@ -1,6 +1,6 @@
 // International bank account numbers (ISO 13616): length by country, mod 97.
 
-import { codeAt, isAlphanumeric, isDigit } from './characters.ts'
+import { codeAt, isAlphanumeric, isAsciiUpper, isDigit, isWordBefore } from './characters.ts'
 import type { Segment } from './segment.ts'
 
 /** Characters by country, from the IBAN registry, with the countries that use the form without being in it. */
@@ -17,16 +17,24 @@ const LENGTHS: ReadonlyMap<string, number> = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
+const SPACE = 0x20
+/** Whether digits stand behind a country by itself, as in `DE 89 3704 0044`: in capitals, as small letters are a word. */
+export const isBehindCountry = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === SPACE &&
+  isAsciiUpper(codeAt(text, at - 2)) &&
+  isAsciiUpper(codeAt(text, at - 3)) &&
+  !isWordBefore(text, at - 3)
+
 const isSeparator = (code: number): boolean => code === 0x20 || code === 0x2d || code === 0x2e
 
 /**
- * @param at of two letters before two digits, not inside a word
+ * @param at of two letters before two digits, perhaps with a space between, not inside a word
  * @returns where the number ends; 0 if there is none
  */
 export function scanIban(segment: Segment, at: number): number {
   const { text } = segment
   const length = LENGTHS.get(text.slice(at, at + 2).toUpperCase())
-  if (length === undefined || !isDigit(codeAt(text, at + 3))) return 0
+  if (length === undefined || !isDigit(codeAt(text, at + (codeAt(text, at + 2) === SPACE ? 4 : 3)))) return 0
   let compact = ''
   let end = at
   for (; compact.length < length && end < text.length; end++) {

@@ -9,7 +9,7 @@ import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore } from './ch
 import { passesLuhnAt } from './checksums.ts'
 import { scanDocument } from './documents.ts'
 import { isCodedSign, scanCodedEmail, scanEmail } from './email.ts'
-import { scanIban } from './iban.ts'
+import { isBehindCountry, scanIban } from './iban.ts'
 import { KEY_BEGIN, keyBlocks } from './keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from './kinds.ts'
 import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './marks.ts'
@@ -142,6 +142,7 @@ function scanOtherThanNumber(segment: Segment, at: number, digitsEnd: number): n
   const letters = lettersBefore(segment.text, at, segment.end)
   return (
     (letters < at ? scanLetterIdentifier(segment, letters, at, digitsEnd) : 0) ||
+    (at - 3 >= segment.end && isBehindCountry(segment.text, at) ? scanIban(segment, at - 3) : 0) ||
     scanLetterIdentifier(segment, at, at, digitsEnd) ||
     scanBirthDate(segment, at, digitsEnd) ||
     ((segment.kinds & ADDRESS) !== 0 ? scanAddress(segment, at) : 0)

@@ -16,6 +16,7 @@ import {
 import { CONTEXT_CHARACTERS, isUncut } from '../cuts.ts'
 import { isGroup } from '../documents.ts'
 import { isCodedSign } from '../email.ts'
+import { isBehindCountry } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { separatorAt } from '../number/separators.ts'
 import { isLabelBehind } from '../phone/behind.ts'
@@ -122,7 +123,7 @@ function isShort(text: string, at: number, end: number, after: number): boolean 
 function goesOn(text: string, at: number, end: number, separator: number): boolean {
   const next = codeAt(text, end + 1)
   if (separator === SLASH) return isGroup(text, end + 1) || isDated(text, end + 1, end - at)
-  if (separator === SPACE) return isDated(text, end + 1, end - at)
+  if (separator === SPACE) return isDated(text, end + 1, end - at) || isBehindCountry(text, at)
   if (isPartOfMac(text, at, end) || next >= BEYOND_ASCII) return true
   if (separator === HYPHEN) return isDated(text, end + 1, end - at)
   return separator === DOT && (next === SPACE || next === HYPHEN) && isDated(text, end + 2, end - at)

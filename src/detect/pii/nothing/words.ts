@@ -4,6 +4,7 @@ import { isDateWord, mayBeDate } from '../birthdate.ts'
 import { codeAt, isAlphanumeric, isDigit, isLetterBefore, isWordBefore } from '../characters.ts'
 import { isUncut } from '../cuts.ts'
 import { isLongEnough } from '../documents.ts'
+import { isBehindCountry } from '../iban.ts'
 import { isBirthGroup, isInThousands, mayGrowToSuit } from '../nationalid/nationalid.ts'
 import { isPartOfMac } from '../network.ts'
 import { isNoSecret } from '../secrets.ts'
@@ -67,7 +68,7 @@ function isPlainBeginning(text: string, at: number, end: number, wordEnd: number
   if ((digits > 2 || wordEnd - end === SUFFIX) && mayBeDate(text, at, end) && isLetterBefore(text, at))
     return false
   if (digits <= 2 && isDateWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
-  if (digits <= MAX_SHORT) return !isBirthGroup(text, at)
+  if (digits <= MAX_SHORT) return !isBirthGroup(text, at) && !isBehindCountry(text, at)
   if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isUncut(text, at)) return false
   return SUITING[digits]?.includes(wordEnd - at) !== true
 }
