@@ -28,7 +28,7 @@ const LICENCE = new RegExp(
 )
 const CARD = new RegExp(
   "(?:identity card|personal ?ausweis|\\bausweis ?n(?:umme)?r|carta d[’']identit|carte (?:nationale )?d[’']identit|carte de identitate|" +
-    'identiteits ?kaart|\\bid kaart|dow[oó]d\\p{L}* osobist|osobn[aeu] iskaznic|li[cč]n[aeu] kart|osebn[aeo] izkaznic|' +
+    'identiteits ?kaart|\\bid kaart|dow[oó]d\\p{L}* osobist|osobn[aeu] iskaznic|\\bli[cč]n[aeu] kart|osebn[aeo] izkaznic|' +
     'občansk\\p{L}* průkaz|občiansk\\p{L}* preukaz|személyi ?(?:igazolvány|ig\\.)|henkilökort|asmens tapatyb|personas apliec|' +
     'личн[аи]\\p{L}* карт|личн[аи] карт)' +
     BETWEEN,

@@ -316,6 +316,11 @@ export const UNNAMED: readonly string[] = [
   'personal number 3467300A245PB5',
   'Cartão de Cidadão: 10081792 7 AA5',
   'the IRD moved 49-098-577',
+  'CI run 9876543210',
+  'CI build v12345678 of 171430710',
+  'it has a number A123456789',
+  'javna publična karta 123456789',
+  'in plain Latin 912931234',
   'PIS: 104.94032.69-1',
   'ИИН 850709354615',
 ]

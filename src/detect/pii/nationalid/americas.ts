@@ -7,10 +7,17 @@ import { checked, type DigitIdentifier, SPACED_3, unchecked } from './digits.ts'
 
 /** ITIN and ATIN: the groups that the Internal Revenue Service has given out. */
 const TAXPAYER = /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9[0-9])\d{4}$/
-export const CEDULA_WORDS = 'c[ée]dula|\\bc\\.?[ci]\\.?\\b'
+/** Letters alone are other things, too: continuous integration. */
+export const CEDULA_WORDS = 'c[ée]dula|\\bc\\. ?[ci]\\.'
 
 export const AMERICAS: readonly DigitIdentifier[] = [
-  checked(9, '[ia]tin|taxpayer', (d) => TAXPAYER.test(d), /^(?:9 |3-2-4 (?: {2}|--))$/, /^3-2-4 --$/), // United States
+  checked(
+    9,
+    `${abbreviation('itin')}|\\batin|taxpayer`,
+    (d) => TAXPAYER.test(d),
+    /^(?:9 |3-2-4 (?: {2}|--))$/,
+    /^3-2-4 --$/,
+  ), // United States
   checked(
     9,
     // Not the function.
@@ -34,8 +41,8 @@ export const AMERICAS: readonly DigitIdentifier[] = [
   unchecked(13, 'identidad|\\bdni\\b', /^(?:13 |4-4-5 --)$/), // Honduras
   unchecked(9, CEDULA_WORDS, /^(?:9 |1-4-4 --)$/), // Costa Rica
   checked(11, CEDULA_WORDS, passesLuhn, /^(?:11 |3-7-1 --)$/), // Dominican Republic
-  unchecked(10, CEDULA_WORDS, /^(?:10 |1-3-3-3 \.{3}|2-4-4 --|9-1 -)$/), // Colombia, Ecuador
-  unchecked(8, CEDULA_WORDS, /^(?:8 |2-3-3 \.\.|1-3-3-1 \.\.-|7-1 -)$/), // Colombia, Uruguay, Venezuela
+  unchecked(10, `${CEDULA_WORDS}|\\bcc\\b`, /^(?:10 |1-3-3-3 \.{3}|2-4-4 --|9-1 -)$/), // Colombia, Ecuador
+  unchecked(8, `${CEDULA_WORDS}|\\bc[ci]\\b`, /^(?:8 |2-3-3 \.\.|1-3-3-1 \.\.-|7-1 -)$/), // Colombia, Uruguay, Venezuela
   checked(
     11,
     abbreviation('cpf'),

@@ -214,7 +214,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
     row('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
-    row('A-?\\d{8,9}', 'alien|uscis|\\ba number', any, false),
+    row('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', any, false),
     row('P-?\\d{8}', '\\bptin\\b', any, false),
     row('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, any, false),
     row('[VE]-?\\d{7,8}', CEDULA_WORDS, any, false),
