@@ -70,9 +70,9 @@ const NUMERIC = [
   // Years of emperors.
   /(?<=昭和|平成|令和)(?<year>\d{1,2})年(?<a>\d{1,2})月(?<b>\d{1,2})日/y,
 ]
-/** `12 May 1990`, `12 de mayo de 1990`, `12/May/1990`, `12MAY1990`; not the beginning of `7feb27e1b8` */
+/** `12 May 1990`, `12 de mayo de 1990`, `12/May/1990`, `12MAY1990`; not the beginning of `7feb27e1b8`, but of `12-May-1990T00:00` */
 const DAY_FIRST =
-  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ /-]?(?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ /-]?(?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d|(?!t\d)[a-z]{1,16}\d)/iuy
+  /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ /-]?(?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ /-]?(?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)(?:(?![a-z])|(?<=[ /-]\d{2,4})(?:(?=t\d)|(?![a-z]{1,16}\d)))/iuy
 /** `1973. augusztus 30.` */
 const YEAR_FIRST = /\d{4}\.? (?<month>[\p{L}\p{M}]{3,12}) \d{1,2}(?!\d)/uy
 const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y

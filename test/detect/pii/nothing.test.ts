@@ -18,6 +18,7 @@ import { TOKEN_FORMS } from '../../../src/detect/pii/tokenforms.ts'
 import { nextTrigger } from '../../../src/detect/pii/trigger.ts'
 import { Words } from '../../../src/detect/pii/words/context.ts'
 import { Cues } from '../../../src/detect/pii/words/cues.ts'
+import { NAMED } from './labels-data.ts'
 import { TEXTS } from './texts-data.ts'
 
 const plain = (marked: string): string => marked.replace(/[«»]/g, '')
@@ -45,6 +46,7 @@ t.test('every value is behind a trigger', async (t) => {
   }
 })
 
+const LABELLED = Object.values(NAMED).flat()
 const NUMBERS = fc.oneof(
   fc.stringMatching(/^\d{1,5}$/),
   fc.stringMatching(/^\d{1,20}$/),
@@ -54,7 +56,8 @@ const NUMBERS = fc.oneof(
   fc.stringMatching(/^\d{1,2}(?:[.:]\d{1,3}){1,4}$/),
   fc.stringMatching(/^[A-Za-z]{0,3}\d{1,9}[A-Za-z]{0,2}$/),
   fc.stringMatching(/^[0-9a-f]{6,40}$/),
-  fc.constantFrom(...TEXTS.map((text) => /«(.*?)»/.exec(text)?.[1] ?? text)),
+  fc.constantFrom(...[...TEXTS, ...LABELLED].map((text) => /«(.*?)»/.exec(text)?.[1] ?? text)),
+  fc.constantFrom(...LABELLED.map(plain)),
 )
 const BETWEEN = fc.constantFrom(
   ...[
