@@ -2,6 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { growsInPart, isChannelName, isComplete, isStated } from './growing.ts'
 import { choiceIndex, finishReason, MAX_CHOICES } from './stream.ts'
 import { setMember } from './text.ts'
 
@@ -18,19 +19,6 @@ const LOOSE_PART = 1 / 8
 
 /** Items of one list that may grow, the first of it; looked up one by one. */
 const MAX_GROWING_ITEMS = 256
-
-/** Strings that are stated anew in each chunk and do not grow. */
-const STATED = new Set([
-  'id',
-  'type',
-  'role',
-  'name',
-  'format',
-  'object',
-  'model',
-  'finish_reason',
-  'signature',
-])
 
 interface Choice {
   readonly index: number
@@ -65,7 +53,7 @@ export class Assembler {
     const message = this.#choices.get(choice)?.message
     if (message === undefined || !Object.hasOwn(message, name)) return false
     const present = message[name]
-    if (typeof present !== 'string' || STATED.has(name)) return false
+    if (typeof present !== 'string' || isStated(name, text)) return false
     this.#count(text.length)
     message[name] = present + text
     return true
@@ -137,17 +125,19 @@ export class Assembler {
     else if (isObject(chunk['message'])) this.#grow(choice.message, chunk['message'])
   }
 
-  #grow(target: JsonObject, delta: JsonObject): void {
+  /** @param isPart it is an item without a number, of which little grows */
+  #grow(target: JsonObject, delta: JsonObject, isPart = false): void {
     for (const [name, value] of Object.entries(delta)) {
       const present = Object.hasOwn(target, name) ? target[name] : undefined
-      if (typeof value === 'string' && typeof present === 'string' && !STATED.has(name)) {
+      const grows = isChannelName(name) && (!isPart || growsInPart(name))
+      if (grows && typeof value === 'string' && typeof present === 'string' && !isStated(name, value)) {
         this.#count(value.length)
         setMember(target, name, present + value)
-      } else if (isObject(value) && isObject(present)) {
+      } else if (grows && isObject(value) && isObject(present) && !isComplete(name)) {
         this.#grow(present, value)
       } else if (Array.isArray(value)) {
         if (!Array.isArray(present)) this.#count(name.length)
-        setMember(target, name, this.#growList(Array.isArray(present) ? present : [], value))
+        setMember(target, name, this.#growList(name, Array.isArray(present) ? present : [], value))
       } else if (value !== null || present === undefined) {
         this.#count(name.length)
         setMember(target, name, this.#copy(value))
@@ -155,13 +145,13 @@ export class Assembler {
     }
   }
 
-  /** Items with an `index` grow in place; others are added. */
-  #growList(present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
+  /** Items with an `index` grow in place, where they do; others are added. */
+  #growList(name: string, present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
     for (const item of added) {
-      const index = isObject(item) ? item['index'] : undefined
+      const index = isObject(item) && !isComplete(name) ? item['index'] : undefined
       const existing = index === undefined ? undefined : itemOf(present, index)
       if (isObject(item) && isObject(existing)) {
-        this.#grow(existing, item)
+        this.#grow(existing, item, name === 'content')
         continue
       }
       if (index !== undefined && present.length >= MAX_GROWING_ITEMS)

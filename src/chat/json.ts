@@ -73,6 +73,9 @@ export const parseReceived = (text: string): JsonValue =>
 export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
   countMarks(text).keys !== keysIn(value)
 
+/** Whether containers in a JSON text are nested more than MAX_DEPTH deep: to write such a value takes more stack than there is. */
+export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAX_DEPTH
+
 function keysIn(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 0
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + keysIn(item), 0)

@@ -15,15 +15,23 @@ const MAX_HEAD_CHARACTERS = 256
 const NOT_BASE64 = /[^A-Za-z0-9+/_=-]/
 const PADDING_INSIDE = /=(?!=?$)/
 
+/** A head that says what is inside, how it is written, and no more: another, `;name=…`, is a text itself. */
+const PLAIN_HEAD = /^data:(?!.*\d{4})[\w.+-]*\/?[\w.+-]*(?:;charset=[\w-]+)?(?:;base64)?,$/i
+
 /** Text that was wrapped for transport. */
 interface WrappedText {
   readonly text: string
-  /** The same wrapping around another text. */
+  /** The string with another text in its place. */
   wrap(text: string): string
 }
 
-/** What a string in the place of a payload is to the scan: nothing at all, or the text inside it. */
-export type Payload = 'unreadable' | WrappedText
+/** What a string in the place of a payload is to the scan. */
+export interface Payload {
+  /** What can be read of it: what is inside, before it what else is said. */
+  readonly texts: readonly WrappedText[]
+  /** Whether what is inside is text. */
+  readonly isText: boolean
+}
 
 /** Reads a `data:` URL; null for what is to be scanned as it is written. */
 export function readDataUrl(url: string): Payload | null {
@@ -31,21 +39,43 @@ export function readDataUrl(url: string): Payload | null {
   const comma = url.slice(0, MAX_HEAD_CHARACTERS).indexOf(',')
   if (comma < 0) return null
   const [media = '', ...parameters] = url.slice('data:'.length, comma).split(';')
-  const head = url.slice(0, comma + 1)
-  const written = url.slice(comma + 1)
-  if (parameters.at(-1)?.trim().toLowerCase() !== 'base64') return percentText(head, written)
-  const data = unwrapped(written)
+  const parts = { head: url.slice(0, comma + 1), data: url.slice(comma + 1) }
+  const head = PLAIN_HEAD.test(parts.head) ? [] : [headOf(parts)]
+  if (parameters.at(-1)?.trim().toLowerCase() !== 'base64') return percentText(parts, head)
+  const data = unwrapped(parts.data)
   if (!isBase64(data)) return null
-  if (BINARY_MEDIA.test(media.trim())) return data.length < MIN_PAYLOAD_CHARACTERS ? null : 'unreadable'
-  return base64Text(head, data) ?? 'unreadable'
+  const isBinary = BINARY_MEDIA.test(media.trim())
+  if (isBinary && data.length < MIN_PAYLOAD_CHARACTERS) return null
+  return isBinary ? { texts: head, isText: false } : base64Text(data, parts, head)
 }
 
 /** Reads bare base64; null for what is to be scanned as it is written. */
 export function readBase64(written: string): Payload | null {
   const data = unwrapped(written)
-  if (!isLongBase64(data)) return null
-  return base64Text('', data) ?? 'unreadable'
+  return isLongBase64(data) ? base64Text(data, { head: '', data }, []) : null
 }
+
+/** The parts of a URL as they are at the moment: each may be rewritten. */
+interface Parts {
+  head: string
+  data: string
+}
+
+const headOf = (parts: Parts): WrappedText => ({
+  text: parts.head,
+  wrap(text) {
+    parts.head = text
+    return parts.head + parts.data
+  },
+})
+
+const dataOf = (parts: Parts, text: string, encode: (text: string) => string): WrappedText => ({
+  text,
+  wrap(replacement) {
+    parts.data = encode(replacement)
+    return parts.head + parts.data
+  },
+})
 
 /** Without the line breaks that MIME puts in (RFC 2045 §6.8). */
 const unwrapped = (data: string): string => (/[\r\n]/.test(data) ? data.replace(/[\r\n\t ]+/g, '') : data)
@@ -60,15 +90,17 @@ export const isLongBase64 = (text: string): boolean => text.length >= MIN_PAYLOA
 /** Characters of RFC 4648 §4 or §5, padding only at the end. Linear, without backtracking. */
 export const isBase64 = (text: string): boolean => !NOT_BASE64.test(text) && !PADDING_INSIDE.test(text)
 
-function base64Text(head: string, data: string): WrappedText | null {
+function base64Text(data: string, parts: Parts, before: readonly WrappedText[]): Payload {
   const bytes = Buffer.from(data, 'base64')
-  if (bytes.length === 0 || !isUtf8(bytes)) return null
-  return { text: bytes.toString('utf8'), wrap: (text) => head + Buffer.from(text).toString('base64') }
+  if (bytes.length === 0 || !isUtf8(bytes)) return { texts: before, isText: false }
+  const text = dataOf(parts, bytes.toString('utf8'), (written) => Buffer.from(written).toString('base64'))
+  return { texts: [...before, text], isText: true }
 }
 
-function percentText(head: string, data: string): WrappedText | null {
+function percentText(parts: Parts, before: readonly WrappedText[]): Payload | null {
   try {
-    return { text: decodeURIComponent(data), wrap: (text) => head + encodeURIComponent(text) }
+    const text = dataOf(parts, decodeURIComponent(parts.data), encodeURIComponent)
+    return { texts: [...before, text], isText: true }
   } catch {
     // Not well-formed percent-encoding: the URL is scanned as it is written.
     return null

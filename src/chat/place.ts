@@ -10,6 +10,8 @@ export interface Place {
 /** Names that can be shown: short identifiers without long runs of digits; anything else may be personal data. */
 const SHOWABLE = /^[A-Za-z_$][\w$-]{0,39}$/
 const LONG_NUMBER = /\d{4}/
+/** As long as the shortest credential, with a digit as all have. */
+const TOKEN = /^(?=.*\d).{16}/
 
 /** `messages[0].content[1].text`; a member whose name is no plain identifier appears as `['…']`. */
 export function pathOf(parent: Place | null, key: string | number): string {
@@ -23,7 +25,7 @@ export function formatPath(keys: readonly (string | number)[]): string {
   let path = ''
   for (const key of keys) {
     if (typeof key === 'number') path += `[${key}]`
-    else if (!SHOWABLE.test(key) || LONG_NUMBER.test(key)) path += "['…']"
+    else if (!SHOWABLE.test(key) || LONG_NUMBER.test(key) || TOKEN.test(key)) path += "['…']"
     else path += path === '' ? key : `.${key}`
   }
   return path

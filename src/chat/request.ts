@@ -7,6 +7,7 @@ import { REQUEST_FIELDS } from './wire.ts'
 export interface ChatRequest {
   /** The whole body; what is forwarded is made from it. */
   readonly body: JsonObject
+  /** Without white space around, which some upstreams leave out as well: a rule for it must hold all the same. */
   readonly model: string
   /** Every model the call may end up at: `model`, then the `models` that an aggregator falls back to. */
   readonly models: readonly string[]
@@ -64,8 +65,8 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   const perChoice = checkWhole(body, 'max_completion_tokens') ?? checkWhole(body, 'max_tokens')
   return {
     body,
-    model,
-    models: [model, ...readFallbacks(body)],
+    model: model.trim(),
+    models: [model, ...readFallbacks(body)].map((name) => name.trim()),
     stream: stream === true,
     includeUsage: hasUsageOption(body) || (isObject(body['usage']) && body['usage']['include'] === true),
     asksForJson: asksForJson(body),
@@ -76,8 +77,15 @@ export function readChatRequest(body: JsonValue): ChatRequest {
 
 const JSON_FORMATS: readonly unknown[] = ['json_object', 'json_schema']
 
-const asksForJson = ({ response_format: format }: JsonObject): boolean =>
-  isObject(format) && JSON_FORMATS.includes(format['type'])
+/** In OpenAI's way or in vLLM's. */
+const asksForJson = ({
+  response_format: format,
+  structured_outputs: outputs,
+  guided_json: schema = null,
+}: JsonObject): boolean =>
+  (isObject(format) && JSON_FORMATS.includes(format['type'])) ||
+  (isObject(outputs) && outputs['json'] != null) ||
+  schema !== null
 
 const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}')
 

@@ -4,13 +4,13 @@
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { CHOICE_TEXT, type Channel, isThought, isTool } from './channel.ts'
-import { parseReceived } from './json.ts'
+import { growsInPart, isChannelName, isComplete, isStated, itemKey } from './growing.ts'
+import { isTooDeep, parseReceived } from './json.ts'
 import type { Place } from './place.ts'
 import { encodeEvent, type SseEvent } from './sse.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './usage.ts'
 import { Walk } from './walk.ts'
-import { isWireValue } from './wire.ts'
 
 /** A piece of a text that grows from chunk to chunk. */
 export interface Delta {
@@ -89,7 +89,7 @@ const ERROR_EVENT = /^event: ?error$/m
 /** Some servers name an event an error, which most callers do not look at: its data say so too in what is returned. */
 export function withErrorSaid(event: SseEvent): SseEvent {
   const { data, around } = event
-  const body = data !== null && ERROR_EVENT.test(around) ? parseObject(data) : null
+  const body = data !== null && ERROR_EVENT.test(around) && !isTooDeep(data) ? parseObject(data) : null
   if (body === null || saysError(body)) return event
   const said = JSON.stringify({ error: { message: 'The upstream told of an error.', ...body } })
   return { data: said, around, raw: encodeEvent(around, said) }
@@ -103,33 +103,10 @@ const CHOICES: Place = { parent: null, key: 'choices' }
 const DELTA_DEPTH = 4
 const MAX_GROWING_DEPTH = DELTA_DEPTH + 16
 
-const names = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
-
-/** Strings that say the same in each chunk, or something else, but do not grow. */
-const STATED = names(
-  `role name type id object channel status phase state model provider language title format url data signature
-  encrypted_content`,
-)
-/** The last word of a name that says as much, whatever comes before: `request_id`, `mediaType`. */
-const STATED_LABEL = /_(?:id|type|name|url|uri|signature)$|[a-z](?:Id|Type|Name|Url|Uri|Signature)$/
-/** Lists and objects that are all there in each chunk. */
-const COMPLETE = names(
-  `arguments input annotations citation citations images results search_results browser_results code_results sources
-  documents references logprobs`,
-)
-/** Lists whose items have the number of their place where they do not say another. */
-const NUMBERED = names('tool_calls reasoning_details thinking_blocks executed_tools')
-/** What grows of a part, an item that has no number; everything else of it is all there. */
-const PART_TEXTS = names('text content refusal thinking reasoning summary output')
-/** A word or nothing: what is written again with each piece must be no datum. */
-const PART_TYPE = /^[A-Za-z_.-]{0,32}$/
 /** A part of what is said is read as the string that other servers send. */
 const SAID_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
 /** What stands where a provider has signed, or encrypted, what its model thought. */
 const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
-/** A name that can be one of a channel. */
-const FIELD_NAME = /^[A-Za-z_]\w{0,63}$/
-
 /**
  * Finds the texts that grow: those that callers append to, as they put chunks together. Strings at the same place go on,
  * through objects and through items of lists that can be told apart; what a caller would replace, or add to a list, is
@@ -183,8 +160,9 @@ class ChunkReader {
       const value = object[key]!
       const isText = typeof value === 'string'
       const channel = path + key
-      const mayGrow = (isText || Array.isArray(value) || isObject(value)) && (!isPart || PART_TEXTS.has(key))
-      if (!mayGrow || isStated(key, value, channel) || !FIELD_NAME.test(key)) {
+      const mayGrow = (isText || Array.isArray(value) || isObject(value)) && (!isPart || growsInPart(key))
+      const isWhole = isText ? isStatedIn(channel, key, value) : isComplete(key)
+      if (!mayGrow || isWhole || !isChannelName(key)) {
         this.walk.member(object, key, place, depth)
         continue
       }
@@ -224,19 +202,8 @@ class ChunkReader {
 }
 
 /** Names of functions are, to some callers, texts like any other. */
-function isStated(key: string, value: JsonValue, channel: Channel): boolean {
-  if (typeof value !== 'string') return COMPLETE.has(key)
-  if (key === 'name' && isTool(channel)) return false
-  return STATED.has(key) || STATED_LABEL.test(key) || isWireValue(key, value)
-}
-
-/** What tells an item from the others of its list in every chunk: its number, or the type of a part; null for nothing. */
-function itemKey(item: JsonObject, list: string, position: number): number | string | null {
-  const { type = '' } = item
-  if (list !== 'content' && Number.isSafeInteger(item['index'])) return item['index'] as number
-  if (NUMBERED.has(list)) return position
-  return typeof type === 'string' && PART_TYPE.test(type) ? type : null
-}
+const isStatedIn = (channel: Channel, key: string, value: string): boolean =>
+  !(key === 'name' && isTool(channel)) && isStated(key, value)
 
 const isSigned = (thought: JsonObject): boolean =>
   SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== '')

@@ -27,6 +27,10 @@ export function requestTexts(body: JsonObject): Texts {
   const walk = new Walk('request')
   for (const key of Object.keys(body)) {
     const value = body[key]
+    if (key === 'prediction' && isObject(value)) {
+      walk.apart(value, { parent: null, key }, 2)
+      continue
+    }
     if (key !== 'messages' || !Array.isArray(value)) {
       walk.member(body, key, null, 1)
       continue
@@ -51,13 +55,21 @@ export function responseTexts(body: JsonObject): Texts {
   return walk
 }
 
-/** Takes the token probabilities and numbers, which repeat the text, out of every choice of an answer or a chunk. */
+/** Takes the token probabilities and numbers, which repeat the text, out of an answer or a chunk, wherever servers put them. */
 export function dropLogprobs(body: JsonObject): void {
+  dropLogprobsOf(body)
   for (const choice of Array.isArray(body['choices']) ? body['choices'] : []) {
     if (!isObject(choice)) continue
-    if (choice['logprobs'] !== undefined) choice['logprobs'] = null
+    for (const part of [choice, choice['delta'], choice['message']]) if (isObject(part)) dropLogprobsOf(part)
     dropTokenIds(choice)
   }
+}
+
+/** @returns whether there were any */
+export function dropLogprobsOf(part: JsonObject): boolean {
+  if (part['logprobs'] == null) return false
+  part['logprobs'] = null
+  return true
 }
 
 /** Where servers write the text once more as numbers of a public vocabulary, beside it or in the choice. */

@@ -84,6 +84,6 @@ function isPayload(text: string, key: string): boolean {
   if (key === 'data') return isBase64(text)
   return (
     (key === 'url' || key === 'image_url' || key === 'file_data') &&
-    (readDataUrl(text) === 'unreadable' || isBase64(text))
+    (readDataUrl(text)?.isText === false || isBase64(text))
   )
 }

@@ -7,7 +7,7 @@ import { MAX_DEPTH } from './json.ts'
 import { isLongBase64, isOpaque, type Payload, readBase64, readDataUrl } from './payload.ts'
 import type { Place } from './place.ts'
 import { NameText, Renames, type Text, UnwrappedText, ValueText } from './text.ts'
-import { isDisplayName, isId, isLabel, isWireName, isWireValue, REQUEST_FIELDS } from './wire.ts'
+import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './wire.ts'
 
 export type Container = JsonObject | JsonValue[]
 type Key = string | number
@@ -39,14 +39,15 @@ const SIGNATURE = 'thought_signature'
 /** Fields around an answer that the provider fills in. */
 const ENVELOPE = keys('id model system_fingerprint obfuscation')
 
-/** Lists of tokens under `logprobs`, and the longest token that is taken for one. */
-const TOKEN_LISTS = keys('content refusal top_logprobs')
+/** The longest token under `logprobs` that is taken for one. */
 const MAX_TOKEN_CHARACTERS = 128
 
 /** Seven digits: a shorter number identifies nobody. */
 const MIN_NUMBER = 10 ** 6
-/** Numbers that the provider counts or measures. */
-const PROVIDER_NUMBERS = keys('created expires_at seed')
+/** Settings of a request that are numbers. */
+const SETTINGS = keys(
+  'temperature top_p top_k top_a min_p max_tokens max_completion_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
+)
 
 /** Tool results are mostly JSON, and a model reads through its escapes. */
 const JSON_START = /^\s*[[{]/
@@ -130,6 +131,13 @@ export class Walk {
     this.#role = null
   }
 
+  /** What is written as a message is, and is none of the conversation: its texts join each other alone. */
+  apart(message: JsonObject, place: Place, depth: number): void {
+    this.#joined++
+    this.message(message, place, depth)
+    this.#joined++
+  }
+
   #parts(parts: JsonValue[], place: Place, depth: number): void {
     parts.forEach((part, index) => {
       const before = this.binaryParts
@@ -141,18 +149,21 @@ export class Walk {
 
   #string(text: string, container: Container, key: Key, place: Place | null): void {
     const payload = readPayload(text, key, place)
-    if (payload === 'unreadable') {
-      this.binaryParts++
-    } else if (payload !== null && payload.text !== '') {
-      const context = { encoding: 'plain', role: this.#role, joined: null } as const
-      this.#add(new UnwrappedText(payload, container, key, place, context))
-    } else this.#text(text, container, key, place)
+    if (payload === null) {
+      this.#text(text, container, key, place)
+      return
+    }
+    if (!payload.isText) this.binaryParts++
+    const context = { encoding: 'plain', role: this.#role, joined: null } as const
+    for (const inside of payload.texts)
+      if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, place, context))
   }
 
   #text(text: string, container: Container, key: Key, place: Place | null): void {
     const running = this.#running && (RUNNING_TEXT.has(key) || typeof key === 'number')
     const around = place?.key
-    const isArguments = key === 'arguments' && (around === 'function' || around === 'function_call')
+    const isCall = around === 'function' || around === 'function_call'
+    const isArguments = key === 'arguments' && (isCall || JSON_START.test(text))
     const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
     const joined = running ? this.#joined++ : null
     const context = {
@@ -174,16 +185,14 @@ export class Walk {
     if (this.#side === 'request')
       return around === null ? key === 'model' : isIdPlace(key, place) && isId(text)
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
-    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) {
-      return TOKEN_LISTS.has(place?.parent?.key ?? '')
-    }
+    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) return isTokenPlace(place)
     return isIdPlace(key, place) && isLabel(text)
   }
 
   #skipsNumber(value: number, key: Key, place: Place | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
-    if (this.#side === 'request') return place === null && REQUEST_FIELDS.has(String(key))
-    return PROVIDER_NUMBERS.has(key) || place?.key === 'usage'
+    if (this.#side === 'request') return place === null && SETTINGS.has(key)
+    return isProviderNumber(key, place)
   }
 
   #tooMuch(what: string): GatewayError {
@@ -236,10 +245,31 @@ function isIdPlace(key: Key, place: Place | null): boolean {
   return list === 'tool_calls' || list === 'reasoning_details' || place?.key === 'audio'
 }
 
+/** `choices[].logprobs.content[].token`, `.refusal[]`, and of either `.top_logprobs[].token`. */
+function isTokenPlace(place: Place | null): boolean {
+  let list = place?.parent ?? null
+  if (list?.key === 'top_logprobs') list = list.parent?.parent ?? null
+  if (list?.key !== 'content' && list?.key !== 'refusal') return false
+  return list.parent?.key === 'logprobs' && isChoice(list.parent.parent)
+}
+
+const isChoice = (place: Place | null): boolean =>
+  place?.parent?.key === 'choices' && place.parent.parent === null
+
+/** What the provider counts or measures: when it answered, of what seed, how many tokens, until when it keeps a sound. */
+function isProviderNumber(key: Key, place: Place | null): boolean {
+  if (key === 'created') return place === null
+  if (key === 'seed') return isChoice(place)
+  if (key === 'expires_at') return place?.key === 'audio'
+  return place?.key === 'usage' && (place.parent === null || place.parent.key === 'x_groq')
+}
+
+const UNREADABLE: Payload = { texts: [], isText: false }
+
 function readPayload(text: string, key: Key, place: Place | null): Payload | null {
   const around = place === null ? '' : place.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
   if (isPicturePlace(key, place)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
-  return key === 'data' && SOUND.has(around) && isLongBase64(text) ? 'unreadable' : null
+  return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
 }

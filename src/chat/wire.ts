@@ -62,7 +62,7 @@ const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   [
     'type',
     words(
-      `text image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
+      `text input_text output_text reference image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
     ),
   ],
   ['object', words('chat.completion chat.completion.chunk')],

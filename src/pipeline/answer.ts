@@ -27,7 +27,7 @@ import { responseBlockedBy } from './denial.ts'
 import type { Delivery } from './handle.ts'
 import { countKinds } from './inspect.ts'
 import { formatReceipt } from './record.ts'
-import { isRestored, joinOutputs, keptBody, NO_OUTPUT, replaceTexts, type ScanOutput } from './scanoutput.ts'
+import { isRestored, joinOutputs, keptBody, replaceTexts, type ScanOutput } from './scanoutput.ts'
 import { type Met, type ScanRules, TextScan } from './textscan.ts'
 
 /** Largest answer that is read into memory. */
@@ -125,11 +125,11 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const body = parsed ?? { error: plainError(response.status) }
   call.usage = response.status < 400 ? readUsage(body) : null
   const { scans, outputs, changed } = yield* scanTexts(answer, body)
-  if (scans.some((scan) => scan.redacted)) dropLogprobs(body)
-  call.finishReason = finishReason(body)
+  if (scans.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
   if (isFailure(body)) call.estimatedCompletionTokens = 0
   yield
   call.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
+  call.finishReason = finishReason(call.response)
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
@@ -147,25 +147,28 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const rules = saysError(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scans: TextScan[] = []
-  const outputs: ScanOutput[] = []
+  const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
   for (const { parts, text, encoding } of readTexts(walk.texts, call.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
     if (yield* isClean({ text, encoding }, rules)) {
-      for (const part of parts) outputs.push({ sent: part.text, kept: part.text })
+      for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
     const scan = new TextScan(rules, placeholders.fork(), encoding)
     scans.push(scan)
-    for (const part of parts) outputs.push(yield* scan.pushSteps(part.text))
-    outputs.push(joinOutputs(outputs.pop() ?? NO_OUTPUT, scan.finish()))
+    for (const part of parts) outputs[part] = yield* scan.pushSteps(walk.texts[part]!.text)
+    const last = parts.at(-1)!
+    outputs[last] = joinOutputs(outputs[last]!, scan.finish())
   }
   const changed = replaceTexts(walk.texts, outputs, 'sent')
   walk.commit()
   return { scans, outputs, changed }
 }
+
+const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, kept: text })
 
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */
 export function* isClean(

@@ -4,38 +4,33 @@ import type { Text } from '../chat/texts.ts'
 
 /** One text to be searched, and the strings of the body it stands in. */
 export interface AnswerText extends Pick<Text, 'text' | 'encoding'> {
-  readonly parts: readonly [Text, ...Text[]]
+  /** Numbers of the strings among all of the body, in order. */
+  readonly parts: readonly [number, ...number[]]
 }
 
 /** What a model says, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 
 /**
- * Parts of what a model says are one text, as they are where they are streamed; any other stands by itself.
+ * Parts of what a model says are one text, as they are where they are streamed, whatever stands between them; any other
+ * stands by itself.
  * @param asksForJson what a model says is to be JSON
  */
 export function* readTexts(texts: readonly Text[], asksForJson: boolean): Generator<AnswerText> {
-  for (const parts of inOne(texts)) {
-    const [first] = parts
+  const names = texts.map(({ path }) => CONTENT.exec(path)?.[1])
+  const contents = Map.groupBy(texts.keys(), (index) => names[index])
+  for (const [index, { text, encoding }] of texts.entries()) {
+    const name = names[index]
+    if (name === undefined) {
+      yield { parts: [index], text, encoding }
+      continue
+    }
+    const [first = index, ...others] = contents.get(name) ?? []
+    if (first !== index) continue
     yield {
-      parts,
-      text: parts.length === 1 ? first.text : parts.map(({ text }) => text).join(''),
-      encoding: asksForJson && CONTENT.test(first.path) ? 'json' : first.encoding,
+      parts: [first, ...others],
+      text: others.reduce((said, other) => said + texts[other]!.text, text),
+      encoding: asksForJson ? 'json' : encoding,
     }
   }
-}
-
-function* inOne(texts: readonly Text[]): Generator<readonly [Text, ...Text[]]> {
-  let parts: [Text, ...Text[]] | null = null
-  let name: string | undefined
-  for (const text of texts) {
-    const itsName = CONTENT.exec(text.path)?.[1]
-    if (parts !== null && itsName !== undefined && itsName === name) parts.push(text)
-    else {
-      if (parts !== null) yield parts
-      parts = [text]
-    }
-    name = itsName
-  }
-  if (parts !== null) yield parts
 }

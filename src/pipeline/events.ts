@@ -233,8 +233,8 @@ export class EventRelay {
       [...(this.#scans.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
     )
     for (const choice of waiting) {
-      this.#postponed.set(choice, takeFinish(sent, choice))
-      if (kept !== sent) takeFinish(kept, choice)
+      const reason = takeFinish(sent, choice)
+      this.#postponed.set(choice, kept === sent ? reason : takeFinish(kept, choice))
     }
     return waiting.length > 0
   }

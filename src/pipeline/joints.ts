@@ -50,8 +50,32 @@ export function* findAcross<T extends Joinable>(
   kinds: KindSet,
 ): Steps<JointPart<T>[][]> {
   if (items.length < 2) return []
-  const { joined, pieces } = layOut(items, '')
-  const joints = pieces.filter(({ end }, index) => pieces[index + 1]?.start === end).map(({ end }) => end)
+  const data = yield* findJoined(items, kinds, '')
+  // A model reads a break between them, too: `4111 1111` and `1111 1111`.
+  const apart = yield* findJoined(items, kinds, ' ')
+  return [...data, ...apart.filter((parts) => !data.some((known) => overlap(known, parts)))]
+}
+
+const overlap = <T>(some: readonly JointPart<T>[], others: readonly JointPart<T>[]): boolean =>
+  some.some(({ item, finding }) =>
+    others.some(
+      (other) =>
+        other.item === item && other.finding.start < finding.end && finding.start < other.finding.end,
+    ),
+  )
+
+function* findJoined<T extends Joinable>(
+  items: readonly T[],
+  kinds: KindSet,
+  separator: string,
+): Steps<JointPart<T>[][]> {
+  const { joined, pieces } = layOut(items, separator)
+  const joints = pieces
+    .filter(
+      ({ end }, index) =>
+        joined.slice(end, pieces[index + 1]?.start) === separator && index + 1 < pieces.length,
+    )
+    .map(({ end }) => end)
   const data: JointPart<T>[][] = []
   let first = 0
   for (const finding of yield* detectAcross(joined, joints, kinds)) {

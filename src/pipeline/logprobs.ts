@@ -1,7 +1,7 @@
 // Log probabilities repeat the text token by token: in a stream they leave with the text they repeat, and no more of
 // them leave once something in that text was replaced.
 
-import { dropTokenIds } from '../chat/texts.ts'
+import { dropLogprobsOf, dropTokenIds } from '../chat/texts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /** How far a text has come and left, in characters, and whether what has left is still the upstream's own. */
@@ -99,7 +99,7 @@ export class LogprobGate {
     textIn: (choice: number, channel: string) => string,
     finished: readonly number[],
   ): boolean {
-    let changed = false
+    let changed = dropLogprobsOf(chunk)
     for (const choice of Array.isArray(chunk['choices']) ? chunk['choices'] : []) {
       if (!isObject(choice)) continue
       changed = dropOthers(choice) || changed
@@ -144,12 +144,10 @@ export class LogprobGate {
 
 /** Members that repeat a text in a way that cannot be held back with it. @returns whether there were any */
 function dropOthers(choice: JsonObject): boolean {
-  const { logprobs, delta } = choice
+  const { logprobs } = choice
   let dropped = dropTokenIds(choice)
-  if (isObject(delta) && delta['logprobs'] != null) {
-    delta['logprobs'] = null
-    dropped = true
-  }
+  for (const part of [choice['delta'], choice['message']])
+    if (isObject(part)) dropped = dropLogprobsOf(part) || dropped
   if (!isObject(logprobs)) return dropped
   for (const name of Object.keys(logprobs)) {
     if (logprobs[name] === null || (LISTS as readonly string[]).includes(name)) continue

@@ -1,5 +1,6 @@
 // The upstream's models behind the same key check. Not a chat call: nothing is counted or sealed.
 
+import { isTooDeep } from '../chat/json.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
@@ -68,8 +69,9 @@ function findModel(list: Buffer, inPath: string): JsonObject {
 
 function modelsIn(list: Buffer): readonly unknown[] {
   try {
-    const { data } = JSON.parse(String(list)) as JsonObject
-    if (Array.isArray(data)) return data
+    const text = String(list)
+    const { data } = JSON.parse(text) as JsonObject
+    if (Array.isArray(data) && !isTooDeep(text)) return data
   } catch {
     // Told below.
   }

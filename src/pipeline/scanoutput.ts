@@ -67,6 +67,7 @@ export function keptChunk(
   replaceTexts(anew.others, others, 'kept')
   replaceTexts(anew.deltas, deltas, 'kept')
   anew.commit()
+  dropLogprobs(anew.body)
   return anew.body
 }
 

@@ -104,3 +104,24 @@ t.test('however it was cut, an answer comes out whole, and its length is told', 
     { numRuns: 60 },
   )
 })
+
+t.test('what is not read as one text does not become one', async (t) => {
+  const result = (...deltas: JsonObject[]) => {
+    const assembler = new Assembler()
+    for (const one of deltas) assembler.add(delta(one))
+    const { choices } = assembler.result() as { choices: { message: JsonObject }[] }
+    return choices[0]!.message
+  }
+  for (const name of ['title', 'status', 'display_name', 'some.field', 'número'])
+    t.same(result({ [name]: 'alice@' }, { [name]: 'example.com' }), {
+      role: 'assistant',
+      [name]: 'example.com',
+    })
+  const note = (text: string) => ({ annotations: [{ index: 0, text }] })
+  t.same(result(note('alice@'), note('example.com'))['annotations'], [
+    { index: 0, text: 'alice@' },
+    { index: 0, text: 'example.com' },
+  ])
+  const part = (input: string) => ({ content: [{ index: 0, type: 'input_json_delta', partial_json: input }] })
+  t.match(result(part('alice@'), part('example.com')), { content: [{ partial_json: 'example.com' }] })
+})

@@ -75,6 +75,10 @@ t.test('names the field and never quotes the body', async (t) => {
     ['{"stream":true,"model":"m","stream":false}', 'stream'],
     ['{"messages":[{"role":"user"},{"content":"{,","a":[1,[2],"x"],"\\u0061":2}]}', 'messages[1].a'],
     ['[[],{},[{"a":{}},"b",{"c":"\\"","c":{}}]]', '[2][2].c'],
+    [
+      '{"a":{"ghp_16C7e42F292c691aE77b0c83a834Ae17aB4a":1,"ghp_16C7e42F292c691aE77b0c83a834Ae17aB4a":2}}',
+      "a['…']",
+    ],
     ['{"a":{"b":1},"b":2,"bob@example.com":1,"bob@example.com":2}', "['…']"],
   ] as const)
     t.throws(() => parse(text), { message: /same key twice/, param } as unknown as Error, text)

@@ -5,6 +5,10 @@ import type { JsonValue } from '../../src/core/json.ts'
 const messages = [{ role: 'user', content: 'hi' }]
 
 t.test('reads what matters', async (t) => {
+  const spaced = { model: ' m\n', models: ['n '], messages }
+  t.match(readChatRequest(spaced), { model: 'm', models: ['m', 'n'], body: spaced }, 'as rules name it')
+  for (const asking of [{ guided_json: {} }, { structured_outputs: { json: {} } }])
+    t.match(readChatRequest({ model: 'm', messages, ...asking }), { asksForJson: true })
   const plain = readChatRequest({ model: 'm', messages })
   t.match(plain, { model: 'm', stream: false, includeUsage: false, asksForJson: false, maxTokens: null })
   for (const type of ['json_object', 'json_schema'])

@@ -30,6 +30,15 @@ const PLACES: Record<string, JsonObject> = {
   'an image URL that is not a payload': chat(
     user([{ type: 'image_url', image_url: { url: `https://x/?q=${MARK}` } }]),
   ),
+  'what a data URL says of a picture': chat(
+    user([{ type: 'image_url', image_url: { url: `data:image/png;name=${MARK};base64,${base64}` } }]),
+  ),
+  'what a data URL says of a file': chat(
+    user([{ type: 'file', file: { file_data: `data:application/pdf;name=${MARK};base64,${base64}` } }]),
+  ),
+  'what a data URL says of a text': chat(
+    user([{ type: 'file', file: { file_data: `data:text/plain;name=${MARK};base64,aGk=` } }]),
+  ),
   'a text in a data URL': chat(user([{ type: 'image_url', image_url: { url: `data:text/plain,${MARK}` } }])),
   'a short payload': chat(user([{ type: 'input_audio', input_audio: { data: 'x', note: MARK } }])),
   'base64 in an unknown media type': chat(
@@ -126,7 +135,10 @@ t.test('no place is passed over, and each can be rewritten', async (t) => {
     walk.commit()
     t.equal(
       JSON.stringify(body),
-      JSON.stringify(original).replaceAll(MARK, place.includes('data URL') ? 'other%20words' : 'other words'),
+      JSON.stringify(original).replaceAll(
+        MARK,
+        place === 'a text in a data URL' ? 'other%20words' : 'other words',
+      ),
       `${place}, rewritten`,
     )
   }
@@ -176,6 +188,17 @@ t.test('wherever a string is planted in a request, it is found', async () => {
       return found === planned
     }),
     { numRuns: 1000 },
+  )
+})
+
+t.test('a long number is a text, but for a setting', async (t) => {
+  const n = 4111111111111111
+  const settings = { seed: n, max_tokens: n, temperature: n }
+  const others = { user: n, safety_identifier: n, metadata: n, stop: [n], prompt: n }
+  const found = requestTexts({ ...chat(user('a')), ...settings, ...others } as JsonObject).texts
+  t.same(
+    found.filter(({ text }) => text === String(n)).map(({ path }) => path),
+    ['user', 'safety_identifier', 'metadata', 'stop[0]', 'prompt'],
   )
 })
 

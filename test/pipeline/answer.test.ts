@@ -46,6 +46,9 @@ class Collector extends CollectingClient {
   }
 }
 
+/** As it was when it was refused. */
+let lastCall: Call | null = null
+
 /** An answer through the gateway. Time goes on with every look at the clock. */
 async function whole(body: string | Buffer) {
   let nowMs = 0
@@ -61,6 +64,7 @@ async function whole(body: string | Buffer) {
     discard: () => {},
   }
   const placeholders = new Placeholders()
+  lastCall = call
   const delivery = await answerWhole({
     call,
     client,
@@ -225,8 +229,15 @@ t.test('content in parts is one text, as where it is streamed', async (t) => {
   const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
   const apart = [...parts('ask alice@exam'), picture, ...parts('ple.com', ` or ${mail}`)]
   t.match(await sent({ role: 'assistant', content: apart }), {
-    message: { content: [...parts('ask alice@exam'), picture, ...parts('', 'ple.com or [EMAIL_1]')] },
-    found: ['email'],
+    message: { content: [...parts('ask '), picture, ...parts('', '[EMAIL_1] or [EMAIL_1]')] },
+    found: ['email', 'email'],
+  })
+  const cited = [
+    { type: 'text', text: 'ask alice@exam', citations: ['the list'] },
+    { type: 'output_text', text: 'ple.com now' },
+  ]
+  t.match(await sent({ role: 'assistant', content: cited as JsonObject[] }), {
+    message: { content: [{ text: 'ask ', citations: ['the list'] }, { text: '[EMAIL_1] now' }] },
   })
   t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
 })
@@ -240,4 +251,54 @@ t.test('numbers stay as they were written, in what is rewritten and in what is k
   t.equal((await whole(says('hi'))).text, says('hi'), 'untouched, it leaves as it came')
   const card = await whole('{"choices":[],"n":6011000990139424124}')
   t.equal(card.text, '{"choices":[],"n":"[CREDIT_CARD_1]"}', 'read as they are written, too')
+})
+
+const tokens = (...texts: string[]) => ({
+  content: texts.map((token) => ({ token, logprob: -1, bytes: [1] })),
+})
+
+t.test('nothing that repeats a text stays where something in it was replaced or forbidden', async (t) => {
+  const logprobs = tokens('ask ', 'alice', '@example.com')
+  const message = { content: 'ask alice@example.com', logprobs, token_ids: [1, 2] }
+  const { call, text } = await whole(
+    JSON.stringify({ choices: [{ message, logprobs, token_ids: [3] }], logprobs }),
+  )
+  for (const [where, body] of Object.entries({ sent: JSON.parse(text), kept: call.response })) {
+    const [choice] = body.choices
+    t.same([body.logprobs, choice.logprobs, choice.token_ids], [null, null, null], where)
+    t.same(choice.message, { content: 'ask [EMAIL_1]', logprobs: null, token_ids: null }, where)
+  }
+  const choice = { message: { content: 'of project aurora' }, logprobs: tokens('of ', 'project ', 'aurora') }
+  await t.rejects(whole(JSON.stringify({ choices: [choice] })), { code: 'response_blocked_by_policy' })
+  t.same(lastCall?.response, { choices: [{ message: { content: 'of ' }, logprobs: null }] })
+})
+
+t.test('a member called token is a text, but under the logprobs of a choice', async (t) => {
+  const spoken = { type: 'text', text: 'hi', token: 'alice@example.com' }
+  t.match(await sent({ content: [spoken] }), { message: { content: [{ token: '[EMAIL_1]' }] } })
+  t.match(await sent({ logprobs: tokens('alice@example.com') as JsonObject }), {
+    message: { logprobs: null },
+    found: ['email'],
+  })
+  const logprobs = { content: [{ token: 'a.b@example.com', top_logprobs: [{ token: 'a.b@example.com' }] }] }
+  const { text } = await whole(JSON.stringify({ choices: [{ message: { content: 'hi' }, logprobs }] }))
+  t.same(JSON.parse(text).choices[0].logprobs, logprobs)
+})
+
+t.test('JSON in a string is read decoded wherever arguments stand', async (t) => {
+  const calls = [{ arguments: '{"to":"alice\\u0040example.com"}' }, { arguments: 'alice@example.com' }]
+  t.match(await sent({ executed_tools: calls }), {
+    message: { executed_tools: [{ arguments: '{"to":"[EMAIL_1]"}' }, { arguments: '[EMAIL_1]' }] },
+  })
+})
+
+t.test('numbers are passed over where a provider counts, and nowhere else', async (t) => {
+  const card = 4111111111111111
+  const counted = { created: card, usage: { total_tokens: card }, choices: [{ seed: card, message: {} }] }
+  t.equal((await whole(JSON.stringify(counted))).text, JSON.stringify(counted))
+  const parsed = { created: card, seed: card, expires_at: card, usage: { of: card } }
+  const hidden = '[CREDIT_CARD_1]'
+  t.match(await sent({ parsed }), {
+    message: { parsed: { created: hidden, seed: hidden, expires_at: hidden, usage: { of: hidden } } },
+  })
 })

@@ -108,6 +108,15 @@ t.test('no place hides a word or an address', async (t) => {
 })
 
 t.test('a split hides nothing', async (t) => {
+  const prediction = {
+    type: 'content',
+    content: ['mail ali', 'ce@exam', 'ple.com'].map((text) => ({ type: 'text', text })),
+  }
+  const predicted = look(user('hi', { prediction }))
+  t.match(predicted, { sent: /"text":"mail \[EMAIL_1\]"/, findings: [{ kind: 'email' }] })
+  t.notMatch(predicted.sent, /exam|ple/)
+  const other = { prediction: { type: 'content', content: '@example.com' } }
+  t.same(look(user('ask alice', other)).findings, [], 'a prediction is none of the conversation')
   const splits: [JsonObject, string[], string][] = [
     [parts('about project aur', 'ora'), ['aurora'], 'inside the word'],
     [parts('about project', 'aurora'), ['aurora'], 'between the words'],

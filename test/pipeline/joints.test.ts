@@ -82,3 +82,13 @@ t.test('a cut finds what the whole would, and its parts are the whole', async ()
     ),
   )
 })
+
+t.test('a break between two texts may stand for the blank in a value', async (t) => {
+  t.match(found(row('card 4111 1111', '1111 1111 ok')), [
+    { kind: 'credit_card', value: ['4111 1111 1111 1111'], parts: ['4111 1111', '1111 1111'] },
+  ])
+  t.match(found(row('mail alice@exam', 'ple.com')), [{ kind: 'email', value: [ADDRESS] }])
+  t.equal(found(row('mail alice@exam', 'ple.com')).length, 1)
+  const long = `card 4111 1111${' and so on'.repeat(300)}`
+  t.same(found(row(long, `${long} 1111 1111`)), [], 'the middle of a long text is no break')
+})

@@ -806,3 +806,24 @@ t.test('what came before an event that ends a stream leaves, wherever the pieces
     t.same({ ...joined, sent: joined.sent.join('') }, { ...apart, sent: before.join('') })
   }
 })
+
+t.test('what is kept has no value that was put back, whatever it stands in', async (t) => {
+  const end = (finish_reason: string, delta: object) => event({ delta, finish_reason })
+  const { sent, kept } = await relay([end('[EMAIL_1]', { content: 'to [EMAIL_1] and' }), 'data: [DONE]\n\n'])
+  t.match(sent.join(''), /ann@example\.com and/)
+  t.match(kept, '"content":"to [EMAIL_1] and"')
+  t.notMatch(kept, 'ann@')
+  const repeated = {
+    content: 'hi [EMAIL_1] ',
+    logprobs: { content: [{ token: 'bob@example.com' }] },
+    token_ids: [7],
+  }
+  const one = await relay([event({ delta: repeated }), ...END])
+  t.match(one.sent.join(''), 'ann@example.com')
+  t.notMatch(one.kept, /bob|ann|7/)
+})
+
+t.test('an error of more levels than can be written is told like any other', async (t) => {
+  const deep = `event: error\ndata: {"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}\n\n`
+  t.equal((await relay([event({ delta: { content: 'so ' } }), deep])).failure, 'upstream_unavailable')
+})
