@@ -86,6 +86,11 @@ export class RunQueue {
     return this.#first === this.#runs.length
   }
 
+  /** What is said in all that is held. */
+  get view(): string {
+    return viewOf(this.#runs.slice(this.#first))
+  }
+
   push(run: SentRun): void {
     this.#runs.push(run)
   }

@@ -1,6 +1,6 @@
 // The texts of a stream that grow from event to event, each with its scan, by choice and channel.
 
-import type { Channel } from '../chat/channel.ts'
+import { type Channel, isTool } from '../chat/channel.ts'
 import type { Delta } from '../chat/stream.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Answer } from './answer.ts'
@@ -48,6 +48,16 @@ export class StreamScans {
       this.#met.push(scan)
     }
     return scan
+  }
+
+  /**
+   * Whether a text holds back the beginning of a value, which may go on behind the first piece of another; where that is
+   * a call of a tool it is over.
+   * @param starting first pieces of texts
+   */
+  holdsValue(choice: number, channel: Channel, starting: readonly Delta[]): boolean {
+    const isCalling = starting.some((delta) => delta.choice === choice && isTool(delta.channel))
+    return !isCalling && this.#choices.get(choice)?.get(channel)?.holdsValue === true
   }
 
   /** Probabilities listed with one text may be of another: of the arguments of a tool, or of what a model thinks. */

@@ -35,6 +35,9 @@ export interface Met {
   readonly keywordHits: RuleReference[]
 }
 
+/** An address, digits, or what is as long as a token: in part. */
+const VALUE = /@|\d(?:\D{0,2}\d){4}|[\w-]{20}/
+
 export class TextScan implements Met {
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
@@ -85,6 +88,11 @@ export class TextScan implements Met {
       !this.#unmatched.isEmpty ||
       this.#restoring?.holds === true
     )
+  }
+
+  /** Whether what is held back is more than words: somebody would know what its beginning belongs to. */
+  get holdsValue(): boolean {
+    return VALUE.test(this.#undetected.view)
   }
 
   /** Takes the next piece and returns what may leave. */

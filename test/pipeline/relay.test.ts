@@ -827,3 +827,23 @@ t.test('an error of more levels than can be written is told like any other', asy
   const deep = `event: error\ndata: {"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}\n\n`
   t.equal((await relay([event({ delta: { content: 'so ' } }), deep])).failure, 'upstream_unavailable')
 })
+
+t.test('a value goes on behind a piece of what is thought or said in between', async (t) => {
+  const say = async (...deltas: object[]) => {
+    const { sent, kept } = await relay([...deltas.map((delta) => event({ delta })), ...END])
+    const texts = sent.flatMap((text) => [...text.matchAll(/"content":"([^"]*)"/g)].map(([, said]) => said))
+    return { content: texts.join(''), sent, kept }
+  }
+  for (const between of [{ reasoning: 'hm' }, { reasoning_content: 'hm' }, { refusal: 'no' }]) {
+    const phone = await say({ content: 'call +1 415 555' }, between, { content: ' 2671 today' })
+    t.equal(phone.content, 'call [PHONE_1] today')
+    t.notMatch(phone.kept, '415')
+    const mail = await say({ content: 'to bob@exam' }, between, { content: 'ple.com ok' })
+    t.match(mail.content, /^to \[EMAIL_\d\] ok$/)
+  }
+  const { sent } = await say({ reasoning: 'so it is' }, { content: 'Yes' }, { content: ', it is' })
+  t.match(sent[1], /"reasoning":"is"/, 'words leave before the answer begins')
+  const call = { tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }] }
+  const calling = await say({ content: 'call +1 415 555' }, call)
+  t.match(calling.sent[1], /"content":"\+1 415 555"/, 'and all of a text before a tool is called')
+})
