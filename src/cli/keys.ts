@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { KeyRecord } from '../store/keys.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
@@ -79,8 +80,14 @@ function chooseWork([action, id, ...rest]: readonly string[], name: string | und
   throw new UsageError('say create, list, or revoke ID')
 }
 
+/** A name that is none is a mistake in what was typed. */
+function refuse(error: unknown): never {
+  const isMistake = error instanceof GatewayError && error.code === 'invalid_parameter'
+  throw isMistake ? new UsageError(`--${error.message}`) : error
+}
+
 async function create(store: Store, wanted: string): Promise<void> {
-  const { record, key } = await store.keys.create(wanted)
+  const { record, key } = await store.keys.create(wanted).catch(refuse)
   const { id, name } = record
   const told = process.stdout.isTTY
     ? `${key}\n\nKey ${id} (${name}). It is shown this once; keep it where your app reads its secrets.\n`

@@ -8,7 +8,10 @@ import { ERRORS } from '../core/errors.ts'
 
 /** Distinct model names that get a label of their own; more are counted as `other`. */
 const MAX_MODELS = 100
-const MODEL_NAME = /^[\w./:+-]{1,128}$/
+/** With a version behind an `@` as Google writes it, and before all as Cloudflare does. */
+const MODEL_NAME = /^@?[\w./:+-]{1,128}(?:@(?:\d[\w.-]{0,32}|default|latest))?$/
+/** No name of a model has so long a word with a digit, and all credentials do. */
+const CREDENTIAL = /(?=[A-Za-z]*\d)\w{30}/
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
 const OVERHEAD_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
@@ -213,7 +216,7 @@ export function createMetrics(version: string, state: () => GatewayState) {
     /** The label for a model that an upstream has answered for. */
     modelLabel(model: string): string {
       if (models.has(model)) return model
-      if (models.size >= MAX_MODELS || !MODEL_NAME.test(model)) return 'other'
+      if (models.size >= MAX_MODELS || !MODEL_NAME.test(model) || CREDENTIAL.test(model)) return 'other'
       models.add(model)
       return model
     },

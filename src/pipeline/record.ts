@@ -138,16 +138,17 @@ export const intend = (intents: CallIntents, call: Call): Promise<OpenIntent> =>
     prompt_tokens: call.estimatedPromptTokens,
   })
 
+const isAnswered = ({ upstreamStatus }: Call): boolean => upstreamStatus >= 200 && upstreamStatus < 300
+
 /** As the upstream counted; estimated where it did not say; nothing where it refused or was never asked. */
 function usedTokens(call: Call, ending: Ending): Tokens {
   if (call.usage !== null) {
     const { promptTokens, completionTokens } = call.usage
     return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
   }
-  const answered = call.upstreamStatus >= 200 && call.upstreamStatus < 300
   // Where the client left or we ended the call while the upstream was at work, that has read the prompt.
   const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'
-  const used = answered || (call.forwarded && call.upstreamStatus === 0 && left)
+  const used = isAnswered(call) || (call.forwarded && call.upstreamStatus === 0 && left)
   return {
     prompt: used ? call.estimatedPromptTokens : 0,
     completion: used ? call.estimatedCompletionTokens : 0,
@@ -238,7 +239,9 @@ const capture = (request: Uint8Array, response: JsonObject | null): Content => [
 ]
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
-  const model = call.usage === null ? 'other' : metrics.modelLabel(call.model)
+  // Anybody can ask for a model that there is not.
+  const isServed = isAnswered(call) && draft.outcome !== 'upstream_error'
+  const model = isServed ? metrics.modelLabel(call.model) : 'other'
   metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditCommit.observe(commitMs / 1000)

@@ -199,6 +199,11 @@ t.test('keys from the shell: a folder that is not there, or cannot be one', asyn
   t.notOk(existsSync(`${dir}/new`), 'looking makes nothing')
   t.equal((await keys('create', '--name', 'first', '--config', `${dir}/new.yaml`)).code, 0)
   t.match(await keys('list', '--config', `${dir}/new.yaml`), { code: 0, stdout: /"first"/ })
+  for (const name of ['', ' ', 'n'.repeat(129)])
+    t.match(await keys('create', '--name', name, '--config', `${dir}/new.yaml`), {
+      code: 2,
+      stderr: /--name must be 1 to 128 characters/,
+    })
   t.match(await keys('create', '--name', 'x', '--config', `${dir}/bad.yaml`), {
     code: 2,
     stderr: /the data directory .* cannot be opened/,
