@@ -121,8 +121,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
       'The upstream answered with something that is not a JSON object.',
     )
   }
-  // In place of a proxy's error page: the client needs the status, not the page, which could not be scanned.
-  const body = parsed ?? { error: plainError(response.status) }
+  const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
   call.usage = response.status < 400 ? readUsage(body) : null
   const { scans, outputs, changed } = yield* scanTexts(answer, body)
   if (scans.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
@@ -223,8 +222,25 @@ function parseAnswer(received: Buffer): { readonly body: JsonObject | null; read
 const isDoubled = (received: Buffer, body: JsonValue): boolean =>
   hasDuplicateKeys(received.toString('utf8'), body)
 
-const plainError = (status: number): JsonObject => ({
-  message: `The upstream answered with status ${status}.`,
+/** A longer one is a page of some proxy's, of which the client needs no more than the status. */
+const MAX_REASON_CHARACTERS = 4096
+const PAGE = /^</
+
+/** Why an upstream refuses, in words or in JSON that is no object; '' where it does not say. */
+function reasonIn(received: Buffer): string {
+  const text = isUtf8(received) ? received.toString('utf8').trim() : ''
+  if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
+  try {
+    const value = parseReceived(text)
+    // Written anew, as escapes would hide what is in it.
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  } catch {
+    return text
+  }
+}
+
+const plainError = (status: number, reason: string): JsonObject => ({
+  message: reason === '' ? `The upstream answered with status ${status}.` : reason,
   type: 'upstream_error',
   param: null,
   code: null,

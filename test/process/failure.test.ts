@@ -84,6 +84,20 @@ t.test('what an upstream may do wrong', async (t) => {
     { status: 400, text: /^\[\{"error":\{"code":400,"message":"no model for \[EMAIL_1\]"\}\}\]$/ },
     'as Google sends it',
   )
+  const why = async (body: unknown, type = 'application/json') =>
+    JSON.parse((await ask(json(body as object, 422, { 'content-type': type }))).text).error
+  t.match(await why('context length exceeded for alice@example.com', 'text/plain'), {
+    message: 'context length exceeded for [EMAIL_1]',
+    type: 'upstream_error',
+  })
+  t.match(await why('"no model for alice\\u0040example.com"'), { message: 'no model for [EMAIL_1]' })
+  const fields = [
+    { loc: ['body'], msg: 'required' },
+    { loc: ['bob@example.com'], msg: 'unknown' },
+  ]
+  t.match(await why(fields), { message: JSON.stringify(fields).replace('bob@example.com', '[EMAIL_1]') })
+  for (const page of ['<p>no</p>', ' \n<html>', '', 'long '.repeat(1000)])
+    t.match(await why(page, 'text/plain'), { message: 'The upstream answered with status 422.' })
   const marked = await ask(json(`\ufeff${JSON.stringify(completion('ask alice@example.com'))}`))
   t.match(marked, { status: 200, text: /ask \[EMAIL_1\]/ }, 'a byte order mark is passed over')
   let tries = 0
