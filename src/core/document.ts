@@ -169,7 +169,7 @@ function describeError(error: ErrorObject): ValueProblem {
   const path = pointerToPath(error)
   if (error.keyword === 'required') {
     const key = String(error.params['missingProperty'])
-    return { path: [...path, key], atKey: false, missing: true, message: 'is required' }
+    return { path: [...path, key], atKey: false, missing: true, message: describeMissing(key, error) }
   }
   if (error.keyword === 'additionalProperties') {
     const key = String(error.params['additionalProperty'])
@@ -185,6 +185,13 @@ function pointerToPath(error: ErrorObject): Path {
     const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
     return /^\d+$/.test(key) ? Number(key) : key
   })
+}
+
+function describeMissing(key: string, { parentSchema }: ErrorObject): string {
+  const schema = (
+    parentSchema?.['properties'] as Record<string, { enum?: readonly unknown[] }> | undefined
+  )?.[key]
+  return schema?.enum === undefined ? 'is required' : `is required (one of: ${schema.enum.join(', ')})`
 }
 
 /** What YAML 1.1 merged mappings by. */

@@ -33,8 +33,8 @@ export function validateRule(declaration: Partial<RuleDeclaration>): RuleProblem
   }
   const tooLong = whyTooLong(declaration)
   if (tooLong !== null) add('pattern', tooLong)
-  if (type === 'prompt_injection' && match?.direction !== undefined && match.direction !== 'request') {
-    add('match.direction', 'must be request: only prompts are scored for injection')
+  if (type === 'prompt_injection' && match?.direction === 'response') {
+    add('match.direction', 'must be request or both: only prompts are scored for injection')
   }
   if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
     add('match.direction', 'must be both: a token limit counts the whole call')

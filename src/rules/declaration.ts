@@ -36,7 +36,9 @@ export function readDeclaration(fields: JsonObject): RuleDeclaration {
   const [problem] = validateRule(declaration)
   if (problem !== undefined) {
     const { path, message } = problem
-    throw new GatewayError('invalid_body', `${path} ${message}.`, { param: path })
+    const isMissing = path === 'pattern' && fields['pattern'] === undefined
+    const code = isMissing ? 'missing_required_parameter' : 'invalid_body'
+    throw new GatewayError(code, `${path} ${message}.`, { param: path })
   }
   return declaration
 }

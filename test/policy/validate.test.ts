@@ -123,6 +123,7 @@ const accepted = [
   rule('r', '*', { type: 'pii', action: 'allow' }),
   rule('r', 'email|phone', { type: 'pii', action: 'restore', match: { direction: 'request' } }),
   rule('r', '', { type: 'prompt_injection', match: { direction: 'request' } }),
+  rule('r', '', { type: 'prompt_injection', match: { direction: 'both' } }),
   rule('r', '60000/1m', { type: 'rate_limit', match: { direction: 'both' } }),
 ]
 for (const declaration of accepted) {

@@ -176,7 +176,17 @@ t.test('rules of the API', async (t) => {
   const bad: [what: string, fields: Record<string, unknown>, refusal: RegExp][] = [
     ['no name', { ...WORD, name: undefined }, /^400 missing_required_parameter name: name is required\.$/],
     ['an empty name', { ...WORD, name: '' }, /^400 invalid_body name: name must not be empty/],
-    ['no type', { name: 'x', action: 'block' }, /^400 missing_required_parameter type/],
+    [
+      'no type',
+      { name: 'x', action: 'block' },
+      /^400 missing_required_parameter type: type is required \(one of: keyword_block, pii, prompt_injection, rate_limit\)\.$/,
+    ],
+    [
+      'no pattern',
+      { ...WORD, pattern: undefined },
+      /^400 missing_required_parameter pattern: pattern must not be empty/,
+    ],
+    ['an empty pattern', { ...WORD, pattern: '' }, /^400 invalid_body pattern: pattern must not be empty/],
     [
       'a wrong type',
       { ...WORD, type: 'keyword' },
