@@ -88,7 +88,8 @@ export function* inspect(
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
   const recall = answered < 0 ? learnAnew : recallSent
-  const isForeign = foreignForms(answered, selection)
+  const isForeign = foreignForms(answered)
+  const restoring = PII_KINDS.filter((kind) => selection.pii(kind, 'request').action === 'restore')
   const pace = new Pace()
   const items: Item[] = []
   let found = 0
@@ -107,6 +108,8 @@ export function* inspect(
   for (const [index, { text, view }] of items.entries()) {
     if (pace.isOver(view.length)) yield
     if (isForeign(text, index)) placeholders.avoid(view)
+    // Where values are put back no placeholder of ours is ever stored.
+    else if (restoring.length > 0) placeholders.avoid(view, restoring)
   }
   yield* addSplitData(conversation, kinds)
   const restored = new Map<string, string>()
@@ -135,13 +138,13 @@ export function* inspect(
  * Whether placeholders that stand in a text cannot be of this conversation, so that no value may get one of them. Those
  * behind the first answer are taken for what values before them were called then: an app that stores what it was answered
  * sends them back, and the same value keeps its number from turn to turn, as does all that a provider has cached. Values
- * after them get others. Where values are put back none of ours is ever stored.
+ * after them get others.
  * @param answered the first text of an answer, less than 0 without one
  */
-function foreignForms(answered: number, selection: Selection): (text: Text, index: number) => boolean {
-  const restores = PII_KINDS.some((kind) => selection.pii(kind, 'request').action === 'restore')
-  return ({ role }, index) => restores || answered < 0 || index < answered || role === null
-}
+const foreignForms =
+  (answered: number) =>
+  ({ role }: Text, index: number): boolean =>
+    answered < 0 || index < answered || role === null
 
 function* open(text: Text, kinds: KindSet, recall: (text: string) => Learned): Steps<Item> {
   const view = text.encoding === 'plain' ? text.text : yield* decodeEscapes(text.text)

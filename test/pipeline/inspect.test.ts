@@ -198,6 +198,19 @@ t.test('a conversation that is stored as it was answered keeps its numbers from 
   )
 })
 
+t.test('a rule that restores one kind leaves the numbers of others as they are', async (t) => {
+  const turns = [
+    ['user', 'My number is +1 415 555 2671, mine alice@example.com'],
+    ['assistant', 'Noted: [PHONE_1] and [EMAIL_1]'],
+    ['user', 'hers is +1 415 555 2672'],
+  ].map(([role, content]) => ({ role, content }))
+  const { sent } = look({ model: 'm', messages: turns } as JsonObject, [rule('r', 'pii', 'email', 'restore')])
+  t.same(
+    JSON.parse(sent).messages.map(({ content }: any) => content),
+    ['My number is [PHONE_1], mine [EMAIL_2]', 'Noted: [PHONE_1] and [EMAIL_1]', 'hers is [PHONE_2]'],
+  )
+})
+
 t.test('a value that comes after a placeholder never gets its number', async (t) => {
   const said = (...texts: string[]) => ({
     model: 'm',

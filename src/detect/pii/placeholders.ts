@@ -1,6 +1,6 @@
 // Numbers for values: [EMAIL_1], the same value the same number, never a form that stands in the text already.
 
-import type { PiiKind } from '../../core/finding.ts'
+import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
 
 const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose writing varies by separators alone. */
@@ -32,10 +32,11 @@ export class Placeholders {
     this.#passed = parent === null ? new Map() : parent.#passed
   }
 
-  /** Tells a text that will be sent: forms in it are not given out. */
-  avoid(text: string): void {
+  /** Tells a text that will be sent: forms in it are not given out. @param kinds all where they are not said */
+  avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
     if (!text.includes('[')) return
-    for (const [form] of text.matchAll(FORM)) this.#taken.add(form)
+    const labels = new Set(kinds.map((kind) => kind.toUpperCase()))
+    for (const [form, label = ''] of text.matchAll(FORM)) if (labels.has(label)) this.#taken.add(form)
   }
 
   /** The placeholder of a value. */
