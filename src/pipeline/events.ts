@@ -45,7 +45,7 @@ export class EventRelay {
   done = false
   /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
   readonly #finished = new Set<number>()
-  /** Ends of choices that wait for what is held back of them, with why they ended. */
+  /** Ends of choices that wait for what is held back of them, with why they ended, as the log keeps it. */
   readonly #postponed = new Map<number, string>()
   failure: GatewayError | null = null
   readonly #answer: Answer
@@ -234,8 +234,7 @@ export class EventRelay {
       [...(this.#scans.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
     )
     for (const choice of waiting) {
-      const reason = takeFinish(sent, choice)
-      this.#postponed.set(choice, kept === sent ? reason : takeFinish(kept, choice))
+      for (const body of new Set([sent, kept])) this.#postponed.set(choice, takeFinish(body, choice))
     }
     return waiting.length > 0
   }
