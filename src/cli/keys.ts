@@ -17,7 +17,8 @@ const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
 
 API keys in the data directory of a running or stopped gateway on this machine.
 create prints the key, once, on standard output. A revoked key stops working at
-once, in a running gateway too. In a pipe the output is JSON.
+once, in a running gateway too, and also where the configuration declares it.
+In a pipe the output is JSON.
 
   --config FILE   configuration (default ${DEFAULT_CONFIG})
   --help          this text

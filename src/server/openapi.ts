@@ -420,10 +420,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
     errors: ['400', '401', '421'],
   },
   'DELETE /api/v1/keys/{id}': {
-    summary: 'Revokes a key, at once and for good.',
+    summary: 'Revokes a key, at once and for good, also one that the configuration declares.',
     success: ['200', 'Key'],
     security: 'session',
-    errors: ['401', '403', '404', '409', '421', '503'],
+    errors: ['401', '403', '404', '421', '503'],
   },
   'GET /api/v1/rules': {
     summary: 'The rules in force; with format=yaml as a file ready to commit.',

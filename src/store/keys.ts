@@ -45,7 +45,7 @@ export interface NewKey {
 interface StoredKey {
   readonly id: string
   readonly name: string
-  readonly prefix: string
+  readonly prefix: string | null
   readonly createdAtMs: Milliseconds
   readonly revokedAtMs: Milliseconds | null
 }
@@ -125,7 +125,10 @@ export class KeyStore {
     const declared = Array.from(this.#fileKeys, ([sha256, identity]) =>
       this.#describeFileKey(sha256, identity),
     )
-    const made = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
+    const names = new Set(declared.map(({ id }) => id))
+    const rows = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
+    // Of a declared key that was revoked there is a row, too.
+    const made = rows.filter(({ id }) => !names.has(id))
     made.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
     return [...declared, ...made.map((stored) => this.#describe(stored))]
   }
@@ -145,30 +148,37 @@ export class KeyStore {
 
   /**
    * Revokes a key; once this has resolved no process accepts it any more. Repeating it changes nothing.
-   * @throws GatewayError `not_found`, or `conflict` for a key that the configuration declares
+   * One that the configuration declares stays revoked wherever this database is read, though it is declared still.
+   * @throws GatewayError `not_found`
    */
   async revoke(id: string): Promise<KeyRecord> {
-    for (const identity of this.#fileKeys.values()) {
-      if (identity.id !== id) continue
-      throw new GatewayError('conflict', 'This key is declared in the configuration file; remove it there.')
-    }
-    const { keys } = this.#environment.tables
+    const declared = [...this.#fileKeys].find(([, identity]) => identity.id === id)
+    const describe = (stored: StoredKey): KeyRecord =>
+      declared === undefined
+        ? this.#describe(stored)
+        : { ...this.#describeFileKey(...declared), revokedAtMs: stored.revokedAtMs }
     return this.#log.change(() => {
-      const place = this.#placeOf(id)
-      const bytes = place === undefined ? undefined : keys.get(place)
-      if (place === undefined || bytes === undefined)
+      const place = declared === undefined ? this.#placeOf(id) : Buffer.from(declared[0], 'hex')
+      const stored =
+        place === undefined ? undefined : (this.#storedAt(place) ?? this.#asStored(declared?.[1]))
+      if (place === undefined || stored === undefined)
         throw new GatewayError('not_found', 'There is no key with this id.')
-      const stored = readJson<StoredKey>(bytes)
-      if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: this.#describe(stored) }
+      if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: describe(stored) }
       const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
       return {
-        draft: { type: 'key_revoked', key_id: id, key_name: stored.name },
+        draft: { type: 'key_revoked', key_id: stored.id, key_name: stored.name },
         write: () => {
           this.#put(place, revoked)
         },
-        result: this.#describe(revoked),
+        result: describe(revoked),
       }
     })
+  }
+
+  /** What a declared key is kept as, should it be revoked. */
+  #asStored(identity: KeyIdentity | undefined): StoredKey | undefined {
+    if (identity === undefined) return undefined
+    return { ...identity, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
   }
 
   /** The key's owner as of now; null when it is malformed, unknown or revoked. */
@@ -238,9 +248,13 @@ export class KeyStore {
     return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs, source: 'file' }
   }
 
-  /** The same key as it was made here, which goes before its declaration: once revoked it stays so. */
+  /** The same key as it was made or revoked here, which goes before its declaration: once revoked it stays so. */
   #twin(sha256: string): StoredKey | undefined {
-    const bytes = this.#environment.tables.keys.get(Buffer.from(sha256, 'hex'))
+    return this.#storedAt(Buffer.from(sha256, 'hex'))
+  }
+
+  #storedAt(place: Buffer): StoredKey | undefined {
+    const bytes = this.#environment.tables.keys.get(place)
     return bytes === undefined ? undefined : readJson<StoredKey>(bytes)
   }
 }

@@ -98,7 +98,6 @@ t.test('keys declared by hash in the configuration', async (t) => {
   t.match(store.keys.list(), [
     { id: identity?.id, name: 'fleet', prefix: null, createdAtMs: null, revokedAtMs: null, source: 'file' },
   ])
-  await t.rejects(store.keys.revoke(identity?.id ?? ''), { code: 'conflict' })
   const same = await reopen()
   t.strictSame(same.store.keys.authenticate(key), identity, 'the same in every process and after every start')
   const { store: without } = await same.reopen({ fileKeys: [] })
@@ -181,4 +180,37 @@ t.test('writing down the last use does not bring a revoked key back', async (t) 
   await store.keys.flush()
   t.equal(store.keys.authenticate(key), null)
   t.equal(store.keys.countActive(), 0)
+})
+
+t.test('a declared key is revoked like any other, and stays so', async (t) => {
+  const key = createApiKey(randomBytes(32))
+  const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
+  const { store, reopen } = openTestStore(t, { fileKeys })
+  const id = store.keys.authenticate(key)?.id ?? ''
+  const revoked = await store.keys.revoke(id)
+  t.match(revoked, { id, name: 'fleet', prefix: null, createdAtMs: null, source: 'file' })
+  t.type(revoked.revokedAtMs, 'number')
+  t.equal(store.keys.authenticate(key), null)
+  t.strictSame(store.keys.list(), [revoked], 'listed once')
+  t.equal(store.keys.countActive(), 0)
+  t.strictSame(await store.keys.revoke(id), revoked, 'repeating it changes nothing')
+  const sealed = entries(store.log).filter(({ type }) => type === 'key_revoked')
+  t.match(sealed, [{ key_id: id, key_name: 'fleet' }])
+  const again = await reopen({ fileKeys })
+  t.equal(again.store.keys.authenticate(key), null, 'after a restart')
+  const { store: without } = await again.reopen({ fileKeys: [] })
+  t.match(without.keys.list(), [{ id, name: 'fleet', prefix: null, revokedAtMs: revoked.revokedAtMs }])
+  const { store: anew } = await again.reopen({ fileKeys: [{ name: 'other', sha256: hashApiKey(key) }] })
+  t.equal(anew.keys.authenticate(key), null, 'declared anew')
+})
+
+t.test('revoking a declared key that was made here revokes both', async (t) => {
+  const { store, reopen } = openTestStore(t)
+  const { record, key } = await store.keys.create('k')
+  const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
+  const [declared] = again.keys.list()
+  t.match(await again.keys.revoke(declared?.id ?? ''), { id: declared?.id, source: 'file' })
+  t.equal(again.keys.authenticate(key), null)
+  t.notOk(again.keys.list().some(({ revokedAtMs }) => revokedAtMs === null))
+  t.equal(again.keys.list().find(({ id }) => id === record.id)?.name, 'k')
 })
