@@ -24,6 +24,8 @@ const NOT_TOP_LEVEL = new Set(
     'service socket target timer mount length prototype exports'
   ).split(' '),
 )
+/** Of what people send each other. */
+const FILE_ENDING = /^(?:pdf|txt|csv|jpe?g|png|zip|json|html?|xml|md)$/i
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
 const MAX_TOOL = 3
@@ -146,7 +148,7 @@ function domainEnd(text: string, start: number): number {
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
       // A file's ending, or a name that goes on otherwise, is no domain.
-      if (end !== at && label > start) end = 0
+      if (end !== at && label > start && !isFileNamed(text, end, label, at)) end = 0
       break
     }
     label = at + 1
@@ -157,6 +159,12 @@ function domainEnd(text: string, start: number): number {
 
 /** Behind these a hyphen and a word are no part of a name: `bob@example.com-Ann`. */
 const COMMON_TOP_LEVEL = /^(?:com|net|org|edu|gov|info)$/i
+
+/** Whether a file is called by an address: `bob@example.com.pdf`. @param end of the domain before the label */
+const isFileNamed = (text: string, end: number, label: number, labelEnd: number): boolean =>
+  end === label - 1 &&
+  FILE_ENDING.test(text.slice(label, labelEnd)) &&
+  COMMON_TOP_LEVEL.test(text.slice(text.lastIndexOf('.', end - 1) + 1, end))
 
 /** Where the hyphen is that a top-level domain ends at, if nothing follows it, or such that no name goes on so; else 0. */
 function hyphenBehindTopLevel(text: string, label: number, end: number): number {
