@@ -35,8 +35,8 @@ export interface Met {
   readonly keywordHits: RuleReference[]
 }
 
-/** An address, digits, or what is as long as a token: in part. */
-const VALUE = /@|\d(?:\D{0,2}\d){4}|[\w-]{20}/
+/** An address, digits, or what is as long as a token and has a digit: in part. */
+const VALUE = /@|\d(?:\D{0,2}\d){4}|\d[\w-]{19}|[\w-]{19}\d/
 
 export class TextScan implements Met {
   readonly findings: PiiKind[] = []

@@ -843,6 +843,9 @@ t.test('a value goes on behind a piece of what is thought or said in between', a
   }
   const { sent } = await say({ reasoning: 'so it is' }, { content: 'Yes' }, { content: ', it is' })
   t.match(sent[1], /"reasoning":"is"/, 'words leave before the answer begins')
+  const long = 'Geschwindigkeitsbegrenzung'
+  const german = await say({ reasoning: `eine ${long}` }, { content: 'Ja und ' }, { content: 'so' })
+  t.match(german.sent.join(''), new RegExp(`"reasoning":"${long}".*"content":"Ja`, 's'), 'long ones, too')
   const call = { tool_calls: [{ index: 0, id: 'call_1', function: { name: 'f', arguments: '' } }] }
   const calling = await say({ content: 'call +1 415 555' }, call)
   t.match(calling.sent[1], /"content":"\+1 415 555"/, 'and all of a text before a tool is called')
