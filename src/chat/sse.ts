@@ -5,7 +5,7 @@ import { GatewayError } from '../core/errors.ts'
 import { Pieces } from '../core/pieces.ts'
 
 export interface SseEvent {
-  /** The event as it came, with the blank line that ends it. */
+  /** The event as it came, with the blank line that ends it: in a line feed, wherever the pieces were cut. */
   readonly raw: string
   /** Its data lines joined by line feeds; null when there are none, or nothing is in them. */
   readonly data: string | null
@@ -48,8 +48,9 @@ export class SseParser {
     const text = piece.toString('latin1')
     const isPlain = piece.length <= this.#maxEventBytes && isAscii(piece)
     const ends = new LineEnds(text)
-    let start = 0
     let at = this.#afterReturn && text.startsWith('\n') ? 1 : 0
+    // Of an event that has been given out it is the end, which that has got already.
+    let start = this.#bytes === 0 ? at : 0
     if (text !== '') this.#afterReturn = false
     while (at < text.length) {
       const end = ends.after(at)
@@ -104,7 +105,8 @@ export class SseParser {
     this.#first = false
     this.#hasLines = false
     this.#inLine = false
-    return eventOf(raw)
+    // Where a line feed follows it is passed over: many callers split lines there alone.
+    return eventOf(raw.endsWith('\r') ? `${raw}\n` : raw)
   }
 }
 

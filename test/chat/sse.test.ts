@@ -66,9 +66,11 @@ t.test('the pieces do not matter, nor where a character or a line end is cut', a
       const whole = parse(bytes)
       for (const pieces of [cuts, everywhere(bytes)]) {
         const cut = parse(bytes, pieces)
-        if (dataOf(cut).join('|') !== dataOf(whole).join('|') || rawOf(cut) !== text) return false
+        if (dataOf(cut).join('|') !== dataOf(whole).join('|') || rawOf(cut) !== rawOf(whole)) return false
       }
-      return rawOf(whole) === text
+      // Behind a carriage return that ends an event stands a line feed.
+      const inLines = (raw: string) => raw.replaceAll(/\r\n?/g, '\n')
+      return inLines(rawOf(whole)) === inLines(text) && (text.includes('\r') || rawOf(whole) === text)
     }),
   )
 })
@@ -124,4 +126,17 @@ t.test('an event without end is refused', async (t) => {
 t.test('what is encoded can be parsed', async (t) => {
   t.same(dataOf(parse(Buffer.from(encodeData('{"a":1}')))), ['{"a":1}'])
   t.same(dataOf(parse(Buffer.from(encodeComment('sidegate-audit x')))), [null])
+})
+
+t.test('how an event ends does not depend on where the pieces were cut', async (t) => {
+  const text = Buffer.from('data: a\r\n\r\n: x\r\ndata: b\r\n\r\ndata: c\n\ndata: d\r\rdata: [DONE]\r\n\r\n')
+  const raws = (pieces: readonly Buffer[]) => {
+    const parser = new SseParser(1000)
+    return pieces.flatMap((piece) => parser.push(piece)).map(({ raw }) => raw)
+  }
+  const whole = raws([text])
+  t.same(whole.slice(0, 3), ['data: a\r\n\r\n', ': x\r\ndata: b\r\n\r\n', 'data: c\n\n'])
+  for (let cut = 1; cut < text.length; cut++)
+    t.same(raws([text.subarray(0, cut), text.subarray(cut)]), whole, `${cut}`)
+  t.same(raws(Array.from(text, (byte) => Buffer.of(byte))), whole)
 })
