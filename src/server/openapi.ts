@@ -490,10 +490,15 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
       blocked: { type: 'boolean' },
       pii_detected: { type: 'boolean' },
       since: { type: 'string', format: 'date-time' },
-      until: { type: 'string', format: 'date-time', description: 'Also a date: that day is in it, UTC.' },
+      until: {
+        type: 'string',
+        format: 'date-time',
+        description: 'When a call came, at the latest. Also a date: that day is in it, UTC.',
+      },
       cursor: {
         type: 'string',
-        description: '`next_cursor` of an answer to the same filters, in place of `offset`.',
+        description:
+          '`next_cursor` of an answer to the same filters, in place of `offset`: pages stay apart, too, while calls end that had come before `until`.',
       },
     },
     errors: ['400', '401', '421'],
