@@ -107,6 +107,7 @@ const MAX_GROWING_DEPTH = DELTA_DEPTH + 16
 const SAID_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
 /** What stands where a provider has signed, or encrypted, what its model thought. */
 const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
+
 /**
  * Finds the texts that grow: those that callers append to, as they put chunks together. Strings at the same place go on,
  * through objects and through items of lists that can be told apart; what a caller would replace, or add to a list, is

@@ -35,8 +35,8 @@ export class Placeholders {
   /** Tells a text that will be sent: forms in it are not given out. @param kinds all where they are not said */
   avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
     if (!text.includes('[')) return
-    const labels = new Set(kinds.map((kind) => kind.toUpperCase()))
-    for (const [form, label = ''] of text.matchAll(FORM)) if (labels.has(label)) this.#taken.add(form)
+    for (const [form, label] of text.matchAll(FORM))
+      if (kinds.some((kind) => kind.toUpperCase() === label)) this.#taken.add(form)
   }
 
   /** The placeholder of a value. */

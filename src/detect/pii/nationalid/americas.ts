@@ -6,7 +6,7 @@ import { elevenMinus, isChilean, isCpf } from './checks.ts'
 import { checked, type DigitIdentifier, SPACED_3, unchecked } from './digits.ts'
 
 /** ITIN and ATIN: the groups that the Internal Revenue Service has given out. */
-const TAXPAYER = /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9[0-9])\d{4}$/
+const TAXPAYER = /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9\d)\d{4}$/
 /** Letters alone are other things, too: continuous integration. */
 export const CEDULA_WORDS = 'c[ée]dula|\\bc\\. ?[ci]\\.'
 

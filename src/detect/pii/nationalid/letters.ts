@@ -4,7 +4,7 @@
 import { digitAt, isDay, weighted } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
 import { CEDULA_WORDS } from './americas.ts'
-import { isChilean, isChinese, isCorsican } from './checks.ts'
+import { isChilean, isChinese, isCorsican, isDated } from './checks.ts'
 import { NIR_WORDS } from './europe.ts'
 
 /** One personal number of one country. */
@@ -41,20 +41,25 @@ function isGermanInsurance(number: string): boolean {
   if (!isDay(month, day > 50 ? day - 50 : day)) return false
   const letter = String(number.charCodeAt(8) - 0x40).padStart(2, '0')
   const digits = number.slice(0, 8) + letter + number.slice(9)
-  const weights = [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]
+  return crossSum(digits, [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]) % 10 === digitAt(digits, 12)
+}
+
+/** Sum of the digits of each of the first digits times its weight. */
+function crossSum(digits: string, weights: readonly number[]): number {
   let sum = 0
   for (const [index, weight] of weights.entries()) {
     const product = digitAt(digits, index) * weight
     sum += Math.floor(product / 10) + (product % 10)
   }
-  return sum % 10 === digitAt(digits, 12)
+  return sum
 }
 
-/** Identity cards of Germany: weights of ICAO 9303, letters count from 10. */
-function isGermanCard(number: string): boolean {
+/** Weights of ICAO 9303, letters count from 10: identity cards of Germany, numbers of Belarus. */
+function passesIcao(number: string): boolean {
   let sum = 0
-  for (let i = 0; i < 9; i++) sum += Number.parseInt(number.charAt(i), 36) * ([7, 3, 1][i % 3] ?? 0)
-  return sum % 10 === digitAt(number, 9)
+  for (let i = 0; i < number.length - 1; i++)
+    sum += Number.parseInt(number.charAt(i), 36) * ([7, 3, 1][i % 3] ?? 0)
+  return sum % 10 === digitAt(number, -1)
 }
 
 const ODD_VALUES = [
@@ -115,7 +120,7 @@ function isIrish(number: string): boolean {
 
 const CURP_ALPHABET = '0123456789ABCDEFGHIJKLMNÑOPQRSTUVWXYZ'
 function isMexican(number: string): boolean {
-  if (!isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))) return false
+  if (!isDatedName(number)) return false
   let sum = 0
   for (let i = 0; i < 17; i++) sum += CURP_ALPHABET.indexOf(number.charAt(i)) * (18 - i)
   return (10 - (sum % 10)) % 10 === digitAt(number, 17)
@@ -134,29 +139,15 @@ function isPortuguese(number: string): boolean {
 /** Health insurance of Germany: the letter as its place in the alphabet, sums of digits are added. */
 function isGermanPatient(number: string): boolean {
   const digits = String(number.charCodeAt(0) - 0x40).padStart(2, '0') + number.slice(1)
-  let sum = 0
-  for (let i = 0; i < 10; i++) {
-    const product = digitAt(digits, i) * (1 + (i % 2))
-    sum += product > 9 ? product - 9 : product
-  }
-  return sum % 10 === digitAt(digits, 10)
-}
-
-/** Weights of ICAO 9303, letters count from 10. */
-const isBelarusian = (number: string): boolean => {
-  let sum = 0
-  for (let i = 0; i < 13; i++) sum += Number.parseInt(number.charAt(i), 36) * ([7, 3, 1][i % 3] ?? 0)
-  return sum % 10 === digitAt(number, 13)
+  return crossSum(digits, [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === digitAt(digits, 10)
 }
 
 const NINO_PREFIX = /^(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]/
 const isInsurance = (number: string): boolean => NINO_PREFIX.test(number)
 /** The fourth letter tells a person from a company, a trust and so on. */
 const isPan = (number: string): boolean => /^[A-Z]{3}[ABCFGHLJPT]/.test(number)
-const isVoterInMexico = (number: string): boolean =>
-  isDay(Number(number.slice(8, 10)), Number(number.slice(10, 12)))
-const isDatedName = (number: string): boolean =>
-  isDay(Number(number.slice(6, 8)), Number(number.slice(8, 10)))
+const isVoterInMexico = (number: string): boolean => isDated(number, 6)
+const isDatedName = (number: string): boolean => isDated(number, 4)
 const any = (): boolean => true
 
 const END = '(?![A-Za-z0-9_])'
@@ -195,7 +186,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     row('\\d{7,8}-?[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
     row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
     row('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', any, false),
-    row('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', isBelarusian),
+    row('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', passesIcao),
     row('\\d{8} ?\\d ?[A-Z]{2}\\d', 'cart[ãa]o de cidad|\\bcc\\b', isPortuguese, false),
     row('\\d{9}[VX]', '\\bnic\\b|sri lanka', any, false),
     row('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
@@ -212,7 +203,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     ),
     row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
     row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
-    row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', isGermanCard, false),
+    row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', passesIcao, false),
     row('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
     row('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', any, false),
     row('P-?\\d{8}', '\\bptin\\b', any, false),
