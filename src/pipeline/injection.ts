@@ -40,25 +40,32 @@ export function* scoreInjection(
 ): Steps<InjectionEvidence> {
   const pace = new Pace()
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
-  function* score(view: string, role: string, learned: Learned): Steps<InjectionScore> {
-    if (pace.isOver(view.length)) yield
-    const mode: InjectionMode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
-    return learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
-  }
   for (const [role, run] of runsOf(items)) {
+    const mode: InjectionMode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
     for (const { view, text, learned } of run) {
-      const scored = yield* score(view, role, learned)
+      if (pace.isOver(view.length)) yield
+      const scored = yield* score(view, mode, model, learned)
       if (scored.score > worst.score) worst = { ...scored, path: text.path }
     }
     if (run.length === 1) continue
     const { path } = run[0]!.text
     for (const separator of SEPARATORS) {
       const joined = joinTexts(run, separator)
-      const scored = yield* score(joined, role, recall(joined))
+      if (pace.isOver(joined.length)) yield
+      const scored = yield* score(joined, mode, model, recall(joined))
       if (scored.score > worst.score) worst = { ...scored, path, span: null }
     }
   }
   return worst
+}
+
+function* score(
+  view: string,
+  mode: InjectionMode,
+  model: InjectionModel,
+  learned: Learned,
+): Steps<InjectionScore> {
+  return learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
 }
 
 /** Texts of strangers with their role, those together that touch and have the same. */

@@ -13,6 +13,7 @@ import { isOpenKey } from '../detect/pii/keyblock.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { Placeholders } from '../detect/pii/placeholders.ts'
 import type { Selection } from '../policy/compile.ts'
+import type { KeywordMatcher } from '../policy/keyword.ts'
 import { isReplacing, type RuleReference } from '../policy/rule.ts'
 import { type InjectionEvidence, scoreInjection } from './injection.ts'
 import { findAcross, findRestsOfKeys, type JointPart, joinTexts } from './joints.ts'
@@ -231,22 +232,23 @@ function* matchKeywords(
   const matcher = selection.keywords('request')
   if (matcher === null) return []
   const hits = new Set<RuleReference>()
-  function* match(text: string): Steps<void> {
-    for (const { rule } of yield* matcher!.matchSteps(text)) hits.add(rule)
-  }
   // Nearly every conversation has nothing to find, which is told in one pass in place of three.
   const quiet = conversation.length > 1 && !(yield* matcher.mayMatchJoined(conversation))
   for (const { text, view } of items) {
     if (quiet && text.joined !== null) continue
     if (pace.isOver(view.length)) yield
-    yield* match(view)
+    yield* matchInto(hits, matcher, view)
   }
   if (conversation.length > 1 && !quiet) {
     // A split may fall inside a word or between two.
-    yield* match(joinTexts(conversation, ''))
-    yield* match(joinTexts(conversation, ' '))
+    yield* matchInto(hits, matcher, joinTexts(conversation, ''))
+    yield* matchInto(hits, matcher, joinTexts(conversation, ' '))
   }
   return [...hits]
+}
+
+function* matchInto(hits: Set<RuleReference>, matcher: KeywordMatcher, text: string): Steps<void> {
+  for (const { rule } of yield* matcher.matchSteps(text)) hits.add(rule)
 }
 
 /** How often each kind was found, in order of first appearance. */
