@@ -3,6 +3,7 @@
 
 import { hash } from 'node:crypto'
 import type { Milliseconds } from '../core/clock.ts'
+import { isoTime } from '../core/time.ts'
 import { canonicalize } from './canonical.ts'
 import type { EntryDraft, Envelope, GenesisDraft, RequestDraft, SealedEntry, SealedRequest } from './entry.ts'
 
@@ -44,7 +45,7 @@ export function hashEntry(bytes: Uint8Array): string {
  * @param log the log's id, a UUIDv7
  */
 export function genesis(log: string, draft: GenesisDraft, tsMs: Milliseconds): Sealed {
-  return finish({ ...draft, v: ENTRY_VERSION, log, seq: 0, prev: null, ts: timestamp(tsMs) })
+  return finish({ ...draft, v: ENTRY_VERSION, log, seq: 0, prev: null, ts: isoTime(tsMs) })
 }
 
 /**
@@ -65,7 +66,7 @@ export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentH
     log: head.log,
     seq: head.seq + 1,
     prev: head.hash,
-    ts: timestamp(tsMs),
+    ts: isoTime(tsMs),
   }
   // The envelope last: nothing in a draft can pass for it.
   return finish(draft.type === 'request' ? ordered(draft, envelope, contentHash) : { ...draft, ...envelope })
@@ -123,12 +124,4 @@ function finish(entry: object): Sealed {
     bytes: Buffer.from(text, 'utf8'),
     hash: sealed,
   }
-}
-
-/** Entries are sealed many a millisecond, and writing out a date costs as much as a hash. */
-let written: { readonly tsMs: Milliseconds; readonly text: string } = { tsMs: Number.NaN, text: '' }
-
-function timestamp(tsMs: Milliseconds): string {
-  if (written.tsMs !== tsMs) written = { tsMs, text: new Date(tsMs).toISOString() }
-  return written.text
 }

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
+import { isoTime, isoTimeOrNull } from '../core/time.ts'
 import type { KeyRecord } from '../store/keys.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
@@ -113,16 +114,13 @@ function list(records: readonly KeyRecord[]): void {
   }
 }
 
-const isoTime = (timeMs: number | null): string | null =>
-  timeMs === null ? null : new Date(timeMs).toISOString()
-
 const describe = (record: KeyRecord) => ({
   id: record.id,
   name: record.name,
   prefix: record.prefix,
-  created_at: isoTime(record.createdAtMs),
-  last_used_at: isoTime(record.lastUsedAtMs),
-  revoked_at: isoTime(record.revokedAtMs),
+  created_at: isoTimeOrNull(record.createdAtMs),
+  last_used_at: isoTimeOrNull(record.lastUsedAtMs),
+  revoked_at: isoTimeOrNull(record.revokedAtMs),
   state: record.revokedAtMs === null ? 'active' : 'revoked',
   source: record.source,
 })

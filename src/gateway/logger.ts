@@ -1,6 +1,8 @@
 // Structured logs: one JSON object a line on standard output, never content, never a secret.
 
 import { pino } from 'pino'
+import { systemClock } from '../core/clock.ts'
+import { isoTime } from '../core/time.ts'
 
 export type GatewayLogger = ReturnType<typeof createLogger>
 
@@ -84,7 +86,7 @@ export const createLogger = (level: string, lines: TurnLines) =>
       level,
       // A time people can read, a level they can grep; the pod's name is the platform's to add.
       base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
+      timestamp: () => `,"time":"${isoTime(systemClock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },
     },
     lines,

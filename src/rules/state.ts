@@ -2,6 +2,7 @@
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
+import { isoTime } from '../core/time.ts'
 import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
 import type { OverrideEnd } from './merge.ts'
 
@@ -55,6 +56,6 @@ export function draftOf(change: SealedChange): ChangeDraft {
   const { id, name, enabled } = change.rule
   const named = { rule_id: id, rule_name: name, enabled }
   if (change.type !== 'rule_override') return { type: change.type, ...named }
-  const expiresAt = change.expiresAtMs === null ? null : new Date(change.expiresAtMs).toISOString()
+  const expiresAt = change.expiresAtMs === null ? null : isoTime(change.expiresAtMs)
   return { type: change.type, ...named, reason: change.reason, expires_at: expiresAt }
 }

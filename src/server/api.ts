@@ -58,7 +58,3 @@ export function requireText(fields: JsonObject, name: string, maximum: number): 
     param: name,
   })
 }
-
-export const isoTime = (timeMs: number): string => new Date(timeMs).toISOString()
-export const isoTimeOrNull = (timeMs: number | null): string | null =>
-  timeMs === null ? null : isoTime(timeMs)

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
+import { isoTime } from '../core/time.ts'
 import type { Rule } from '../policy/rule.ts'
 import { readJson, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
@@ -62,7 +63,7 @@ export class PolicyStore {
       const part = { part: index + 1, parts: parts.length, declarations }
       const last = !kept && index === parts.length - 1
       await this.#log.change(() => {
-        const firstSeenAt = known?.firstSeenAt ?? new Date(this.#clock.now()).toISOString()
+        const firstSeenAt = known?.firstSeenAt ?? isoTime(this.#clock.now())
         const stored = { revision, firstSeenAt, rules: parts.flatMap((one) => one ?? []) }
         return {
           draft: { type: 'rules_loaded', revision, rules: rules.length, ...part },

@@ -1,7 +1,8 @@
 // Points in time as people write them.
 
+import fc from 'fast-check'
 import t from 'tap'
-import { parseEndTime, parseTime } from '../../src/core/time.ts'
+import { isoTime, isoTimeOrNull, parseEndTime, parseTime } from '../../src/core/time.ts'
 
 const CASES: readonly (readonly [text: string, time: string | null, end: string | null])[] = [
   ['2026-03-01T12:00:00Z', '2026-03-01T12:00:00.000Z', '2026-03-01T12:00:00.000Z'],
@@ -25,4 +26,17 @@ t.test('times, and days, of which the end is the last millisecond', async (t) =>
     t.equal(written(parseTime(text)), time, text)
     t.equal(written(parseEndTime(text)), end, `${text} as an end`)
   }
+})
+
+t.test('a time is written as the engine writes it, in whatever order times come', async (t) => {
+  const near = fc.integer({ min: 0, max: 5000 }).map((ms) => 1_764_000_000_000 + ms)
+  const any = fc.double({ min: -8.64e15, max: 8.64e15, noNaN: true })
+  fc.assert(
+    fc.property(fc.array(fc.oneof(near, any)), (times) => times.every((ms) => isoTime(ms) === written(ms))),
+  )
+  t.equal(isoTime(-1), '1969-12-31T23:59:59.999Z')
+  t.equal(isoTime(1_764_000_000_999.9), '2025-11-24T16:00:00.999Z')
+  t.equal(isoTimeOrNull(null), null)
+  for (const none of [Number.NaN, Number.POSITIVE_INFINITY, 8.65e15])
+    t.throws(() => isoTime(none), RangeError)
 })

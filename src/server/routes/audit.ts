@@ -6,9 +6,10 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { within } from '../../core/deadline.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { isoTime } from '../../core/time.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
 import type { CheckStatus, LogCheck } from '../../store/verification/logcheck.ts'
-import { type ApiAnswer, type ApiRoute, isoTime, ok } from '../api.ts'
+import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query.ts'
 
 /** A check of a log that is not long is over by then, and its answer can be the verdict. */

@@ -3,8 +3,9 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { Problem } from '../../core/problem.ts'
 import { formatProblem } from '../../core/problem.ts'
+import { isoTime } from '../../core/time.ts'
 import type { ShadowReport } from '../../pipeline/shadow.ts'
-import { type ApiRoute, isoTime, ok } from '../api.ts'
+import { type ApiRoute, ok } from '../api.ts'
 
 /** What the route asks of a trial. */
 export interface TrialView {

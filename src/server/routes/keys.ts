@@ -1,8 +1,9 @@
 // API keys over REST: made, listed, revoked. A key's text is in the answer that makes it and nowhere else.
 
 import type { JsonObject } from '../../core/json.ts'
+import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { KeyRecord, KeyStore } from '../../store/keys.ts'
-import { type ApiRoute, isoTime, isoTimeOrNull, ok, readFields, requireText } from '../api.ts'
+import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import { Query } from '../query.ts'
 
 const MAX_NAME_CHARACTERS = 128

@@ -3,9 +3,10 @@
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { formatProblem } from '../../core/problem.ts'
+import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import type { PolicyStore } from '../../store/policies.ts'
-import { type ApiRoute, isoTime, isoTimeOrNull, ok, readFields } from '../api.ts'
+import { type ApiRoute, ok, readFields } from '../api.ts'
 import { Query } from '../query.ts'
 
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']

@@ -1,7 +1,8 @@
 // Signing in to and out of the management API.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { type ApiRoute, isoTime, ok, readFields, requireText } from '../api.ts'
+import { isoTime } from '../../core/time.ts'
+import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
 import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096

@@ -4,6 +4,7 @@
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { Frontier } from '../../audit/merkle.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import { isoTime } from '../../core/time.ts'
 import { readU64, u64 } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
@@ -33,7 +34,7 @@ export class Checkpoints {
     if (state === null) throw new Error('the log has no genesis entry')
     const size = state.seq + 1
     const root = Frontier.read(size, state.frontier).root()
-    return { log: state.log, size, root, head: state.hash, time: new Date(nowMs).toISOString() }
+    return { log: state.log, size, root, head: state.hash, time: isoTime(nowMs) }
   }
 
   /** Keeps a signed checkpoint; resolves when that is durable. One over as many entries takes its place. */

@@ -4,6 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChangeDraft } from '../../audit/entry.ts'
 import type { Milliseconds } from '../../core/clock.ts'
+import { isoTime } from '../../core/time.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
 import { MAX_ID_BYTES, readLogState } from './batch.ts'
@@ -121,5 +122,5 @@ function draftOf(selection: EraseSelection, erased: number): ChangeDraft {
     return { type: 'erase', selection: { request_id: selection.requestId }, erased }
   }
   if ('keyId' in selection) return { type: 'erase', selection: { key_id: selection.keyId }, erased }
-  return { type: 'erase', selection: { before: new Date(selection.beforeMs).toISOString() }, erased }
+  return { type: 'erase', selection: { before: isoTime(selection.beforeMs) }, erased }
 }

@@ -7,6 +7,7 @@ import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../
 import { toUsageEntry, type UsageEntry } from '../../audit/usage.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
+import { isoTime } from '../../core/time.ts'
 import {
   dayOf,
   readDay,
@@ -97,7 +98,7 @@ export function reportSecurity(
   }
   return {
     days,
-    since: new Date(startOfDay(first)).toISOString(),
+    since: isoTime(startOfDay(first)),
     totals,
     by_day: byDay,
     events: readEvents(tables, sizes.reverse(), offset, limit),

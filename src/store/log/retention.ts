@@ -4,6 +4,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
+import { isoTime } from '../../core/time.ts'
 import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
 import type { UsageLog } from './log.ts'
@@ -95,8 +96,8 @@ export class Retention {
 
   async #pruneByAge(): Promise<void> {
     const { clock, retainMs } = this.#options
-    const now = new Date(clock.now()).toISOString()
-    const cutoff = new Date(clock.now() - retainMs).toISOString()
+    const now = isoTime(clock.now())
+    const cutoff = isoTime(clock.now() - retainMs)
     let more = true
     while (more && !this.#closed) {
       let worthIt = false
