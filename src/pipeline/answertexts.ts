@@ -8,6 +8,13 @@ export interface AnswerText extends Pick<Text, 'text' | 'encoding'> {
   readonly parts: readonly [number, ...number[]]
 }
 
+/** One whose later parts are still to come. */
+interface Growing {
+  readonly parts: [number, ...number[]]
+  text: string
+  encoding: Text['encoding']
+}
+
 /** What a model says, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 
@@ -16,21 +23,22 @@ const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
  * stands by itself.
  * @param asksForJson what a model says is to be JSON
  */
-export function* readTexts(texts: readonly Text[], asksForJson: boolean): Generator<AnswerText> {
-  const names = texts.map(({ path }) => CONTENT.exec(path)?.[1])
-  const contents = Map.groupBy(texts.keys(), (index) => names[index])
-  for (const [index, { text, encoding }] of texts.entries()) {
-    const name = names[index]
-    if (name === undefined) {
-      yield { parts: [index], text, encoding }
+export function readTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
+  const read: Growing[] = []
+  const contents = new Map<string, Growing>()
+  for (const [index, { path, text, encoding }] of texts.entries()) {
+    const name = CONTENT.exec(path)?.[1]
+    const begun = name === undefined ? undefined : contents.get(name)
+    if (begun !== undefined) {
+      begun.parts.push(index)
+      begun.text += text
       continue
     }
-    const [first = index, ...others] = contents.get(name) ?? []
-    if (first !== index) continue
-    yield {
-      parts: [first, ...others],
-      text: others.reduce((said, other) => said + texts[other]!.text, text),
-      encoding: asksForJson ? 'json' : encoding,
-    }
+    const one: Growing = { parts: [index], text, encoding }
+    read.push(one)
+    if (name === undefined) continue
+    if (asksForJson) one.encoding = 'json'
+    contents.set(name, one)
   }
+  return read
 }

@@ -6,6 +6,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
+import { isoTime } from '../core/time.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
@@ -77,7 +78,8 @@ export class Call {
   upstreamMs: Milliseconds = 0
   /** Time a slow client kept us waiting: its body and its reading of a stream. */
   clientMs: Milliseconds = 0
-  readonly phases = new Map<Phase, Milliseconds>()
+  /** In the order in which they began. */
+  readonly phases: Partial<Record<Phase, Milliseconds>> = {}
   readonly #clock: Clock
 
   constructor(clock: Clock, id: string, key: KeyIdentity, arrivedMs: Milliseconds, policyRevision: string) {
@@ -85,7 +87,7 @@ export class Call {
     this.id = id
     this.key = key
     this.createdAtMs = clock.now() - (clock.monotonic() - arrivedMs)
-    this.createdAt = new Date(this.createdAtMs).toISOString()
+    this.createdAt = isoTime(this.createdAtMs)
     this.arrivedMs = arrivedMs
     this.policyRevision = policyRevision
   }
@@ -129,7 +131,7 @@ export class Call {
   }
 
   addPhase(phase: Phase, spentMs: Milliseconds): void {
-    this.phases.set(phase, (this.phases.get(phase) ?? 0) + spentMs)
+    this.phases[phase] = (this.phases[phase] ?? 0) + spentMs
   }
 
   /** Waits for the upstream and counts the time as its own, not ours. */
@@ -190,8 +192,8 @@ function policyNames({ hits }: Call): string {
 /** W3C Server Timing: each step in milliseconds. */
 function serverTiming(call: Call): string {
   let timing = ''
-  for (const [phase, spentMs] of call.phases)
-    timing += `${timing === '' ? '' : ', '}${phase};dur=${inThousandths(spentMs)}`
+  for (const phase in call.phases)
+    timing += `${timing === '' ? '' : ', '}${phase};dur=${inThousandths(call.phases[phase as Phase]!)}`
   return call.forwarded ? `${timing}, upstream;dur=${inThousandths(call.upstreamMs)}` : timing
 }
 

@@ -6,6 +6,7 @@ import { estimatePromptTokens } from '../chat/usage.ts'
 import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { Room } from '../core/room.ts'
+import { settledWith } from '../core/settled.ts'
 import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { endOfTurn } from '../core/turn.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -26,7 +27,7 @@ import type { InjectionEvidence } from './injection.ts'
 import { countKinds, type Inspection, inspect } from './inspect.ts'
 import { demandOf, Quota } from './quota.ts'
 import type { Recall } from './recall.ts'
-import { type Ending, formatReceipt, intend, type Receipt, type RecordParts, record } from './record.ts'
+import { type Delivery, formatReceipt, intend, type RecordParts, record } from './record.ts'
 import { isEventStream, relayStream } from './relay.ts'
 import type { ScanRules } from './textscan.ts'
 
@@ -47,13 +48,6 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly admission: Admission
   /** A new UUIDv7. */
   newId(): string
-}
-
-/** What the client gets once its call is sealed. */
-export interface Delivery {
-  readonly ending: Ending
-  /** Sends what was held back until the entry was durable. */
-  finish(receipt: Receipt): void
 }
 
 /** Handles one chat call from its head to the last byte of its answer. Never rejects. */
@@ -119,6 +113,8 @@ class Exchange {
   quota: Quota | null = null
   /** A score that is still to be made, because it decides nothing. */
   #unscored: { readonly steps: Steps<InjectionEvidence>; readonly selection: Selection } | null = null
+  /** Whether its prompt is searched a slice at a time. */
+  #isLong = false
   /** None is asked about a prompt with payloads that may not pass. */
   #areRulesAsked = true
   readonly #pipeline: Pipeline
@@ -150,9 +146,8 @@ class Exchange {
       upstream.forward(prompt.permit, prompt.body, this.#client.headers, this.#client),
     )
     const watching = this.#watch()
-    // Both, for the entry of a call that fails upstream tells of the score too.
-    await Promise.allSettled([forwarding, watching])
-    const response = await forwarding
+    // Both: the entry of a call that fails upstream tells of the score too.
+    const response = await settledWith(forwarding, watching)
     call.upstreamStatus = response.status
     // 5 The answer is scanned by the same rules, in whole or as it streams.
     const scan: ScanRules = {
@@ -187,8 +182,8 @@ class Exchange {
     const client = this.#client
     const call = this.#call
     const startMs = clock.monotonic()
-    const isLong = bytes.length > STEP_UNITS
-    if (isLong) this.#leaveSearch = await searches.wait(bytes.length)
+    this.#isLong = bytes.length > STEP_UNITS
+    if (this.#isLong) this.#leaveSearch = await searches.wait(bytes.length)
     assertWaiting(client)
     const request = readChatRequest(parseJson(bytes))
     call.model = request.model
@@ -201,7 +196,8 @@ class Exchange {
     // 2 Personal data leaves the prompt before rules judge it, so they judge what would be forwarded.
     // A long prompt keeps no other call waiting, and goes no further when nobody waits for it.
     const steps = this.#inspect(request, selection)
-    const inspection = isLong ? await inSlices(steps, clock, () => assertWaiting(client)) : atOnce(steps)
+    const check = () => assertWaiting(client)
+    const inspection = this.#isLong ? await inSlices(steps, clock, check) : atOnce(steps)
     const { placeholders, restoration } = inspection
     call.addPhase('inspect', clock.monotonic() - startMs)
     // 3 Policy: payloads that may not pass, then token limits and rules. The only maker of a Permit, without which
@@ -265,11 +261,13 @@ class Exchange {
       const { steps, selection } = this.#unscored
       this.#unscored = null
       await endOfTurn()
-      const { injection } = this.#pipeline
-      const evidence = await this.#call.measureSlices('inspect', steps, this.#client)
-      this.#call.injection = judge(evidence, selection, injection)
-      if (this.#areRulesAsked)
-        this.#call.hits.push(...watched(selection, evidence.score, injection.threshold))
+      const { threshold } = this.#pipeline.injection
+      const call = this.#call
+      const evidence = this.#isLong
+        ? await call.measureSlices('inspect', steps, this.#client)
+        : call.measure('inspect', () => atOnce(steps))
+      call.injection = judge(evidence, selection, this.#pipeline.injection)
+      if (this.#areRulesAsked) call.hits.push(...watched(selection, evidence.score, threshold))
     } finally {
       this.#leaveSearch()
     }

@@ -12,7 +12,7 @@ import {
 import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import type { Metrics } from '../metrics/registry.ts'
+import type { Metrics, Phase } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intents, OpenIntent } from '../store/folder/intents.ts'
@@ -58,6 +58,13 @@ export interface Ending {
   readonly errorCode: string | null
   /** What failed upstream, for the log of the process alone: a code, or a sentence that names no address. */
   readonly cause?: string | undefined
+}
+
+/** What the client gets once its call is sealed. */
+export interface Delivery {
+  readonly ending: Ending
+  /** Sends what was held back until the entry was durable. */
+  finish(receipt: Receipt): void
 }
 
 /** Calls under way, as the store keeps them in case the process ends. */
@@ -248,7 +255,7 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)
   if (draft.completion_tokens > 0)
     metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)
-  for (const [phase, spentMs] of call.phases) metrics.overhead.observe({ phase }, spentMs / 1000)
+  for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)
   for (const { kind, direction, count: found } of call.findings)
     metrics.piiFindings.inc({ kind, direction }, found)
   for (const { rule, direction } of call.hits) {

@@ -12,8 +12,7 @@ import { callHeaders } from './call.ts'
 import { assertWaiting } from './client.ts'
 import { responseBlockedBy } from './denial.ts'
 import { DONE, EventRelay } from './events.ts'
-import type { Delivery } from './handle.ts'
-import { formatReceipt } from './record.ts'
+import { type Delivery, formatReceipt } from './record.ts'
 
 /**
  * Relays a stream up to, not including, `[DONE]`, which waits for the entry.
