@@ -84,7 +84,11 @@ async function bundle(input: string): Promise<string> {
     // lmdb finds the library for the machine by where it lies itself.
     external: ['lmdb', /^node:(?!http2$)/],
     plugins: [writtenValidators, leftOut],
-    transform: { define: { 'import.meta.filename': '__filename', 'import.meta.dirname': '__dirname' } },
+    transform: {
+      define: { 'import.meta.filename': '__filename', 'import.meta.dirname': '__dirname' },
+      // As a global it is a getter, which is called each time and built into nothing.
+      inject: { Buffer: ['node:buffer', 'Buffer'] },
+    },
   })
   // Modules are strict as they are written, and this is no module.
   const { output } = await build.generate({

@@ -16,13 +16,16 @@ interface Entry<T> {
 
 export class Router<T extends { readonly method: string; readonly path: string }> {
   readonly #entries: readonly Entry<T>[]
-  /** Routes without names in their paths, by method and path. */
-  readonly #literal = new Map<string, Matched<T>>()
+  /** Routes without names in their paths, by path and method. */
+  readonly #literal = new Map<string, Map<string, Matched<T>>>()
 
   constructor(routes: readonly T[]) {
     for (const route of routes) {
-      const key = `${route.method} ${route.path}`
-      if (!/[:*]/.test(route.path) && !this.#literal.has(key)) this.#literal.set(key, { route, params: {} })
+      const { method, path } = route
+      if (/[:*]/.test(path)) continue
+      if (!this.#literal.has(path)) this.#literal.set(path, new Map())
+      const methods = this.#literal.get(path)!
+      if (!methods.has(method)) methods.set(method, { route, params: {} })
     }
     this.#entries = routes.map((route) => ({ method: route.method, segments: route.path.split('/'), route }))
   }
@@ -32,7 +35,7 @@ export class Router<T extends { readonly method: string; readonly path: string }
    * @throws GatewayError `not_found`, or `method_not_allowed` with `allow`
    */
   find(method: string, path: string): Matched<T> {
-    const literal = this.#literal.get(`${method} ${path}`)
+    const literal = this.#literal.get(path)?.get(method)
     if (literal !== undefined) return literal
     const segments = path.split('/')
     const allowed: string[] = []
