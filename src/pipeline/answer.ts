@@ -133,7 +133,10 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   yield
   // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
   const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
-  if (parsed !== null && !changed && isRead) return received
+  if (parsed !== null && !changed && isRead) {
+    if (call.response === parsed && isOneLine(received)) call.received = received
+    return received
+  }
   yield
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
@@ -203,6 +206,18 @@ export function noteResponse(call: Call, selection: Selection, met: readonly Met
   call.hits.push(...decision.hits)
   return decision.blocked
 }
+
+const OPENING = 0x7b
+const CLOSING = 0x7d
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/** Whether an object is written without line ends, and with nothing around it: as it may stand in a line of an export. */
+const isOneLine = (json: Buffer): boolean =>
+  json[0] === OPENING &&
+  json.at(-1) === CLOSING &&
+  !json.includes(LINE_FEED) &&
+  !json.includes(CARRIAGE_RETURN)
 
 /** A list of one object is that object: so Google sends its errors. */
 function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {

@@ -49,6 +49,8 @@ export class Call {
   /** The request body as rewritten, JSON in UTF-8; null until it was scanned, so nothing unscanned can be captured. */
   request: Buffer | null = null
   response: JsonObject | null = null
+  /** The bytes of `response` where it is as it came, in one line; null where it has to be written. */
+  received: Buffer | null = null
   /** Of the answer as it came, about. */
   responseBytes = 0
   hits: RuleHit[] = []

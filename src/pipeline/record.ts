@@ -11,7 +11,6 @@ import {
 } from '../audit/entry.ts'
 import type { Clock } from '../core/clock.ts'
 import type { PiiKind } from '../core/finding.ts'
-import type { JsonObject } from '../core/json.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
@@ -104,7 +103,7 @@ export async function record(
   const counters = quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(call.request === null ? {} : { content: capture(call.request, call.response) }),
+    ...(call.request === null ? {} : { content: capture(call.request, call) }),
     counters,
   })
   if (call.intent !== null) parts.intents.sealed(call.intent)
@@ -239,10 +238,12 @@ const sealedInjection = ({
 })
 
 /** The exchange after redaction, as it is kept beside the entry. */
-const capture = (request: Uint8Array, response: JsonObject | null): Content => [
+const capture = (request: Uint8Array, { response, received }: Call): Content => [
   '{"request":',
   request,
-  `,"response":${JSON.stringify(response)}}`,
+  ',"response":',
+  received ?? JSON.stringify(response),
+  '}',
 ]
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {

@@ -302,3 +302,24 @@ t.test('numbers are passed over where a provider counts, and nowhere else', asyn
     message: { parsed: { created: hidden, seed: hidden, expires_at: hidden, usage: { of: hidden } } },
   })
 })
+
+const SAID = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Thank you.' }, finish_reason: 'stop' }],
+}
+const AS_IT_CAME = JSON.stringify(SAID)
+const WRITTEN_ANEW: readonly (readonly [what: string, answer: string])[] = [
+  ['of several lines', JSON.stringify(SAID, null, 2)],
+  ['with a line end behind it', `${AS_IT_CAME}\n`],
+  ['with a carriage return in it', AS_IT_CAME.replace(',', ',\r')],
+  ['with blanks before it', `  ${AS_IT_CAME}`],
+  ['with a byte order mark', `\ufeff${AS_IT_CAME}`],
+  ['in which a key stands twice', AS_IT_CAME.replace('{', '{"choices":[],')],
+  ['with personal data', AS_IT_CAME.replace('you', 'you, jane@example.org')],
+]
+
+t.test('the log takes an answer as it came where that is one line that nothing was changed in', async (t) => {
+  const { call } = await whole(AS_IT_CAME)
+  t.equal(call.received?.toString(), AS_IT_CAME)
+  t.strictSame(call.response, SAID)
+  for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.received, null, what)
+})
