@@ -7,6 +7,7 @@ import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureFootprint, soak } from './footprint.ts'
+import { PRIMITIVES } from './primitives.ts'
 import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
@@ -22,7 +23,7 @@ import {
   streams,
   turns,
 } from './scenarios.ts'
-import { peers, type Subject, startFloor, startGateway, startStandIn } from './targets.ts'
+import { peers, type Subject, startFloor, startGateway, startPrimitives, startStandIn } from './targets.ts'
 
 const HELP = `npm run bench -- [options]
 
@@ -30,6 +31,7 @@ const HELP = `npm run bench -- [options]
   --against REV    also measures the gateway of another commit (git worktree, built beside)
   --json FILE      writes every figure of every round
   --only TEXT      scenarios whose title has this in it, with --quick too
+  --primitives     nothing but calls at 64 connections, beside the parts that they are made of, three minutes
   --soak           nothing but the gateway's memory over a million calls, about ten minutes
   --help
 
@@ -46,6 +48,7 @@ const { values: options } = parseArgs({
     against: { type: 'string' },
     json: { type: 'string' },
     only: { type: 'string' },
+    primitives: { type: 'boolean', default: false },
     soak: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -61,12 +64,12 @@ function scenarios(): Scenario[] {
 }
 
 /** What is measured are processes that have run for a while: their code is compiled, their pools are filled. */
-async function warmUp(subjects: readonly Subject[]): Promise<void> {
+async function warmUp(subjects: readonly Subject[], withStreams = true): Promise<void> {
   const { warmUpMs } = options.quick ? QUICK : FULL
   for (const subject of subjects) {
     process.stderr.write(`\r\x1b[KWarming up ${subject.name}`)
     await saturation(64).run(subject, warmUpMs)
-    await streams(16).run(subject, warmUpMs / 2)
+    if (withStreams) await streams(16).run(subject, warmUpMs / 2)
   }
 }
 
@@ -110,6 +113,19 @@ async function startSubjects(main: string, folder: string): Promise<Subject[]> {
   return subjects
 }
 
+/** The floor, the same with one part more each time, and the gateway; the log in memory. */
+async function measurePrimitives(main: string): Promise<string> {
+  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'sidegate-bench-'))
+  temporary.push(folder)
+  const upstreamPort = Number((await startStandIn()).line)
+  const subjects = [await startFloor(upstreamPort)]
+  for (const index of PRIMITIVES.keys())
+    subjects.push(await startPrimitives(upstreamPort, join(folder, `primitives-${index}`), index + 1))
+  subjects.push(await startGateway({ name: 'sidegate', folder: join(folder, 'gateway'), upstreamPort, main }))
+  await warmUp(subjects, false)
+  return table(await measure(saturation(64), subjects))
+}
+
 const temporary: string[] = []
 
 async function run(): Promise<void> {
@@ -127,6 +143,10 @@ async function run(): Promise<void> {
   const main = buildTree(join(folder, 'build'))
   if (options.soak) {
     console.log(await soak(main, join(folder, 'soak')))
+    return
+  }
+  if (options.primitives) {
+    console.log(await measurePrimitives(main))
     return
   }
   const subjects = await startSubjects(main, folder)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE_FLAGS } from '../../src/built.ts'
 import type { Target } from './load.ts'
+import { PRIMITIVE_KEY, PRIMITIVES } from './primitives.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
@@ -41,6 +42,18 @@ export async function startFloor(upstreamPort: number): Promise<Subject> {
     MEASURED_CORE,
   )
   return { name: 'floor', port: Number(process.line), headers: {}, process }
+}
+
+/** The floor with the first `count` of what a governed call cannot do without, and nothing around them. */
+export async function startPrimitives(upstreamPort: number, folder: string, count: number): Promise<Subject> {
+  const upstream = `http://127.0.0.1:${upstreamPort}`
+  const process = await start(
+    [globalThis.process.execPath, ...NODE_FLAGS, here('primitives.ts'), upstream, folder, String(count)],
+    MEASURED_CORE,
+    { env: IMAGE_ENV, ready: (line) => /^\d+$/.test(line) },
+  )
+  const headers = { authorization: `Bearer ${PRIMITIVE_KEY}` }
+  return { name: `+ ${PRIMITIVES[count - 1]}`, port: Number(process.line), headers, process }
 }
 
 export interface GatewayOptions {
