@@ -88,8 +88,9 @@ export class Quota {
    * @param answerTokens those of `usedTokens` that the answer had
    */
   settle(usedTokens: number, answerTokens: number): CounterChange[] {
-    return this.#held.flatMap(({ reservation }) =>
-      this.#counters.settle(reservation, usedTokens, answerTokens),
-    )
+    const changes: CounterChange[] = []
+    for (const { reservation } of this.#held)
+      changes.push(...this.#counters.settle(reservation, usedTokens, answerTokens))
+    return changes
   }
 }
