@@ -37,7 +37,7 @@ const HELP = `npm run bench -- [options]
 
 Peers are measured when they are installed: npm run bench:peers
 `
-const FULL = { rounds: 4, roundMs: 1000, warmUpMs: 5000, settleMs: 250 }
+const FULL = { rounds: 4, roundMs: 1000, warmUpMs: 4000, settleMs: 250 }
 const QUICK = { rounds: 3, roundMs: 500, warmUpMs: 2000, settleMs: 150 }
 /** A file system in memory, where a write to the log waits for nothing. */
 const MEMORY = '/dev/shm'

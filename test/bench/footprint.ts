@@ -14,7 +14,7 @@ const BODY = JSON.stringify({
   messages: [{ role: 'user', content: 'How are you today?' }],
 })
 const CONNECTIONS = 64
-const LOAD_MS = 8000
+const LOAD_MS = 6000
 const QUICK_LOAD_MS = 1200
 const REST_MS = 2000
 const QUICK_REST_MS = 500
