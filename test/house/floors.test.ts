@@ -16,6 +16,7 @@ t.test('breaches are found', async (t) => {
     ['detect/a.ts', `${head}const t = Date.now()`, /time, randomness/],
     ['audit/a.ts', `${head}import fs from 'node:fs'`, /pure floor/],
     ['core/a.ts', `${head}import x from 'left-pad'`, /no folder is known/],
+    ['pipeline/a.ts', `${head}function f() {\n  function* g() {}\n}`, /generator inside/],
     ['core/utils.ts', head, /named after nothing/],
     ['core/a.ts', `${head}${'\n'.repeat(301)}`, /more than 300/],
     ['core/a.ts', 'export const a = 1', /no head/],
