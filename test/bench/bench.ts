@@ -7,7 +7,6 @@ import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { measureFootprint, soak } from './footprint.ts'
-import { PRIMITIVES } from './primitives.ts'
 import { pinned, pinSelf, stopAll } from './processes.ts'
 import { type Report, type Result, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
@@ -23,7 +22,15 @@ import {
   streams,
   turns,
 } from './scenarios.ts'
-import { peers, type Subject, startFloor, startGateway, startPrimitives, startStandIn } from './targets.ts'
+import {
+  PRIMITIVES,
+  peers,
+  type Subject,
+  startFloor,
+  startGateway,
+  startPrimitives,
+  startStandIn,
+} from './targets.ts'
 
 const HELP = `npm run bench -- [options]
 

@@ -6,33 +6,18 @@ import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pathToFileURL } from 'node:url'
 import { type Dispatcher, Pool } from 'undici'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { detect } from '../../src/detect/pii/detect.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import { openLog, openTelemetry } from './primitive-parts.ts'
-
-/** In the order in which they are added. */
-export const PRIMITIVES = [
-  'key: its hash, and a row of the database',
-  'JSON of prompt and answer read, the prompt written',
-  'personal data and keywords, both ways',
-  'injection score',
-  'entry and exchange hashed',
-  'both and two indexes in a durable transaction',
-  'metrics and a log line',
-] as const
-
-/** As long as a real one. */
-export const PRIMITIVE_KEY = `sgate_live_${'0'.repeat(49)}`
+import { KEYWORDS, PRIMITIVE_KEY, PRIMITIVES } from './targets.ts'
 
 const BEARER = /^bearer +([^\s]+)$/i
 const HEADERS = ['content-type', 'application/json']
 const SALT_BYTES = 32
 
 const RULE = { id: 'words', name: 'words', type: 'keyword_block', action: 'block', enabled: true } as const
-const PATTERN = 'project aurora|project borealis|internal[- ]only'
 
 function serve(origin: string, folder: string, steps: number): void {
   const [withKey, withJson, withSearches, withScore, withEntry, withDatabase, withTelemetry] = PRIMITIVES.map(
@@ -43,7 +28,7 @@ function serve(origin: string, folder: string, steps: number): void {
   void log.keys.put(Buffer.from(hash('sha256', PRIMITIVE_KEY), 'hex'), Buffer.from('{"name":"bench"}'))
   const tell = openTelemetry()
   const model = loadInjectionModel()
-  const keywords = compileRules([{ ...RULE, pattern: PATTERN }], '-')
+  const keywords = compileRules([{ ...RULE, pattern: KEYWORDS }], '-')
     .select(['bench/model'], 'bench')
     .keywords('request')!
   let calls = 0
@@ -140,5 +125,5 @@ const entryOf = (call: number, content: string, score: number) => ({
   v: 1,
 })
 
-const [, program = '', origin = '', folder = '', steps = ''] = process.argv
-if (import.meta.url === pathToFileURL(program).href) serve(origin, folder, Number(steps))
+const [, , origin = '', folder = '', steps = ''] = process.argv
+serve(origin, folder, Number(steps))

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { NODE_FLAGS } from '../../src/built.ts'
 import type { Target } from './load.ts'
-import { PRIMITIVE_KEY, PRIMITIVES } from './primitives.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
@@ -24,9 +23,12 @@ export interface Subject extends Target {
   readonly process: BenchProcess
 }
 
+/** Of the keyword rule, which no load meets. */
+export const KEYWORDS = 'project aurora|project borealis|internal[- ]only'
+
 /** One rule of each type; nothing of the load is refused by them. */
 const RULES = `rules:
-  - { name: words, type: keyword_block, pattern: "project aurora|project borealis|internal[- ]only", action: block }
+  - { name: words, type: keyword_block, pattern: "${KEYWORDS}", action: block }
   - { name: data, type: pii, pattern: "*", action: redact }
   - { name: injection, type: prompt_injection, pattern: "", action: monitor }
   - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block }
@@ -43,6 +45,20 @@ export async function startFloor(upstreamPort: number): Promise<Subject> {
   )
   return { name: 'floor', port: Number(process.line), headers: {}, process }
 }
+
+/** What primitives.ts adds to the floor, in that order. */
+export const PRIMITIVES = [
+  'key: its hash, and a row of the database',
+  'JSON of prompt and answer read, the prompt written',
+  'personal data and keywords, both ways',
+  'injection score',
+  'entry and exchange hashed',
+  'both and two indexes in a durable transaction',
+  'metrics and a log line',
+] as const
+
+/** As long as a real one. */
+export const PRIMITIVE_KEY = `sgate_live_${'0'.repeat(49)}`
 
 /** The floor with the first `count` of what a governed call cannot do without, and nothing around them. */
 export async function startPrimitives(upstreamPort: number, folder: string, count: number): Promise<Subject> {
