@@ -9,7 +9,7 @@ import { basename, join, resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { type Plugin, rolldown } from 'rolldown'
-import { codeFile, loadProgram, NODE_FLAGS, programFile } from './src/built.ts'
+import { codeFile, loadProgram, NODE_FLAGS, programFile } from './src/boot/built-program.ts'
 import { CONFIG_SCHEMA } from './src/core/config-schema.ts'
 import { VALIDATION } from './src/core/document.ts'
 import { RULES_SCHEMA } from './src/rules/schema.ts'
@@ -55,10 +55,10 @@ async function buildInto(folder: string): Promise<void> {
     'store/programs/inspector',
     'store/programs/checker',
     'store/programs/treereader',
-    'rules/reader',
+    'rules/read-child',
   ]
   await Promise.all([
-    write('src/packaged.ts', join(folder, 'main.js')),
+    write('src/boot/packaged.ts', join(folder, 'main.js')),
     ...beside.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),
     write('src/program.ts', programFile(folder), asFunction),
   ])

@@ -1,7 +1,7 @@
 // The composition root: builds every part from a configuration, connects them, starts and stops them.
 
 import { randomBytes } from 'node:crypto'
-import type { RunGateway, RunningGateway } from './cli/lifetime.ts'
+import type { RunGateway, RunningGateway } from './cli/signals.ts'
 import { systemClock } from './core/clock.ts'
 import { type Config, isAmong } from './core/config.ts'
 import { within } from './core/deadline.ts'
@@ -10,21 +10,19 @@ import { formatProblem, type Problem } from './core/problem.ts'
 import { VERSION } from './core/version.ts'
 import { Attestation } from './gateway/attestation.ts'
 import { type DataFolder, takeDataFolder } from './gateway/datafolder.ts'
-import { healthOf } from './gateway/health.ts'
+import { healthOf, stateOfRules } from './gateway/health.ts'
 import { Journal } from './gateway/journal.ts'
 import { createLogger, type GatewayLogger, TurnLines } from './gateway/logger.ts'
 import { collectorOf, type IdleCollector } from './gateway/memory.ts'
+import { openScanning, roomForBodies } from './gateway/memory-budget.ts'
 import { findObstacles } from './gateway/preflight.ts'
 import { sealInterrupted } from './gateway/recovery.ts'
-import { roomForBodies } from './gateway/rooms.ts'
 import { tellRotations } from './gateway/rotation.ts'
 import { managementRoutes } from './gateway/routes.ts'
-import { stateOfRules } from './gateway/rulestate.ts'
-import { openScanning } from './gateway/scanning.ts'
 import { openStorage } from './gateway/storage.ts'
 import { createTrial, type Trial } from './gateway/trial.ts'
 import { createMetrics, type GatewayState, type Metrics } from './metrics/registry.ts'
-import { Admission } from './pipeline/admission.ts'
+import { AdmissionControl } from './pipeline/admission.ts'
 import type { Pipeline } from './pipeline/handle.ts'
 import { EffectiveRules } from './rules/effective.ts'
 import { loadRules, type RuleSnapshot } from './rules/load.ts'
@@ -96,7 +94,7 @@ class Gateway {
   readonly #upstream: Upstream
   readonly #trial: Trial | null
   readonly #pipeline: Pipeline
-  readonly #admission: Admission
+  readonly #admission: AdmissionControl
   readonly #memory: IdleCollector | null
   readonly #failed = Promise.withResolvers<string>()
   readonly #hurry = Promise.withResolvers<void>()
@@ -120,7 +118,11 @@ class Gateway {
     })
     this.#attestation = new Attestation({ config, folder, store: this.#store, clock: systemClock, logger })
     const isAuditable = () => this.#store.log.available && folder.intents.isWritable()
-    this.#admission = new Admission(config.limits.concurrentRequests, roomForBodies(config), isAuditable)
+    this.#admission = new AdmissionControl(
+      config.limits.concurrentRequests,
+      roomForBodies(config),
+      isAuditable,
+    )
     this.#memory = collectorOf(this.#admission)
     this.#metrics = createMetrics(VERSION, () => this.#state())
     this.#journal = new Journal(this.#store, this.#metrics, logger)

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --expose-gc --min-semi-space-size=4 --max-semi-space-size=16 --heap-growing-percent=100 --no-memory-reducer
 // The program, run from its source: arguments, exit code; no logic.
 
-import { refuseOldNode } from './oldnode.ts'
+import { refuseOldNode } from './boot/node-version.ts'
 
 refuseOldNode()
 const { run } = await import('./program.ts')

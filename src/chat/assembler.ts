@@ -2,8 +2,8 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { growsInPart, isChannelName, isComplete, isStated } from './growing.ts'
-import { choiceIndex, finishReason, MAX_CHOICES } from './stream.ts'
+import { growsInPart, isChannelName, isComplete, isStated } from './delta-fields.ts'
+import { choiceIndex, finishReason, MAX_CHOICES } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 
 /** Largest answer that is kept: characters of its strings and names, and a flat charge for every value. */

@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { REQUEST_FIELDS } from './wire.ts'
+import { REQUEST_FIELDS } from './vocabulary.ts'
 
 export interface ChatRequest {
   /** The whole body; what is forwarded is made from it. */

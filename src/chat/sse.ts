@@ -1,8 +1,8 @@
 // Event streams (WHATWG HTML §9.2): bytes into events and events into text. Knows nothing of what the data mean.
 
 import { isAscii } from 'node:buffer'
+import { Pieces } from '../core/chunks.ts'
 import { GatewayError } from '../core/errors.ts'
-import { Pieces } from '../core/pieces.ts'
 
 export interface SseEvent {
   /** The event as it came, with the blank line that ends it: in a line feed, wherever the pieces were cut. */

@@ -1,7 +1,7 @@
 // One string of a body that somebody reads, and how to put another in its place. Does not know which strings those are.
 
 import type { JsonObject, JsonValue } from '../core/json.ts'
-import { type Place, pathOf } from './place.ts'
+import { type PathNode, pathOf } from './json-path.ts'
 
 /** A text on the walk over a body. */
 export interface Text {
@@ -40,13 +40,13 @@ export class ValueText implements Text {
   readonly joined: number | null
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
-  readonly #place: Place | null
+  readonly #place: PathNode | null
 
   constructor(
     text: string,
     container: JsonObject | JsonValue[],
     key: string | number,
-    place: Place | null,
+    place: PathNode | null,
     context: TextContext,
   ) {
     this.text = text
@@ -81,7 +81,7 @@ export class UnwrappedText extends ValueText {
     wrapped: { readonly text: string; wrap(text: string): string },
     container: JsonObject | JsonValue[],
     key: string | number,
-    place: Place | null,
+    place: PathNode | null,
     context: TextContext,
   ) {
     super(wrapped.text, container, key, place, context)
@@ -141,10 +141,16 @@ export class NameText implements Text {
   readonly role: string | null
   readonly joined = null
   readonly #object: JsonObject
-  readonly #place: Place | null
+  readonly #place: PathNode | null
   readonly #renames: Renames
 
-  constructor(name: string, object: JsonObject, place: Place | null, role: string | null, renames: Renames) {
+  constructor(
+    name: string,
+    object: JsonObject,
+    place: PathNode | null,
+    role: string | null,
+    renames: Renames,
+  ) {
     this.text = name
     this.role = role
     this.#object = object

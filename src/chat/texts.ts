@@ -2,7 +2,7 @@
 // lists. Knows the outline of both bodies and nothing of what is looked for.
 
 import { isObject, type JsonObject } from '../core/json.ts'
-import type { Place } from './place.ts'
+import type { PathNode } from './json-path.ts'
 import type { Text } from './text.ts'
 import { Walk } from './walk.ts'
 
@@ -35,7 +35,7 @@ export function requestTexts(body: JsonObject): Texts {
       walk.member(body, key, null, 1)
       continue
     }
-    const list: Place = { parent: null, key }
+    const list: PathNode = { parent: null, key }
     value.forEach((message, index) => {
       if (isObject(message)) walk.message(message, { parent: list, key: index }, 3)
       else walk.value(value, index, list, 2)

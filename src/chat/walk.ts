@@ -3,11 +3,11 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
-import { MAX_DEPTH } from './json.ts'
+import type { PathNode } from './json-path.ts'
 import { isLongBase64, isOpaque, type Payload, readBase64, readDataUrl } from './payload.ts'
-import type { Place } from './place.ts'
+import { MAX_DEPTH } from './strict-json.ts'
 import { NameText, Renames, type Text, UnwrappedText, ValueText } from './text.ts'
-import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './wire.ts'
+import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
 
 export type Container = JsonObject | JsonValue[]
 type Key = string | number
@@ -76,25 +76,25 @@ export class Walk {
    * Every text in an object, names of members included. @param depth of containers, this one included
    * @throws GatewayError `invalid_body` for a request, `upstream_unavailable` for an answer, that is too deep or too much
    */
-  object(object: JsonObject, place: Place | null, depth: number): void {
+  object(object: JsonObject, place: PathNode | null, depth: number): void {
     for (const key of Object.keys(object)) this.member(object, key, place, depth)
   }
 
   /** One member of an object, its name and all below. */
-  member(object: JsonObject, key: string, place: Place | null, depth: number): void {
+  member(object: JsonObject, key: string, place: PathNode | null, depth: number): void {
     this.name(object, key, place)
     this.value(object, key, place, depth)
   }
 
   /** The name of a member, unless the wire format gives it. */
-  name(object: JsonObject, key: string, place: Place | null): void {
+  name(object: JsonObject, key: string, place: PathNode | null): void {
     if (key === '' || isWireName(key, place === null ? null : place.key)) return
     this.#renames ??= new Renames()
     this.#add(new NameText(key, object, place, this.#role, this.#renames))
   }
 
   /** The value of a member or an item of a list, and all below. */
-  value(container: Container, key: Key, place: Place | null, depth: number): void {
+  value(container: Container, key: Key, place: PathNode | null, depth: number): void {
     const value = (container as JsonObject)[key]
     if (typeof value === 'string') {
       if (value !== '' && !isSigned(value, container, key, place) && !this.#skipsString(value, key, place))
@@ -110,14 +110,14 @@ export class Walk {
   }
 
   /** All of a list or an object. */
-  below(value: Container, place: Place, depth: number): void {
+  below(value: Container, place: PathNode, depth: number): void {
     if (depth > MAX_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAX_DEPTH} levels`)
     if (isObject(value)) this.object(value, place, depth)
     else for (let index = 0; index < value.length; index++) this.value(value, index, place, depth)
   }
 
   /** One message of the conversation; its texts join those of its neighbours. */
-  message(message: JsonObject, place: Place, depth: number): void {
+  message(message: JsonObject, place: PathNode, depth: number): void {
     const { role } = message
     this.#role = typeof role === 'string' ? role : null
     for (const key of Object.keys(message)) {
@@ -132,13 +132,13 @@ export class Walk {
   }
 
   /** What is written as a message is, and is none of the conversation: its texts join each other alone. */
-  apart(message: JsonObject, place: Place, depth: number): void {
+  apart(message: JsonObject, place: PathNode, depth: number): void {
     this.#joined++
     this.message(message, place, depth)
     this.#joined++
   }
 
-  #parts(parts: JsonValue[], place: Place, depth: number): void {
+  #parts(parts: JsonValue[], place: PathNode, depth: number): void {
     parts.forEach((part, index) => {
       const before = this.binaryParts
       this.value(parts, index, place, depth)
@@ -147,7 +147,7 @@ export class Walk {
     })
   }
 
-  #string(text: string, container: Container, key: Key, place: Place | null): void {
+  #string(text: string, container: Container, key: Key, place: PathNode | null): void {
     const payload = readPayload(text, key, place)
     if (payload === null) {
       this.#text(text, container, key, place)
@@ -159,7 +159,7 @@ export class Walk {
       if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, place, context))
   }
 
-  #text(text: string, container: Container, key: Key, place: Place | null): void {
+  #text(text: string, container: Container, key: Key, place: PathNode | null): void {
     const running = this.#running && (RUNNING_TEXT.has(key) || typeof key === 'number')
     const around = place?.key
     const isCall = around === 'function' || around === 'function_call'
@@ -179,7 +179,7 @@ export class Walk {
     this.texts.push(text)
   }
 
-  #skipsString(text: string, key: Key, place: Place | null): boolean {
+  #skipsString(text: string, key: Key, place: PathNode | null): boolean {
     const around = place === null ? null : place.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
     if (this.#side === 'request')
@@ -189,7 +189,7 @@ export class Walk {
     return isIdPlace(key, place) && isLabel(text)
   }
 
-  #skipsNumber(value: number, key: Key, place: Place | null): boolean {
+  #skipsNumber(value: number, key: Key, place: PathNode | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
     if (this.#side === 'request') return place === null && SETTINGS.has(key)
     return isProviderNumber(key, place)
@@ -210,7 +210,7 @@ function isMediaPart(part: JsonObject): boolean {
 }
 
 /** What a provider has signed or encrypted, where it puts that: nowhere else is anything passed over for its looks. */
-function isSigned(text: string, container: Container, key: Key, place: Place | null): boolean {
+function isSigned(text: string, container: Container, key: Key, place: PathNode | null): boolean {
   if (key === SIGNATURE) {
     const around = place?.key
     return (around === 'google' || around === 'function' || isInToolCall(place)) && isOpaque(text)
@@ -220,24 +220,24 @@ function isSigned(text: string, container: Container, key: Key, place: Place | n
   return typeof type === 'string' && THOUGHT.test(type) && isOpaque(text)
 }
 
-const isInToolCall = (place: Place | null): boolean =>
+const isInToolCall = (place: PathNode | null): boolean =>
   typeof place?.key === 'number' && place.parent?.key === 'tool_calls'
 
 /** Characters that credentials have and pictures, sound and documents have not. */
 const URL_SAFE = /[-_]/
 
 /** `image` of a content part, `data` of an object in one, `images[]` of a message. */
-function isPicturePlace(key: Key, place: Place | null): boolean {
+function isPicturePlace(key: Key, place: PathNode | null): boolean {
   if (key === 'image') return isPart(place)
   if (key === 'data') return SOURCES.has(place?.key ?? '') && isPart(place?.parent ?? null)
   return place?.key === 'images' && place.parent?.parent?.key === 'messages'
 }
 
-const isPart = (place: Place | null): boolean =>
+const isPart = (place: PathNode | null): boolean =>
   typeof place?.key === 'number' && place.parent?.key === 'content'
 
 /** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
-function isIdPlace(key: Key, place: Place | null): boolean {
+function isIdPlace(key: Key, place: PathNode | null): boolean {
   if (key === 'tool_call_id') return place?.parent?.key === 'messages'
   if (key === 'file_id') return place?.key === 'file'
   if (key !== 'id') return false
@@ -246,18 +246,18 @@ function isIdPlace(key: Key, place: Place | null): boolean {
 }
 
 /** `choices[].logprobs.content[].token`, `.refusal[]`, and of either `.top_logprobs[].token`. */
-function isTokenPlace(place: Place | null): boolean {
+function isTokenPlace(place: PathNode | null): boolean {
   let list = place?.parent ?? null
   if (list?.key === 'top_logprobs') list = list.parent?.parent ?? null
   if (list?.key !== 'content' && list?.key !== 'refusal') return false
   return list.parent?.key === 'logprobs' && isChoice(list.parent.parent)
 }
 
-const isChoice = (place: Place | null): boolean =>
+const isChoice = (place: PathNode | null): boolean =>
   place?.parent?.key === 'choices' && place.parent.parent === null
 
 /** What the provider counts or measures: when it answered, of what seed, how many tokens, until when it keeps a sound. */
-function isProviderNumber(key: Key, place: Place | null): boolean {
+function isProviderNumber(key: Key, place: PathNode | null): boolean {
   if (key === 'created') return place === null
   if (key === 'seed') return isChoice(place)
   if (key === 'expires_at') return place?.key === 'audio'
@@ -266,7 +266,7 @@ function isProviderNumber(key: Key, place: Place | null): boolean {
 
 const UNREADABLE: Payload = { texts: [], isText: false }
 
-function readPayload(text: string, key: Key, place: Place | null): Payload | null {
+function readPayload(text: string, key: Key, place: PathNode | null): Payload | null {
   const around = place === null ? '' : place.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)

@@ -1,9 +1,9 @@
 // A damaged database file does not make a read fail, it ends the process that reads. So the data directory is read in
 // a child, and how that ended is part of the answer.
 
-import { isDamage } from '../store/reader.ts'
-import { runAgain } from './again.ts'
+import { isDamage } from '../store/damage.ts'
 import type { ExitCode } from './command.ts'
+import { runAgain } from './pid1.ts'
 
 /** Marks the child; a child of its own it must not have. */
 const MARK = 'SIDEGATE_AUDIT_READER'

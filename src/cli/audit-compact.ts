@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { makeFolder } from '../store/folder/folder.ts'
 import { DATA_FILE } from '../store/folder/header.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
-import { openDirectory, SourceError } from '../store/verification/source.ts'
+import { openDirectory, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
 
 /** What the database library makes is for everybody but for this: it is the owner's from the first byte on. */

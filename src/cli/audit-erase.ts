@@ -2,9 +2,9 @@
 
 import type { Config } from '../core/config.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
-import { requireLog } from '../store/verification/source.ts'
-import { openBeside } from './beside.ts'
+import { requireLog } from '../store/verification/log-source.ts'
 import { type ExitCode, UsageError } from './command.ts'
+import { openBeside } from './open-store.ts'
 
 /** The selection of the options given. @throws UsageError unless there is exactly one */
 export function readSelection(

@@ -7,12 +7,12 @@ import { SALT_BYTES } from '../audit/content.ts'
 import { checkpointLine, entryLine, exchangeLine } from '../audit/dump.ts'
 import { parseObject } from '../audit/survey.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import { counted } from '../rulecheck/remarks.ts'
+import { counted } from '../rulecheck/report.ts'
 import { u64 } from '../store/layout.ts'
 import type { Environment } from '../store/lmdb.ts'
 import { keptCheckpoints } from '../store/log/checkpoints.ts'
 import { readCut } from '../store/log/prune.ts'
-import { eachEntry } from '../store/verification/source.ts'
+import { eachEntry } from '../store/verification/log-source.ts'
 
 /** Written in one piece: a write for every line would cost more than the lines. */
 const CHUNK_BYTES = 65_536

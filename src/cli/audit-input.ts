@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { readVerifier } from '../audit/note.ts'
 import { parseObject, type TrustedKey } from '../audit/survey.ts'
-import { SourceError } from '../store/verification/source.ts'
+import { SourceError } from '../store/verification/log-source.ts'
 
 const OPENING_BRACE = 0x7b
 const PEM = /-----BEGIN [^-]+-----[^-]*-----END [^-]+-----/g

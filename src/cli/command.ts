@@ -1,7 +1,6 @@
 // What a command is, and the small things every command says the same way.
 
-import type { Problem } from '../core/problem.ts'
-import { formatProblem } from '../core/problem.ts'
+import { formatProblem, type Problem } from '../core/problem.ts'
 
 /** 0 fine, 1 findings or failure, 2 could not run. */
 export type ExitCode = 0 | 1 | 2

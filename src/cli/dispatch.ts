@@ -3,9 +3,9 @@
 
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
-import { isFirstProcess, runInChild } from './firstprocess.ts'
-import { endWhenUnforeseen } from './lifetime.ts'
 import { Output } from './output.ts'
+import { isFirstProcess, runInChild } from './pid1.ts'
+import { endWhenUnforeseen } from './signals.ts'
 
 const overview = (commands: readonly Command[]): string =>
   [

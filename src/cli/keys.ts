@@ -5,12 +5,12 @@ import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isoTime, isoTimeOrNull } from '../core/time.ts'
-import type { KeyRecord } from '../store/keys.ts'
+import type { KeyRecord } from '../store/api-keys.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
-import { requireLog, SourceError } from '../store/verification/source.ts'
-import { openBeside } from './beside.ts'
+import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { openBeside } from './open-store.ts'
 
 const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
        sidegate keys list [--config FILE]

@@ -19,7 +19,7 @@ import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
-import { soundPart } from './soundpart.ts'
+import { soundPart } from './valid-part.ts'
 
 export interface FileKey {
   readonly name: string

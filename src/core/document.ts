@@ -3,12 +3,12 @@
 
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, LineCounter, parseDocument, stringify, type YAMLError } from 'yaml'
-import { misplaced, type Path, type Place, Places, START } from './places.ts'
 import type { Problem } from './problem.ts'
-import { nearest } from './spelling.ts'
+import { nearest } from './suggest.ts'
 import { WRITTEN } from './validators.ts'
+import { misplaced, type Path, START, type YamlPosition, YamlPositions } from './yaml-position.ts'
 
-export type { Path } from './places.ts'
+export type { Path } from './yaml-position.ts'
 
 /** A mistake in a value, wherever the value came from. */
 export interface ValueProblem {
@@ -28,7 +28,7 @@ export interface DocumentReading<T> {
   /** By position, each once. */
   readonly problems: readonly Problem[]
   /** Where the value at the path stands, or its nearest ancestor that exists. */
-  locate(path: Path): Place
+  locate(path: Path): YamlPosition
 }
 
 /** Aliases that one document may expand: enough for reuse, too few for a "billion laughs". */
@@ -51,7 +51,7 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     const problem = { file, ...START, path: '', message: document.message }
     return { value: null, unchecked: undefined, problems: [problem], locate: () => START }
   }
-  const places = new Places(document, lines)
+  const places = new YamlPositions(document, lines)
   const locate = (path: Path) => places.of(path, false)
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const found = tooDeep === undefined ? [...document.errors, ...document.warnings] : [tooDeep]

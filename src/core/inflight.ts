@@ -1,7 +1,7 @@
 // What is under way: things that come and go by the thousand, some of which are always there.
 
 /** Where one of them stands. */
-export interface Place<T> {
+export interface InFlightSlot<T> {
   readonly item: T
   index: number
 }
@@ -12,20 +12,20 @@ export interface Place<T> {
  * old keeps all that was ever in one through every collection of young objects.
  */
 export class InFlight<T> {
-  readonly #places: Place<T>[] = []
+  readonly #places: InFlightSlot<T>[] = []
 
   get size(): number {
     return this.#places.length
   }
 
-  add(item: T): Place<T> {
+  add(item: T): InFlightSlot<T> {
     const place = { item, index: this.#places.length }
     this.#places.push(place)
     return place
   }
 
   /** Harmless for what has left already. */
-  remove(place: Place<T>): void {
+  remove(place: InFlightSlot<T>): void {
     const { index } = place
     if (this.#places[index] !== place) return
     const last = this.#places.pop()

@@ -69,3 +69,16 @@ function takeTurn(): void {
   waiting.shift()?.()
   if (waiting.length > 0) setImmediate(takeTurn)
 }
+
+let end: Promise<void> | null = null
+
+/** Resolves when everything that this turn of the event loop has brought in has been read, for all that wait at once. */
+export function endOfTurn(): Promise<void> {
+  end ??= new Promise((resolve) => {
+    setImmediate(() => {
+      end = null
+      resolve()
+    })
+  })
+  return end
+}

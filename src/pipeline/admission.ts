@@ -1,8 +1,8 @@
 // Which calls are taken on at all, and how many at a time. Those there is no room for have to make their entry too.
 
+import type { Budget } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
-import { InFlight, type Place } from '../core/inflight.ts'
-import type { Room } from '../core/room.ts'
+import { InFlight, type InFlightSlot } from '../core/inflight.ts'
 import type { Client } from './client.ts'
 
 /** What a client that was turned away is told to wait, seconds. */
@@ -11,15 +11,15 @@ const RETRY_AFTER_SECONDS = '1'
 export const TURNED_AWAY_MAX = 512
 
 /** A call's place from its key to its entry. */
-export interface Seat {
-  readonly place: Place<Client>
+export interface Admission {
+  readonly place: InFlightSlot<Client>
   /** Why nothing is done for it but its entry, an error with status 503; null where there is room. */
   readonly refusal: GatewayError | null
   /** What is kept of its prompt and its answer. */
   keptBytes: number
 }
 
-export class Admission {
+export class AdmissionControl {
   /** Calls at work. */
   readonly #clients = new InFlight<Client>()
   /** Calls without room, until they are sealed. */
@@ -33,7 +33,7 @@ export class Admission {
   #draining = false
   #idle: (() => void) | null = null
   readonly #limit: number
-  readonly #bodies: Room
+  readonly #bodies: Budget
   readonly #auditAvailable: () => boolean
 
   /**
@@ -41,7 +41,7 @@ export class Admission {
    * @param bodies room for their prompts and answers, bytes
    * @param auditAvailable whether a call could be written down and sealed right now
    */
-  constructor(limit: number, bodies: Room, auditAvailable: () => boolean) {
+  constructor(limit: number, bodies: Budget, auditAvailable: () => boolean) {
     this.#limit = limit
     this.#bodies = bodies
     this.#auditAvailable = auditAvailable
@@ -77,7 +77,7 @@ export class Admission {
    * Gives a client's call a seat, which must be left when it is over.
    * @throws GatewayError with status 503 where TURNED_AWAY_MAX wait to be told so: this call makes no entry
    */
-  enter(client: Client): Seat {
+  enter(client: Client): Admission {
     const refusal = this.#refusal()
     if (refusal === null) {
       this.#entered++
@@ -91,7 +91,7 @@ export class Admission {
    * Keeps room for so much more of a call's prompt or answer, until it leaves.
    * @throws GatewayError `overloaded` where there is none
    */
-  keep(seat: Seat, bytes: number): void {
+  keep(seat: Admission, bytes: number): void {
     if (!this.#bodies.take(bytes))
       throw turnAway(
         'overloaded',
@@ -101,7 +101,7 @@ export class Admission {
   }
 
   /** The call is sealed and its answer on its way; once for each seat. */
-  leave({ place, refusal, keptBytes }: Seat): void {
+  leave({ place, refusal, keptBytes }: Admission): void {
     this.#bodies.give(keptBytes)
     if (refusal === null) {
       this.#clients.remove(place)

@@ -1,6 +1,6 @@
 // What is learned of one chat call on its way through the steps: the material of its log entry and its headers.
 
-import type { Usage } from '../chat/usage.ts'
+import type { Usage } from '../chat/token-usage.ts'
 import type { KeyIdentity } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
@@ -13,7 +13,7 @@ import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
 import { drainingError } from './admission.ts'
 import type { Client } from './client.ts'
-import type { InjectionEvidence } from './injection.ts'
+import type { InjectionEvidence } from './prompt/injection.ts'
 
 /** What the client is told of a token limit; times in milliseconds from now. */
 export interface LimitState {

@@ -1,15 +1,15 @@
 // A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting, logging or sealing.
 
-import { parseReceived } from '../chat/json.ts'
 import { prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
+import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
-import { decidePrompt } from './decision.ts'
 import type { Pipeline } from './handle.ts'
-import type { InjectionEvidence } from './injection.ts'
-import { inspect } from './inspect.ts'
+import { decidePrompt } from './prompt/decide-prompt.ts'
+import type { InjectionEvidence } from './prompt/injection.ts'
+import { inspect } from './prompt/inspect.ts'
 
 /** Key name assumed when the request names none. */
 const DEFAULT_KEY_NAME = 'evaluate'

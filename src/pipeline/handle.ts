@@ -1,35 +1,33 @@
 // The one place that knows the order of a chat call. Each step stands where it does for a reason given beside it.
 
-import { parseJson } from '../chat/json.ts'
 import { type ChatRequest, prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
-import { estimatePromptTokens } from '../chat/usage.ts'
+import { parseJson } from '../chat/strict-json.ts'
+import { estimatePromptTokens } from '../chat/token-usage.ts'
+import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
+import { settledWith } from '../core/deadline.ts'
 import { toGatewayError } from '../core/errors.ts'
-import type { Room } from '../core/room.ts'
-import { settledWith } from '../core/settled.ts'
-import { atOnce, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
-import { endOfTurn } from '../core/turn.ts'
+import { atOnce, endOfTurn, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import { type Permit, watched } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
 import type { Upstream } from '../upstream/forward.ts'
 import { upstreamStatus, wasSent } from '../upstream/response.ts'
-import { type Admission, drainingError, type Seat } from './admission.ts'
-import { answerWhole } from './answer.ts'
+import { type Admission, type AdmissionControl, drainingError } from './admission.ts'
+import { isEventStream, relayStream } from './answer/streamed-answer.ts'
+import { answerWhole } from './answer/whole-answer.ts'
 import { authenticate, type KeyRing } from './authenticate.ts'
 import { Call, callHeaders } from './call.ts'
 import { assertWaiting, type Client } from './client.ts'
-import { type DecisionParts, decidePrompt, judge } from './decision.ts'
-import { blockedBy, limited, payloadRefused } from './denial.ts'
-import { endingOf, refuse, reportUnforeseen } from './ending.ts'
-import type { InjectionEvidence } from './injection.ts'
-import { countKinds, type Inspection, inspect } from './inspect.ts'
-import { demandOf, Quota } from './quota.ts'
-import type { Recall } from './recall.ts'
+import { blockedBy, endingOf, limited, payloadRefused, refuse, reportUnforeseen } from './failure.ts'
+import { type DecisionParts, decidePrompt, judge } from './prompt/decide-prompt.ts'
+import type { InjectionEvidence } from './prompt/injection.ts'
+import { countKinds, type Inspection, inspect } from './prompt/inspect.ts'
+import { demandOf, Quota } from './prompt/quota.ts'
+import type { ScanCache } from './prompt/scan-cache.ts'
 import { type Delivery, formatReceipt, intend, type RecordParts, record } from './record.ts'
-import { isEventStream, relayStream } from './relay.ts'
-import type { ScanRules } from './textscan.ts'
+import type { ScanRules } from './scan/text-scanner.ts'
 
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts, DecisionParts {
@@ -39,13 +37,13 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly upstream: Upstream
   readonly kinds: KindSet
   /** Of searches for these kinds and with this model. */
-  readonly recall: Recall
+  readonly recall: ScanCache
   readonly bodyBytes: number
   /** For long prompts and answers while they are searched, bytes. */
-  readonly searches: Room
+  readonly searches: Budget
   /** The rule set in force; taken once a call. */
   rules(): RuleSet
-  readonly admission: Admission
+  readonly admission: AdmissionControl
   /** A new UUIDv7. */
   newId(): string
 }
@@ -54,7 +52,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
 export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
   const { admission, clock } = pipeline
   let call: Call
-  let seat: Seat
+  let seat: Admission
   try {
     // Nothing is taken on that could not be logged, so this comes before anything else is looked at.
     admission.assertAuditable()
@@ -76,7 +74,7 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
   }
 }
 
-async function take(pipeline: Pipeline, client: Client, call: Call, seat: Seat): Promise<void> {
+async function take(pipeline: Pipeline, client: Client, call: Call, seat: Admission): Promise<void> {
   // From here on the call makes exactly one entry, however it ends.
   const exchange = new Exchange(pipeline, client, call, seat)
   let delivery: Delivery
@@ -120,11 +118,11 @@ class Exchange {
   readonly #pipeline: Pipeline
   readonly #client: Client
   readonly #call: Call
-  readonly #seat: Seat
+  readonly #seat: Admission
   /** Gives back the room for its search. */
   #leaveSearch = () => {}
 
-  constructor(pipeline: Pipeline, client: Client, call: Call, seat: Seat) {
+  constructor(pipeline: Pipeline, client: Client, call: Call, seat: Admission) {
     this.#pipeline = pipeline
     this.#client = client
     this.#call = call

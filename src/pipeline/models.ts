@@ -1,15 +1,15 @@
 // The upstream's models behind the same key check. Not a chat call: nothing is counted or sealed.
 
-import { isTooDeep } from '../chat/json.ts'
+import { isTooDeep } from '../chat/strict-json.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { clientHeaders } from '../upstream/headers.ts'
-import { drainingError, type Seat } from './admission.ts'
-import { readAll } from './answer.ts'
+import { type Admission, drainingError } from './admission.ts'
+import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
-import { cleanJson } from './credential.ts'
 import type { Pipeline } from './handle.ts'
+import { cleanJson } from './scan/credential-filter.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */
 export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
@@ -31,7 +31,7 @@ async function answer(
 ): Promise<void> {
   const { admission } = pipeline
   const headers = { 'x-request-id': pipeline.newId() }
-  let seat: Seat | null = null
+  let seat: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
     authenticate(pipeline.keys, client.headers)

@@ -16,7 +16,7 @@ import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Call, InjectionJudgement } from './call.ts'
-import type { Quota } from './quota.ts'
+import type { Quota } from './prompt/quota.ts'
 import type { Shadow } from './shadow.ts'
 
 /** What the store must offer here. */

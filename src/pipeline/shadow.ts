@@ -5,13 +5,14 @@
 // The candidate sees texts as the rules in force left them, with what these found: where they replaced a value, it
 // judges the finding and not the text. Token limits are left out, because they would need counters of their own.
 
-import { decodeEscapes } from '../chat/arguments.ts'
-import { parseReceived } from '../chat/json.ts'
+import { readTexts } from '../chat/answer-texts.ts'
+import { decodeEscapes } from '../chat/json-text.ts'
+import { parseReceived } from '../chat/strict-json.ts'
 import { responseTexts } from '../chat/texts.ts'
+import { Budget } from '../core/budget.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import { Room } from '../core/room.ts'
 import { inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
@@ -19,10 +20,9 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decideResponse } from '../policy/decide.ts'
 import type { RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
-import { readTexts } from './answertexts.ts'
 import type { Call } from './call.ts'
-import { type DecisionParts, decidePrompt } from './decision.ts'
-import { countKinds, inspect } from './inspect.ts'
+import { type DecisionParts, decidePrompt } from './prompt/decide-prompt.ts'
+import { countKinds, inspect } from './prompt/inspect.ts'
 
 /** Differences kept one by one, the newest. */
 const MAX_SAMPLES = 100
@@ -67,7 +67,7 @@ export interface ShadowParts extends DecisionParts {
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
   /** As in Pipeline. */
-  readonly searches: Room
+  readonly searches: Budget
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
   /** A call could not be judged. */
@@ -77,7 +77,7 @@ export interface ShadowParts extends DecisionParts {
 export class Shadow {
   readonly #parts: ShadowParts
   /** Of long calls one is judged at a time: a prompt that waits for room has no more than that before it. */
-  readonly #turns = new Room(1)
+  readonly #turns = new Budget(1)
   #waiting = 0
   #waitingBytes = 0
   /** The two revisions that are being compared. */

@@ -3,11 +3,11 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
+import { type KeywordMatcher, keywordMatcher } from '../keyword/matcher.ts'
+import { KeywordIndex } from '../keyword/pattern-index.ts'
 import { compileGlob } from './glob.ts'
-import { type KeywordMatcher, keywordMatcher } from './keyword.ts'
-import { KeywordIndex } from './keyword-index.ts'
-import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
 import { RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
+import { type Parsed, parseKinds, parseLimit, parseThreshold } from './rule-pattern.ts'
 import { validateRule } from './validate.ts'
 
 /** All rules in force at one moment. Frozen; a request uses the one it started with. */

@@ -1,9 +1,9 @@
 // What can be wrong with a declared rule beyond its shape, in words for the person who wrote it.
 
+import { readKeywords } from '../keyword/pattern-index.ts'
 import { MAX_GLOB_CHARACTERS } from './glob.ts'
-import { readKeywords } from './keyword-index.ts'
-import { type Parsed, parseKinds, parseLimit, parseThreshold } from './pattern.ts'
 import { ACTIONS_OF, RULE_ACTIONS, type RuleDeclaration } from './rule.ts'
+import { type Parsed, parseKinds, parseLimit, parseThreshold } from './rule-pattern.ts'
 
 /** A mistake in one declaration. */
 export interface RuleProblem {

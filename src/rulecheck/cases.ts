@@ -10,7 +10,7 @@ import type { Rule } from '../policy/rule.ts'
 import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { CASES_SCHEMA } from './case-schema.ts'
-import { readSources } from './source.ts'
+import { readSources } from './rule-sources.ts'
 
 /** `monitor`: it passes, and a rule that only monitors fired. */
 export type CaseDecision = 'allow' | 'monitor' | 'block'

@@ -6,7 +6,7 @@ import { compileRules, type RuleSet } from '../policy/compile.ts'
 import type { Rule, RuleDeclaration } from '../policy/rule.ts'
 import { revisionOf } from '../rules/declaration.ts'
 import type { RuleCase } from './cases.ts'
-import { type Bench, exercise, type Outcome } from './exercise.ts'
+import { type Bench, type CaseOutcome, exercise } from './run-case.ts'
 
 const FIELDS = ['type', 'pattern', 'action', 'enabled', 'match', 'description'] as const
 
@@ -26,7 +26,7 @@ export interface RuleDifference {
 
 /** What one rule set makes of an exchange, without its texts. */
 interface Effect {
-  readonly decision: Outcome['decision'] | 'invalid'
+  readonly decision: CaseOutcome['decision'] | 'invalid'
   readonly rules: readonly string[]
 }
 

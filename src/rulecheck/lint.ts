@@ -4,16 +4,15 @@
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
-import { splitAlternatives } from '../policy/alternatives.ts'
+import { splitAlternatives } from '../keyword/pattern-syntax.ts'
 import { compileRules } from '../policy/compile.ts'
 import { compileGlob } from '../policy/glob.ts'
-import { parseLimit, parseThreshold } from '../policy/pattern.ts'
 import type { Rule } from '../policy/rule.ts'
+import { parseLimit, parseThreshold } from '../policy/rule-pattern.ts'
 import { validateTogether } from '../policy/validate.ts'
 import type { RuleFile } from '../rules/files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
-import { marginFaults } from './margins.ts'
 import { covers, kindsOf, overruling } from './scope.ts'
 
 /** What a configuration adds: without one these warnings are left out. */
@@ -200,4 +199,29 @@ function warnMatch({ rule, warn }: Placed, context: LintContext | null): void {
   for (const kind of unseen.filter((one) => !kinds.includes(one))) {
     warn(['pattern'], `\`${kind}\` is not looked for; add it to pii.kinds of the configuration`)
   }
+}
+
+/** Behind the flags that the splitting repeats. */
+const LEADING = /^((?:\(\?[a-zA-Z-]+\))*)\s+/
+/** A backslash says that the next one is meant. */
+const TRAILING = /(?<!\\)\s+$/
+
+/** What is wrong with the edges of a pattern's alternatives, in sentences. */
+export function marginFaults(pattern: string): string[] {
+  return splitAlternatives(pattern).flatMap((alternative, index) => {
+    const bare = alternative.replace(LEADING, '$1').replace(TRAILING, '')
+    if (bare === alternative || bare === '') return []
+    const where = [
+      ...(LEADING.test(alternative) ? ['begins'] : []),
+      ...(TRAILING.test(alternative) ? ['ends'] : []),
+    ].join(' and ')
+    const hasLineEnd = /^\s*\n|\n\s*$/.test(alternative)
+    const what = hasLineEnd ? 'a line end' : 'white space'
+    const cause = hasLineEnd
+      ? '; in YAML `>-` and `|-` leave none behind the last line, and quotes on one line none at all'
+      : '; where it is meant, `\\x20`'
+    return [
+      `alternative ${index + 1} ${where} with ${what}, without which a text does not match: write \`${bare}\`${cause}`,
+    ]
+  })
 }

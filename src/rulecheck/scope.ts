@@ -1,8 +1,8 @@
 // What rules apply to, compared: which calls, directions and kinds one rule covers of another's. Knows no texts.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import { parseKinds } from '../policy/pattern.ts'
 import { RULE_ACTIONS, type Rule } from '../policy/rule.ts'
+import { parseKinds } from '../policy/rule-pattern.ts'
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 

@@ -4,8 +4,8 @@ import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Problem } from '../core/problem.ts'
 import { isRuleFileName, isRuleTestName } from '../rules/files.ts'
-import { counted } from './remarks.ts'
-import { labelOf } from './source.ts'
+import { counted } from './report.ts'
+import { labelOf } from './rule-sources.ts'
 
 /** As a file of rules is called, but for how it is spelled. */
 const LIKE_RULES = /\.ya?ml$/i

@@ -6,11 +6,13 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
+import { systemTimers, type Timers } from '../core/timers.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
 import type { ApiRule, Rule } from '../policy/rule.ts'
 import { validateTogether } from '../policy/validate.ts'
+import { Leftovers } from './cleanup.ts'
+import { assertFits, assertFree, conflict, sourceOf } from './conflicts.ts'
 import { declarationHash, printRules, readDeclaration, revisionOf } from './declaration.ts'
-import { Leftovers } from './leftovers.ts'
 import {
   type EffectiveRule,
   type KnownFileRule,
@@ -19,10 +21,8 @@ import {
   type StoredRules,
   sortStoredRules,
 } from './merge.ts'
-import { assertFits, assertFree, conflict, sourceOf } from './refusal.ts'
+import { draftOf, type RuleChange, type RuleState, type SealedChange } from './ports.ts'
 import type { RuleSnapshot } from './snapshot.ts'
-import { draftOf, type RuleChange, type RuleState, type SealedChange } from './state.ts'
-import { systemTimers, type Timers } from './timers.ts'
 
 export type { EffectiveRule } from './merge.ts'
 

@@ -2,8 +2,8 @@
 // nor what is in force.
 
 import { basename, join, relative, resolve, sep } from 'node:path'
-import { readBeside } from './beside.ts'
 import { readRuleFiles } from './files.ts'
+import { readBeside } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
 
 export type { RuleSnapshot } from './snapshot.ts'

@@ -5,9 +5,9 @@ import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
+import { systemTimers, type Timers } from '../core/timers.ts'
 import { openRules, type RuleSource } from './load.ts'
 import type { RuleSnapshot } from './snapshot.ts'
-import { systemTimers, type Timers } from './timers.ts'
 
 /** Quiet time after which a burst of events is taken as over: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100

@@ -1,9 +1,9 @@
 // Reading a request body within a bound, whatever its framing says.
 
 import type { IncomingMessage } from 'node:http'
+import { Pieces } from '../core/chunks.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import { Pieces } from '../core/pieces.ts'
 
 /** How much and how long of an oversized body is read on and thrown away before it is answered. */
 const LINGER_BYTES = 64 * 1024 * 1024

@@ -2,7 +2,7 @@
 // to the management API with its origin check, its session and its strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { parseJson } from '../chat/json.ts'
+import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
@@ -10,11 +10,11 @@ import { handle, type Pipeline } from '../pipeline/handle.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
-import { SocketClient } from './client.ts'
 import type { Handler } from './listener.ts'
 import { respond, respondError, respondJson } from './respond.ts'
 import { Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
+import { SocketClient } from './socket-client.ts'
 
 /** Bodies of the management API are a few fields, and signing in is open to whoever can connect. */
 const FIELDS_BYTES = 64 * 1024

@@ -3,8 +3,8 @@
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
+import { KeyStore } from './api-keys.ts'
 import { Counters } from './counters.ts'
-import { KeyStore } from './keys.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
@@ -12,7 +12,7 @@ import { Retention, type RetentionOptions } from './log/retention.ts'
 import { PolicyStore } from './policies.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
-import { type WatchedEnvironment, watchWrites } from './writes.ts'
+import { type WatchedEnvironment, watchWrites } from './write-watchdog.ts'
 
 /** Commits are watched over, and probed after a failure, this often. */
 const WATCH_MS: Milliseconds = 1000

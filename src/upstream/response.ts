@@ -2,9 +2,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { Pieces } from '../core/chunks.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import { Pieces } from '../core/pieces.ts'
 
 /** Bytes that may wait for a slow reader before the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024

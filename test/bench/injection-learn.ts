@@ -1,6 +1,6 @@
 // Learning of hashed weights: examples in, weights out. Deterministic from the seed; knows nothing of corpora.
 
-import { CharacterClasses } from '../../src/detect/injection/classes.ts'
+import { CharacterClasses } from '../../src/detect/injection/character-classes.ts'
 import {
   BUCKETS,
   ContextReader,
@@ -8,8 +8,8 @@ import {
   WORD_FEATURES_MAX,
   wordBuckets,
 } from '../../src/detect/injection/features.ts'
+import { createFolded, fold, originOf, pieceEnd } from '../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../src/detect/injection/lexicon.ts'
-import { createFolded, fold, originOf, pieceEnd } from '../../src/detect/injection/normalise.ts'
 import { createTokens, TOKEN } from '../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../src/detect/injection/tokens.ts'
 

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { FEATURE_FORM } from '../../src/detect/injection/features.ts'
 import type { StoredModel, StoredTable } from '../../src/detect/injection/model.ts'
-import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
+import { WINDOW_TOKENS } from '../../src/detect/injection/weigh.ts'
 import type { Material } from './injection-corpus.ts'
 import { type Counted, type Learned, margin, stretchMargins } from './injection-learn.ts'
 

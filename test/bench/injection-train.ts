@@ -4,7 +4,7 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { BUCKETS } from '../../src/detect/injection/features.ts'
-import { WINDOW_TOKENS } from '../../src/detect/injection/scan.ts'
+import { WINDOW_TOKENS } from '../../src/detect/injection/weigh.ts'
 import {
   disguisedRows,
   foreignTexts,

@@ -2,8 +2,8 @@
 
 import { type Finding, PII_KINDS } from '../../src/core/finding.ts'
 import { detect as find } from '../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../src/detect/pii/stream.ts'
 
 export const name = 'sidegate'
 

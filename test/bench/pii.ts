@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Finding, PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
 import { detect } from '../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../src/detect/pii/stream.ts'
 import { findSlow, UNITS } from './pii-fuzz.ts'
 
 const { values: options } = parseArgs({

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NODE_FLAGS } from '../../src/built.ts'
+import { NODE_FLAGS } from '../../src/boot/built-program.ts'
 import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 

@@ -4,13 +4,13 @@ import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import t from 'tap'
-import { InFlight, type Place } from '../../src/core/inflight.ts'
+import { InFlight, type InFlightSlot } from '../../src/core/inflight.ts'
 
 t.test('those that were added and not removed are in, in whatever order they come and go', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.nat({ max: 9 })), (moves) => {
       const inFlight = new InFlight<number>()
-      const places: Place<number>[] = []
+      const places: InFlightSlot<number>[] = []
       for (const [n, move] of moves.entries()) {
         // Below the number of those that are in, one of them leaves.
         const [leaver] = places.splice(move, 1)

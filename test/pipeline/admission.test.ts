@@ -1,9 +1,9 @@
 import t from 'tap'
-import { Room } from '../../src/core/room.ts'
-import { Admission, TURNED_AWAY_MAX } from '../../src/pipeline/admission.ts'
+import { Budget } from '../../src/core/budget.ts'
+import { AdmissionControl, TURNED_AWAY_MAX } from '../../src/pipeline/admission.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 
-const UNBOUNDED = new Room(Number.POSITIVE_INFINITY)
+const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
 
 /** Fields an error must have. */
 const like = (fields: object) => fields as Error
@@ -28,7 +28,7 @@ function caller() {
 const retry = { headers: { 'retry-after': '1' } }
 
 t.test('room is given back when the answer has been taken, not when the call is sealed', async (t) => {
-  const admission = new Admission(2, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(2, UNBOUNDED, () => true)
   const [a, b, c] = [caller(), caller(), caller()]
   const seat = admission.enter(a.client)
   admission.enter(b.client)
@@ -49,7 +49,7 @@ t.test('room is given back when the answer has been taken, not when the call is 
 })
 
 t.test('so many wait to be told that there is no room, and no more', async (t) => {
-  const admission = new Admission(1, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(1, UNBOUNDED, () => true)
   admission.enter(caller().client)
   const seats = Array.from({ length: TURNED_AWAY_MAX }, () => admission.enter(caller().client))
   t.throws(() => admission.enter(caller().client), like({ code: 'overloaded', ...retry }))
@@ -59,14 +59,14 @@ t.test('so many wait to be told that there is no room, and no more', async (t) =
 
 t.test('nothing is taken on that could not be logged', async (t) => {
   let available = false
-  const admission = new Admission(1, UNBOUNDED, () => available)
+  const admission = new AdmissionControl(1, UNBOUNDED, () => available)
   t.throws(() => admission.assertAuditable(), like({ code: 'audit_unavailable', ...retry }))
   available = true
   t.doesNotThrow(() => admission.assertAuditable())
 })
 
 t.test('bodies of calls take no more room than there is, until their calls are over', async (t) => {
-  const admission = new Admission(9, new Room(100), () => true)
+  const admission = new AdmissionControl(9, new Budget(100), () => true)
   const [a, b] = [admission.enter(caller().client), admission.enter(caller().client)]
   admission.keep(a, 40)
   admission.keep(a, 40)
@@ -79,7 +79,7 @@ t.test('bodies of calls take no more room than there is, until their calls are o
 })
 
 t.test('draining: no one in, and over when the last is sealed', async (t) => {
-  const admission = new Admission(5, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(5, UNBOUNDED, () => true)
   const [a, b] = [caller(), caller()]
   const seats = [admission.enter(a.client), admission.enter(b.client)] as const
   t.notOk(admission.draining)
@@ -98,11 +98,11 @@ t.test('draining: no one in, and over when the last is sealed', async (t) => {
 })
 
 t.test('draining with nobody in is over at once', async (t) => {
-  await t.resolves(new Admission(1, UNBOUNDED, () => true).drain())
+  await t.resolves(new AdmissionControl(1, UNBOUNDED, () => true).drain())
 })
 
 t.test('ending what runs spares what is only being taken', async (t) => {
-  const admission = new Admission(5, UNBOUNDED, () => true)
+  const admission = new AdmissionControl(5, UNBOUNDED, () => true)
   const [running, taking] = [caller(), caller()]
   admission.enter(running.client)
   admission.leave(admission.enter(taking.client))

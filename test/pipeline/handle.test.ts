@@ -2,19 +2,19 @@
 
 import t from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
+import { Budget } from '../../src/core/budget.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { GatewayError } from '../../src/core/errors.ts'
-import { Room } from '../../src/core/room.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
-import { Admission } from '../../src/pipeline/admission.ts'
+import { AdmissionControl } from '../../src/pipeline/admission.ts'
 import { handle, type Pipeline } from '../../src/pipeline/handle.ts'
-import { Recall } from '../../src/pipeline/recall.ts'
+import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { CollectingClient } from '../../src/rulecheck/collect.ts'
+import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { Upstream } from '../../src/upstream/forward.ts'
 import { rule } from '../policy/rules.ts'
 
@@ -98,9 +98,9 @@ async function call(
       discard: () => {},
     }
   }
-  const searches = new Room(ROOM)
+  const searches = new Budget(ROOM)
   const { memory = MEMORY } = how
-  const bodies = new Room(memory)
+  const bodies = new Budget(memory)
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
     clock: systemClock,
@@ -108,11 +108,11 @@ async function call(
     counters: undefined as never,
     upstream: { forward } as unknown as Upstream,
     kinds: DEFAULT_KINDS,
-    recall: new Recall(),
+    recall: new ScanCache(),
     bodyBytes: 1e9,
     searches,
     rules: () => ruleSet,
-    admission: new Admission(1, bodies, () => true),
+    admission: new AdmissionControl(1, bodies, () => true),
     newId: () => 'id',
     injection: {
       ...MODEL,

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
-import { countKinds, inspect } from '../../src/pipeline/inspect.ts'
+import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
 

@@ -1,8 +1,8 @@
 // What a trial must not do, whatever an upstream has answered.
 
 import t from 'tap'
+import { Budget } from '../../src/core/budget.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { Room } from '../../src/core/room.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Call } from '../../src/pipeline/call.ts'
@@ -21,7 +21,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     live: () => revision,
     candidate: () => candidate,
     kinds: DEFAULT_KINDS,
-    searches: new Room(Number.POSITIVE_INFINITY),
+    searches: new Budget(Number.POSITIVE_INFINITY),
     injection,
     binaryParts: 'block',
     metrics: { candidateCalls: counter, candidateDifferences: counter },

@@ -6,10 +6,10 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce, STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { detect } from '../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../src/detect/pii/stream.ts'
-import { inspect } from '../../src/pipeline/inspect.ts'
-import { Recall } from '../../src/pipeline/recall.ts'
+import { inspect } from '../../src/pipeline/prompt/inspect.ts'
+import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { ATTACKS, INNOCENT } from '../detect/injection/clear-data.ts'
@@ -60,7 +60,7 @@ const bodyOf = (texts: readonly string[]) =>
     messages: texts.map((content, index) => ({ role: index % 2 === 1 ? 'assistant' : 'user', content })),
   }) as JsonObject
 
-const search = (body: JsonObject, recall = new Recall()) =>
+const search = (body: JsonObject, recall = new ScanCache()) =>
   inspect(body, selection, {
     kinds: DEFAULT_KINDS,
     injection: model,
@@ -78,7 +78,7 @@ t.test('prompts that take turns come out as they would one after the other', asy
           const body = bodyOf(texts)
           return { ...withoutState(atOnce(search(body))), body }
         })
-        const recall = new Recall()
+        const recall = new ScanCache()
         const bodies = prompts.map(bodyOf)
         const work = bodies.map((body, index) => ({ index, steps: search(body, recall) }))
         let pauses = 0

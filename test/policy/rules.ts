@@ -1,7 +1,7 @@
 // Rules for tests, in one line each.
 
+import type { KeywordHit, KeywordMatcher } from '../../src/keyword/matcher.ts'
 import { compileRules, type Selection } from '../../src/policy/compile.ts'
-import type { KeywordHit, KeywordMatcher } from '../../src/policy/keyword.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 
 /** A keyword rule unless told otherwise; the id is the name. */

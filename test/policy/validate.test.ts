@@ -1,5 +1,5 @@
 import t from 'tap'
-import { splitAlternatives } from '../../src/policy/alternatives.ts'
+import { splitAlternatives } from '../../src/keyword/pattern-syntax.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { validateRule, validateTogether } from '../../src/policy/validate.ts'

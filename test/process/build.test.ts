@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
-import { codeFile, NODE_FLAGS, programFile } from '../../src/built.ts'
+import { codeFile, NODE_FLAGS, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { DirectorySource } from '../../src/store/verification/directory.ts'
 import { MAIN, startGateway } from './gateway.ts'
@@ -79,7 +79,7 @@ t.test('a start loads no modules of Node that only unused parts of libraries ask
 /** Whether V8 takes the compiled code that lies in a folder; undefined without any. */
 async function takesCode(flags: readonly string[], from: string): Promise<string> {
   const program = `
-    const { loadProgram } = await import(${JSON.stringify(join(ROOT, 'src/built.ts'))})
+    const { loadProgram } = await import(${JSON.stringify(join(ROOT, 'src/boot/built-program.ts'))})
     const { script, run } = loadProgram(${JSON.stringify(from)})
     const code = await run(['--version'])
     console.log(code, script.cachedDataRejected)`

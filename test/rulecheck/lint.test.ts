@@ -1,6 +1,6 @@
 import t from 'tap'
 import { lintRules } from '../../src/rulecheck/lint.ts'
-import { filesIn } from '../../src/rulecheck/source.ts'
+import { filesIn } from '../../src/rulecheck/rule-sources.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 
 const rule = (name: string, type: string, pattern: string, action: string, more = '') =>

@@ -6,9 +6,9 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import type { RuleAction } from '../../src/policy/rule.ts'
 import { CASES_SCHEMA } from '../../src/rulecheck/case-schema.ts'
 import { findCaseFiles, loadCases } from '../../src/rulecheck/cases.ts'
-import { judgeCases } from '../../src/rulecheck/judge.ts'
+import { judgeCases } from '../../src/rulecheck/compare.ts'
 import { lintRules } from '../../src/rulecheck/lint.ts'
-import { readSources } from '../../src/rulecheck/source.ts'
+import { readSources } from '../../src/rulecheck/rule-sources.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
 const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }

@@ -3,7 +3,7 @@
 import type { Clock } from '../../src/core/clock.ts'
 import type { ApiRule, RuleOverride } from '../../src/policy/rule.ts'
 import { EffectiveRules } from '../../src/rules/effective.ts'
-import type { RuleChange, RuleState } from '../../src/rules/state.ts'
+import type { RuleChange, RuleState } from '../../src/rules/ports.ts'
 import { ManualTimers } from './timers.ts'
 
 export class MemoryState implements RuleState {

@@ -1,6 +1,6 @@
 // Timers that run when the test says so.
 
-import type { Timers } from '../../src/rules/timers.ts'
+import type { Timers } from '../../src/core/timers.ts'
 
 interface Waiting {
   readonly callback: () => void

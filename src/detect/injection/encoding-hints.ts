@@ -11,7 +11,7 @@ export interface EncodingHints {
   /** Where runs of base64 characters begin that are long enough. */
   readonly base64: readonly number[]
   /** Stretches of hexadecimal or binary digits, and what may stand between them, with enough digits. */
-  readonly digits: readonly Stretch[]
+  readonly digits: readonly EncodedSpan[]
   readonly selectors: boolean
   readonly escapes: boolean
   /** Blocks of TURNED_BLOCK_UNITS with words in or next to them that occur in rotated text; null without any. */
@@ -20,7 +20,7 @@ export interface EncodingHints {
   readonly reversed: Uint8Array | null
 }
 
-export interface Stretch {
+export interface EncodedSpan {
   readonly start: number
   readonly end: number
 }
@@ -66,7 +66,7 @@ export class HintReader {
 
   *read(text: string): Steps<EncodingHints> {
     const base64: number[] = []
-    const digits: Stretch[] = []
+    const digits: EncodedSpan[] = []
     const turned: Turned = { rot13: null, reversed: null }
     const walk = new Walk()
     let selectors = 0
@@ -149,7 +149,7 @@ function markTurned(turned: Turned, text: string, index: number, trigram: number
 }
 
 /** The stretch of digits and fillers around `index`. */
-function digitStretch(text: string, index: number): Stretch {
+function digitStretch(text: string, index: number): EncodedSpan {
   let start = index
   while (start > 0 && isHexOrFiller(text.charCodeAt(start - 1))) start--
   let end = index + 1

@@ -3,7 +3,7 @@
 
 import { base64End, isNoText } from './base64.ts'
 import { CodeUnits } from './code-units.ts'
-import { HintReader, type Stretch, TURNED_BLOCK_UNITS } from './encoding-hints.ts'
+import { type EncodedSpan, HintReader, TURNED_BLOCK_UNITS } from './encoding-hints.ts'
 import { Unescaper } from './escapes.ts'
 
 /** A text found by decoding, and how its offsets lead back. */
@@ -96,7 +96,7 @@ export class Decoder {
 }
 
 /** Stretches of blocks that are marked or stand next to one that is. */
-function* markedStretches(text: string, marks: Uint8Array): Generator<Stretch> {
+function* markedStretches(text: string, marks: Uint8Array): Generator<EncodedSpan> {
   let from = -1
   for (let block = 0; block < marks.length; block++) {
     const at = block * TURNED_BLOCK_UNITS
@@ -117,7 +117,11 @@ interface Match {
 }
 
 /** Matches of a pattern within each of these stretches. */
-function* matchesIn(text: string, pattern: RegExp, stretches: readonly Stretch[]): Generator<Match | null> {
+function* matchesIn(
+  text: string,
+  pattern: RegExp,
+  stretches: readonly EncodedSpan[],
+): Generator<Match | null> {
   for (const { start, end } of stretches) {
     for (let from = start; from < end; ) {
       const until = Math.min(end, from + STRETCH_UNITS)

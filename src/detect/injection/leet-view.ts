@@ -1,8 +1,8 @@
 // The tokens of a text in which digits and signs inside words are read as letters. Few words have any: the others are taken over from
 // the plain view, and only what stands around those few is read again, until both views would read on alike.
 
+import type { Folded } from './folded-text.ts'
 import type { Lexicon } from './lexicon.ts'
-import type { Folded } from './normalise.ts'
 import { createTokens, type STATE, type TOKEN, type Tokens, type TRAIT } from './token-list.ts'
 import type { Tokeniser } from './tokens.ts'
 

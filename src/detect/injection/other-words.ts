@@ -1,12 +1,11 @@
 // What stands between words of letters a to z: marks, numbers, and all other words, with digits or an apostrophe in them, long, or in
 // other scripts. A function that returns the index it was given has read nothing: what stands there takes more thought.
 
-import type { CLASS } from './classes.ts'
+import type { CLASS } from './character-classes.ts'
+import { moveTogether } from './letter-folding.ts'
 import type { Lexicon, PLAIN, WHOLE } from './lexicon.ts'
-import { moveTogether } from './spelling.ts'
-import type { STATE, TOKEN, Tokens } from './token-list.ts'
+import type { Before, STATE, TOKEN, Tokens } from './token-list.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
-import type { Before } from './words.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
 export const MAX_WORD_UNITS = 40

@@ -1,6 +1,6 @@
 // The handful of known patterns that are named to people next to a score. They never change it.
 
-import { createFolded, type Folded, fold } from './normalise.ts'
+import { createFolded, type Folded, fold } from './folded-text.ts'
 
 /** Evidence is read this far, in source code units: enough for any window. */
 const READ_UNITS = 4096

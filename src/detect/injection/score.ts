@@ -7,7 +7,7 @@ import { Ideas } from './ideas.ts'
 import { Lexicon } from './lexicon.ts'
 import { type DecodedModel, type DecodedTable, decodeModel, type StoredModel } from './model.ts'
 import { ReasonReader } from './reasons.ts'
-import { type Scan, Scanner, type Stretch } from './scan.ts'
+import { type Scan, Scanner, type WeighedSpan } from './weigh.ts'
 import { STORED_MODEL } from './weights.ts'
 
 export interface InjectionScore {
@@ -145,7 +145,7 @@ class Scoring {
     return mode === 'whole' ? this.#model.messages : this.#model.documents
   }
 
-  #margin(stretch: Stretch, scale: number, centre: number): number {
+  #margin(stretch: WeighedSpan, scale: number, centre: number): number {
     return this.#model.slope * (stretch.value * scale - centre)
   }
 }

@@ -48,6 +48,15 @@ export const STATE = {
 /** Parts of the column of totals: the sum so many bits up, and below it the number. */
 export const TOTAL = { sumShift: 8, countMask: 0xff } as const
 
+/** The reader's state before the current offset. */
+export interface Before {
+  /** Parts of STATE. */
+  state: number
+  /** Running hash of the ideograph or syllable that ended at `singleEnd`. */
+  single: number
+  singleEnd: number
+}
+
 /** Room for the tokens of one piece; made once and used again and again. */
 export interface Tokens {
   length: number

@@ -1,15 +1,15 @@
 // Words, ideographs and the few marks of punctuation that shape a sentence, out of folded text.
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
-import { type CharacterClasses, CLASS } from './classes.ts'
+import { readWords } from './ascii-words.ts'
+import { type CharacterClasses, CLASS } from './character-classes.ts'
+import type { Folded } from './folded-text.ts'
+import { readSingles } from './ideographs.ts'
+import { Spelling } from './letter-folding.ts'
 import { type Lexicon, WHOLE } from './lexicon.ts'
-import type { Folded } from './normalise.ts'
 import { addMark, addWhole, MAX_WORD_UNITS, wholeOf } from './other-words.ts'
-import { readSingles } from './singles.ts'
-import { Spelling } from './spelling.ts'
-import { STATE, type Tokens } from './token-list.ts'
+import { type Before, STATE, type Tokens } from './token-list.ts'
 import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
-import { type Before, readWords } from './words.ts'
 
 /** So many single letters with the same separator between them are a spaced-out word. */
 const SPACED_RUN_MIN = 4

@@ -1,8 +1,8 @@
 // Credentials behind the name of a header and a scheme: `Authorization: Basic …`, `Authorization: Bearer …`.
 
-import { isByChance, NO_PASSWORD } from './chance.ts'
-import { codeAt } from './characters.ts'
-import type { Segment } from './segment.ts'
+import { codeAt } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
+import { isByChance, NO_PASSWORD } from './randomness.ts'
 
 const SCHEME = /authorization["']?\]?\s{0,3}(?:[:=]{1,2}>?|,)\s{0,3}["']?(?<scheme>basic|bearer) $/
 /** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */

@@ -1,8 +1,8 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
-import { codeAt, codesOf, isDigit, isLetter } from './characters.ts'
 import { isDay } from './checksums.ts'
-import type { Segment } from './segment.ts'
+import { codeAt, codesOf, isDigit, isLetter } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 import { isMonth, mayBeMonth } from './words/months.ts'
 

@@ -1,9 +1,9 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
-import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './characters.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
+import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './code-unit-classes.ts'
 import { neighbours } from './number/row.ts'
-import type { Run } from './number/run.ts'
+import type { DigitRun } from './number/run.ts'
 import { shapeOf } from './number/shape.ts'
 
 interface Issuer {
@@ -80,7 +80,7 @@ export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
  * @returns `known`: of an issuer, in a form that is common for it; `rare`: only with a word for it near;
  *   `unbranded`: right but for the issuer
  */
-export function cardForm(run: Run): CardForm {
+export function cardForm(run: DigitRun): CardForm {
   const grouped = !run.isPlain
   const { digits } = run
   if (isOneDigit(digits)) return 'no'
@@ -108,7 +108,7 @@ const MAX_BEHIND = 3
  * such numbers passes Luhn; two cards beside each other both do.
  * @param from where the last value ended: a group before belongs to a row if it is part of none
  */
-export function isInRow(text: string, run: Run, from: number): boolean {
+export function isInRow(text: string, run: DigitRun, from: number): boolean {
   if (run.isPlain) return false
   const { start, end } = run
   const isAnother = isCardBehind(text, run)
@@ -119,13 +119,13 @@ export function isInRow(text: string, run: Run, from: number): boolean {
 }
 
 /** Whether another number of the same length follows that may be a card's. */
-function isCardBehind(text: string, { start, end, digitCount }: Run): boolean {
+function isCardBehind(text: string, { start, end, digitCount }: DigitRun): boolean {
   const next = end + 1
   return isIssued(text.slice(next, next + GROUP), digitCount) && passesLuhnAt(text, next, next + end - start)
 }
 
 /** Groups of four hexadecimal digits. */
-function isInRowOfGroups(text: string, { start, end }: Run, from: number, isAnother: boolean): boolean {
+function isInRowOfGroups(text: string, { start, end }: DigitRun, from: number, isAnother: boolean): boolean {
   const separator = codeAt(text, start + GROUP)
   const isGroupFrom = (at: number, sign: number): boolean =>
     codeAt(text, sign) === separator && isGroup(text, at)

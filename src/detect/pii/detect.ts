@@ -2,13 +2,13 @@
 
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
-import { Cutter, MAX_SEGMENT } from './cuts.ts'
+import { StreamDetector } from './detect-stream.ts'
+import { newSearch, scanFrom } from './engine/scan.ts'
+import { Cutter, MAX_SEGMENT } from './engine/segmenter.ts'
+import { nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
-import { newSearch, scanFrom } from './scan.ts'
-import { StreamDetector } from './stream.ts'
-import { nextTrigger } from './trigger.ts'
 
 /** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
 export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] =>

@@ -1,8 +1,8 @@
 // Numbers of passports, identity cards and driving licences. No form of theirs is a proof: only right behind a word for
 // the document.
 
-import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './characters.ts'
-import type { Segment } from './segment.ts'
+import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 
 /** Other things that are numbered. */

@@ -1,8 +1,8 @@
 // E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
 
-import { codeAt, isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 import { scanUserInfo } from './secrets.ts'
-import type { Segment } from './segment.ts'
 
 /** RFC 5321 §4.5.3.1. */
 const MAX_LOCAL = 64

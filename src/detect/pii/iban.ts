@@ -1,7 +1,7 @@
 // International bank account numbers (ISO 13616): length by country, mod 97.
 
-import { codeAt, isAlphanumeric, isAsciiUpper, isDigit, isWordBefore } from './characters.ts'
-import type { Segment } from './segment.ts'
+import { codeAt, isAlphanumeric, isAsciiUpper, isDigit, isWordBefore } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 
 /** Characters by country, from the IBAN registry, with the countries that use the form without being in it. */
 const LENGTHS: ReadonlyMap<string, number> = new Map(

@@ -1,8 +1,8 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { codeAt, isDigit, isHex, isLetter, isWordBefore, isWordBehind } from './characters.ts'
+import { codeAt, isDigit, isHex, isLetter, isWordBefore, isWordBehind } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 import { isPathData } from './number/pathdata.ts'
-import type { Segment } from './segment.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
 const THOUSANDS = /^\d{1,3}(?:\.\d{3}){3}$/

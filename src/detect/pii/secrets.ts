@@ -2,10 +2,10 @@
 
 import { parseApiKey } from '../../core/apikey.ts'
 import { isBehindScheme, scanCredentials } from './authorization.ts'
-import { differentCharacters, isByChance, MIN_DIFFERENT, NO_PASSWORD, PLACEHOLDER } from './chance.ts'
-import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './characters.ts'
+import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './code-unit-classes.ts'
+import type { Segment } from './engine/segment.ts'
 import type { Span } from './keyblock.ts'
-import type { Segment } from './segment.ts'
+import { differentCharacters, isByChance, MIN_DIFFERENT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
 import { mayBeginToken, TOKEN } from './tokenforms.ts'
 
 /** No secret is shorter, nor the chance to judge one by. */

@@ -2,7 +2,7 @@
 // BIP 350), and the forty hexadecimal digits of Ethereum.
 
 import { createHash } from 'node:crypto'
-import type { Segment } from './segment.ts'
+import type { Segment } from './engine/segment.ts'
 
 /** Shorter words hold none, longer ones neither. */
 export const MIN_WALLET = 26

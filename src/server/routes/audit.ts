@@ -8,9 +8,9 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
-import type { CheckStatus, LogCheck } from '../../store/verification/logcheck.ts'
+import type { CheckStatus, LogCheck } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
-import { Query } from '../query.ts'
+import { Query } from '../query-string.ts'
 
 /** A check of a log that is not long is over by then, and its answer can be the verdict. */
 const MAX_WAIT_MS: Milliseconds = 5000

@@ -1,8 +1,7 @@
 // The rules on trial over REST: what they would have done with the calls since they are on trial.
 
 import { GatewayError } from '../../core/errors.ts'
-import type { Problem } from '../../core/problem.ts'
-import { formatProblem } from '../../core/problem.ts'
+import { formatProblem, type Problem } from '../../core/problem.ts'
 import { isoTime } from '../../core/time.ts'
 import type { ShadowReport } from '../../pipeline/shadow.ts'
 import { type ApiRoute, ok } from '../api.ts'

@@ -2,9 +2,9 @@
 
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
-import type { KeyRecord, KeyStore } from '../../store/keys.ts'
+import type { KeyRecord, KeyStore } from '../../store/api-keys.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
-import { Query } from '../query.ts'
+import { Query } from '../query-string.ts'
 
 const MAX_NAME_CHARACTERS = 128
 

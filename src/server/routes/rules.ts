@@ -7,7 +7,7 @@ import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
-import { Query } from '../query.ts'
+import { Query } from '../query-string.ts'
 
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 

@@ -2,10 +2,10 @@
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
+import { readCursor, type UsageCursor } from '../../store/log/list.ts'
 import type { UsageLog } from '../../store/log/log.ts'
-import { readCursor, type UsageCursor } from '../../store/log/pages.ts'
 import { type ApiRoute, ok } from '../api.ts'
-import { Query } from '../query.ts'
+import { Query } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 
 const PAGE = ['limit', 'offset']

@@ -5,11 +5,11 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { isDamage } from '../damage.ts'
 import type { SubDatabase } from '../lmdb.ts'
 import { programBeside } from '../programs/beside.ts'
-import { isDamage } from '../reader.ts'
+import { takeMark } from './clean-shutdown.ts'
 import { DATA_FILE } from './header.ts'
-import { takeMark } from './mark.ts'
 
 const INSPECTOR = programBeside('inspector')
 const INSPECTION_LIMIT_MS = 60_000
@@ -22,7 +22,7 @@ export interface Whereabouts {
   readonly seq: number | null
 }
 
-export type Inspection =
+export type StoreInspection =
   | { readonly state: 'sound' }
   | ({ readonly state: 'damaged'; readonly reason: string } & Whereabouts)
   /** Nothing can be said of the log; the reason is for an operator. */
@@ -32,7 +32,7 @@ export type Inspection =
 export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: Buffer, value: Buffer])[]>>
 
 /** Looks at the store in a folder; one that is not there is sound, and one that was closed and is as it was then. */
-export async function inspectStore(path: string): Promise<Inspection> {
+export async function inspectStore(path: string): Promise<StoreInspection> {
   if (!existsSync(join(path, DATA_FILE)) || takeMark(path)) return { state: 'sound' }
   const { code, signal, lines, overdue } = await runInspector('inspect', path)
   const said = Object.assign({}, ...lines) as Partial<Whereabouts> & { fault?: string; refusal?: string }

@@ -5,7 +5,7 @@
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
-import { InFlight, type Place } from '../../core/inflight.ts'
+import { InFlight, type InFlightSlot } from '../../core/inflight.ts'
 import { unavailable } from '../log/appender.ts'
 
 /** Beside the database, in the data folder. */
@@ -39,7 +39,7 @@ export interface Intent {
 }
 
 /** A call that is written down as under way; kept until it is sealed. */
-export type OpenIntent = Place<Intent>
+export type OpenIntent = InFlightSlot<Intent>
 
 export interface IntentOptions {
   readonly clock?: Clock

@@ -1,13 +1,20 @@
 // One write transaction on the log: reads the head, seals entries onto it, keeps the indexes that belong to them,
 // and writes the new head last. Lives only inside that transaction.
 
-import { seal } from '../../audit/chain.ts'
+import { genesis, seal } from '../../audit/chain.ts'
 import type { Commitment } from '../../audit/content.ts'
-import type { EntryDraft, EntryType, RequestDraft, SealedEntry, SealedRequest } from '../../audit/entry.ts'
+import type {
+  EntryDraft,
+  EntryType,
+  GenesisDraft,
+  RequestDraft,
+  SealedEntry,
+  SealedRequest,
+} from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { type SecurityEventType, securityEvents } from '../../audit/security.ts'
 import { MAX_ENTRY_BYTES } from '../../audit/verify.ts'
-import type { Milliseconds } from '../../core/clock.ts'
+import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { type CounterChange, CounterChanges } from '../counters.ts'
 import {
   type DayCounts,
@@ -23,7 +30,7 @@ import {
   writeJson,
 } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
-import type { Transaction } from './appender.ts'
+import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { keepNode } from './tree.ts'
 
@@ -54,6 +61,15 @@ interface Place {
   /** Its id. */
   readonly key: Buffer
   readonly createdAtMs: Milliseconds
+}
+
+/** A change that is sealed together with what it changes. */
+export interface Change<Result> {
+  /** Null when there turned out to be nothing to do. */
+  readonly draft: EntryDraft | null
+  /** Writes the change; runs inside the transaction, told where the entry stands. */
+  readonly write: (seq: number) => void
+  readonly result: Result
 }
 
 export class Batch implements Transaction {
@@ -161,4 +177,54 @@ export class Batch implements Transaction {
   #day(day: number): DayCounts {
     return this.#days.get(day) ?? readDay(this.#tables.days.get(u64(day)))
   }
+}
+
+const PROBE_KEY = Buffer.from('probe')
+/** A probe asks for this much in one piece: a single page would often fit when no entry does. */
+const PROBE_BYTES = 1024 ** 2
+
+export interface CommitEvents {
+  /** The entries of a batch are durable. */
+  onSealed(types: readonly EntryType[]): void
+}
+
+/** Transactions for the appender: one batch on the head as it is when the transaction has begun. */
+export function commitsOf(environment: Environment, clock: Clock, events: CommitEvents): Commits<Batch> {
+  const { tables } = environment
+  return {
+    commit: async (work) => {
+      const batch = await environment.transaction(() => {
+        // Read here and not remembered: another process may have appended in between.
+        const begun = new Batch(tables, clock.now())
+        work(begun)
+        begun.finish()
+        return begun
+      })
+      events.onSealed(batch.sealed)
+    },
+    probe: async () => {
+      await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
+      // What it took stays in the file, free for the entries to come.
+      await environment.transaction(() => tables.meta.remove(PROBE_KEY))
+    },
+  }
+}
+
+/**
+ * Writes the genesis entry; runs inside a transaction.
+ * @param log the new log's id, a UUIDv7
+ * @param continues the log that this one takes over from
+ */
+export function beginLog(
+  { tables }: Environment,
+  log: string,
+  nowMs: Milliseconds,
+  continues: GenesisDraft['continues'] = null,
+): void {
+  const { entry, bytes, hash } = genesis(log, { type: 'genesis', product: 'sidegate', continues }, nowMs)
+  tables.entries.put(u64(entry.seq), packEntry(hash, bytes))
+  const frontier = Frontier.empty()
+  frontier.push(leafHash(hash))
+  const counts = { firstRequest: 0, nextRequest: 0 }
+  writeLogState(tables, { log, seq: entry.seq, hash, frontier: frontier.encoded(), ...counts })
 }

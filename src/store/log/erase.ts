@@ -7,8 +7,7 @@ import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
-import { MAX_ID_BYTES, readLogState } from './batch.ts'
-import type { Change } from './log.ts'
+import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
 import { placeOf } from './query.ts'
 
 /** Rows that are looked at before the event loop gets its turn. */

@@ -12,10 +12,9 @@ import type { CounterChange } from '../counters.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
-import { type Batch, readLogState } from './batch.ts'
-import { beginLog, type CommitEvents, commitsOf } from './commits.ts'
+import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
-import { listUsage, type UsagePage, type UsageQuery } from './pages.ts'
+import { listUsage, type UsagePage, type UsageQuery } from './list.ts'
 import {
   findUsage,
   isSealed,
@@ -43,15 +42,6 @@ export interface AppendOptions {
   readonly content?: Content
   /** What the call used of token limits; kept in the entry's own transaction. */
   readonly counters?: readonly CounterChange[]
-}
-
-/** A change that is sealed together with what it changes. */
-export interface Change<Result> {
-  /** Null when there turned out to be nothing to do. */
-  readonly draft: EntryDraft | null
-  /** Writes the change; runs inside the transaction, told where the entry stands. */
-  readonly write: (seq: number) => void
-  readonly result: Result
 }
 
 export type WhenFull = 'refuse' | 'drop-content'

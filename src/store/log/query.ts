@@ -4,7 +4,7 @@
 import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
-import { toUsageEntry, type UsageEntry } from '../../audit/usage.ts'
+import { toUsageEntry, type UsageEntry } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'

@@ -4,9 +4,9 @@
 import { setPriority } from 'node:os'
 import { NOTHING_KNOWN } from '../../audit/survey.ts'
 import { verdictObject } from '../../audit/verdict.ts'
-import { say } from '../reader.ts'
+import { say } from '../damage.ts'
 import { DirectorySource } from '../verification/directory.ts'
-import { SourceError } from '../verification/source.ts'
+import { SourceError } from '../verification/log-source.ts'
 import { verifyAt } from '../verification/verification.ts'
 
 /** Of the system's scale from -20 to 19: calls go first. */

@@ -4,13 +4,13 @@
 import { join } from 'node:path'
 import { openCheckpoint } from '../../audit/checkpoint.ts'
 import { ChainVerifier } from '../../audit/verify.ts'
+import { isDamageError, say } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from '../layout.ts'
 import { type Environment, openEnvironment, type SubDatabase } from '../lmdb.ts'
 import { readLogState } from '../log/batch.ts'
 import { oldestSeq, readCut } from '../log/prune.ts'
 import { rootOf } from '../log/tree.ts'
-import { isDamageError, say } from '../reader.ts'
 
 /** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
 const INSPECTED_ENTRIES = 10_000

@@ -6,7 +6,7 @@ import { TreePart } from '../../audit/log-parts.ts'
 import { LogSurvey } from '../../audit/survey.ts'
 import { DirectorySource } from '../verification/directory.ts'
 import { ExportSource } from '../verification/exportfile.ts'
-import type { LogReader, LogSource } from '../verification/source.ts'
+import type { LogReader, LogSource } from '../verification/log-source.ts'
 import type { TreeOutcome, TreeTask } from '../verification/treethread.ts'
 
 /** Gives entries to the tree, as far as they are wanted. */

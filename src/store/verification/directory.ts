@@ -19,7 +19,7 @@ import {
   type LogSource,
   openDirectory,
   PAGE_ROWS,
-} from './source.ts'
+} from './log-source.ts'
 
 const unreadable = (error: unknown): string =>
   error instanceof DamageError

@@ -4,7 +4,7 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../../audit/lines.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import { type LogPlace, type LogReader, type LogSource, SourceError } from './source.ts'
+import { type LogPlace, type LogReader, type LogSource, SourceError } from './log-source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
 /** Of an entry's line, about. */

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads'
 import type { LogVerdict } from '../../audit/log-verify.ts'
 import type { KnownBefore } from '../../audit/survey.ts'
 import { programBeside } from '../programs/beside.ts'
-import type { LogPlace } from './source.ts'
+import type { LogPlace } from './log-source.ts'
 
 const READER = programBeside('treereader')
 

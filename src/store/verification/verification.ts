@@ -5,8 +5,8 @@ import { availableParallelism } from 'node:os'
 import { ChainPart } from '../../audit/log-parts.ts'
 import { type LogVerdict, LogVerifier } from '../../audit/log-verify.ts'
 import { type KnownBefore, LogSurvey } from '../../audit/survey.ts'
-import { Check } from './check.ts'
-import { DamageError, type LogSource, UnsteadyError } from './source.ts'
+import { DamageError, type LogSource, UnsteadyError } from './log-source.ts'
+import { Check } from './read-log.ts'
 import { TreeThread } from './treethread.ts'
 
 /** A running gateway may prune between survey and check; then both are done again. */

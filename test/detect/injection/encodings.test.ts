@@ -53,7 +53,7 @@ t.test('everyday text has no views', async (t) => {
   const texts = [
     'Please ignore the previous message, the meeting is at 10:30 in room 4b.',
     'commit 3f786850e387550fdab836ed7e6dc881de23001b fixes https://example.com/a/b/c?x=1%202',
-    'src/detect/injection/normalise.ts and internationalizationAndLocalizationOfEverything',
+    'src/detect/injection/folded-text.ts and internationalizationAndLocalizationOfEverything',
     '<b>bold</b> &amp; 100% sure',
   ]
   for (const text of texts) t.same(decoded(text), [], text)

@@ -1,12 +1,12 @@
 // Ideas: the same few in every language, found through cases, disguises and inflections, and not in other words.
 
 import t from 'tap'
-import { foldCodePoint } from '../../../src/detect/injection/characters.ts'
-import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
+import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
+import { foldCodePoint } from '../../../src/detect/injection/character-folding.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
+import { createFolded, fold } from '../../../src/detect/injection/folded-text.ts'
 import { IDEA_COUNT, ideaWords } from '../../../src/detect/injection/idea-table.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createFolded, fold } from '../../../src/detect/injection/normalise.ts'
 import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 

@@ -3,11 +3,11 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
+import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
+import { createFolded, fold, PIECE_UNITS } from '../../../src/detect/injection/folded-text.ts'
 import { LeetView } from '../../../src/detect/injection/leet-view.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createFolded, fold, PIECE_UNITS } from '../../../src/detect/injection/normalise.ts'
 import { createTokens, TOKEN, type Tokens } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 

@@ -2,16 +2,16 @@
 
 import t from 'tap'
 import { atOnce } from '../../../src/core/steps.ts'
-import { MAX_FOLD_UNITS } from '../../../src/detect/injection/characters.ts'
-import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
+import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
+import { MAX_FOLD_UNITS } from '../../../src/detect/injection/character-folding.ts'
 import { Decoder } from '../../../src/detect/injection/encodings.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
+import { createFolded, fold, pieceEnd } from '../../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import { decodeModel } from '../../../src/detect/injection/model.ts'
-import { createFolded, fold, pieceEnd } from '../../../src/detect/injection/normalise.ts'
-import { Scanner } from '../../../src/detect/injection/scan.ts'
 import { createTokens } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
+import { Scanner } from '../../../src/detect/injection/weigh.ts'
 import { STORED_MODEL } from '../../../src/detect/injection/weights.ts'
 
 const folded = createFolded()

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { CharacterClasses } from '../../../src/detect/injection/classes.ts'
+import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
+import { createFolded, fold, originOf } from '../../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createFolded, fold, originOf } from '../../../src/detect/injection/normalise.ts'
 import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 

@@ -3,8 +3,8 @@ import t from 'tap'
 import { createApiKey } from '../../../src/core/apikey.ts'
 import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../../src/detect/pii/stream.ts'
 
 const found = (text: string) =>
   detect(text).map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)

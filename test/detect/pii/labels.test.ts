@@ -4,8 +4,8 @@
 import t from 'tap'
 import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../../src/detect/pii/stream.ts'
 import { NAMED, UNNAMED } from './labels-data.ts'
 
 const plain = (marked: string): string => marked.replace(/[«»]/g, '')

@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { DEFAULT_PII_KINDS, type Finding, PII_KINDS } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
-import { StreamDetector } from '../../../src/detect/pii/stream.ts'
 import { TEXTS } from './texts-data.ts'
 
 const EVERY_KIND = kindSet(PII_KINDS)

@@ -8,9 +8,9 @@ import {
   isAsciiUpper,
   isLetter,
   isWordCharacter,
-} from '../characters.ts'
+} from '../code-unit-classes.ts'
+import type { Segment } from '../engine/segment.ts'
 import type { NumberRuns } from '../number/run.ts'
-import type { Segment } from '../segment.ts'
 import { asWords, labelBefore } from '../words/label.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'

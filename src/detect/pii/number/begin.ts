@@ -1,6 +1,14 @@
 // Whether a number may begin at a place, by what stands before it.
 
-import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isSpace, isWordBefore } from '../characters.ts'
+import {
+  codeAt,
+  codesOf,
+  endOfDigits,
+  isDigit,
+  isLetter,
+  isSpace,
+  isWordBefore,
+} from '../code-unit-classes.ts'
 
 const SPACE = 0x20
 const DOT = 0x2e

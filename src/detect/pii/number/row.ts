@@ -1,6 +1,6 @@
 // Numbers in a row with spaces between, as tables, logs and matrices have them: some of them pass for a number in groups.
 
-import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isWordCharacter } from '../characters.ts'
+import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isWordCharacter } from '../code-unit-classes.ts'
 
 /** Further away it is another column, and counts all the same. */
 const MAX_GAP = 8

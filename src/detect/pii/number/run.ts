@@ -1,6 +1,6 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isWordBehind } from '../characters.ts'
+import { codeAt, endOfDigits, isDigit, isWordBehind } from '../code-unit-classes.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
@@ -11,7 +11,7 @@ const CASE_BIT = 0x20
 const LETTER_X = 0x78
 
 /** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
-export class Run {
+export class DigitRun {
   readonly start: number
   readonly end: number
   readonly digitCount: number
@@ -235,8 +235,8 @@ export class NumberRuns {
     return this.separator(this.#first + index)
   }
 
-  run(index: number): Run {
-    return new Run(this, index)
+  run(index: number): DigitRun {
+    return new DigitRun(this, index)
   }
 
   /** Character code of a digit of the longest run. */

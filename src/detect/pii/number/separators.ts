@@ -1,6 +1,6 @@
 // What stands between two groups of a number: a few characters, of one class.
 
-import { codeAt, isDigit } from '../characters.ts'
+import { codeAt, isDigit } from '../code-unit-classes.ts'
 
 /** `1) (2`, ` - `: characters between two groups. */
 const MAX_SEPARATOR = 3

@@ -1,6 +1,6 @@
 // The forms of phone numbers that need no word before them. Knows digits and separators, not what stands around.
 
-import type { Run } from '../number/run.ts'
+import type { DigitRun } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
 import { isNorthAmerican } from './callingcodes.ts'
@@ -81,7 +81,7 @@ export const FORMS: ReadonlySet<number> = new Set(
 )
 
 /** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
-export function isNorthAmericanForm(run: Run): boolean {
+export function isNorthAmericanForm(run: DigitRun): boolean {
   const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === ONE
   if (run.shape !== NORTH_AMERICAN && !withCode) return false
   const from = withCode ? 1 : 0
@@ -94,13 +94,13 @@ export function isNorthAmericanForm(run: Run): boolean {
 }
 
 /** By groups, separators and first digits, see NATIONAL_FORMS_BY_GROUPS. */
-export function hasNationalForm(run: Run): boolean {
+export function hasNationalForm(run: DigitRun): boolean {
   for (const form of NATIONAL_FORMS.get(run.shape) ?? [])
     if (hasSeparators(run, form) && form.beginning.test(run.digits)) return true
   return false
 }
 
-function hasSeparators(run: Run, { same, behindBracket, behindHyphen }: Form): boolean {
+function hasSeparators(run: DigitRun, { same, behindBracket, behindHyphen }: Form): boolean {
   if (same === undefined && behindBracket === undefined && behindHyphen === undefined) return true
   const first = run.separator(0)
   if (same?.includes(first) === true && isFollowedBy(run, first)) return true
@@ -109,15 +109,15 @@ function hasSeparators(run: Run, { same, behindBracket, behindHyphen }: Form): b
 }
 
 /** Whether all separators but the first are among these. */
-function isFollowedBy(run: Run, others: string): boolean {
+function isFollowedBy(run: DigitRun, others: string): boolean {
   for (let gap = 1; gap < run.gaps; gap++) if (!others.includes(run.separator(gap))) return false
   return true
 }
 
 /** A mobile number in China in one piece or as 3-4-4, which is also a number of other things. */
-export const isChineseMobile = (run: Run): boolean =>
+export const isChineseMobile = (run: DigitRun): boolean =>
   CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)
 
 /** `333/1234567`, `333.1234567`: a mobile number in Italy, behind a word for it. */
-export const isItalianMobile = (run: Run): boolean =>
+export const isItalianMobile = (run: DigitRun): boolean =>
   run.shape === ITALIAN_MOBILE && run.codeOfDigit(0) === THREE && run.codeOfDigit(1) > ONE

@@ -1,16 +1,18 @@
 // Phone numbers: international by their plan, national by the forms countries write them in, the rest by the words
 // around them.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from '../characters.ts'
-import { FORM, TRUNK_FORM } from '../marks.ts'
+import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from '../code-unit-classes.ts'
+import { FORM, TRUNK_FORM } from '../engine/number-shapes.ts'
+import type { Segment } from '../engine/segment.ts'
 import { mayBegin } from '../number/begin.ts'
 import { isPathData } from '../number/pathdata.ts'
 import { endOfAlike, neighbours } from '../number/row.ts'
-import type { NumberRuns, Run } from '../number/run.ts'
+import type { DigitRun, NumberRuns } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
-import type { Segment } from '../segment.ts'
 import { leadsOn, type Words } from '../words/context.ts'
+import { isInternational } from './callingcodes.ts'
+import { hasNationalForm, isChineseMobile, isItalianMobile, isNorthAmericanForm } from './forms.ts'
 import {
   isCalledLine,
   isChatLink,
@@ -21,10 +23,7 @@ import {
   isSaidBy,
   isTail,
   isUnspoken,
-} from './before.ts'
-import { endsInTime, isLabelBehind, isQuantity, withExtension } from './behind.ts'
-import { isInternational } from './callingcodes.ts'
-import { hasNationalForm, isChineseMobile, isItalianMobile, isNorthAmericanForm } from './forms.ts'
+} from './left-context.ts'
 import {
   areNumbers,
   endsInDate,
@@ -36,7 +35,8 @@ import {
   isPrinted,
   isSigned,
   isUndialled,
-} from './unlike.ts'
+} from './not-phone.ts'
+import { endsInTime, isLabelBehind, isQuantity, withExtension } from './right-context.ts'
 
 /** How far before a number the word for it may end. */
 const PHONE_WORD_DISTANCE = 46
@@ -165,11 +165,11 @@ function relationToOther(segment: Segment, start: number, words: Words): 'is' | 
 }
 
 /** In groups, in a form that phone numbers alone have. */
-const isUnmistaken = (run: Run, exit: number): boolean =>
+const isUnmistaken = (run: DigitRun, exit: number): boolean =>
   !run.isPlain && exit === 0 && (isNorthAmericanForm(run) || hasNationalForm(run))
 
 /** Whether it is a part of a row of numbers: of a long one even behind a word for a phone. */
-function isInRow(segment: Segment, start: number, run: Run): boolean {
+function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
   if (run.isPlain || !areNumbers(text, run)) return false
   const end = endOfAlike(text, start, run.end)
@@ -227,7 +227,7 @@ function scanCalled(segment: Segment, start: number, runs: NumberRuns): number {
 }
 
 /** @param exit how many digits lead out of the country */
-function isPhone(segment: Segment, start: number, run: Run, exit: number): boolean {
+function isPhone(segment: Segment, start: number, run: DigitRun, exit: number): boolean {
   const { text } = segment
   if (isOtherForm(run) || isPrinted(text, start, run.end)) return false
   // `, .00387103730162`, and `c.08.33.15.66.19`, a drawing.
@@ -249,7 +249,7 @@ const isOwn = (segment: Segment, start: number): boolean =>
   isOwnNumber(segment.windowBefore(start))
 
 /** Whether the words around say that it is one. */
-function isLabelled(segment: Segment, start: number, run: Run): boolean {
+function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
   const words = segment.before(start)
   const { phone } = words
@@ -278,6 +278,6 @@ function isLetterNear(text: string, end: number): boolean {
 }
 
 /** `030/1234567`, `0711 / 48 29 17-0`, `333/1234567`, `22/123-45-67`, `415/555-2671` */
-const isSlashedArea = (run: Run, separators: string): boolean =>
+const isSlashedArea = (run: DigitRun, separators: string): boolean =>
   (separators.lastIndexOf('/') === 0 && (run.digits.startsWith('0') || SLASHED.has(run.shape))) ||
   isItalianMobile(run)

@@ -1,8 +1,8 @@
 // Words before a number that say what it is. The text is read forward, each word once; every number asks how far
 // before it the nearest word of each class ends.
 
-import { isAsciiLower, isAsciiUpper, isLetter, isUnspaced } from '../characters.ts'
-import { CONTEXT_CHARACTERS } from '../cuts.ts'
+import { isAsciiLower, isAsciiUpper, isLetter, isUnspaced } from '../code-unit-classes.ts'
+import { CONTEXT_CHARACTERS } from '../engine/segmenter.ts'
 
 const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] as const
 

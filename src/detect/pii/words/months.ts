@@ -1,6 +1,6 @@
 // Names of months, small letters, as dates are written with them.
 
-import { codeAt } from '../characters.ts'
+import { codeAt } from '../code-unit-classes.ts'
 
 const MONTHS = new Set(
   (

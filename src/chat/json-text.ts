@@ -1,0 +1,269 @@
+// JSON inside a string, arriving in pieces: the arguments of a tool call. Splits it into runs, so that what it says
+// can be scanned and replaced while how it is written stays valid JSON.
+
+import { STEP_UNITS, type Steps } from '../core/steps.ts'
+
+/**
+ * A piece of JSON text: what it says (`view`) and how it is written (`raw`).
+ * - `text`: inside a string, or from where the text is no JSON on: view and raw are the same, it may be cut anywhere
+ * - `atom`: one escape sequence, a surrogate pair counting as one; stands or falls whole
+ * - `number`: a whole number token
+ * - `structure`: punctuation, quotes, white space, true, false, null; not to be replaced
+ */
+export interface JsonRun {
+  readonly kind: 'text' | 'atom' | 'number' | 'structure'
+  readonly view: string
+  readonly raw: string
+}
+
+/** Longest token that is waited for; what is longer is no JSON worth the name. No datum is a number of this length. */
+const MAX_TOKEN_CHARACTERS = 512
+
+/** Containers in one another that are kept track of; what is deeper is taken for text. */
+const MAX_DEPTH = 512
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '"': '"',
+  '\\': '\\',
+  '/': '/',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+}
+
+const PLAIN_IN_STRING = /[^"\\]+/y
+const PLAIN_OUTSIDE = /[^\\]+/y
+const TOKEN = /[-+.\w]+/y
+/** RFC 8259 §6. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const LITERALS = ['true', 'false', 'null'] as const
+const AFTER_VALUE = /[\s,\]}]/
+const FULL_UNICODE_ESCAPE = /^\\u([0-9a-fA-F]{4})/
+
+function matchAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at
+  return pattern.exec(text)?.[0] ?? ''
+}
+
+const structure = (raw: string): JsonRun => ({ kind: 'structure', view: raw, raw })
+const plain = (raw: string): JsonRun => ({ kind: 'text', view: raw, raw })
+
+/** What may come next outside of strings; in `text` anything. */
+type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end' | 'text'
+
+/**
+ * Feeds on any text. The runs put together are the text, and for every way to cut it into pieces the runs are the
+ * same but for where a `text` or `structure` run is cut.
+ *
+ * Several JSON texts may follow one another. From the first character on that cannot be JSON, everything is `text`,
+ * punctuation included, with escapes still read as atoms: a number in arguments that are malformed, or in a sentence
+ * that begins with a bracket, is found and replaced like in any other text.
+ */
+export class JsonTextDecoder {
+  #rest = ''
+  #expected: Expected = 'value'
+  /** Open containers, the innermost last. */
+  #open: ('{' | '[')[] = []
+  /** Inside a string. */
+  #inString = false
+  /** That string is the name of a member. */
+  #isName = false
+
+  /** Whether the beginning of a token waits for its rest. */
+  get holds(): boolean {
+    return this.#rest !== ''
+  }
+
+  push(chunk: string): JsonRun[] {
+    return this.#decode(this.#rest + chunk, false)
+  }
+
+  /** Nothing more comes: what was waited for is let go. */
+  finish(): JsonRun[] {
+    const runs = this.#decode(this.#rest, true)
+    this.#expected = 'value'
+    this.#open = []
+    this.#inString = false
+    return runs
+  }
+
+  #decode(text: string, last: boolean): JsonRun[] {
+    const runs: JsonRun[] = []
+    let at = 0
+    while (at < text.length) {
+      const run = this.#next(text, at, last)
+      if (run === null) break
+      runs.push(run)
+      at += run.raw.length
+    }
+    this.#rest = text.slice(at)
+    return runs
+  }
+
+  /** The run at an offset; null while it is not all there. */
+  #next(text: string, at: number, last: boolean): JsonRun | null {
+    if (this.#inString || this.#expected === 'text') {
+      const some = matchAt(this.#inString ? PLAIN_IN_STRING : PLAIN_OUTSIDE, text, at)
+      if (some !== '') return plain(some)
+      if (text[at] === '\\') return readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), last)
+    }
+    let end = at
+    while (end < text.length && this.#takesStructure(text[end]!)) {
+      end++
+      if (this.#inString) break
+    }
+    return end > at ? structure(text.slice(at, end)) : this.#token(text, at, last)
+  }
+
+  /** Goes on past a character of punctuation that fits here, and past white space. */
+  #takesStructure(character: string): boolean {
+    switch (character) {
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t':
+        return true
+      case '"':
+        return this.#takesQuote()
+      case '{':
+      case '[':
+        return this.#opens(character)
+      case '}':
+        return this.#closes('{', 'name or }')
+      case ']':
+        return this.#closes('[', 'value or ]')
+      case ',':
+        if (this.#expected !== 'comma or end') return false
+        this.#expected = this.#open.at(-1) === '{' ? 'name' : 'value'
+        return true
+      case ':':
+        if (this.#expected !== 'colon') return false
+        this.#expected = 'value'
+        return true
+      default:
+        return false
+    }
+  }
+
+  #takesQuote(): boolean {
+    if (this.#inString) {
+      this.#inString = false
+      if (this.#isName) this.#expected = 'colon'
+      else this.#endValue()
+      return true
+    }
+    this.#isName = this.#expected === 'name' || this.#expected === 'name or }'
+    this.#inString = this.#isName || this.#expectsValue
+    return this.#inString
+  }
+
+  #opens(bracket: '{' | '['): boolean {
+    if (!this.#expectsValue || this.#open.length === MAX_DEPTH) return false
+    this.#open.push(bracket)
+    this.#expected = bracket === '{' ? 'name or }' : 'value or ]'
+    return true
+  }
+
+  #closes(bracket: '{' | '[', whenEmpty: Expected): boolean {
+    if (this.#open.at(-1) !== bracket) return false
+    if (this.#expected !== 'comma or end' && this.#expected !== whenEmpty) return false
+    this.#open.pop()
+    this.#endValue()
+    return true
+  }
+
+  get #expectsValue(): boolean {
+    return this.#expected === 'value' || this.#expected === 'value or ]'
+  }
+
+  #endValue(): void {
+    this.#expected = this.#open.length > 0 ? 'comma or end' : 'value'
+  }
+
+  /** A number or a literal; anything else ends what can be JSON. */
+  #token(text: string, at: number, last: boolean): JsonRun | null {
+    const token = matchAt(TOKEN, text, at)
+    const follower = text[at + token.length]
+    if (this.#expectsValue && token.length <= MAX_TOKEN_CHARACTERS && /^[-\dtfn]/.test(token)) {
+      const complete = last || follower !== undefined
+      if (!complete) return null
+      const isLiteral = LITERALS.some((literal) => literal === token)
+      if ((isLiteral || NUMBER.test(token)) && (follower === undefined || AFTER_VALUE.test(follower))) {
+        this.#endValue()
+        return isLiteral ? structure(token) : { kind: 'number', view: token, raw: token }
+      }
+    }
+    this.#expected = 'text'
+    return this.#next(text, at, last)
+  }
+}
+
+/** All runs of a text, in steps. */
+export function* decodeSteps(text: string): Steps<readonly JsonRun[]> {
+  const decoder = new JsonTextDecoder()
+  const runs: JsonRun[] = []
+  for (let at = 0; at < text.length; at += STEP_UNITS) {
+    if (at > 0) yield
+    for (const run of decoder.push(text.slice(at, at + STEP_UNITS))) runs.push(run)
+  }
+  for (const run of decoder.finish()) runs.push(run)
+  return runs
+}
+
+/** What a whole text says, the views of its runs put together, in steps: wherever an escape stands it is read as one. */
+export function* decodeEscapes(text: string): Steps<string> {
+  let at = text.indexOf('\\')
+  if (at < 0) return text
+  let view = ''
+  let from = 0
+  let pause = at + STEP_UNITS
+  for (; at >= 0; at = text.indexOf('\\', from)) {
+    if (at >= pause) {
+      yield
+      pause = at + STEP_UNITS
+    }
+    view += text.slice(from, at)
+    const simple = ESCAPES[text[at + 1] ?? '']
+    if (simple === undefined) {
+      const run = readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), true)!
+      view += run.view
+      from = at + run.raw.length
+    } else {
+      view += simple
+      from = at + 2
+    }
+  }
+  return view + text.slice(from)
+}
+
+/** Two `\uXXXX` of a surrogate pair. */
+const MAX_ESCAPE_CHARACTERS = 12
+
+/** The escape at the beginning of `text`, null while it is not all there. */
+function readEscape(text: string, last: boolean): JsonRun | null {
+  const letter = text[1]
+  if (letter === undefined) return last ? { kind: 'text', view: '\\', raw: '\\' } : null
+  if (letter !== 'u') {
+    const raw = text.slice(0, 2)
+    return { kind: 'atom', view: ESCAPES[letter] ?? raw, raw }
+  }
+  const first = FULL_UNICODE_ESCAPE.exec(text)
+  if (first === null) {
+    // Either more is to come or it never was an escape.
+    const hopeless = last || !/^\\u[0-9a-fA-F]{0,3}$/.test(text)
+    return hopeless ? { kind: 'atom', view: '\\u', raw: '\\u' } : null
+  }
+  const code = Number.parseInt(first[1]!, 16)
+  if (code < 0xd800 || code > 0xdbff) return { kind: 'atom', view: String.fromCharCode(code), raw: first[0] }
+  const rest = text.slice(first[0].length)
+  const second = FULL_UNICODE_ESCAPE.exec(rest)
+  if (second === null && !last && /^(?:\\(?:u[0-9a-fA-F]{0,3})?)?$/.test(rest)) return null
+  const low = second === null ? Number.NaN : Number.parseInt(second[1]!, 16)
+  const isPair = low >= 0xdc00 && low <= 0xdfff
+  // Half a pair alone has no meaning; it is shown as the replacement character and kept as written.
+  return isPair
+    ? { kind: 'atom', view: String.fromCharCode(code, low), raw: first[0] + second![0] }
+    : { kind: 'atom', view: '\uFFFD', raw: first[0] }
+}

@@ -1,0 +1,187 @@
+// Strict JSON: what is parsed here is the same thing for every reader, so that what was scanned is what is sent.
+// Error messages never quote the body.
+
+import { isUtf8 } from 'node:buffer'
+import { GatewayError } from '../core/errors.ts'
+import { isInexact, isRawNumber, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
+import { formatPath } from './json-path.ts'
+
+/** Containers in one another; walkers and other parsers overflow on much more. */
+export const MAX_DEPTH = 64
+
+/** No conversation has so many; millions of empty ones take seconds to look at. */
+const MAX_CONTAINERS = 200_000
+const MAX_KEYS = 500_000
+
+/** UTF-16 code units; schemas that generators write are full of limits of 64 bits. */
+const MAX_EXACT_UNITS = 1024 * 1024
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const COLON = 0x3a
+
+const invalid = (message: string, param?: string): GatewayError =>
+  new GatewayError('invalid_body', message, param === undefined ? {} : { param })
+
+/**
+ * Parses a body once.
+ * @throws GatewayError `invalid_body` for anything but one JSON text (RFC 8259) in UTF-8 without a byte order mark,
+ *   nested at most MAX_DEPTH deep, of at most MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone surrogates,
+ *   and `__proto__` keys. Numbers that a double cannot hold are kept as they are written, in bodies of up to
+ *   MAX_EXACT_UNITS; in longer ones they are refused.
+ */
+export function parseJson(body: Buffer): JsonValue {
+  if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
+  if (!isUtf8(body)) throw invalid('The body is not valid UTF-8.')
+  const text = body.toString('utf8')
+  const { keys, containers, depth } = countMarks(text)
+  if (depth > MAX_DEPTH) throw invalid(`The body is nested more than ${MAX_DEPTH} levels deep.`)
+  if (keys > MAX_KEYS) throw invalid(`The body has more than ${MAX_KEYS} keys.`)
+  if (containers > MAX_CONTAINERS)
+    throw invalid(`The body has more than ${MAX_CONTAINERS} lists and objects.`)
+  let value: JsonValue
+  try {
+    value = JSON.parse(text) as JsonValue
+  } catch {
+    throw invalid('The body is not valid JSON.')
+  }
+  const checked = checkValues(value)
+  // Of keys that stand twice only one is left in the value.
+  if (checked.keys !== keys)
+    throw invalid('The body has an object with the same key twice.', findDuplicate(text))
+  if (checked.inexact === null) return value
+  if (text.length > MAX_EXACT_UNITS)
+    throw invalid('A number is too large to be passed on exactly; send it as a string.', checked.inexact)
+  return parseExactly(text)
+}
+
+/** How a number begins that a double may not hold, and little else. */
+const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
+
+/**
+ * Parses what an upstream sent, or what was written here, as it would be parsed anywhere, but for numbers that a double
+ * cannot hold: they are kept as they are written, in texts of up to MAX_EXACT_UNITS.
+ * @throws SyntaxError quoting the text, for one that is no JSON
+ */
+export const parseReceived = (text: string): JsonValue =>
+  text.length <= MAX_EXACT_UNITS && MAY_BE_INEXACT.test(text)
+    ? parseExactly(text)
+    : (JSON.parse(text) as JsonValue)
+
+/** Whether an object in a JSON text has a key twice, of which its value holds but one. */
+export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
+  countMarks(text).keys !== keysIn(value)
+
+/** Whether containers in a JSON text are nested more than MAX_DEPTH deep: to write such a value takes more stack than there is. */
+export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAX_DEPTH
+
+function keysIn(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 0
+  if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + keysIn(item), 0)
+  if (isRawNumber(value)) return 0
+  let keys = 0
+  for (const name of Object.keys(value)) keys += 1 + keysIn((value as JsonObject)[name]!)
+  return keys
+}
+
+/** Counts keys as written, one colon outside strings each, and containers; tells how deep they are nested. */
+function countMarks(text: string): { keys: number; containers: number; depth: number } {
+  let keys = 0
+  let containers = 0
+  let depth = 0
+  let deepest = 0
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === QUOTE) {
+      at = endOfString(text, at)
+    } else if (code === COLON) {
+      keys++
+    } else if (code === 0x7b || code === 0x5b) {
+      containers++
+      depth++
+      if (depth > deepest) deepest = depth
+    } else if (code === 0x7d || code === 0x5d) {
+      depth--
+    }
+  }
+  return { keys, containers, depth: deepest }
+}
+
+/** Offset of the quote that closes the string opened at `open`; the text's end when none does. */
+function endOfString(text: string, open: number): number {
+  let at = open + 1
+  for (;;) {
+    const quote = text.indexOf('"', at)
+    if (quote < 0) return text.length
+    let backslashes = 0
+    while (text.charCodeAt(quote - 1 - backslashes) === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return quote
+    at = quote + 1
+  }
+}
+
+/** Checks every value, counts the keys, and tells where a number stands that is not as it was written. */
+function checkValues(root: JsonValue): { readonly keys: number; readonly inexact: string | null } {
+  let keys = 0
+  let inexact: string | null = null
+  /** Of the value at hand, as far as it is deep. */
+  const path: (string | number)[] = []
+  const refuse = (message: string, depth: number) => invalid(message, formatPath(path.slice(0, depth)))
+  const check = (value: JsonValue, depth: number): void => {
+    if (typeof value === 'string') {
+      if (!value.isWellFormed()) throw refuse('A string has half of a surrogate pair.', depth)
+    } else if (typeof value === 'number') {
+      if (isInexact(value)) inexact ??= formatPath(path.slice(0, depth))
+    } else if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) {
+        path[depth] = index
+        check(value[index]!, depth + 1)
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      for (const key of Object.keys(value)) {
+        keys++
+        if (key === '__proto__') throw refuse('The key __proto__ is not allowed.', depth)
+        if (!key.isWellFormed()) throw refuse('A key has half of a surrogate pair.', depth)
+        path[depth] = key
+        check(value[key]!, depth + 1)
+      }
+    }
+  }
+  check(root, 0)
+  return { keys, inexact }
+}
+
+/** Where the key of a JSON text stands that its object has twice. */
+function findDuplicate(text: string): string {
+  const path: (string | number)[] = []
+  /** For each container around: the keys so far, null for a list. */
+  const around: (Set<string> | null)[] = []
+  let atKey = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    const keys = around.at(-1)
+    if (code === QUOTE) {
+      const end = endOfString(text, at)
+      if (atKey && keys) {
+        const key = JSON.parse(text.slice(at, end + 1)) as string
+        path[path.length - 1] = key
+        if (keys.has(key)) break
+        keys.add(key)
+      }
+      atKey = false
+      at = end
+    } else if (code === COMMA) {
+      atKey = keys !== null
+      if (!atKey) path[path.length - 1] = Number(path.at(-1)) + 1
+    } else if (code === 0x7b || code === 0x5b) {
+      atKey = code === 0x7b
+      around.push(atKey ? new Set() : null)
+      path.push(0)
+    } else if (code === 0x7d || code === 0x5d) {
+      around.pop()
+      path.pop()
+    }
+  }
+  return formatPath(path)
+}

@@ -1,0 +1,56 @@
+// Whether a word before a number may say what it is, told without trying the patterns of the kinds on most texts.
+
+import { BIRTH_WORDS, mayBeBirth } from '../birthdate.ts'
+import { codeAt, isDigit, isLetterBefore } from '../code-unit-classes.ts'
+import { DOCUMENT_WORDS, mayBeDocument } from '../documents.ts'
+import { mayBePersonal, PERSONAL_WORDS } from '../nationalid/nationalid.ts'
+import { Cues } from '../words/cue-prefilter.ts'
+
+/** As far before a number as a word for it may stand: no digit is between. */
+const WINDOW_CHARACTERS = 60
+/** Of the number of digits that a number has. */
+const MAX_LENGTH_DIGITS = 2
+const BRACKET = 0x28
+const SQUARE_BRACKET = 0x5b
+
+/** Read when first asked. */
+let cues: Cues | null = null
+
+/** The text in which a word for a number may stand; '' if none does. */
+function wordsBefore(text: string, at: number): string {
+  if (!isLetterBefore(text, at)) return ''
+  let start = at
+  while (start > 0 && at - start < WINDOW_CHARACTERS) {
+    const before = isDigit(text.charCodeAt(start - 1)) ? bracketBefore(text, start) : start - 1
+    if (before < 0) break
+    start = before
+  }
+  cues ??= new Cues([BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS])
+  return cues.mayStand(text, start, at) ? text.slice(start, at) : ''
+}
+
+/** Where the bracket is that a length begins with, as in `CPF (11 digits)`; -1 if the digits there are none. */
+function bracketBefore(text: string, end: number): number {
+  let at = end - 1
+  while (end - at < MAX_LENGTH_DIGITS && isDigit(codeAt(text, at - 1))) at--
+  const before = codeAt(text, at - 1)
+  return before === BRACKET || before === SQUARE_BRACKET ? at - 1 : -1
+}
+
+/** For a date of birth. */
+export function mayNameBirth(text: string, at: number): boolean {
+  const words = wordsBefore(text, at)
+  return words !== '' && mayBeBirth(words)
+}
+
+/** For the number of a document. */
+export function mayNameDocument(text: string, at: number): boolean {
+  const words = wordsBefore(text, at)
+  return words !== '' && mayBeDocument(words)
+}
+
+/** For a date of birth, a document or a person. */
+export function mayNameAny(text: string, at: number): boolean {
+  const words = wordsBefore(text, at)
+  return words !== '' && (mayBeBirth(words) || mayBeDocument(words) || mayBePersonal(words))
+}

@@ -1,0 +1,249 @@
+// The search of one segment: from trigger to trigger, a bounded look around each. Says which kinds are tried where
+// and in what order; what they are is said in the files of the kinds.
+
+import type { Finding } from '../../../core/finding.ts'
+import { scanBirthDate } from '../birthdate.ts'
+import { cardForm, isExpiryBehind, isInRow } from '../card.ts'
+import { passesLuhnAt } from '../checksums.ts'
+import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore } from '../code-unit-classes.ts'
+import { scanDocument } from '../documents.ts'
+import { isCodedSign, scanCodedEmail, scanEmail } from '../email.ts'
+import { isBehindCountry, scanIban } from '../iban.ts'
+import { KEY_BEGIN, keyBlocks } from '../keyblock.ts'
+import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
+import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from '../nationalid/nationalid.ts'
+import { isPartOfMac, scanColons, scanIpv4, scanMac } from '../network.ts'
+import { mayBegin } from '../number/begin.ts'
+import { NumberRuns } from '../number/run.ts'
+import { isUniform } from '../number/separators.ts'
+import { personNames } from '../person.ts'
+import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from '../phone/phone.ts'
+import { scanAddress } from '../postal-address.ts'
+import { botStart, isJointOfKey, MIN_TOKEN, scanNamed, scanSecret, tokenEnd, tokenStart } from '../secrets.ts'
+import { MIN_WALLET, scanWallet } from '../wallet.ts'
+import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './number-shapes.ts'
+import { Segment, SegmentSearch } from './segment.ts'
+import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
+
+/** @param base added to the offsets of findings */
+export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): SegmentSearch =>
+  new SegmentSearch(text, base, kinds, findings, RUNS)
+
+/**
+ * Adds the findings of one segment, in order.
+ * @param mayHoldKey false if the text has no private key
+ */
+export function scanSegment(search: SegmentSearch, start: number, end: number, mayHoldKey: boolean): void {
+  const segment = new Segment(search, start, end)
+  if (mayHoldKey && segment.text.includes(KEY_BEGIN)) {
+    let done = segment.from
+    for (const key of keyBlocks(segment.text, segment.from)) {
+      scanNames(segment, done, key.start)
+      segment.add('secret', key.start, key.end)
+      done = key.end
+    }
+    scanNames(segment, done, segment.text.length)
+  } else scanNames(segment, segment.from, segment.text.length)
+  RUNS.begin('')
+}
+
+/**
+ * Adds the findings of one segment of a text without private keys, where no names are looked for.
+ * @param trigger the first in the segment, offset in the text
+ * @param until triggers from there on are left alone, and may be none
+ * @returns the first of those, -1 if there is none
+ */
+export function scanFrom(
+  search: SegmentSearch,
+  trigger: number,
+  start: number,
+  end: number,
+  until?: number,
+): number {
+  const segment = new Segment(search, start, end)
+  const { text, kinds } = search
+  const { offset } = segment
+  let at = trigger
+  while (at >= 0 && at < (until ?? end)) {
+    // What stands behind the segment does not count, as it may not have arrived yet.
+    const isWhole =
+      at + TRIGGER_CHARACTERS <= end || nextPlace(segment.text, at - offset, kinds) === at - offset
+    const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
+    at = nextTrigger(text, next, kinds, search.words, until)
+  }
+  RUNS.begin('')
+  return at
+}
+
+/** Names of persons where they are looked for, and between them all else. */
+function scanNames(segment: Segment, from: number, to: number): void {
+  let done = from
+  if ((segment.kinds & PERSON) !== 0) {
+    for (const name of personNames(segment.text, from, to)) {
+      scanTriggers(segment, done, name.start)
+      segment.add('person', name.start, name.end)
+      done = name.end
+    }
+  }
+  scanTriggers(segment, done, to)
+}
+
+function scanTriggers(segment: Segment, from: number, to: number): void {
+  const { text, kinds } = segment
+  let at = nextTrigger(text, from, kinds, null)
+  while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1), kinds, null)
+}
+
+/** Looks around a trigger; returns where to go on. */
+function scanAt(segment: Segment, at: number): number {
+  const code = segment.text.charCodeAt(at)
+  if (isDigit(code))
+    return isCodedSign(segment.text, at) ? scanCodedEmail(segment, at) : scanDigit(segment, at)
+  if (code === AT_SIGN) return scanEmail(segment, at)
+  if (code === COLON) return scanColons(segment, at) || at + 1
+  return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1
+}
+
+/** The first digit of a word: what begins with the word, or with the digit. */
+function scanDigit(segment: Segment, at: number): number {
+  const { text } = segment
+  const digitsEnd = endOfDigits(text, at)
+  let word = at
+  while (word > segment.end && isAlphanumeric(text.charCodeAt(word - 1))) word--
+  let wordEnd = digitsEnd
+  while (wordEnd < text.length && isAlphanumeric(text.charCodeAt(wordEnd))) wordEnd++
+  const begins = !isWordBefore(text, word)
+  const token = scanToken(segment, word, wordEnd)
+  if (token > 0) return token
+  if (!begins) return wordEnd
+  const wallet = wordEnd - word >= MIN_WALLET ? scanWallet(segment, word, wordEnd) : 0
+  if (wallet > 0) return wallet
+  if (codeAt(text, wordEnd) === COLON) {
+    const address = scanColons(segment, wordEnd)
+    if (address > 0) return address
+  }
+  const mac = isPartOfMac(text, word, wordEnd) ? scanMac(segment, word) : 0
+  if (mac > 0) return mac
+  if (word < at) {
+    const iban = at - word === 2 ? scanIban(segment, word) : 0
+    return (
+      iban || scanLetterIdentifier(segment, word, at, digitsEnd) || scanDocument(segment, word) || wordEnd
+    )
+  }
+  const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at, digitsEnd)
+  if (other > 0) return other
+  return isDigit(text.charCodeAt(wordEnd - 1))
+    ? scanNumber(segment, at, digitsEnd)
+    : scanDocument(segment, at) || wordEnd
+}
+
+/** What begins with a digit and holds letters, or is a date. */
+function scanOtherThanNumber(segment: Segment, at: number, digitsEnd: number): number {
+  const letters = lettersBefore(segment.text, at, segment.end)
+  return (
+    (letters < at ? scanLetterIdentifier(segment, letters, at, digitsEnd) : 0) ||
+    (at - 3 >= segment.end && isBehindCountry(segment.text, at) ? scanIban(segment, at - 3) : 0) ||
+    scanLetterIdentifier(segment, at, at, digitsEnd) ||
+    scanBirthDate(segment, at, digitsEnd) ||
+    ((segment.kinds & ADDRESS) !== 0 ? scanAddress(segment, at) : 0)
+  )
+}
+
+/** A secret that begins where the word does, or the part of it before a `-` or `_`. */
+function scanToken(segment: Segment, word: number, wordEnd: number): number {
+  if (word < segment.tokenEnd) return 0
+  const start = tokenStart(segment.text, word, segment.end)
+  segment.tokenEnd = tokenEnd(segment.text, wordEnd)
+  const bot = botStart(segment.text, segment.tokenEnd)
+  if (bot >= segment.end) return scanSecret(segment, bot)
+  // An underscore before may be for emphasis, or a part of the key: `SG._…`.
+  if (isAlphanumeric(codeAt(segment.text, start - 1))) return 0
+  if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
+  return isJointOfKey(segment.text, start, segment.tokenEnd) ? scanNamed(segment, start) : 0
+}
+
+const PLUS = 0x2b
+const HYPHEN = 0x2d
+/** One for all searches: none begins before another has ended, and it keeps no text. */
+const RUNS = new NumberRuns(MARKS)
+
+/** Whether anything says what a number is: a word before it, or a calling code. */
+const isSpokenOf = (segment: Segment, at: number): boolean =>
+  segment.isBehindWords(at) ||
+  plusBefore(segment.text, at) > 0 ||
+  !segment.before(at).isSilent ||
+  leadsAbroad(segment.runs)
+
+/** Whether it may be something without a word before it. */
+const maySpeakForItself = (runs: NumberRuns): boolean =>
+  (runs.marks & ALONE) !== 0 || ((runs.marks & TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
+
+/** Numbers in groups: cards, social security numbers, phones. */
+function scanNumber(segment: Segment, at: number, firstEnd: number): number {
+  const { text, runs } = segment
+  if (!mayBegin(text, at)) return firstEnd
+  const dotted = codeAt(text, at - 1) === PLUS ? 0 : scanIpv4(segment, at, firstEnd)
+  if (dotted > 0) return dotted
+  runs.read(at)
+  if (runs.count === 0) return scanDocument(segment, at) || firstEnd
+  const spoken = isSpokenOf(segment, at)
+  // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.
+  if (!spoken && !maySpeakForItself(runs) && !isLetterBehind(text, runs)) return firstEnd
+  return (
+    ((runs.marks & NATIONAL) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
+    ((runs.marks & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
+    ((runs.marks & SOCIAL_SECURITY) !== 0 ? scanSsn(segment, runs) : 0) ||
+    scanDocument(segment, at) ||
+    scanPhone(segment, at, runs) ||
+    firstEnd
+  )
+}
+
+const CARD_WORD_DISTANCE = 40
+const SHORT_CARD_DIGITS = 12
+/** Other numbers that pass Luhn, or are as long. */
+const NOT_CARD_BEFORE =
+  /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
+
+function scanCard(segment: Segment, runs: NumberRuns): number {
+  const { text } = segment
+  for (let i = runs.count - 1; i >= 0; i--) {
+    if ((runs.marksAt(i) & CARD) === 0 || (runs.isOpen(i) && !isExpiryBehind(text, runs.end(i)))) continue
+    if (!passesLuhnAt(text, runs.start, runs.end(i))) continue
+    const run = runs.run(i)
+    const form = cardForm(run)
+    const { separators } = run
+    if (form === 'no' || !isUniform(separators) || separators[0] === '/') continue
+    const words = segment.before(run.start)
+    const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
+    // The last three of four groups, which together are no card.
+    if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(text, run.start - 2))) continue
+    if (!named && isInRow(text, run, segment.end)) continue
+    if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
+    return segment.add('credit_card', run.start, run.end) ? run.end : 0
+  }
+  return 0
+}
+
+const SSN_WORD_DISTANCE = 40
+/** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
+const GIVEN_OUT = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
+/** Printed on samples. */
+const SAMPLE_SSNS = new Set(['078051120', '219099999'])
+
+/** `69-263-10-3948` */
+const isBehindHyphen = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === HYPHEN && isDigit(codeAt(text, at - 2))
+
+function scanSsn(segment: Segment, runs: NumberRuns): number {
+  for (let i = 0; i < runs.count; i++) {
+    if ((runs.marksAt(i) & SOCIAL_SECURITY) === 0 || runs.isOpen(i)) continue
+    const named = segment.before(runs.start).ssn <= SSN_WORD_DISTANCE
+    if (!named && (runs.shape(i) !== DASHED || isBehindHyphen(segment.text, runs.start))) return 0
+    const run = runs.run(i)
+    if (!GIVEN_OUT.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
+    if (!named && run.separators !== '--') return 0
+    return segment.add('us_ssn', run.start, run.end) ? run.end : 0
+  }
+  return 0
+}

@@ -1,0 +1,148 @@
+// What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
+
+import {
+  codeAt,
+  endOfDigits,
+  isAsciiUpper,
+  isDigit,
+  isLetter,
+  isWordCharacter,
+} from '../code-unit-classes.ts'
+import type { DigitRun } from '../number/run.ts'
+import { shapeOf } from '../number/shape.ts'
+import { leadsOn } from '../words/context.ts'
+
+const SOMEBODYS_NUMBER = [
+  String.raw`(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?:'s)?`,
+  '(?:мой|моя|мій|наш) номер',
+  'meine nummer|mijn nummer|mi(?:t|tt) nummer|numeroni',
+  'mi n[uú]mero|meu n[uú]mero|mon num[ée]ro|il mio numero|numărul meu',
+  'mój numer|moje číslo|a számom|numaram|nomor saya',
+  'số của tôi|मेरा नंबर|ο αριθμός μου',
+].join('|')
+const IS = 'is|ist|es|é|e|est|è|er|är|on|to|je|este|adalah|là|είναι|это|-|—'
+/** Somebody's number is one to call. */
+const OWN_NUMBER = new RegExp(`(?<![\\p{L}\\p{M}])(?:${SOMEBODYS_NUMBER})(?: (?:${IS}))?[\\s:]*$`, 'u')
+
+/** @param window the text before the number, small letters */
+export const isOwnNumber = (window: string): boolean => OWN_NUMBER.test(window)
+
+/** `direct line 020 7946 0958`: where `line 12` is a place. */
+const CALLED_LINE =
+  /\b(?:direct|office|phone|telephone|help|support|main|home|land|hot|fax|mobile|business|customer)[ -]?line[s:\s]*$/
+
+/** @param window the text before the number, small letters */
+export const isCalledLine = (window: string): boolean => CALLED_LINE.test(window)
+
+/** Behind the beginning of a line, an escaped one among them: `Customer: it is `, `**User:** `. */
+const SPEAKER =
+  /(?:^|\n|\\ )[\s*_>#-]{0,6}(?:customer|client|caller|user|member|patient|student|employee|guest|kund(?:e|in)|cliente|klant)[*_]{0,2} ?:[^\d\n]{0,24}$/
+
+/**
+ * Whether somebody is named as who says it, as in a transcript: what such people have numbers of is not what follows.
+ * @param window the text before the number, small letters
+ */
+export const isSaidBy = (window: string): boolean => SPEAKER.test(window)
+
+const CHAT_LINK = 'wa.me/'
+
+/** Whether a link that opens a chat with the number ends there; what follows has its calling code. */
+export const isChatLink = (text: string, start: number): boolean => text.endsWith(CHAT_LINK, start)
+
+const HASH = 0x23
+/** A number of an issue, a ticket, a commit has fewer. */
+const MIN_CALLED_DIGITS = 10
+
+/** `#1234567`: a number of something, not one to call. */
+export function isCounted(text: string, start: number): boolean {
+  return codeAt(text, start - 1) === HASH && endOfDigits(text, start) - start < MIN_CALLED_DIGITS
+}
+
+/** `mobile users: 1234567`, `"mobileSessions": 2345678` */
+const COUNTED_THINGS =
+  /(?:users|subscribers|visit(?:or)?s|sessions|views|clicks|downloads|installs|hits|units|calls|anrufe|llamadas|messages|sent|requests|errors|devices|traffic|volume|length|revenue|telemetry)["']?[ \t]{0,3}[:=]?[ \t]{0,3}$/
+
+/**
+ * Whether a number in one piece is how many use something: one to call has more digits.
+ * @param window the text before the number, small letters
+ */
+export const isHowMany = (window: string, digits: number): boolean =>
+  digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
+
+/** What is named by numbers: a text in a library (DOI), a resource of a cloud (ARN). */
+const IN_NAME = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
+
+/** @param window the text before the number, small letters */
+export const isInName = (window: string): boolean => IN_NAME.test(window)
+
+/** Words for a phone that speak of much else: of tables, of programs, of costs. */
+const WEAK_WORD =
+  /(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach(?:ed|es)?|ring|signal|text)$/iu
+const MAX_WEAK_WORD = 8
+/** `mobileNumber`, but not `cellSize` */
+const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
+/** `mobile2: …`, `home_1` */
+const ORDINAL = /^_?\d(?!\w)/
+/** In two groups, of which the last has four digits. */
+const FEW_DIGITS = new Set(['4-4', '3-4'].map(shapeOf))
+/** Between a word for a phone and a number that may be a decimal. */
+const MAX_DECIMAL_DISTANCE = 12
+/** A number of a place, without its area. */
+const MAX_LOCAL_DIGITS = 8
+/** Who is called, when, and how: all that may stand between such a word and a number, beside words that lead on. */
+const BETWEEN_WORD =
+  /^(?:\p{Lu}\p{Ll}+|me|us|him|them|back|please|now|today|tonight|tomorrow|anytime|later|again|instead|directly|only|private|personal|work|line|phone|or|via|between|before|after|until|\d{1,2}[ap]m)$/u
+/** `contact the front desk at` */
+const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
+
+/**
+ * Whether a few digits in one piece are not what the word for a phone before them speaks of: `cell B12: 1234567`,
+ * `direct costs 12345678`.
+ * @param distance how far before the digits the word ends
+ */
+export function isUnspoken(text: string, start: number, run: DigitRun, distance: number): boolean {
+  const wordEnd = start - distance
+  if (!run.isPlain && !FEW_DIGITS.has(run.shape)) return false
+  // `555.1234`, which is a decimal unless it is called.
+  if (run.gaps > 0 && run.separator(0) === '.' && distance > MAX_DECIMAL_DISTANCE) return true
+  if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd))) return false
+  const between = text.slice(wordEnd, start).replace(ORDINAL, '')
+  if (isLetter(codeAt(between, 0))) return !NUMBER_GLUED.test(between)
+  return (
+    run.digitCount <= MAX_LOCAL_DIGITS &&
+    !CALLED_AT.test(between) &&
+    !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || leadsOn(word))
+  )
+}
+
+const SPACE = 0x20
+const SLASH = 0x2f
+const HYPHEN = 0x2d
+
+/** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
+export function isTail(text: string, start: number): boolean {
+  const before = codeAt(text, start - 1)
+  if (before === SPACE) return isCode(text, start - 1)
+  return (before === HYPHEN || before === SLASH) && isWordCharacter(codeAt(text, start - 2))
+}
+
+/** Longest group of a code that is looked at. */
+const MAX_CODE = 12
+const CONTAINER = /[A-Z]{3}[JUZ]$/
+const CONTAINER_LETTERS = 4
+
+/** Whether a group ends there that changes between capitals and digits more than once, or owns a container (ISO 6346). */
+function isCode(text: string, end: number): boolean {
+  let at = end
+  let changes = -1
+  let wasDigit: boolean | null = null
+  for (; end - at < MAX_CODE; at--) {
+    const code = codeAt(text, at - 1)
+    const digit = isDigit(code)
+    if (!digit && !isAsciiUpper(code)) break
+    if (digit !== wasDigit) changes++
+    wasDigit = digit
+  }
+  if (isWordCharacter(codeAt(text, at - 1))) return false
+  return changes > 1 || (end - at === CONTAINER_LETTERS && CONTAINER.test(text.slice(at, end)))
+}

@@ -1,0 +1,45 @@
+// What stands right behind a phone number: its extension, a word for it; or what shows that it is none, or ends before.
+
+import { codeAt, codesOf, isDigit, isLetter } from '../code-unit-classes.ts'
+
+const LABEL_BEHIND =
+  /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
+/** What the labels begin with, small letters. */
+const LABEL_LETTERS = codesOf('ofmchwdtpb')
+const CASE_BIT = 0x20
+const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
+const EXTENSION_BEGINNINGS = codesOf('xX, ')
+
+/** Right behind: a quantity. */
+const QUANTITY =
+  / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
+const HOUR_DIGITS = 2
+/** Behind an hour, perhaps the first of two. */
+const TIME_BEHIND =
+  /(?:[:.]\d\d)?(?: ?[-–] ?\d{1,2}(?:[:.]\d\d)?)? ?(?:uhr|hrs|o'clock|[ap]\.?m)\b|:\d\d(?!\d)/iy
+
+function matchesAt(pattern: RegExp, text: string, at: number): boolean {
+  pattern.lastIndex = at
+  return pattern.test(text)
+}
+
+/** Whether the number is one of things: `600 123 456 bytes`. */
+export const isQuantity = (text: string, end: number): boolean => matchesAt(QUANTITY, text, end)
+
+/** The end of a number with its extension. */
+export const withExtension = (text: string, end: number): number =>
+  EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
+
+/** Whether a word that is put behind phone numbers follows. */
+export function isLabelBehind(text: string, end: number): boolean {
+  let at = end
+  while (at < end + 4 && !isLetter(codeAt(text, at))) at++
+  return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
+}
+
+/** Whether the last group is an hour: `030 901820 9-17 Uhr`, `555-2671 8:00-17:00`. */
+export function endsInTime(text: string, start: number, end: number): boolean {
+  let hour = end
+  while (hour > start && end - hour <= HOUR_DIGITS && isDigit(codeAt(text, hour - 1))) hour--
+  return end - hour <= HOUR_DIGITS && hour > start && matchesAt(TIME_BEHIND, text, end)
+}

@@ -1,0 +1,78 @@
+// Step 5 for an answer that streams: from the upstream to the client piece by piece, as fast as both of them go.
+// Nothing waits for the end of the stream but its last bytes.
+
+import { encodeComment, encodeData } from '../../chat/sse.ts'
+import { responseTexts } from '../../chat/texts.ts'
+import { estimateTokens } from '../../chat/token-usage.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { RuleReference } from '../../policy/rule.ts'
+import { clientHeaders } from '../../upstream/headers.ts'
+import { callHeaders } from '../call.ts'
+import { assertWaiting } from '../client.ts'
+import { responseBlockedBy } from '../failure.ts'
+import { type Delivery, formatReceipt } from '../record.ts'
+import { DONE, EventRelay } from './stream-events.ts'
+import { type Answer, noteResponse } from './whole-answer.ts'
+
+/**
+ * Relays a stream up to, not including, `[DONE]`, which waits for the entry.
+ * @param includeUsage whether the client asked for the usage event
+ * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; what was safe has left before
+ */
+export async function relayStream(answer: Answer, includeUsage: boolean): Promise<Delivery> {
+  const { call, client, response, selection } = answer
+  const relay = new EventRelay(answer, includeUsage)
+  client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
+  let blocking: RuleReference | null
+  try {
+    await pump(answer, relay)
+  } finally {
+    // However it ended.
+    blocking = noteResponse(call, selection, relay.met)
+    call.response = relay.assembler.result()
+    call.finishReason = relay.assembler.finishReason
+    if (call.usage === null) call.estimatedCompletionTokens = estimateAnswer(call.response)
+  }
+  if (blocking !== null) throw responseBlockedBy(blocking)
+  if (relay.failure !== null) throw relay.failure
+  response.discard()
+  return {
+    ending: { outcome: 'ok', status: response.status, errorCode: null },
+    finish: (receipt) =>
+      client.end(encodeComment(`sidegate-audit ${formatReceipt(receipt)}`) + encodeData(DONE)),
+  }
+}
+
+/** For upstreams that end without saying what was used. What has more texts than are looked at counts by its length. */
+function estimateAnswer(response: JsonObject): number {
+  try {
+    return responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+  } catch {
+    return estimateTokens(JSON.stringify(response))
+  }
+}
+
+async function pump(answer: Answer, relay: EventRelay): Promise<void> {
+  const { call, client, response } = answer
+  let kept = 0
+  while (!relay.done) {
+    const piece = await call.waitForUpstream(response.read())
+    call.responseBytes += piece?.length ?? 0
+    const steps = piece === null ? relay.end() : relay.take(piece)
+    const text = await call.measureSlices('response', steps, client)
+    answer.keep(relay.assembler.characters - kept)
+    kept = relay.assembler.characters
+    if (text !== '') {
+      call.markFirstToken()
+      const room = client.write(text)
+      if (room !== undefined) await call.waitForClient(room)
+    }
+    assertWaiting(client)
+  }
+}
+
+/** What an answer is relayed by. Where a stream was asked for, what does not say what it is is one. */
+export function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
+  const type = contentType?.toLowerCase() ?? 'text/plain'
+  return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))
+}

@@ -1,0 +1,274 @@
+// Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
+
+import { isUtf8 } from 'node:buffer'
+import { readTexts } from '../../chat/answer-texts.ts'
+import { decodeEscapes } from '../../chat/json-text.ts'
+import { saysError } from '../../chat/stream-chunk.ts'
+import { hasDuplicateKeys, parseReceived } from '../../chat/strict-json.ts'
+import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
+import { estimateTokens, readUsage } from '../../chat/token-usage.ts'
+import type { Budget } from '../../core/budget.ts'
+import { Pieces } from '../../core/chunks.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { atOnce, endOfTurn, Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
+import { detectSteps } from '../../detect/pii/detect.ts'
+import type { Selection } from '../../policy/compile.ts'
+import { decideResponse } from '../../policy/decide.ts'
+import type { RuleReference } from '../../policy/rule.ts'
+import { clientHeaders } from '../../upstream/headers.ts'
+import type { UpstreamResponse } from '../../upstream/response.ts'
+import { type Call, callHeaders } from '../call.ts'
+import type { Client } from '../client.ts'
+import { responseBlockedBy } from '../failure.ts'
+import { countKinds } from '../prompt/inspect.ts'
+import { type Delivery, formatReceipt } from '../record.ts'
+import { clean } from '../scan/credential-filter.ts'
+import type { Placeholders } from '../scan/placeholders.ts'
+import { isRestored, joinOutputs, keptBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
+import { type ScanResult, type ScanRules, TextScan } from '../scan/text-scanner.ts'
+
+/** Largest answer that is read into memory. */
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024
+
+/** What both forms of an answer are made from. */
+export interface Answer {
+  readonly call: Call
+  readonly client: Client
+  readonly response: UpstreamResponse
+  readonly scan: ScanRules
+  readonly selection: Selection
+  readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly searches: Budget
+  /** Is told of bytes of the answer as they are kept. @throws GatewayError `overloaded` where there is no room for them */
+  keep(bytes: number): void
+}
+
+/**
+ * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
+ * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
+ */
+export async function answerWhole(answer: Answer): Promise<Delivery> {
+  const { call, client, response, scan } = answer
+  const received = clean(await call.waitForUpstream(readAll(response, answer.keep)), scan.credential)
+  call.responseBytes = received.length
+  await endOfTurn()
+  const steps = scanAnswer(answer, received)
+  const sent =
+    received.length > STEP_UNITS
+      ? await searchLong(answer, received.length, steps)
+      : call.measure('response', () => atOnce(steps))
+  const ok = response.status < 400 && !isFailure(call.response)
+  return {
+    ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
+    finish(receipt) {
+      const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
+      // What is sent is JSON, also in place of a page of some proxy.
+      if (headers['content-type']?.includes('json') !== true) headers['content-type'] = 'application/json'
+      headers['x-sidegate-audit'] = formatReceipt(receipt)
+      client.respond(response.status, headers, sent)
+    },
+  }
+}
+
+/** A long answer keeps no other call waiting, and many of them do not take all memory. */
+async function searchLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
+  const leave = await searches.wait(bytes)
+  try {
+    return await call.measureSlices('response', steps, client)
+  } finally {
+    leave()
+  }
+}
+
+/**
+ * The whole answer.
+ * @param keep as in Answer
+ * @throws GatewayError `upstream_*`, also when it is larger than MAX_ANSWER_BYTES, and what `keep` throws
+ */
+export async function readAll(
+  response: UpstreamResponse,
+  keep: (bytes: number) => void = () => {},
+): Promise<Buffer> {
+  const pieces = new Pieces()
+  let bytes = 0
+  for (;;) {
+    const piece = await response.read()
+    if (piece === null) return pieces.take()
+    bytes += piece.length
+    if (bytes > MAX_ANSWER_BYTES) {
+      response.abort()
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes.`,
+      )
+    }
+    keep(piece.length)
+    pieces.add(piece)
+  }
+}
+
+/** Returns the answer as the client gets it, values put back. */
+function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
+  const { call, response, selection } = answer
+  const { body: parsed, isList } = parseAnswer(received)
+  if ((parsed === null || isList) && response.status < 400) {
+    throw new GatewayError(
+      'upstream_unavailable',
+      'The upstream answered with something that is not a JSON object.',
+    )
+  }
+  const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
+  call.usage = response.status < 400 ? readUsage(body) : null
+  const { scans, outputs, changed } = yield* scanTexts(answer, body)
+  if (scans.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
+  if (isFailure(body)) call.estimatedCompletionTokens = 0
+  yield
+  call.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
+  call.finishReason = finishReason(call.response)
+  const blocking = noteResponse(call, selection, scans)
+  if (blocking !== null) throw responseBlockedBy(blocking)
+  yield
+  // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
+  const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
+  if (parsed !== null && !changed && isRead) {
+    if (call.response === parsed && isOneLine(received)) call.received = received
+    return received
+  }
+  yield
+  return Buffer.from(JSON.stringify(isList ? [body] : body))
+}
+
+/** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
+function* scanTexts(answer: Answer, body: JsonObject) {
+  const { call, placeholders } = answer
+  // An error keeps its placeholders, whatever its status.
+  const rules = saysError(body) ? { ...answer.scan, restoration: null } : answer.scan
+  const walk = responseTexts(body)
+  const scans: TextScan[] = []
+  const outputs = new Array<ScanOutput>(walk.texts.length)
+  const pace = new Pace()
+  for (const { parts, text, encoding } of readTexts(walk.texts, call.asksForJson)) {
+    if (pace.isOver(text.length)) yield
+    if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
+    // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
+    if (yield* isClean({ text, encoding }, rules)) {
+      for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
+      continue
+    }
+    const scan = new TextScan(rules, placeholders.fork(), encoding)
+    scans.push(scan)
+    for (const part of parts) outputs[part] = yield* scan.pushSteps(walk.texts[part]!.text)
+    const last = parts.at(-1)!
+    outputs[last] = joinOutputs(outputs[last]!, scan.finish())
+  }
+  const changed = replaceTexts(walk.texts, outputs, 'sent')
+  walk.commit()
+  return { scans, outputs, changed }
+}
+
+const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, kept: text })
+
+/** Whether a scan of the text would meet nothing; told at a fraction of its cost. */
+export function* isClean(
+  text: Pick<Text, 'text' | 'encoding'>,
+  { kinds, keywords, credential, restoration }: ScanRules,
+): Steps<boolean> {
+  // Of several JSON texts in a row each is scanned by itself.
+  if (text.encoding === 'json' && !isOneJson(text.text)) return false
+  const view = text.encoding === 'json' ? yield* decodeEscapes(text.text) : text.text
+  return (
+    (credential === null || !view.includes(credential)) &&
+    restoration?.mayOccurIn(view) !== true &&
+    (yield* detectSteps(view, kinds)).length === 0 &&
+    (keywords === null || (yield* keywords.matchSteps(view)).length === 0)
+  )
+}
+
+function isOneJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
+export function noteResponse(
+  call: Call,
+  selection: Selection,
+  met: readonly ScanResult[],
+): RuleReference | null {
+  if (met.length === 0) return null
+  const findings = countKinds(met.flatMap((one) => one.findings.map((kind) => ({ kind }))))
+  const keywordHits = [...new Set<RuleReference>(met.flatMap((one) => one.keywordHits))]
+  const decision = decideResponse(selection, { findings, keywordHits })
+  call.addFindings(findings, selection, 'response')
+  call.hits.push(...decision.hits)
+  return decision.blocked
+}
+
+const OPENING = 0x7b
+const CLOSING = 0x7d
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
+/** Whether an object is written without line ends, and with nothing around it: as it may stand in a line of an export. */
+const isOneLine = (json: Buffer): boolean =>
+  json[0] === OPENING &&
+  json.at(-1) === CLOSING &&
+  !json.includes(LINE_FEED) &&
+  !json.includes(CARRIAGE_RETURN)
+
+/** A list of one object is that object: so Google sends its errors. */
+function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {
+  try {
+    // A byte order mark may be passed over (RFC 8259 §8.1), and some proxies put one before all they send.
+    const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
+    const isList = Array.isArray(body) && body.length === 1
+    const only = isList ? body[0] : body
+    return { body: isObject(only) ? only : null, isList }
+  } catch {
+    // The parser's message would quote the answer.
+    return { body: null, isList: false }
+  }
+}
+
+const isDoubled = (received: Buffer, body: JsonValue): boolean =>
+  hasDuplicateKeys(received.toString('utf8'), body)
+
+/** A longer one is a page of some proxy's, of which the client needs no more than the status. */
+const MAX_REASON_CHARACTERS = 4096
+const PAGE = /^</
+
+/** Why an upstream refuses, in words or in JSON that is no object; '' where it does not say. */
+function reasonIn(received: Buffer): string {
+  const text = isUtf8(received) ? received.toString('utf8').trim() : ''
+  if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
+  try {
+    const value = parseReceived(text)
+    // Written anew, as escapes would hide what is in it.
+    return typeof value === 'string' ? value : JSON.stringify(value)
+  } catch {
+    return text
+  }
+}
+
+const plainError = (status: number, reason: string): JsonObject => ({
+  message: reason === '' ? `The upstream answered with status ${status}.` : reason,
+  type: 'upstream_error',
+  param: null,
+  code: null,
+})
+
+/** Aggregators answer with a status of success before their provider has, and then tell of its failure in the body. */
+const isFailure = (body: JsonObject | null): boolean =>
+  body !== null && (saysError(body) || finishReason(body) === 'error')
+
+function finishReason(body: JsonObject): string | null {
+  const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined
+  const reason = isObject(first) ? first['finish_reason'] : null
+  return typeof reason === 'string' ? reason : null
+}

@@ -1,0 +1,142 @@
+// A model reads the parts of a message, and neighbouring messages, as one text. So they are also searched joined:
+// what is split over two of them is found, and replaced in each.
+
+import type { Finding } from '../../core/finding.ts'
+import type { Steps } from '../../core/steps.ts'
+import { detectAcross } from '../../detect/pii/engine/adjacent-texts.ts'
+import { type KeyRest, restOfKey } from '../../detect/pii/keyblock.ts'
+import type { KindSet } from '../../detect/pii/kinds.ts'
+
+/**
+ * Characters of a text's beginning and end that take part: longer than any personal datum and any keyword worth
+ * the name. Keeps the joined search linear in the number of texts.
+ */
+const JOINT_CHARACTERS = 1024
+
+/** Stands where the middle of a long text was left out, or neighbours do not touch; a noncharacter matches nothing. */
+const GAP = '\uFFFE'
+
+/** A text that may continue its neighbour. */
+export interface Joinable {
+  readonly view: string
+  /** Consecutive for texts that touch. */
+  readonly joined: number
+}
+
+/** The part of a datum that lies in one text. */
+export interface JointPart<T> {
+  readonly item: T
+  readonly finding: Finding
+  /** The whole datum in its first part, empty in the others. */
+  readonly value: string
+}
+
+/** A stretch of one text in the joined one: adding `shift` to an offset there gives the offset in the text. */
+interface Piece<T> {
+  readonly item: T
+  readonly start: number
+  readonly end: number
+  readonly shift: number
+}
+
+/** Texts put together with `separator` between those that touch. */
+export function joinTexts<T extends Joinable>(items: readonly T[], separator: string): string {
+  return layOut(items, separator).joined
+}
+
+/** Data that begin in one text and end in a later one, each with its parts; in steps. */
+export function* findAcross<T extends Joinable>(
+  items: readonly T[],
+  kinds: KindSet,
+): Steps<JointPart<T>[][]> {
+  if (items.length < 2) return []
+  const data = yield* findJoined(items, kinds, '')
+  // A model reads a break between them, too: `4111 1111` and `1111 1111`.
+  const apart = yield* findJoined(items, kinds, ' ')
+  return [...data, ...apart.filter((parts) => !data.some((known) => overlap(known, parts)))]
+}
+
+const overlap = <T>(some: readonly JointPart<T>[], others: readonly JointPart<T>[]): boolean =>
+  some.some(({ item, finding }) =>
+    others.some(
+      (other) =>
+        other.item === item && other.finding.start < finding.end && finding.start < other.finding.end,
+    ),
+  )
+
+function* findJoined<T extends Joinable>(
+  items: readonly T[],
+  kinds: KindSet,
+  separator: string,
+): Steps<JointPart<T>[][]> {
+  const { joined, pieces } = layOut(items, separator)
+  const joints = pieces
+    .filter(
+      ({ end }, index) =>
+        joined.slice(end, pieces[index + 1]?.start) === separator && index + 1 < pieces.length,
+    )
+    .map(({ end }) => end)
+  const data: JointPart<T>[][] = []
+  let first = 0
+  for (const finding of yield* detectAcross(joined, joints, kinds)) {
+    while (pieces[first]!.end <= finding.start) first++
+    if (pieces[first]!.end >= finding.end) continue
+    const value = joined.slice(finding.start, finding.end)
+    const parts: JointPart<T>[] = []
+    for (let i = first; i < pieces.length && pieces[i]!.start < finding.end; i++) {
+      const { item, start, end, shift } = pieces[i]!
+      const part = {
+        kind: finding.kind,
+        start: Math.max(finding.start, start) + shift,
+        end: Math.min(finding.end, end) + shift,
+      }
+      if (part.end > part.start) parts.push({ item, finding: part, value: i === first ? value : '' })
+    }
+    data.push(parts)
+  }
+  return data
+}
+
+/**
+ * What of keys in PEM lies in the texts behind the one they begin in; they are longer than what is searched joined.
+ * @param isOpen whether a text ends inside of a key
+ */
+export function findRestsOfKeys<T extends Joinable>(
+  items: readonly T[],
+  isOpen: (item: T) => boolean,
+): JointPart<T>[] {
+  const parts: JointPart<T>[] = []
+  let inKey = false
+  for (const [index, item] of items.entries()) {
+    const goesOn: boolean = inKey && items[index - 1]!.joined + 1 === item.joined
+    const { end, isOver }: KeyRest = goesOn ? restOfKey(item.view) : { end: 0, isOver: true }
+    if (end > 0) parts.push({ item, finding: { kind: 'secret', start: 0, end }, value: '' })
+    inKey = isOpen(item) || (end > 0 && !isOver)
+  }
+  return parts
+}
+
+function layOut<T extends Joinable>(
+  items: readonly T[],
+  separator: string,
+): { readonly joined: string; readonly pieces: readonly Piece<T>[] } {
+  const pieces: Piece<T>[] = []
+  let joined = ''
+  const add = (item: T, from: number, to: number) => {
+    pieces.push({ item, start: joined.length, end: joined.length + to - from, shift: from - joined.length })
+    joined += item.view.slice(from, to)
+  }
+  items.forEach((item, index) => {
+    const { view } = item
+    const before = items[index - 1]
+    if (before !== undefined) joined += before.joined + 1 === item.joined ? separator : GAP
+    if (view.length <= 2 * JOINT_CHARACTERS) {
+      add(item, 0, view.length)
+      return
+    }
+    add(item, 0, JOINT_CHARACTERS)
+    joined += GAP
+    add(item, view.length - JOINT_CHARACTERS, view.length)
+  })
+  return { joined, pieces }
+}

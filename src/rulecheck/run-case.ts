@@ -1,0 +1,166 @@
+// One exchange taken through the gateway's own steps 2, 3 and 5 without a gateway: what the rules make of it. Token
+// limits are not asked: they depend on traffic.
+
+import { Assembler } from '../chat/assembler.ts'
+import { readChatRequest } from '../chat/request.ts'
+import { SseParser } from '../chat/sse.ts'
+import { parseJson } from '../chat/strict-json.ts'
+import { Budget } from '../core/budget.ts'
+import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { PiiKind } from '../core/finding.ts'
+import { isObject, type JsonObject } from '../core/json.ts'
+import { atOnce } from '../core/steps.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import { relayStream } from '../pipeline/answer/streamed-answer.ts'
+import { type Answer, answerWhole } from '../pipeline/answer/whole-answer.ts'
+import { Call } from '../pipeline/call.ts'
+import { type DecisionParts, decidePrompt } from '../pipeline/prompt/decide-prompt.ts'
+import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
+import type { RuleSet } from '../policy/compile.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
+import type { CaseDecision, RuleCase } from './cases.ts'
+import { seededRandom, streamOf } from './chunking.ts'
+import { CollectingClient } from './collecting-client.ts'
+
+/** What is looked for, as the configuration says. */
+export interface Bench extends DecisionParts {
+  readonly kinds: KindSet
+}
+
+export interface CaseOutcome {
+  readonly decision: CaseDecision
+  /** Name of the rule that refuses; null where none does. */
+  readonly refusedBy: string | null
+  /** Names of the rules that fired, sorted. */
+  readonly rules: readonly string[]
+  readonly redacted: string
+  /** Null where there is no answer, or none that the client sees. */
+  readonly answer: string | null
+  readonly findings: Readonly<Partial<Record<PiiKind, number>>>
+}
+
+const STANDING_STILL: Clock = { now: () => 0, monotonic: () => 0 }
+const RECEIPT = { log: 'test', seq: 0, hash: '' }
+/** One answer is searched at a time. */
+const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/**
+ * @param seed null for an answer in one piece; else it streams, cut as the seed says
+ * @throws GatewayError for a request or an answer that the gateway would not take, whatever the rules
+ */
+export async function exercise(
+  { request: written, keyName, answer: writtenAnswer }: Pick<RuleCase, 'request' | 'keyName' | 'answer'>,
+  rules: RuleSet,
+  bench: Bench,
+  seed: number | null = null,
+): Promise<CaseOutcome> {
+  // As it would be received: what is searched is rewritten in place.
+  const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
+  const request = readChatRequest(received)
+  const selection = rules.select(request.models, keyName)
+  const inspection = atOnce(inspect(request.body, selection, bench))
+  const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
+  call.addFindings(countKinds(inspection.findings), selection, 'request')
+  const decision = decidePrompt(inspection, selection, bench)
+  call.hits.push(...decision.hits)
+  const redacted = textOf(request.body)
+  const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null
+  if (refusedBy !== null || writtenAnswer === null) return outcomeOf(call, redacted, refusedBy, null)
+  const body = wholeAnswer(writtenAnswer)
+  const random = seed === null ? null : seededRandom(seed)
+  const client = new CollectingClient()
+  const answer: Answer = {
+    call,
+    client,
+    response: upstreamAnswer(random === null ? [Buffer.from(JSON.stringify(body))] : streamOf(body, random)),
+    scan: {
+      kinds: bench.kinds,
+      piiAction: (kind) => selection.pii(kind, 'response').action,
+      keywords: selection.keywords('response'),
+      credential: null,
+      restoration: inspection.restoration,
+    },
+    selection,
+    placeholders: inspection.placeholders,
+    searches: UNBOUNDED,
+    keep: () => {},
+  }
+  try {
+    const delivery = await (random === null ? answerWhole(answer) : relayStream(answer, false))
+    delivery.finish(RECEIPT)
+  } catch (error) {
+    if (!(error instanceof GatewayError) || error.code !== 'response_blocked_by_policy') throw error
+    return outcomeOf(call, redacted, error.extra['rule_name'] ?? '', null)
+  }
+  return outcomeOf(call, redacted, null, random === null ? client.text : assembled(client.text))
+}
+
+function outcomeOf(
+  call: Call,
+  redacted: string,
+  refusedBy: string | null,
+  delivered: string | null,
+): CaseOutcome {
+  const findings: Partial<Record<PiiKind, number>> = {}
+  for (const { kind, count } of call.findings) findings[kind] = (findings[kind] ?? 0) + count
+  const monitored = call.hits.some(({ rule }) => rule.action === 'monitor')
+  return {
+    decision: refusedBy !== null ? 'block' : monitored ? 'monitor' : 'allow',
+    refusedBy,
+    rules: [...new Set(call.hits.map(({ rule }) => rule.name))].sort(),
+    redacted,
+    answer: delivered === null ? null : answerText(JSON.parse(delivered)),
+    findings,
+  }
+}
+
+const wholeAnswer = (answer: string | JsonObject): JsonObject =>
+  typeof answer === 'string'
+    ? {
+        id: 'test',
+        object: 'chat.completion',
+        choices: [{ index: 0, message: { role: 'assistant', content: answer }, finish_reason: 'stop' }],
+      }
+    : answer
+
+function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
+  let next = 0
+  return {
+    status: 200,
+    headers: {},
+    credential: null,
+    read: async () => pieces[next++] ?? null,
+    abort: () => {},
+    discard: () => {},
+  }
+}
+
+/** The answer a client puts together from an event stream. */
+function assembled(stream: string): string {
+  const assembler = new Assembler()
+  for (const { data } of new SseParser(MAX_EVENT_BYTES).push(Buffer.from(stream))) {
+    if (data !== null && data !== '[DONE]') assembler.add(JSON.parse(data) as JsonObject)
+  }
+  return JSON.stringify(assembler.result())
+}
+
+/** The text of every message, a line break between two. */
+function textOf({ messages }: JsonObject): string {
+  const list = Array.isArray(messages) ? messages.filter(isObject) : []
+  return list.map(({ content }) => contentText(content)).join('\n')
+}
+
+function contentText(content: unknown): string {
+  if (typeof content === 'string') return content
+  if (!Array.isArray(content)) return ''
+  return content
+    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('\n')
+}
+
+function answerText(body: JsonObject): string {
+  const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined
+  return isObject(first) && isObject(first['message']) ? contentText(first['message']['content']) : ''
+}

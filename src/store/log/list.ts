@@ -1,0 +1,141 @@
+// Pages of usage entries, newest first. A page without a filter is found by ordinal; with one a bounded number of
+// summaries is gone through, and a cursor says where to go on.
+
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { toUsageEntry, type UsageEntry } from '../../audit/usage-view.ts'
+import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
+import type { Environment } from '../lmdb.ts'
+import { readLogState } from './batch.ts'
+import { readRequest } from './query.ts'
+
+/** Rows that are read before the event loop gets its turn: about a millisecond. */
+const PAGE_ROWS = 500
+/** Summaries that one request goes through, about a fifth of a second; the rest is behind the cursor. */
+export const MAX_SCANNED = 100_000
+
+/** Where a page ended. Ordinals stay what they are when entries are added and pruned. */
+export interface UsageCursor {
+  /** Ordinal of the next summary to be looked at; from there they count down. */
+  readonly next: number
+  /** Matching entries still to be passed over. */
+  readonly skip: number
+  /** Matching entries on the pages before, those passed over included. */
+  readonly seen: number
+}
+
+export interface UsageQuery {
+  readonly limit: number
+  /** Matching entries to pass over; of no account with a cursor. */
+  readonly offset: number
+  readonly filter?: UsageFilter
+  /** Goes on there, with the filter of the page that gave it. */
+  readonly cursor?: UsageCursor | null
+}
+
+export type UsagePage = {
+  logs: UsageEntry[]
+  /** Entries that match, on all pages. */
+  total: number
+  /** There may be more: not everything was looked at. Left out when the total is exact. */
+  total_is_lower_bound?: true
+  /** For the page after this one; left out on the last. */
+  next_cursor?: string
+}
+
+type Tables = Environment['tables']
+
+interface Found {
+  readonly seqs: readonly number[]
+  readonly total: number
+  readonly exact: boolean
+  readonly next: UsageCursor | null
+}
+
+const CURSOR = /^1:(\d{1,15}):(\d{1,15}):(\d{1,15})$/
+
+/** The text of a cursor, opaque to clients. */
+export const writeCursor = ({ next, skip, seen }: UsageCursor): string =>
+  Buffer.from(`1:${next}:${skip}:${seen}`).toString('base64url')
+
+/** Null for a text that no page has given. */
+export function readCursor(text: string): UsageCursor | null {
+  const [, next, skip, seen] = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
+  return next === undefined ? null : { next: Number(next), skip: Number(skip), seen: Number(seen) }
+}
+
+/** A page of usage entries, newest first by sequence. Without a filter the work depends on `limit` alone. */
+export async function listUsage(tables: Tables, query: UsageQuery): Promise<UsagePage> {
+  const state = readLogState(tables)
+  if (state === null) return { logs: [], total: 0 }
+  const test = summaryTest(query.filter ?? {})
+  const newest = state.nextRequest - 1
+  const found =
+    test === null
+      ? readPage(tables, newest, state.firstRequest, query)
+      : await scan(tables, newest, state.firstRequest, query, test)
+  const logs: UsageEntry[] = []
+  for (const [index, seq] of found.seqs.entries()) {
+    if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
+    const entry = readRequest(tables, seq)
+    if (entry !== null) logs.push(toUsageEntry(entry))
+  }
+  return {
+    logs,
+    total: found.total,
+    ...(found.exact ? {} : { total_is_lower_bound: true }),
+    ...(found.next === null ? {} : { next_cursor: writeCursor(found.next) }),
+  }
+}
+
+function readPage(
+  tables: Tables,
+  newest: number,
+  oldest: number,
+  { limit, offset, cursor }: UsageQuery,
+): Found {
+  const from = cursor == null ? newest - offset : Math.min(newest, cursor.next - cursor.skip)
+  const total = newest + 1 - oldest
+  if (from < oldest) return { seqs: [], total, exact: true, next: null }
+  const count = Math.min(limit, from - oldest + 1)
+  const rows = tables.requests.rows({ start: u64(from), reverse: true, limit: count })
+  const next = from - count
+  return {
+    seqs: rows.map((row) => summarySeq(row.value)),
+    total,
+    exact: true,
+    next: next < oldest ? null : { next, skip: 0, seen: newest - next },
+  }
+}
+
+/** Goes through summaries beyond the page, for the total, as far as it may. */
+async function scan(
+  tables: Tables,
+  newest: number,
+  oldest: number,
+  { limit, offset, cursor }: UsageQuery,
+  test: (bytes: Buffer) => boolean,
+): Promise<Found> {
+  const seqs: number[] = []
+  const start = Math.min(newest, cursor?.next ?? newest)
+  const stop = Math.max(oldest, start + 1 - MAX_SCANNED)
+  let skip = cursor?.skip ?? offset
+  let seen = cursor?.seen ?? 0
+  /** After the page's last entry, once the page is full. */
+  let end: UsageCursor | null = null
+  for (let from = start; from >= stop; from -= PAGE_ROWS) {
+    const rows = Math.min(PAGE_ROWS, from - stop + 1)
+    for (const { key, value } of tables.requests.rows({ start: u64(from), reverse: true, limit: rows })) {
+      if (!test(value)) continue
+      seen++
+      if (skip > 0) skip--
+      else if (end === null) {
+        seqs.push(summarySeq(value))
+        if (seqs.length === limit) end = { next: readU64(key) - 1, skip: 0, seen }
+      }
+    }
+    await nextTurn()
+  }
+  const exact = stop === oldest
+  if (exact) return { seqs, total: seen, exact, next: end !== null && seen > end.seen ? end : null }
+  return { seqs, total: seen, exact, next: end ?? { next: stop - 1, skip, seen } }
+}

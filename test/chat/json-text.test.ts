@@ -1,0 +1,227 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { decodeEscapes, decodeSteps, type JsonRun, JsonTextDecoder } from '../../src/chat/json-text.ts'
+import { atOnce } from '../../src/core/steps.ts'
+
+const decode = (pieces: readonly string[]): JsonRun[] => {
+  const decoder = new JsonTextDecoder()
+  return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.finish()]
+}
+
+/** Runs of a kind that may be cut anywhere, put together again. */
+function merge(runs: readonly JsonRun[]): JsonRun[] {
+  const merged: JsonRun[] = []
+  for (const run of runs) {
+    const last = merged.at(-1)
+    if (last?.kind === run.kind && (run.kind === 'text' || run.kind === 'structure')) {
+      merged[merged.length - 1] = { kind: run.kind, view: last.view + run.view, raw: last.raw + run.raw }
+    } else {
+      merged.push(run)
+    }
+  }
+  return merged
+}
+
+const cutAt = (text: string, cuts: readonly number[]): string[] => {
+  const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+  return [...places, text.length].map((place, index) =>
+    text.slice(index === 0 ? 0 : places[index - 1], place),
+  )
+}
+
+/** JSON with escapes, beside text that only begins like it. */
+const jsonText = fc.oneof(
+  fc.jsonValue().map((value) => JSON.stringify(value)),
+  fc
+    .string({ unit: 'grapheme' })
+    .map((text) =>
+      JSON.stringify({ [text]: text }).replace(/[a-f]/g, (c) => `\\u00${c.charCodeAt(0).toString(16)}`),
+    ),
+  fc.string({
+    unit: fc.constantFrom(
+      '"',
+      '\\',
+      'u',
+      '0',
+      'd',
+      '8',
+      '3',
+      'e',
+      ',',
+      '{',
+      '1',
+      '-',
+      't',
+      'rue',
+      ' ',
+      '\\ud83d\\ude00',
+    ),
+  }),
+)
+
+t.test('runs put together are the text, and do not depend on the pieces', async (t) => {
+  fc.assert(
+    fc.property(jsonText, fc.array(fc.nat()), (text, cuts) => {
+      const whole = decode([text])
+      t.equal(whole.map((run) => run.raw).join(''), text)
+      t.same(merge(decode(cutAt(text, cuts))), merge(whole))
+      t.same(merge(decode([...text.split('')])), merge(whole))
+    }),
+    { numRuns: 500 },
+  )
+})
+
+t.test('what a whole text says is what its runs say', async (t) => {
+  fc.assert(
+    fc.property(jsonText, (text) => {
+      t.equal(
+        atOnce(decodeEscapes(text)),
+        decode([text])
+          .map(({ view }) => view)
+          .join(''),
+      )
+    }),
+    { numRuns: 2000 },
+  )
+  const long = JSON.stringify(Array<string>(9000).fill('quoted " and \u00e9'))
+  t.same(merge(atOnce(decodeSteps(long))), merge(decode([long])))
+})
+
+t.test('the view says what the JSON says', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), (text) => {
+      const runs = decode([
+        JSON.stringify(text).replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
+      ])
+      t.equal(
+        runs
+          .filter(({ kind }) => kind === 'text' || kind === 'atom')
+          .map(({ view }) => view)
+          .join(''),
+        text,
+      )
+    }),
+  )
+})
+
+t.test('kinds of runs', async (t) => {
+  const kinds = merge(decode(['{"a\\n": -1.5e3, "b": [true, null, "\\ud83d\\ude00x"]} tail 42']))
+  t.same(
+    kinds.map(({ kind, raw }) => `${kind} ${raw}`),
+    [
+      'structure {"',
+      'text a',
+      'atom \\n',
+      'structure ": ',
+      'number -1.5e3',
+      'structure , "',
+      'text b',
+      'structure ": [true, null, "',
+      'atom \\ud83d\\ude00',
+      'text x',
+      'structure "]} ',
+      'text tail 42',
+    ],
+  )
+  t.equal(kinds.find(({ raw }) => raw.startsWith('\\ud83d'))?.view, '😀')
+})
+
+t.test('from where a text is no JSON on, it is plain text with escapes', async (t) => {
+  const cases: [string, string[]][] = [
+    ['call 555', ['text call 555']],
+    ['[note] call 555', ['structure [', 'text note] call 555']],
+    ['{"a": +1 (415) 555}', ['structure {"', 'text a', 'structure ": ', 'text +1 (415) 555}']],
+    ['{"a": 123-45-6789}', ['structure {"', 'text a', 'structure ": ', 'text 123-45-6789}']],
+    ["{'a': 1}", ['structure {', "text 'a': 1}"]],
+    ['{"a" "b"}', ['structure {"', 'text a', 'structure " ', 'text "b"}']],
+    ['{"a":1,}', ['structure {"', 'text a', 'structure ":', 'number 1', 'structure ,', 'text }']],
+    ['[1 2]', ['structure [', 'number 1', 'structure  ', 'text 2]']],
+    ['[1}', ['structure [', 'number 1', 'text }']],
+    ['{]', ['structure {', 'text ]']],
+    ['{:1}', ['structure {', 'text :1}']],
+    [',', ['text ,']],
+    ['trueish', ['text trueish']],
+    ['null@x', ['text null@x']],
+    ['4111@x', ['text 4111@x']],
+    ['01', ['text 01']],
+    ['a\\u0040b\\q', ['text a', 'atom \\u0040', 'text b', 'atom \\q']],
+    ['a "b', ['text a "b']],
+    [
+      '{}{"a":[]} 1 "x" true',
+      [
+        'structure {}{"',
+        'text a',
+        'structure ":[]} ',
+        'number 1',
+        'structure  "',
+        'text x',
+        'structure " true',
+      ],
+    ],
+    ['[".', ['structure ["', 'text .']],
+    ['-', ['text -']],
+    ['tru', ['text tru']],
+    ['"\\', ['structure "', 'text \\']],
+    ['"\\u12', ['structure "', 'atom \\u', 'text 12']],
+    ['"\\ud83d', ['structure "', 'atom \\ud83d']],
+  ]
+  for (const [text, expected] of cases) {
+    for (const pieces of [[text], text.split('')]) {
+      t.same(
+        merge(decode(pieces)).map(({ kind, raw }) => `${kind} ${raw}`),
+        expected,
+        text,
+      )
+    }
+  }
+})
+
+t.test('what is too deep is text', async (t) => {
+  const runs = merge(decode(['['.repeat(600)]))
+  t.same(
+    runs.map(({ kind, raw }) => `${kind} ${raw.length}`),
+    ['structure 512', 'text 88'],
+  )
+})
+
+t.test('a decoder begins anew after its end', async (t) => {
+  const decoder = new JsonTextDecoder()
+  decoder.push('{"a": no')
+  decoder.finish()
+  t.same(merge(decoder.push('{"b"')), merge(decode(['{"b"'])))
+})
+
+const numbersOf = (value: unknown): number[] =>
+  typeof value === 'number'
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap(numbersOf)
+      : []
+
+t.test('valid JSON stays valid whatever takes the place of its texts and numbers', async (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom(0, 1), (value, space) => {
+      const json = JSON.stringify(value, null, space)
+      const runs = decode([json])
+      const replaced = runs
+        .map(({ kind, raw }) => (kind === 'structure' ? raw : kind === 'number' ? '"[N]"' : '[T]'))
+        .join('')
+      t.doesNotThrow(() => JSON.parse(replaced), json)
+      const numbers = runs.filter(({ kind }) => kind === 'number').map(({ view }) => Number(view))
+      t.same(numbers, numbersOf(JSON.parse(json)), json)
+    }),
+  )
+})
+
+t.test('what is waited for is bounded', async (t) => {
+  const decoder = new JsonTextDecoder()
+  let held = 0
+  for (let i = 0; i < 5000; i++) {
+    const given = decoder.push('7').reduce((sum, { raw }) => sum + raw.length, 0)
+    held += 1 - given
+    t.ok(held <= 513)
+    if (held > 513) break
+  }
+  const digits = '7'.repeat(600)
+  t.same(merge(decode([digits])), merge(decode([digits.slice(0, 520), digits.slice(520)])))
+})

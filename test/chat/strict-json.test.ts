@@ -1,0 +1,105 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { hasDuplicateKeys, MAX_DEPTH, parseJson, parseReceived } from '../../src/chat/strict-json.ts'
+
+const parse = (text: string) => parseJson(Buffer.from(text))
+
+const isWellFormed = (text: string) => text.isWellFormed() && !/\\ud[89a-f]/i.test(text)
+const isExact = (value: unknown): boolean =>
+  typeof value === 'number'
+    ? Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
+    : typeof value !== 'object' || value === null || Object.values(value).every(isExact)
+
+t.test('agrees with JSON.parse on what both accept', async (t) => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
+      const text = JSON.stringify(value)
+      const acceptable = !text.includes('__proto__') && isExact(JSON.parse(text)) && isWellFormed(text)
+      if (acceptable) t.same(parse(text), JSON.parse(text))
+    }),
+  )
+  t.same(parse(' {"a" : [1, -0.5, true, null, "\\u00e9\\n"] }\n'), { a: [1, -0.5, true, null, 'é\n'] })
+})
+
+t.test('numbers that a double cannot hold stay as they are written', async (t) => {
+  const text =
+    '{"a":9223372036854775807,"b":[-1e400,1.7976931348623157e308,{"c":18446744073709551615}],"d":0.1,"e":7}'
+  t.equal(JSON.stringify(parse(text)), text)
+  t.equal(JSON.stringify(parse(' { "a" : 9007199254740993 } ')), '{"a":9007199254740993}')
+  const long = `{"a":[1,{"n":1e999}],"b":"${'x'.repeat(1 << 20)}"}`
+  t.throws(() => parse(long), { message: /too large/, param: 'a[1].n' } as unknown as Error)
+})
+
+t.test('refuses what readers could disagree about', async (t) => {
+  const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+  const cases: [string, string, RegExp][] = [
+    ['empty', '', /empty/],
+    ['not JSON', '{"a":', /not valid JSON/],
+    ['trailing text', '{} {}', /not valid JSON/],
+    ['a comment', '{} // x', /not valid JSON/],
+    ['single quotes', "{'a':1}", /not valid JSON/],
+    ['a byte order mark', '\ufeff{}', /not valid JSON/],
+    ['a control character in a string', '"a\nb"', /not valid JSON/],
+    ['the same key twice', '{"a":1,"a":2}', /same key twice/],
+    ['the same key, escaped', '{"a":1,"\\u0061":2}', /same key twice/],
+    ['the same key twice, deep', '[{"b":{"a":1,"c":":","a":2}}]', /same key twice/],
+    ['too deep', nested(MAX_DEPTH + 1), /64 levels/],
+    ['far too deep', nested(1_000_000), /64 levels/],
+    ['millions of empty lists', `[${'[],'.repeat(3_000_000)}[]]`, /more than 200000 lists and objects/],
+    ['a million keys', `{${'"a":1,'.repeat(1_000_000)}"b":1}`, /more than 500000 keys/],
+    ['half a surrogate pair', '{"a":"\\ud800"}', /surrogate/],
+    ['half a pair in a key', '{"\\udc00":1}', /surrogate/],
+    ['a __proto__ key', '{"a":{"__proto__":{}}}', /__proto__/],
+    ['an escaped __proto__ key', '{"\\u005f_proto__":{}}', /__proto__/],
+    [
+      'an integer that would change, in a long body',
+      `{"a":9007199254740993,"b":"${'x'.repeat(1 << 20)}"}`,
+      /too large/,
+    ],
+  ]
+  for (const [name, text, expected] of cases)
+    t.throws(() => parse(text), { code: 'invalid_body', message: expected }, name)
+  t.throws(() => parseJson(Buffer.from([0x22, 0xff, 0x22])), { message: /UTF-8/ })
+  t.doesNotThrow(() => parse(nested(MAX_DEPTH)))
+  t.doesNotThrow(
+    () => parse('{"a:b":"c:{[\\"\\\\","d":9007199254740991}'),
+    'brackets and colons in strings count for nothing',
+  )
+})
+
+t.test('names the field and never quotes the body', async (t) => {
+  t.throws(() => parse('{"messages":[{"content":"x"},{"n":"\\ud800"}]}'), {
+    param: 'messages[1].n',
+  } as unknown as Error)
+  for (const [text, param] of [
+    ['{"stream":true,"model":"m","stream":false}', 'stream'],
+    ['{"messages":[{"role":"user"},{"content":"{,","a":[1,[2],"x"],"\\u0061":2}]}', 'messages[1].a'],
+    ['[[],{},[{"a":{}},"b",{"c":"\\"","c":{}}]]', '[2][2].c'],
+    [
+      '{"a":{"ghp_16C7e42F292c691aE77b0c83a834Ae17aB4a":1,"ghp_16C7e42F292c691aE77b0c83a834Ae17aB4a":2}}',
+      "a['…']",
+    ],
+    ['{"a":{"b":1},"b":2,"bob@example.com":1,"bob@example.com":2}', "['…']"],
+  ] as const)
+    t.throws(() => parse(text), { message: /same key twice/, param } as unknown as Error, text)
+  t.throws(() => parse('{"bob@example.com":{"n":"\\ud800"}}'), { code: 'invalid_body', param: "['…'].n" })
+  try {
+    parse('{"secret-4111111111111111": oops}')
+    t.fail('accepted')
+  } catch (error) {
+    t.notMatch((error as Error).message, /4111|oops/)
+  }
+})
+
+t.test('what an upstream sent keeps its numbers, up to a length', async (t) => {
+  for (const number of ['9007199254740993', '-12345678901234567890', '1e400', '2.5E+30', '12345678901e10']) {
+    for (const text of [`[${number}]`, `{"a":${number}}`, `[0, ${number}]`, `{"a":\n${number},"b":"1"}`]) {
+      t.equal(JSON.stringify(parseReceived(text)), text.replace(/\s/g, ''), text)
+      t.equal(hasDuplicateKeys(text, parseReceived(text)), false)
+    }
+  }
+  const long = `[9007199254740993,"${'x'.repeat(1024 * 1024)}"]`
+  t.same(parseReceived(long), JSON.parse(long))
+  t.same(parseReceived('{"a":[1,-2.5e-7,1e3,null],"b":{"a":1}}'), { a: [1, -2.5e-7, 1e3, null], b: { a: 1 } })
+  t.throws(() => parseReceived('{'), SyntaxError)
+})

@@ -1,0 +1,191 @@
+// What is passed over without a look is nothing: where addresses are looked for every number is looked at, and the
+// findings in the same segments are the same.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { DEFAULT_PII_KINDS, type Finding } from '../../../src/core/finding.ts'
+import { BIRTH_WORDS } from '../../../src/detect/pii/birthdate.ts'
+import { detect } from '../../../src/detect/pii/detect.ts'
+import { DOCUMENT_WORDS } from '../../../src/detect/pii/documents.ts'
+import { newSearch, scanSegment } from '../../../src/detect/pii/engine/scan.ts'
+import { SegmentSearch } from '../../../src/detect/pii/engine/segment.ts'
+import { Cutter } from '../../../src/detect/pii/engine/segmenter.ts'
+import { nextTrigger } from '../../../src/detect/pii/engine/trigger.ts'
+import { fold } from '../../../src/detect/pii/fold.ts'
+import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
+import { PERSONAL_WORDS } from '../../../src/detect/pii/nationalid/nationalid.ts'
+import { isNoSecret } from '../../../src/detect/pii/secrets.ts'
+import { TOKEN_FORMS } from '../../../src/detect/pii/tokenforms.ts'
+import { Words } from '../../../src/detect/pii/words/context.ts'
+import { Cues } from '../../../src/detect/pii/words/cue-prefilter.ts'
+import { NAMED } from './labels-data.ts'
+import { TEXTS } from './texts-data.ts'
+
+const plain = (marked: string): string => marked.replace(/[«»]/g, '')
+const triggerOf = (text: string): number => nextTrigger(fold(text), 0, DEFAULT_KINDS, new Words(fold(text)))
+
+const PASSED_OVER = [
+  'id,created,amount\n100000,2026-10-11,eu-0,12.34,0,1.234\n100001,2026-11-12,eu-1,412.30,11,28.041\n',
+  '{"id":10000,"created_at":1763700000,"updated":"2026-11-01T10:00:00Z","ok":false,"score":0.8347234723472342}',
+  '  "price": -12.5,\n  "size": 1234.5\n',
+  '2026-11-10T00:10:10.100Z INFO [http-nio-8000-exec-0] c.e.s.Controller : took 13 ms status=200 bytes=23423\n',
+  '[10:15:30] x12 is utf8, 10px, 1.5s, 99% and v1.2.3-rc.1',
+  '"@types/node": "^24.1.0", /** @param a of 3 */ x = y[0] + f(12)',
+  'created 1763700000000 in batch 7f3a9c2e',
+]
+
+t.test('tables, data, logs and programs have no trigger', async (t) => {
+  for (const text of PASSED_OVER) t.equal(triggerOf(text), -1, text)
+})
+
+t.test('every value is behind a trigger', async (t) => {
+  for (const marked of TEXTS) {
+    const text = plain(marked)
+    const [first] = detect(text)
+    if (first !== undefined) t.ok(triggerOf(text) >= 0 && triggerOf(text) <= first.end, text)
+  }
+})
+
+const LABELLED = Object.values(NAMED).flat()
+const NUMBERS = fc.oneof(
+  fc.stringMatching(/^\d{1,5}$/),
+  fc.stringMatching(/^\d{1,20}$/),
+  fc.stringMatching(/^\d{1,5}\.\d{1,18}$/),
+  fc.stringMatching(/^(?:19|20)\d\d-[01]\d-[0-3]\d(?:T\d\d:\d\d:\d\d(?:\.\d{1,6})?Z?)?$/),
+  fc.stringMatching(/^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){1,6}$/),
+  fc.stringMatching(/^\d{1,2}(?:[.:]\d{1,3}){1,4}$/),
+  fc.stringMatching(/^[A-Za-z]{0,3}\d{1,9}[A-Za-z]{0,2}$/),
+  fc.stringMatching(/^[0-9a-f]{6,40}$/),
+  fc.constantFrom(...[...TEXTS, ...LABELLED].map((text) => /«(.*?)»/.exec(text)?.[1] ?? text)),
+  fc.constantFrom(...LABELLED.map(plain)),
+)
+const BETWEEN = fc.constantFrom(
+  ...[
+    ',',
+    ', ',
+    ',"',
+    '":',
+    '": ',
+    '"',
+    '\n',
+    ' ',
+    ' ',
+    '-',
+    '.',
+    ':',
+    '/',
+    '(',
+    ')',
+    '[',
+    '=',
+    ';',
+    '_',
+    '+',
+    '@',
+  ],
+  ...[
+    ' tel ',
+    ' ssn ',
+    ' card ',
+    'dob ',
+    '"birth_date":"',
+    ' passport ',
+    ' nhs ',
+    ' cpf ',
+    ' id ',
+    ' v',
+    ' ms ',
+  ],
+)
+const machine = fc
+  .array(fc.tuple(NUMBERS, BETWEEN), { minLength: 1, maxLength: 40 })
+  .map((parts) => parts.flat().join(''))
+
+/** Every segment of a text, cut as ever, with a look at every number. */
+function everyNumber(whole: string): Finding[] {
+  const text = fold(whole)
+  const findings: Finding[] = []
+  const search = newSearch(text, 0, kindSet([...DEFAULT_PII_KINDS, 'address']), findings)
+  const cutter = new Cutter(DEFAULT_KINDS)
+  for (let start = 0; start >= 0 && start < text.length; ) {
+    const end = cutter.next(text, start, 0)
+    scanSegment(search, start, end < 0 ? text.length : end, true)
+    start = end
+  }
+  return findings
+}
+
+t.test('what is passed over would not have been found', async (t) => {
+  fc.assert(
+    fc.property(machine, (text) => {
+      const findings = everyNumber(text)
+      fc.pre(findings.every(({ kind }) => kind !== 'address'))
+      t.same(detect(text), findings, text)
+      return true
+    }),
+    { numRuns: 2000, examples: [['"birth_date":"7feb27e1b8ac800;ce:b2']] },
+  )
+})
+
+t.test('a cue stands wherever a pattern matches', async (t) => {
+  const sources = [BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS]
+  const cues = new Cues(sources)
+  const patterns = sources.map((source) => new RegExp(source, 'i'))
+  const pieces = sources
+    .flatMap((source) => source.split(/[|()?:[\]{}\\^$*+]+/))
+    .filter((piece) => piece !== '')
+  const marks = fc.constantFrom('', '', ' ', '.', '-', "'", 'e', 'i', 'a')
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...pieces), marks), { maxLength: 4 }), (parts) => {
+      const text = parts.flat().join('')
+      return cues.mayStand(text, 0, text.length) || !patterns.some((pattern) => pattern.test(text))
+    }),
+    { numRuns: 5000 },
+  )
+  t.notOk(cues.mayStand(',"created_at":', 0, 14))
+})
+
+/** Words of a label as programs and tables write them. */
+const STYLES: readonly ((text: string) => string)[] = [
+  (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '_'),
+  (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '-'),
+  (text) => text.replace(/(?<=\p{L}) (\p{L})/gu, (_, letter: string) => letter.toUpperCase()),
+  (text) => text.toUpperCase(),
+  (text) => `user_${text}`,
+  (text) => `user${text.charAt(0).toUpperCase()}${text.slice(1)}`,
+]
+
+t.test('quick looks for words leave nothing out, however a name is written', async (t) => {
+  const texts = TEXTS.map(plain).flatMap((text) => [text, ...STYLES.map((style) => style(text))])
+  const quick = texts.map((text) => detect(text))
+  t.intercept(SegmentSearch.prototype, 'mentions', { value: () => true })
+  t.intercept(Cues.prototype, 'mayStand', { value: () => true })
+  const different = texts.filter(
+    (text, index) => JSON.stringify(detect(text)) !== JSON.stringify(quick[index]),
+  )
+  t.same(different, [])
+})
+
+t.test('a secret is one wherever it is looked at', async (t) => {
+  const secrets = TEXTS.flatMap((marked) =>
+    detect(plain(marked)).map((finding) => ({ finding, text: plain(marked) })),
+  )
+  for (const { finding, text } of secrets) {
+    if (!/^(?:sk-|gh|glpat|A[KI]|xox|eyJ|npm|hf_)/.test(text.slice(finding.start))) continue
+    t.notOk(isNoSecret(text, finding.start, finding.start + 1), text)
+  }
+  t.ok(isNoSecret('http-nio-8000-exec-0', 9, 13))
+})
+
+t.test('what begins like any form of a secret is looked at', async (t) => {
+  for (const form of TOKEN_FORMS) {
+    const ends = form.replaceAll(/[(][?]![^)]*[)]/g, '')
+    const token = fc.stringMatching(new RegExp(`^(?:${ends})$`), { size: 'small' })
+    fc.assert(
+      // Behind a colon nothing is passed over.
+      fc.property(token, (text) => text.includes(':') || !isNoSecret(` ${text} `, 1, 1 + text.length)),
+      { numRuns: 100 },
+    )
+  }
+  t.pass()
+})

@@ -1,0 +1,56 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
+
+t.test('numbered in order, the same value the same number', async (t) => {
+  const numbers = new Placeholders()
+  t.equal(numbers.for('email', 'a@b.co'), '[EMAIL_1]')
+  t.equal(numbers.for('email', 'c@d.co'), '[EMAIL_2]')
+  t.equal(numbers.for('email', 'A@B.CO'), '[EMAIL_1]')
+  t.equal(numbers.for('credit_card', '4111 1111 1111 1111'), '[CREDIT_CARD_1]')
+  t.equal(numbers.for('credit_card', '4111-1111-1111-1111'), '[CREDIT_CARD_1]')
+  t.equal(numbers.for('secret', 'abc'), '[SECRET_1]')
+  t.equal(numbers.for('secret', 'ABC'), '[SECRET_2]')
+})
+
+t.test('never a form that stands in the text', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.integer({ min: 1, max: 12 })),
+      fc.integer({ min: 1, max: 12 }),
+      (taken, count) => {
+        const numbers = new Placeholders()
+        const text = taken.map((number) => `see [EMAIL_${number}]`).join(' ')
+        numbers.avoid(text)
+        const given = Array.from({ length: count }, (_, i) => numbers.for('email', `x${i}@y.co`))
+        return new Set(given).size === count && given.every((form) => !text.includes(form))
+      },
+    ),
+  )
+})
+
+t.test('forks know what was given, and number by themselves', async (t) => {
+  const request = new Placeholders()
+  request.for('email', 'a@b.co')
+  const [one, two] = [request.fork(), request.fork()]
+  t.equal(one.for('email', 'a@b.co'), '[EMAIL_1]')
+  t.equal(one.for('email', 'x@y.co'), '[EMAIL_2]')
+  t.equal(two.for('email', 'z@y.co'), '[EMAIL_2]')
+  t.equal(request.for('email', 'later@y.co'), '[EMAIL_2]')
+})
+
+t.test('forms that are taken are passed once, however many forks ask', async (t) => {
+  const numbers = new Placeholders()
+  const taken = 200_000
+  numbers.avoid(Array.from({ length: taken }, (_, index) => `[EMAIL_${index + 1}]`).join(''))
+  // By each fork anew it would be 10^9 looks.
+  for (let index = 0; index < 5000; index++) {
+    const fork = numbers.fork()
+    t.equal(
+      fork.for('email', 'a@b.co') + fork.for('email', 'c@d.co'),
+      `[EMAIL_${taken + 1}][EMAIL_${taken + 2}]`,
+    )
+  }
+  numbers.avoid(`[EMAIL_${taken + 1}]`)
+  t.equal(numbers.fork().for('email', 'a@b.co'), `[EMAIL_${taken + 2}]`, 'also one that was met later')
+})

@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { JsonTextDecoder } from '../../src/chat/json-text.ts'
+import type { Finding } from '../../src/core/finding.ts'
+import {
+  plainRun,
+  rawOf,
+  replaceFindings,
+  TextSpanQueue,
+  viewOf,
+  writtenSpans,
+} from '../../src/pipeline/scan/spans.ts'
+
+const finding = (start: number, end: number): Finding => ({ kind: 'email', start, end })
+const mark = (_finding: Finding, value: string) => `<${value}>`
+
+t.test('replaces in plain text', async (t) => {
+  const cases: [string, [number, number][], string][] = [
+    ['abcdef', [], 'abcdef'],
+    ['abcdef', [[0, 2]], '<ab>cdef'],
+    ['abcdef', [[4, 6]], 'abcd<ef>'],
+    ['abcdef', [[0, 6]], '<abcdef>'],
+    [
+      'abcdef',
+      [
+        [1, 2],
+        [2, 4],
+      ],
+      'a<b><cd>ef',
+    ],
+  ]
+  for (const [text, spans, expected] of cases) {
+    const findings = spans.map(([start, end]) => finding(start, end))
+    t.equal(rawOf(replaceFindings([plainRun(text)], 0, findings, mark)), expected)
+  }
+})
+
+t.test('JSON text stays JSON', async (t) => {
+  // {"a":"x\u0040y","n":4111}
+  const runs = [
+    { kind: 'structure', view: '{"', raw: '{"' },
+    { kind: 'text', view: 'a', raw: 'a' },
+    { kind: 'structure', view: '":"', raw: '":"' },
+    { kind: 'text', view: 'x', raw: 'x' },
+    { kind: 'atom', view: '@', raw: '\\u0040' },
+    { kind: 'text', view: 'y', raw: 'y' },
+    { kind: 'structure', view: '","', raw: '","' },
+    { kind: 'text', view: 'n', raw: 'n' },
+    { kind: 'structure', view: '":', raw: '":' },
+    { kind: 'number', view: '4111', raw: '4111' },
+    { kind: 'structure', view: '}', raw: '}' },
+  ] as const
+  const view = viewOf(runs)
+  const email = finding(view.indexOf('x@y'), view.indexOf('x@y') + 3)
+  const number = finding(view.indexOf('4111'), view.indexOf('4111') + 4)
+  const replaced = rawOf(replaceFindings(runs, 0, [email, number], (one) => (one === email ? '[E]' : '[N]')))
+  t.same(JSON.parse(replaced), { a: '[E]', n: '[N]' })
+  const across = finding(view.indexOf('y","'), view.indexOf('4111') + 2)
+  t.same(Object.values(JSON.parse(rawOf(replaceFindings(runs, 0, [across], () => '[A]')))), ['x@[A]', ''])
+})
+
+t.test('a queue gives back what it was given, cut where asked', async () => {
+  fc.assert(
+    fc.property(fc.array(fc.string()), fc.array(fc.nat(40)), (texts, cuts) => {
+      const queue = new TextSpanQueue()
+      for (const text of texts) queue.push(plainRun(text))
+      const whole = texts.join('')
+      let taken = ''
+      for (const cut of cuts.toSorted((a, b) => a - b)) {
+        taken += rawOf(queue.takeUntil(cut))
+        if (taken !== whole.slice(0, Math.max(taken.length, Math.min(cut, whole.length)))) return false
+        if (queue.start !== taken.length) return false
+      }
+      return taken + rawOf(queue.takeUntil(Number.POSITIVE_INFINITY)) === whole
+    }),
+  )
+})
+
+t.test('a long queue is taken from the front at no more than it gives', async (t) => {
+  const queue = new TextSpanQueue()
+  const count = 300_000
+  for (let i = 0; i < count; i++) queue.push(plainRun('ab'))
+  let taken = 0
+  // Moving what is left for each of them would be 10^11 moves.
+  for (let at = 1; at <= 2 * count; at += 1) taken += viewOf(queue.takeUntil(at)).length
+  t.equal(taken, 2 * count)
+})
+
+t.test('runs other than text leave whole', async (t) => {
+  const queue = new TextSpanQueue()
+  queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
+  queue.push(plainRun('abc'))
+  t.equal(rawOf(queue.takeUntil(1)), '\\ud83d\\ude00')
+  t.equal(queue.start, 2)
+  t.equal(rawOf(queue.takeUntil(3)), 'a')
+})
+
+t.test('what is said leads back to where it is written', async (t) => {
+  const strings = fc.array(fc.constantFrom('a@b.co', 'é', '"', '\\', '\n', '😀', 'x', ' ', '12'), {
+    maxLength: 12,
+  })
+  const inAscii = (text: string) =>
+    JSON.stringify(text).replace(/[é😀]/gu, (character) =>
+      [...Array(character.length).keys()]
+        .map((i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
+        .join(''),
+    )
+  fc.assert(
+    fc.property(strings, fc.nat(), fc.nat(), (parts, first, count) => {
+      const json = `{"q":${inAscii(parts.join(''))},"n":4111}`
+      const decoder = new JsonTextDecoder()
+      const runs = [...decoder.push(json), ...decoder.finish()]
+      const before = parts.slice(0, first % (parts.length + 1)).join('')
+      const said = parts
+        .slice(first % (parts.length + 1))
+        .slice(0, 1 + (count % 3))
+        .join('')
+      if (said === '') return
+      const start = '{"q":"'.length + before.length
+      const [span] = writtenSpans(runs, [{ start, end: start + said.length }])
+      t.equal(JSON.parse(`"${json.slice(span?.start, span?.end)}"`), said)
+    }),
+    { numRuns: 200 },
+  )
+  const spans = [
+    { start: 1, end: 2 },
+    { start: 4, end: 6 },
+  ]
+  t.same(writtenSpans([plainRun('abc'), plainRun('def')], spans), spans)
+})
+
+t.test('a number that is replaced is a JSON string of several runs, so it can be held in part', async (t) => {
+  const number = { kind: 'number', view: '4111', raw: '4111' } as const
+  const runs = replaceFindings([number], 0, [finding(0, 4)], () => '[CARD_1]')
+  t.equal(rawOf(runs), '"[CARD_1]"')
+  const queue = new TextSpanQueue()
+  for (const run of runs) queue.push(run)
+  t.equal(rawOf(queue.takeUntil(4)) + rawOf(queue.takeUntil(99)), '"[CARD_1]"')
+})

@@ -1,0 +1,263 @@
+// The promise of streaming: whatever the pieces, what leaves is what the whole text would give.
+
+import fc from 'fast-check'
+import t from 'tap'
+import { PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
+import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
+import { Restoration } from '../../src/pipeline/scan/restore.ts'
+import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+
+const keyword = (name: string, pattern: string, action: RuleAction): Rule => ({
+  id: name,
+  name,
+  type: 'keyword_block',
+  pattern,
+  action,
+  enabled: true,
+})
+
+const rules = (
+  actions: Partial<Record<PiiKind, RuleAction>> = {},
+  keywords: readonly Rule[] = [],
+): ScanRules => ({
+  kinds: kindSet(PII_KINDS),
+  piiAction: (kind) => actions[kind] ?? 'redact',
+  keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  credential: null,
+  restoration: null,
+})
+
+const AURORA = keyword('aurora', 'project aurora|борей', 'block')
+const BUDGET = keyword('budget', 'bud(?:get|gie)s?', 'monitor')
+
+/** What leaves, whether it was stopped, and what was seen. */
+function run(pieces: readonly string[], scanRules: ScanRules, encoding: 'plain' | 'json' = 'plain') {
+  const scan = new TextScan(scanRules, new Placeholders(), encoding)
+  let sent = ''
+  for (const piece of pieces) sent += scan.push(piece).sent
+  sent += scan.finish().sent
+  return {
+    sent,
+    blocked: scan.blocked,
+    redacted: scan.redacted,
+    findings: [...scan.findings].sort(),
+    hits: scan.keywordHits.map(({ name }) => name).sort(),
+    counted: scan.sentCharacters === sent.length,
+  }
+}
+
+const cut = (text: string, cuts: readonly number[]): string[] => {
+  const places = [...new Set(cuts.map((place) => place % (text.length + 1)))].sort((a, b) => a - b)
+  return [...places, text.length].map((place, index) =>
+    text.slice(index === 0 ? 0 : places[index - 1], place),
+  )
+}
+
+const DATA = [
+  'alice@example.com',
+  'ALICE@EXAMPLE.COM',
+  'a.b+c@sub.example.co.uk',
+  '4111 1111 1111 1111',
+  '4111-1111-1111-1111',
+  '+1 415 555 2671',
+  '(415) 555-2671',
+  '123-45-6789',
+  'DE89 3704 0044 0532 0130 00',
+  '192.168.12.7',
+  '2001:db8::ff00:42:8329',
+  'sk-proj-abcDEF123456abcDEF123456abcDEF1234567890',
+  'AKIAIOSFODNN7EXAMPL1',
+]
+const WORDS = [
+  'the',
+  'plan',
+  'of',
+  'Project',
+  'Aurora',
+  'budget',
+  'is',
+  'ready',
+  '10.5',
+  '日本語',
+  'über',
+  '—',
+  '.',
+  ',',
+  '\n',
+  '(',
+  'v1.2.3',
+  '😀',
+  'борей',
+  '{',
+  '"',
+  'iban',
+  'call',
+]
+
+const sentence = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom(...DATA, ...WORDS, ...WORDS, ...WORDS),
+      fc.constantFrom(' ', ' ', ' ', '', '\n'),
+    ),
+    { maxLength: 25 },
+  )
+  .map((parts) => parts.flat().join(''))
+const cuts = fc.array(fc.nat(), { maxLength: 30 })
+
+t.test('plain text: pieces do not matter', async (t) => {
+  const scanRules = rules({ phone: 'monitor', iban: 'allow' }, [AURORA, BUDGET])
+  fc.assert(
+    fc.property(sentence, cuts, (text, places) => {
+      const whole = run([text], scanRules)
+      t.same(run(cut(text, places), scanRules), whole)
+      t.same(run(text.split(''), scanRules), whole, 'one at a time')
+      t.ok(whole.counted)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a kind that blocks stops the text before it, whatever the pieces', async (t) => {
+  const scanRules = rules({ credit_card: 'block' }, [BUDGET])
+  fc.assert(
+    fc.property(sentence, cuts, (text, places) => {
+      const whole = run([text], scanRules)
+      t.same(run(cut(text, places), scanRules), whole)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+t.test('arguments: pieces do not matter, and JSON stays JSON', async (t) => {
+  const scanRules = rules({}, [])
+  const value = fc.letrec((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 3 },
+      sentence,
+      fc.constant(4111111111111111),
+      fc.integer(),
+      fc.boolean(),
+      fc.array(tie('node'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom('to', 'card', 'note', ...DATA), tie('node'), { maxKeys: 3 }),
+    ),
+  })).node
+  const escaped = fc.boolean()
+  fc.assert(
+    fc.property(
+      fc.dictionary(fc.constantFrom('a', 'b', 'phone'), value, { maxKeys: 3 }),
+      escaped,
+      cuts,
+      (object, escapes, places) => {
+        const plain = JSON.stringify(object)
+        const text = escapes
+          ? plain.replace(/[@é日😀]/gu, (c) =>
+              [...Array(c.length).keys()]
+                .map((i) => `\\u${c.charCodeAt(i).toString(16).padStart(4, '0')}`)
+                .join(''),
+            )
+          : plain
+        const whole = run([text], scanRules, 'json')
+        t.doesNotThrow(() => JSON.parse(whole.sent), whole.sent)
+        t.same(run(cut(text, places), scanRules, 'json'), whole)
+        t.same(run(text.split(''), scanRules, 'json'), whole, 'one at a time')
+      },
+    ),
+    { numRuns: 300 },
+  )
+})
+
+t.test("the upstream's credential is taken out, whatever the pieces and however it is written", async (t) => {
+  const credential = 'uk-uk-7f3a9c"21'
+  const part = fc.oneof(
+    fc.constantFrom(credential, credential.slice(0, 6), credential.slice(0, -1), credential.slice(1), 'uk-'),
+    fc.constantFrom(...DATA, ...WORDS),
+  )
+  const text = fc
+    .array(fc.tuple(part, fc.constantFrom('', ' ')), { maxLength: 12 })
+    .map((parts) => parts.flat().join(''))
+  const scanRules = { ...rules({}, [AURORA, BUDGET]), credential }
+  // Where a word stopped the text it does not matter what was met behind it.
+  const comparable = (pieces: readonly string[], encoding: 'plain' | 'json' = 'plain') => {
+    const result = run(pieces, scanRules, encoding)
+    return { ...result, redacted: result.redacted && !result.blocked }
+  }
+  const without = { ...scanRules, credential: null }
+  fc.assert(
+    fc.property(text, cuts, (said, places) => {
+      const whole = run([said], scanRules)
+      t.notOk(whole.sent.includes(credential))
+      t.equal(whole.sent, run([said.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')], without).sent)
+      t.same(comparable(cut(said, places)), comparable([said]))
+      t.same(comparable(said.split('')), comparable([said]), 'one at a time')
+      const json = JSON.stringify({ [said]: [said, 7] }).replaceAll('k', '\\u006b')
+      const inJson = run([json], scanRules, 'json')
+      if (!inJson.blocked)
+        t.notOk(JSON.stringify(JSON.parse(inJson.sent)).includes(JSON.stringify(credential).slice(1, -1)))
+      t.same(comparable(json.split(''), 'json'), comparable([json], 'json'))
+    }),
+    { numRuns: 300 },
+  )
+  const once = run([`it is ${credential}.`], scanRules)
+  t.match(once, { sent: 'it is [UPSTREAM_CREDENTIAL].', redacted: true, findings: [] })
+  const digits = run(['{"a":99123456789,"b":1}'], { ...scanRules, credential: '12345678' }, 'json')
+  t.same(JSON.parse(digits.sent), { a: '[UPSTREAM_CREDENTIAL]', b: 1 })
+})
+
+t.test('clean text leaves almost at once', async (t) => {
+  const text =
+    'The committee agreed to postpone the release and to come back with a plan that everyone can read. '.repeat(
+      20,
+    )
+  const scan = new TextScan(rules({}, [AURORA, BUDGET]), new Placeholders(), 'plain')
+  let sent = 0
+  let held = 0
+  for (let i = 0; i < text.length; i++) {
+    sent += scan.push(text[i] ?? '').sent.length
+    held += i + 1 - sent
+  }
+  t.ok(held / text.length < 6, `held back ${held / text.length} characters on average`)
+})
+
+t.test('a tool call leaves whole as soon as its JSON is complete', async (t) => {
+  const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'json')
+  let sent = ''
+  for (const character of '{"q":"weather in Oslo today"}') sent += scan.push(character).sent
+  t.equal(sent, '{"q":"weather in Oslo today"}')
+})
+
+t.test('what comes before a blocked value leaves, the value does not', async (t) => {
+  const blocked = run(['Pay with card 4111 1111 1111 1111 now'], rules({ credit_card: 'block' }))
+  t.match(blocked, { sent: 'Pay with card ', blocked: true, findings: ['credit_card'] })
+})
+
+t.test('after a block nothing leaves', async (t) => {
+  const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'plain')
+  const sent =
+    ['all about project aurora and more ', 'and more'].map((piece) => scan.push(piece).sent).join('') +
+    scan.finish().sent
+  t.equal(sent, 'all about ')
+  t.ok(scan.blocked)
+})
+
+t.test('a word on trial lets nothing out that may still be forbidden', async (t) => {
+  const far = keyword('far', 'secret.{0,80}plan', 'block')
+  const watched = keyword('watched', 'budget', 'monitor')
+  const text = 'so the secret for our budget is part of the plan today'
+  for (const restoration of [null, new Restoration(new Map([['[EMAIL_1]', 'a@example.com']]))]) {
+    const scanRules = { ...rules({}, [far, watched]), restoration }
+    for (const pieces of [[text], text.split(''), text.split(/(?<= )/)]) {
+      t.match(run(pieces, scanRules), { sent: 'so the ', blocked: true, hits: ['far', 'watched'] })
+    }
+  }
+})
+
+t.test('after a block nothing leaves, also where arguments end in the same piece', async (t) => {
+  const text = '{"q":"all about project aurora and the other things that go on here and there"}'
+  const whole = run([text], rules({}, [AURORA]), 'json')
+  t.match(whole, { sent: '{"q":"all about ', blocked: true })
+  t.same(run(text.split(''), rules({}, [AURORA]), 'json'), whole)
+})

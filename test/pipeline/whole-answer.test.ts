@@ -1,0 +1,325 @@
+// Tool calls in an answer that comes in one piece: a look at the whole tells what a scan of it would.
+
+import { isUtf8 } from 'node:buffer'
+import fc from 'fast-check'
+import t from 'tap'
+import { Budget } from '../../src/core/budget.ts'
+import { GatewayError } from '../../src/core/errors.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { STEP_UNITS } from '../../src/core/steps.ts'
+import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { answerWhole } from '../../src/pipeline/answer/whole-answer.ts'
+import { Call } from '../../src/pipeline/call.ts'
+import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
+import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
+
+const RULES = compileRules(
+  [
+    {
+      id: 'aurora',
+      name: 'aurora',
+      type: 'keyword_block',
+      pattern: 'project aurora',
+      action: 'block',
+      enabled: true,
+    },
+  ],
+  'r',
+)
+const selection = RULES.select(['m'], 'k')
+const scan: ScanRules = {
+  kinds: DEFAULT_KINDS,
+  piiAction: (kind) => selection.pii(kind, 'response').action,
+  keywords: selection.keywords('response'),
+  credential: null,
+  restoration: null,
+}
+
+class Collector extends CollectingClient {
+  bytes = Buffer.alloc(0)
+
+  override respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
+    super.respond(status, headers, body)
+    this.bytes = Buffer.from(body)
+  }
+}
+
+/** As it was when it was refused. */
+let lastCall: Call | null = null
+
+/** An answer through the gateway. Time goes on with every look at the clock. */
+async function whole(body: string | Buffer) {
+  let nowMs = 0
+  const call = new Call({ now: () => 0, monotonic: () => nowMs++ }, 'id', { id: 'k', name: 'k' }, 0, 'r')
+  const client = new Collector()
+  const pieces = [typeof body === 'string' ? Buffer.from(body) : body]
+  const response = {
+    status: 200,
+    headers: {},
+    credential: null,
+    read: async () => pieces.shift() ?? null,
+    abort: () => {},
+    discard: () => {},
+  }
+  const placeholders = new Placeholders()
+  lastCall = call
+  const delivery = await answerWhole({
+    call,
+    client,
+    response,
+    scan,
+    selection,
+    placeholders,
+    searches: new Budget(STEP_UNITS),
+    keep: () => {},
+  })
+  delivery.finish({ log: 'l', seq: 0, hash: '' })
+  return { call, ending: delivery.ending, text: client.text, bytes: client.bytes }
+}
+
+/** What a client gets of a message; null where it is refused. */
+async function sent(message: JsonObject) {
+  try {
+    const { call, text } = await whole(JSON.stringify({ choices: [{ message }] }))
+    const found = call.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
+    return { message: JSON.parse(text).choices[0].message, found: found.sort() }
+  } catch (error) {
+    if (error instanceof GatewayError && error.code === 'response_blocked_by_policy') return null
+    throw error
+  }
+}
+
+/** As it would be sent, by a scan of the text in one piece. */
+function scanned(text: string, encoding: 'plain' | 'json') {
+  const one = new TextScan(scan, new Placeholders(), encoding)
+  const passed = one.push(text).sent + one.finish().sent
+  return one.blocked ? null : { text: passed, found: [...one.findings].sort() }
+}
+
+const toolCall = (json: string) => ({
+  role: 'assistant',
+  tool_calls: [{ function: { name: 'f', arguments: json } }],
+})
+
+const PIECES = [
+  'alice@example.com',
+  'alice\\u0040example.com',
+  '+49 1512 3453635',
+  'project ',
+  'aurora',
+  'pro\\u006aect aurora',
+  'the plan',
+  '\\n',
+  ' ',
+  '4111111111111111',
+  '192.168.12.7',
+]
+const said = fc.array(fc.constantFrom(...PIECES), { maxLength: 4 }).map((pieces) => pieces.join(''))
+const value = fc.oneof(
+  said.map((text) => `"${text}"`),
+  said.map((text) => `{"a":"${text}"}`),
+  fc.constantFrom('4111111111111111', '17', 'null', '[1,2]'),
+)
+const json = fc
+  .tuple(fc.array(value, { maxLength: 3 }), fc.constantFrom('', ' ', '\n', ',', '}'))
+  .map(([values, between]) => values.join(between))
+
+t.test('of one JSON text, of several, of none', async (t) => {
+  let clean = 0
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(json, async (text) => {
+      const expected = scanned(text, 'json')
+      if (expected === null) refused++
+      else if (expected.text === text) clean++
+      t.same(
+        await sent(toolCall(text)),
+        expected && { message: toolCall(expected.text), found: expected.found },
+        text,
+      )
+    }),
+    { numRuns: 2000 },
+  )
+  t.ok(clean > 100 && refused > 50, `${clean} clean, ${refused} refused`)
+})
+
+/** A text of several steps, half of them with what refuses it near the end. */
+const unit = fc.array(fc.constantFrom(...PIECES, 'Grüße, ', '{"a": 10293}', '😀'), {
+  minLength: 1,
+  maxLength: 12,
+})
+const long = fc.tuple(unit, fc.nat(99), fc.constantFrom('', 'project aurora')).map(([pieces, shift, end]) => {
+  const once = `${pieces.join('')}, `
+  return 'x'.repeat(shift) + once.repeat(Math.ceil((2.2 * STEP_UNITS) / once.length)) + end
+})
+
+t.test('long ones that take turns come out as each by itself', async (t) => {
+  let refused = 0
+  await fc.assert(
+    fc.asyncProperty(fc.array(long, { minLength: 2, maxLength: 3 }), async (texts) => {
+      const got = await Promise.all(texts.map((content) => sent({ role: 'assistant', content })))
+      for (const [index, text] of texts.entries()) {
+        const expected = scanned(text, 'plain')
+        if (expected === null) refused++
+        t.same(
+          got[index],
+          expected && { message: { role: 'assistant', content: expected.text }, found: expected.found },
+        )
+      }
+    }),
+    { numRuns: 12 },
+  )
+  t.ok(refused > 0, `${refused} refused`)
+})
+
+t.test('of a key that stands twice only what was read is sent', async (t) => {
+  const doubled = '{"choices":[{"message":{"content":"bob@example.com","content":"ok"}}]}'
+  t.match(await whole(doubled), {
+    text: '{"choices":[{"message":{"content":"ok"}}]}',
+    ending: { outcome: 'ok', status: 200 },
+  })
+  const once =
+    '{"choices" : [{"message":{"content":"\\"a\\": b", "x": {"a": 1}}, "y": [{"a": 1}, {"a": 2}]}]}'
+  t.match(await whole(once), { text: once })
+})
+
+t.test('bytes that are no UTF-8 are sent as they were read', async (t) => {
+  const answer = (host: string) => `{"choices":[{"message":{"content":"alice@${host}"}}]}`
+  // A reader that passes over what it cannot read finds an address in it.
+  const { bytes } = await whole(Buffer.from(answer('exam\xffple.com'), 'latin1'))
+  t.ok(isUtf8(bytes))
+  t.match(String(bytes), /alice@exam\ufffdple/)
+  const sound = answer('home, é')
+  t.equal((await whole(sound)).text, sound)
+})
+
+t.test('a failure that is told with a status of success is one', async (t) => {
+  for (const body of [
+    { error: { message: 'Provider returned error', code: 502 } },
+    { choices: [], error: 'overloaded' },
+    { choices: [{ message: { content: 'par' }, finish_reason: 'error' }] },
+  ]) {
+    const { text, ending, call } = await whole(JSON.stringify(body))
+    t.equal(text, JSON.stringify(body))
+    t.match(ending, { outcome: 'upstream_error', status: 200 })
+    t.equal(call.estimatedCompletionTokens, 0, 'it used nothing that we know of')
+  }
+})
+
+t.test('an error that says nothing is none', async (t) => {
+  for (const error of [null, '', {}]) {
+    const { ending } = await whole(JSON.stringify({ choices: [{ message: { content: 'a' } }], error }))
+    t.match(ending, { outcome: 'ok' })
+  }
+})
+
+t.test('content in parts is one text, as where it is streamed', async (t) => {
+  const parts = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
+  const say = (...texts: string[]) => sent({ role: 'assistant', content: parts(...texts) })
+  const mail = 'alice@example.com'
+  for (let cut = 1; cut < mail.length; cut++) {
+    const answer = await say(`to ${mail.slice(0, cut)}`, `${mail.slice(cut)} now`)
+    t.match(answer, { message: { content: parts('to ', '[EMAIL_1] now') }, found: ['email'] }, `${cut}`)
+  }
+  for (const split of ['the project |aurora', 'the pro|ject| aurora', 'project aurora|']) {
+    t.equal(await say(...split.split('|')), null, split)
+  }
+  const picture = { type: 'image_url', image_url: { url: 'https://example.com/a.png' } }
+  const apart = [...parts('ask alice@exam'), picture, ...parts('ple.com', ` or ${mail}`)]
+  t.match(await sent({ role: 'assistant', content: apart }), {
+    message: { content: [...parts('ask '), picture, ...parts('', '[EMAIL_1] or [EMAIL_1]')] },
+    found: ['email', 'email'],
+  })
+  const cited = [
+    { type: 'text', text: 'ask alice@exam', citations: ['the list'] },
+    { type: 'output_text', text: 'ple.com now' },
+  ]
+  t.match(await sent({ role: 'assistant', content: cited as JsonObject[] }), {
+    message: { content: [{ text: 'ask ', citations: ['the list'] }, { text: '[EMAIL_1] now' }] },
+  })
+  t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
+})
+
+t.test('numbers stay as they were written, in what is rewritten and in what is kept', async (t) => {
+  const says = (content: string) =>
+    `{"created":1700000000000000123,"choices":[{"message":{"content":${JSON.stringify(content)}}}],"n":[12345678901234567890, -9007199254740993,1e400],"note":"of 12345678901234567890"}`
+  const { text, call } = await whole(says('ask dora@example.com'))
+  t.equal(text, says('ask [EMAIL_1]').replace(', -', ',-'))
+  t.match(JSON.stringify(call.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
+  t.equal((await whole(says('hi'))).text, says('hi'), 'untouched, it leaves as it came')
+  const card = await whole('{"choices":[],"n":6011000990139424124}')
+  t.equal(card.text, '{"choices":[],"n":"[CREDIT_CARD_1]"}', 'read as they are written, too')
+})
+
+const tokens = (...texts: string[]) => ({
+  content: texts.map((token) => ({ token, logprob: -1, bytes: [1] })),
+})
+
+t.test('nothing that repeats a text stays where something in it was replaced or forbidden', async (t) => {
+  const logprobs = tokens('ask ', 'alice', '@example.com')
+  const message = { content: 'ask alice@example.com', logprobs, token_ids: [1, 2] }
+  const { call, text } = await whole(
+    JSON.stringify({ choices: [{ message, logprobs, token_ids: [3] }], logprobs }),
+  )
+  for (const [where, body] of Object.entries({ sent: JSON.parse(text), kept: call.response })) {
+    const [choice] = body.choices
+    t.same([body.logprobs, choice.logprobs, choice.token_ids], [null, null, null], where)
+    t.same(choice.message, { content: 'ask [EMAIL_1]', logprobs: null, token_ids: null }, where)
+  }
+  const choice = { message: { content: 'of project aurora' }, logprobs: tokens('of ', 'project ', 'aurora') }
+  await t.rejects(whole(JSON.stringify({ choices: [choice] })), { code: 'response_blocked_by_policy' })
+  t.same(lastCall?.response, { choices: [{ message: { content: 'of ' }, logprobs: null }] })
+})
+
+t.test('a member called token is a text, but under the logprobs of a choice', async (t) => {
+  const spoken = { type: 'text', text: 'hi', token: 'alice@example.com' }
+  t.match(await sent({ content: [spoken] }), { message: { content: [{ token: '[EMAIL_1]' }] } })
+  t.match(await sent({ logprobs: tokens('alice@example.com') as JsonObject }), {
+    message: { logprobs: null },
+    found: ['email'],
+  })
+  const logprobs = { content: [{ token: 'a.b@example.com', top_logprobs: [{ token: 'a.b@example.com' }] }] }
+  const { text } = await whole(JSON.stringify({ choices: [{ message: { content: 'hi' }, logprobs }] }))
+  t.same(JSON.parse(text).choices[0].logprobs, logprobs)
+})
+
+t.test('JSON in a string is read decoded wherever arguments stand', async (t) => {
+  const calls = [{ arguments: '{"to":"alice\\u0040example.com"}' }, { arguments: 'alice@example.com' }]
+  t.match(await sent({ executed_tools: calls }), {
+    message: { executed_tools: [{ arguments: '{"to":"[EMAIL_1]"}' }, { arguments: '[EMAIL_1]' }] },
+  })
+})
+
+t.test('numbers are passed over where a provider counts, and nowhere else', async (t) => {
+  const card = 4111111111111111
+  const counted = { created: card, usage: { total_tokens: card }, choices: [{ seed: card, message: {} }] }
+  t.equal((await whole(JSON.stringify(counted))).text, JSON.stringify(counted))
+  const parsed = { created: card, seed: card, expires_at: card, usage: { of: card } }
+  const hidden = '[CREDIT_CARD_1]'
+  t.match(await sent({ parsed }), {
+    message: { parsed: { created: hidden, seed: hidden, expires_at: hidden, usage: { of: hidden } } },
+  })
+})
+
+const SAID = {
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Thank you.' }, finish_reason: 'stop' }],
+}
+const AS_IT_CAME = JSON.stringify(SAID)
+const WRITTEN_ANEW: readonly (readonly [what: string, answer: string])[] = [
+  ['of several lines', JSON.stringify(SAID, null, 2)],
+  ['with a line end behind it', `${AS_IT_CAME}\n`],
+  ['with a carriage return in it', AS_IT_CAME.replace(',', ',\r')],
+  ['with blanks before it', `  ${AS_IT_CAME}`],
+  ['with a byte order mark', `\ufeff${AS_IT_CAME}`],
+  ['in which a key stands twice', AS_IT_CAME.replace('{', '{"choices":[],')],
+  ['with personal data', AS_IT_CAME.replace('you', 'you, jane@example.org')],
+]
+
+t.test('the log takes an answer as it came where that is one line that nothing was changed in', async (t) => {
+  const { call } = await whole(AS_IT_CAME)
+  t.equal(call.received?.toString(), AS_IT_CAME)
+  t.strictSame(call.response, SAID)
+  for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.received, null, what)
+})

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { parseJson } from '../../src/chat/strict-json.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { loadInjectionModel } from '../../src/detect/injection/score.ts'
+import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
+import { compileRules } from '../../src/policy/compile.ts'
+import { readCases } from '../../src/rulecheck/cases.ts'
+import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
+import { judgeCases } from '../../src/rulecheck/compare.ts'
+import { formatVerdicts } from '../../src/rulecheck/report.ts'
+import { type Bench, exercise } from '../../src/rulecheck/run-case.ts'
+import { snapshotOf } from '../../src/rules/snapshot.ts'
+
+const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const { rules } = snapshotOf([
+  {
+    name: 'r.yaml',
+    text: `rules:
+  - { name: mail, type: pii, pattern: email, action: restore }
+  - { name: secret, type: keyword_block, pattern: aurora, action: block }
+  - { name: seen, type: keyword_block, pattern: borealis, action: monitor }
+`,
+  },
+])
+
+const judge = async (test: string, bench: Bench = BENCH) => {
+  const { cases, problems } = readCases(
+    `tests:\n  - name: it\n${test.replace(/^/gm, '    ')}\n`,
+    'r_test.yaml',
+  )
+  if (problems.length > 0) return problems.map(({ line, message }) => `${line} ${message}`)
+  const verdicts = await judgeCases([{ file: 'r_test.yaml', cases, rules }], bench)
+  return verdicts.flatMap(({ mismatches }) =>
+    mismatches.map((one) => `${one.what}: ${one.expected} / ${one.got}`),
+  )
+}
+
+const CASES: readonly [name: string, test: string, found: (string | RegExp)[]][] = [
+  [
+    'all as expected',
+    'text: a@example.com\nanswer: to [EMAIL_1]\nexpect: {decision: allow, redacted: "[EMAIL_1]", answer: to a@example.com}',
+    [],
+  ],
+  ['wrong decision', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],
+  ['wrong rule', 'text: aurora\nexpect: {rule: seen}', ['rule: seen / secret']],
+  ['monitored', 'text: borealis\nexpect: {decision: monitor, rule: seen}', []],
+  ['too few rules', 'text: borealis\nexpect: {rules: []}', ['rules: (none) / seen']],
+  ['wrong counts', 'text: a@example.com\nexpect: {findings: {phone: 1}}', ['findings: phone: 1 / email: 1']],
+  ['a refused answer', 'text: hi\nanswer: aurora\nexpect: {decision: block, rule: secret}', []],
+  [
+    'an answer that does not come',
+    'text: aurora\nanswer: hi\nexpect: {answer: hi}',
+    [/^answer: hi \/ \(no answer/],
+  ],
+  ['a request that is none', 'request: {messages: []}\nexpect: {decision: allow}', [/invalid_body/]],
+  ['neither text nor request', 'expect: {decision: allow}', [/^2 needs either/]],
+  ['an unknown key', 'txt: hi\nexpect: {decision: allow}', [/^3 is not a known key; did you mean `text`/]],
+  [
+    'an unknown expectation',
+    'text: hi\nexpect: {decison: allow}',
+    [/^4 is not a known key; did you mean `decision`/],
+  ],
+  ['an answer expected of none', 'text: hi\nexpect: {answer: hi}', [/^4 needs an answer/]],
+  [
+    'a tool call',
+    'text: a@example.com\nanswer: {choices: [{message: {content: done, tool_calls: [{id: c, type: function, function: {name: mail, arguments: "{\\"to\\": \\"b@example.com\\"}"}}]}, finish_reason: tool_calls}]}\nexpect: {decision: allow, answer: done, findings: {email: 2}}',
+    [],
+  ],
+]
+
+for (const [name, test, found] of CASES) {
+  t.test(
+    name,
+    async (t) =>
+      t.match(await judge(test), found.length === 0 ? [] : found) &&
+      t.equal((await judge(test)).length, found.length),
+  )
+}
+
+t.test('what the configuration refuses comes before any rule', async (t) => {
+  const image = '{type: image_url, image_url: {url: "https://a.example/b.png"}}'
+  const request = `request: {model: m, messages: [{role: user, content: [{type: text, text: aurora of a@example.com}, ${image}]}]}`
+  const expect = (expected: string) =>
+    `${request}\nexpect: {decision: block, findings: {email: 1}, ${expected}}`
+  const bench: Bench = { ...BENCH, binaryParts: 'block' }
+  t.same(await judge(expect('rules: [], rule: pii.binaryParts'), bench), [])
+  t.same(await judge(expect('rules: [mail, secret], rule: secret')), [])
+})
+
+t.test('a recorded request with numbers that a double cannot hold', async (t) => {
+  const body = Buffer.from(
+    '{"model":"m","seed":12345678901234567890,"messages":[{"role":"user","content":"aurora"}]}',
+  )
+  const request = parseJson(body) as JsonObject
+  const outcome = await exercise({ request, keyName: 'k', answer: null }, compileRules(rules, 'r'), BENCH)
+  t.match(outcome, { decision: 'block', refusedBy: 'secret' })
+})
+
+t.test('a stream carries the answer, and the same seed cuts it alike', async (t) => {
+  fc.assert(
+    fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (content, seed) => {
+      const answer = {
+        choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      }
+      const stream = () => Buffer.concat(streamOf(answer, seededRandom(seed))).toString()
+      const bytes = stream()
+      const events = bytes.split('\n\n').filter((event) => event.startsWith('data: {'))
+      const texts = events.map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
+      return texts.join('') === content && bytes === stream()
+    }),
+  )
+  t.pass()
+})
+
+t.test('reports show where texts part, and mark up nothing by accident', async (t) => {
+  const { cases } = readCases('tests:\n  - { name: "a <b> # c", text: hi }\n', 'x_test.yaml')
+  t.same(cases, [])
+  const [test] = readCases(
+    'tests:\n  - { name: "a <b> # c", text: hi, expect: { rules: [] } }\n',
+    'x_test.yaml',
+  ).cases
+  const verdicts = [
+    { test: test!, mismatches: [{ what: 'redacted', expected: 'one\ntwo', got: 'one\nTwo' }] },
+  ]
+  const pretty = formatVerdicts(verdicts, 'pretty').split('\n')
+  t.equal(pretty[0], 'FAIL x_test.yaml:2 a <b> # c')
+  t.equal(pretty[2]!.indexOf('two'), pretty[4]!.indexOf('^'))
+  t.match(formatVerdicts(verdicts, 'tap'), /^not ok 1 - x_test\.yaml: a <b> \\# c$/m)
+  t.match(formatVerdicts(verdicts, 'junit'), 'name="a &lt;b&gt; # c"')
+  t.match(JSON.parse(formatVerdicts(verdicts, 'json')), { total: 1, failed: 1 })
+  const steering = [{ test: { ...test!, name: 'a\u001b[2J\\# b\nc' }, mismatches: verdicts[0]!.mismatches }]
+  t.match(formatVerdicts(steering, 'pretty'), /^FAIL x_test\.yaml:2 a\ufffd\[2J\\# b\\nc$/m)
+  t.match(formatVerdicts(steering, 'tap'), /^not ok 1 - x_test\.yaml: a\ufffd\[2J\\\\\\# b\\\\nc$/m)
+})

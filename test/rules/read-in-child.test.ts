@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadRules } from '../../src/rules/load.ts'
+import { readBeside } from '../../src/rules/read-in-child.ts'
+import { contentHash, snapshotOf } from '../../src/rules/snapshot.ts'
+import { rulesText, temporaryFolder } from './files.ts'
+
+const NAMES = Array.from({ length: 1000 }, (_, n) => `rule-${n}`)
+const LIMITS = { heapMib: 192, durationMs: 60_000 }
+/** No rules: a quarter of a million lists, for which the parser takes seconds and hundreds of MiB. */
+const RUBBISH = { name: 'rubbish.yaml', text: `rules: [${'[1],'.repeat(250_000)}` }
+const GOOD = { name: 'good.yaml', text: rulesText('one') }
+const held = { files: [GOOD, RUBBISH, GOOD], problems: [] }
+
+t.test('large files are read as small ones are', async (t) => {
+  const folder = temporaryFolder(t)
+  const files = [
+    { name: join(folder, 'a.yaml'), text: rulesText(...NAMES) },
+    { name: join(folder, 'b.yaml'), text: rulesText('rule-7', 'other').replace('block}', 'explode}') },
+    { name: join(folder, 'c.yaml'), text: rulesText('last') },
+  ]
+  for (const { name, text } of files) writeFileSync(name, text)
+  const snapshot = await loadRules(folder)
+  t.same(snapshot, snapshotOf(files))
+  t.equal(snapshot.rules.length, NAMES.length + 2)
+  t.equal(snapshot.problems.length, 2)
+})
+
+t.test('what takes too much memory is a mistake of the file, and no news until it changes', async (t) => {
+  const snapshot = await readBeside(held, undefined, { ...LIMITS, heapMib: 64 })
+  t.match(snapshot, {
+    rules: [],
+    problems: [{ file: 'rubbish.yaml', line: 0, message: /^takes more than 64 MiB of memory to read; / }],
+    contentHash: contentHash(held.files, []),
+  })
+})
+
+t.test('so is what takes too long', async (t) => {
+  const snapshot = await readBeside(held, undefined, { heapMib: 2048, durationMs: 1000 })
+  t.match(snapshot, { rules: [], problems: [{ message: /^takes more than 1 s to read; / }] })
+})
+
+t.test('a reading that is given up ends at once', async (t) => {
+  const ended = new AbortController()
+  const reading = readBeside(held, ended.signal, { ...LIMITS, heapMib: 2048 })
+  ended.abort()
+  t.match(await reading, { rules: [], problems: [{ message: /^could not be read / }] })
+})

@@ -1,0 +1,50 @@
+import t from 'tap'
+import { Query } from '../../src/server/query-string.ts'
+
+/** Fields an error must have. */
+const like = (fields: object) => fields as Error
+
+const KNOWN = ['limit', 'blocked', 'since', 'model']
+
+t.test('reads what is right', async (t) => {
+  const query = new Query('limit=10&blocked=false&since=2026-01-31T12:00:00Z&model=a%2Fb', KNOWN)
+  t.equal(query.integer('limit', 50, 1, 1000), 10)
+  t.equal(query.boolean('blocked'), false)
+  t.equal(query.time('since'), Date.UTC(2026, 0, 31, 12))
+  t.equal(query.text('model'), 'a/b')
+  const empty = new Query('', KNOWN)
+  t.equal(empty.integer('limit', 50, 1, 1000), 50)
+  t.equal(empty.boolean('blocked'), null)
+  t.equal(empty.time('since'), null)
+  t.equal(new Query('since=2026-01-31', KNOWN).time('since'), Date.UTC(2026, 0, 31))
+  t.equal(new Query('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'), Date.UTC(2028, 1, 28, 22, 30))
+})
+
+t.test('refuses the rest, naming the parameter', async (t) => {
+  for (const limit of ['0', '1001', '-1', '1.5', 'ten', '', '1e2', ' 5', '99999999999999999999']) {
+    const query = new Query(`limit=${encodeURIComponent(limit)}`, KNOWN)
+    t.throws(
+      () => query.integer('limit', 50, 1, 1000),
+      like({ code: 'invalid_parameter', param: 'limit' }),
+      limit,
+    )
+  }
+  for (const since of [
+    'yesterday',
+    '2026-13-01',
+    '2026-01-31T12:00',
+    '1700000000',
+    '2026-02-30T25:00:00Z',
+    '2026-02-29',
+    '2026-04-31T12:00:00+02:00',
+    '2026-01-01T24:00:00Z',
+  ]) {
+    t.throws(() => new Query(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
+  }
+  t.throws(() => new Query('blocked=1', KNOWN).boolean('blocked'), like({ param: 'blocked' }))
+  t.throws(
+    () => new Query('limt=5', KNOWN),
+    like({ code: 'invalid_parameter', param: 'limt', message: /limit/ }),
+  )
+  t.throws(() => new Query('limit=5&limit=6', KNOWN), like({ param: 'limit' }))
+})

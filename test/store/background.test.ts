@@ -1,0 +1,115 @@
+// The full check in a child process: what it says while it runs, how it ends, and that ending it early is harmless.
+
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import type { JsonObject } from '../../src/core/json.ts'
+import { openStore } from '../../src/store/store.ts'
+import { LogCheck } from '../../src/store/verification/background.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { START_MS, testClock } from './fixture.ts'
+
+async function log(t: Test, calls: number): Promise<string> {
+  const path = t.testdir()
+  const store = openStore({ path, clock: testClock(), random: randomBytes, maxBytes: 1024 ** 3 })
+  for (let from = 0; from < calls; from += 1000) {
+    const ids = Array.from({ length: Math.min(1000, calls - from) }, (_, n) => `call-${from + n}`)
+    await Promise.all(ids.map((id) => store.log.append(requestDraft({ id }))))
+  }
+  await store.close()
+  return path
+}
+
+t.test('a check of a log that is as it was', async (t) => {
+  const verdicts: JsonObject[] = []
+  const check = new LogCheck(await log(t, 2000), testClock(), (verdict) => verdicts.push(verdict))
+  t.match(check.status, { running: false, progress: 0, verdict: null, startedAtMs: null })
+  const ended = check.start()
+  t.match(check.status, { running: true, progress: 0, startedAtMs: START_MS, finishedAtMs: null })
+  t.equal(check.start(), ended, 'one at a time')
+  await ended
+  t.match(check.status, {
+    running: false,
+    progress: 1,
+    finishedAtMs: START_MS,
+    failure: null,
+    verdict: { ok: true, entries: 2001 },
+  })
+  t.same(verdicts, [check.status.verdict])
+})
+
+t.test('a check for which no descriptor is left fails, and nothing else does', async (t) => {
+  const script = join(t.testdir(), 'check.ts')
+  const source = (path: string) =>
+    JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))
+  writeFileSync(
+    script,
+    `import { openSync } from 'node:fs'
+    import { systemClock } from ${source('core/clock.ts')}
+    import { LogCheck } from ${source('store/verification/logcheck.ts')}
+    const check = new LogCheck(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
+    try { for (;;) openSync('/dev/null') } catch {}
+    await check.start()
+    process.stdout.write(JSON.stringify(check.status))`,
+  )
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    ['-c', 'ulimit -n 128; exec "$0" "$1"', process.execPath, script],
+    {
+      encoding: 'utf8',
+    },
+  )
+  t.match(JSON.parse(stdout || '{}'), { running: false, failure: /EMFILE/ }, stderr)
+})
+
+t.test('a check that the system refuses to begin is none that runs', async (t) => {
+  const check = new LogCheck('x'.repeat(4 * 1024 ** 2), testClock(), () => {})
+  t.throws(() => check.start(), { code: 'E2BIG' })
+  t.match(check.status, { running: false, startedAtMs: null })
+})
+
+t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {
+  const verdicts: JsonObject[] = []
+  const check = new LogCheck(await log(t, 100), testClock(), (verdict) => verdicts.push(verdict))
+  await check.close()
+  void check.start()
+  await check.close()
+  t.match(check.status, { running: false, verdict: null, failure: 'the check ended with SIGKILL' })
+  t.same(verdicts, [])
+  await check.start()
+  t.match(check.status, { verdict: { ok: true }, failure: null })
+})
+
+t.test('a log that cannot be read, and one whose file was cut off', async (t) => {
+  const none = join(t.testdir(), 'none')
+  const nothing = new LogCheck(none, testClock(), () => t.fail('no verdict'))
+  await nothing.start()
+  t.match(nothing.status, { verdict: null, failure: `there is no log in ${none}` })
+  const path = await log(t, 3000)
+  truncateSync(join(path, 'data.mdb'), 200_000)
+  const cut = new LogCheck(path, testClock(), () => {})
+  await cut.start()
+  const { verdict, failure } = cut.status
+  t.ok(verdict?.['ok'] === false || /damaged|ended with/.test(failure ?? ''), failure ?? 'found')
+})
+
+t.test('a log so long that two threads read it, whole and damaged', async (t) => {
+  const path = await log(t, 21_000)
+  const check = new LogCheck(path, testClock(), () => {})
+  await check.start()
+  t.match(check.status, { verdict: { ok: true, entries: 21_001 }, failure: null })
+  const file = join(path, 'data.mdb')
+  const bytes = readFileSync(file)
+  // Pages without a page's header: what they hold is missed, or reading them ends the process.
+  const damaged = Buffer.from(bytes).fill(0, bytes.length / 2, bytes.length / 2 + 64 * 4096)
+  writeFileSync(file, damaged)
+  await check.start()
+  t.ok(check.status.verdict?.['ok'] === false || /damaged/.test(check.status.failure ?? ''), 'a page is gone')
+  writeFileSync(file, bytes)
+  truncateSync(file, 2_000_000)
+  await check.start()
+  t.match(check.status, { verdict: null, failure: /the database file is damaged/ }, 'the end is gone')
+})

@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import t, { type Test } from 'tap'
+import { packSummary, type UsageFilter, u64 } from '../../src/store/layout.ts'
+import { openEnvironment } from '../../src/store/lmdb.ts'
+import { writeLogState } from '../../src/store/log/batch.ts'
+import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
+import type { UsageLog } from '../../src/store/log/log.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore, START_MS } from './fixture.ts'
+
+const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+
+type List = (query: Parameters<UsageLog['list']>[0]) => Promise<UsagePage>
+
+/** All pages by cursor. */
+async function walk(list: List, filter: UsageFilter, limit: number, offset = 0): Promise<UsagePage[]> {
+  const pages = [await list({ limit, offset, filter })]
+  for (;;) {
+    const text = pages.at(-1)?.next_cursor
+    if (text === undefined) return pages
+    pages.push(await list({ limit, offset: 0, filter, cursor: readCursor(text) }))
+  }
+}
+
+t.test(
+  'pages by cursor are those by offset, with or without a filter, whatever is appended meanwhile',
+  async (t) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.boolean(), { maxLength: 40 }),
+        fc.integer({ min: 1, max: 12 }),
+        fc.nat(15),
+        fc.constantFrom<UsageFilter>({}, { blocked: true }, { blocked: false }, { keyId: 'nobody' }),
+        async (calls, limit, offset, filter) => {
+          const { store } = openTestStore(t, { path: t.testdir() })
+          await Promise.all(calls.map((blocked, n) => store.log.append(requestDraft({ id: id(n), blocked }))))
+          const all = await store.log.list({ limit: 1000, offset: 0, filter })
+          let more = 1000
+          const pages = await walk(
+            async (query) => {
+              const page = await store.log.list(query)
+              await store.log.append(requestDraft({ id: id(more++), blocked: false }))
+              return page
+            },
+            filter,
+            limit,
+            offset,
+          )
+          t.strictSame(
+            pages.flatMap(({ logs }) => logs),
+            all.logs.slice(offset),
+          )
+          const [first] = pages
+          t.equal(first?.total, all.total)
+          t.ok(pages.every((page) => page.total_is_lower_bound === undefined))
+          t.ok(pages.every(({ logs, next_cursor }) => next_cursor === undefined || logs.length === limit))
+          await store.close()
+        },
+      ),
+      { numRuns: 25 },
+    )
+  },
+)
+
+/** A log's lists alone, with more summaries than one request looks at; the entries they lead to are not there. */
+async function manySummaries(t: Test, calls: number, blockedEvery: number): Promise<List> {
+  const environment = openEnvironment(t.testdir())
+  t.teardown(() => environment.close())
+  const { tables } = environment
+  await environment.transaction(() => {
+    for (let n = 0; n < calls; n++) {
+      const summary = { seq: n + 1, createdAtMs: START_MS, piiDetected: false, keyId: 'k', model: 'm' }
+      tables.requests.put(u64(n), packSummary({ ...summary, blocked: n % blockedEvery === 0 }))
+    }
+    writeLogState(tables, {
+      log: 'l',
+      seq: calls,
+      hash: 'h',
+      frontier: [],
+      firstRequest: 0,
+      nextRequest: calls,
+    })
+  })
+  return (query) => listUsage(tables, query)
+}
+
+t.test('a filter looks at a bounded number of calls a request, and says so', async (t) => {
+  const calls = MAX_SCANNED * 2 + 50_000
+  const list = await manySummaries(t, calls, 1000)
+  const filter = { blocked: true }
+  const first = await list({ limit: 10, offset: 0, filter })
+  t.match(first, { total: 100, total_is_lower_bound: true, next_cursor: String })
+  const pages = await walk(list, filter, 1000)
+  t.strictSame(
+    pages.map(({ total, total_is_lower_bound }) => [total, total_is_lower_bound]),
+    [
+      [100, true],
+      [200, true],
+      [250, undefined],
+    ],
+  )
+  const small = await walk(list, filter, 60)
+  t.equal(small.at(-1)?.total, 250)
+  t.equal(small.at(-1)?.next_cursor, undefined)
+
+  t.test('an offset beyond what was looked at is carried on by the cursor', async (t) => {
+    const passed = await list({ limit: 10, offset: 150, filter })
+    t.match(passed, { logs: [], total: 100, total_is_lower_bound: true })
+    t.match(readCursor(passed.next_cursor ?? ''), { skip: 50, seen: 100, next: calls - MAX_SCANNED - 1 })
+  })
+  t.test('without a filter the total is always exact', async (t) => {
+    const page = await list({ limit: 10, offset: calls - 5 })
+    t.strictSame(page, { logs: [], total: calls })
+    t.match(await list({ limit: 10, offset: 0 }), { total: calls, next_cursor: String })
+  })
+})
+
+t.test('a cursor behind what was pruned, or ahead of what there is, does no harm', async (t) => {
+  const { store } = openTestStore(t)
+  await Promise.all(Array.from({ length: 10 }, (_, n) => store.log.append(requestDraft({ id: id(n) }))))
+  await store.log.dropOldest(6)
+  const seqs = async (next: number, filter: UsageFilter = {}) => {
+    const page = await store.log.list({ limit: 3, offset: 0, filter, cursor: { next, skip: 0, seen: 0 } })
+    return page.logs.map(({ seq }) => seq)
+  }
+  for (const filter of [{}, { blocked: false }]) {
+    t.strictSame(await seqs(2, filter), [])
+    t.strictSame(await seqs(6, filter), [7, 6])
+    t.strictSame(await seqs(1e14, filter), [10, 9, 8])
+  }
+})
+
+t.test('only what a page has given is a cursor', async (t) => {
+  const cursor = { next: 5, skip: 0, seen: 12 }
+  t.strictSame(readCursor(writeCursor(cursor)), cursor)
+  for (const text of ['', '5', 'x'.repeat(1000), Buffer.from('1:-5:0:0').toString('base64url')]) {
+    t.equal(readCursor(text), null)
+  }
+})

@@ -1,0 +1,68 @@
+// A new log in place of a damaged one: at whatever moment that is interrupted, keys and the link to the old log are not lost.
+
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { inspectStore } from '../../src/store/folder/inspection.ts'
+import { quarantines, succeed, takeOver } from '../../src/store/folder/quarantine.ts'
+import { u64 } from '../../src/store/layout.ts'
+import { openEnvironment } from '../../src/store/lmdb.ts'
+import { requestDraft } from '../audit/drafts.ts'
+import { openTestStore, START_MS } from './fixture.ts'
+
+/** A log from which an entry is gone, and a key that it knows. */
+async function damaged(t: Test) {
+  const { store, path } = openTestStore(t, { path: t.testdir() })
+  const { key } = await store.keys.create('app')
+  for (const id of ['a', 'b', 'c']) await store.log.append(requestDraft({ id }))
+  await store.close()
+  const environment = openEnvironment(path)
+  environment.initialize(() => environment.tables.entries.remove(u64(2)))
+  await environment.close()
+  const inspection = await inspectStore(path)
+  if (inspection.state !== 'damaged') throw new Error(inspection.state)
+  return { path, key, inspection }
+}
+
+function successor(t: Test, path: string) {
+  const { store } = openTestStore(t, { path })
+  const [genesis] = store.log.records(0, 1)
+  return { store, genesis: JSON.parse(Buffer.from(genesis!.bytes).toString()) }
+}
+
+t.test('it says what it follows, and knows the keys', async (t) => {
+  const { path, key, inspection } = await damaged(t)
+  t.match(await succeed(path, inspection, START_MS, randomBytes), { carried: true })
+  t.equal(quarantines(path).length, 1)
+  t.notOk(existsSync(join(path, 'next')))
+  const { store, genesis } = successor(t, path)
+  t.match(genesis, { type: 'genesis', continues: { log: inspection.log, seq: inspection.seq } })
+  t.match(store.keys.authenticate(key), { name: 'app' })
+})
+
+t.test('interrupted before it is whole, the old log is where it was', async (t) => {
+  const { path, key, inspection } = await damaged(t)
+  const noRandom = () => {
+    throw new Error('interrupted')
+  }
+  await t.rejects(succeed(path, inspection, START_MS, noRandom), /interrupted/)
+  t.same(quarantines(path), [])
+  takeOver(path)
+  t.match(await inspectStore(path), { state: 'damaged', log: inspection.log })
+  t.match(await succeed(path, inspection, START_MS, randomBytes), { carried: true })
+  t.match(successor(t, path).store.keys.authenticate(key), { name: 'app' })
+})
+
+t.test('interrupted when the old log is set aside, the next start puts it in its place', async (t) => {
+  const { path, key, inspection } = await damaged(t)
+  await succeed(path, inspection, START_MS, randomBytes)
+  mkdirSync(join(path, 'next'))
+  renameSync(join(path, 'data.mdb'), join(path, 'next/data.mdb'))
+  takeOver(path)
+  t.notOk(existsSync(join(path, 'next')))
+  t.match(await inspectStore(path), { state: 'sound' })
+  const { store, genesis } = successor(t, path)
+  t.match(genesis, { continues: { log: inspection.log } })
+  t.match(store.keys.authenticate(key), { name: 'app' })
+})
