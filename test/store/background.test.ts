@@ -49,7 +49,7 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
     script,
     `import { openSync } from 'node:fs'
     import { systemClock } from ${source('core/clock.ts')}
-    import { LogCheck } from ${source('store/verification/logcheck.ts')}
+    import { LogCheck } from ${source('store/verification/background.ts')}
     const check = new LogCheck(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
     try { for (;;) openSync('/dev/null') } catch {}
     await check.start()
