@@ -1,11 +1,11 @@
-// Holds the line coverage of the folders where a mistake is a leak. Reads tap's report of the last run of all tests;
-// run by `npm run coverage`.
+// Requires a line coverage of 95 % in the folders where an error leaks data or loses a log entry. Reads
+// the report of the last run of all tests; `npm run coverage` runs it.
 
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { ROOT } from './floors.ts'
+import { ROOT } from './sources.ts'
 
-const FOLDERS = ['policy', 'chat', 'audit', 'core']
+const FOLDERS = ['core', 'chat', 'detect', 'keyword', 'audit', 'policy', 'store', 'upstream', 'pipeline']
 const LEAST_PERCENT = 95
 const SUMMARY = join(ROOT, '.tap/report/coverage-summary.json')
 
@@ -21,7 +21,7 @@ for (const folder of FOLDERS) {
   const covered = files.reduce((sum, [, { lines }]) => sum + lines.covered, 0)
   const percent = total === 0 ? 0 : (100 * covered) / total
   console.log(
-    `coverage: ${folder.padEnd(7)} ${percent.toFixed(1)} % of ${total} lines in ${files.length} files`,
+    `coverage: ${folder.padEnd(8)} ${percent.toFixed(1)} % of ${total} lines in ${files.length} files`,
   )
   if (percent >= LEAST_PERCENT) continue
   short++
@@ -30,5 +30,5 @@ for (const folder of FOLDERS) {
       console.error(`  ${relative(ROOT, file)}: ${lines.covered} of ${lines.total}`)
   }
 }
-if (short > 0) console.error(`coverage: ${short} folders below ${LEAST_PERCENT} %`)
+if (short > 0) console.error(`coverage: ${short} folders below ${LEAST_PERCENT} %; test the lines left out`)
 process.exitCode = short === 0 ? 0 : 1

@@ -1,34 +1,42 @@
-// Holds the house rules of src/README.md: imports go down only, adapters are named in one folder, the pure floor stays
-// pure, files stay readable. Prints every breach as file:line and exits 1; run by `npm run check`.
+// The gate of the house; holds the rules of src/README.md. `npm run check` runs it, and so does
+// `node test/house/floors.ts`. Prints each breach as `path:line message` and a count by rule; exits 1
+// on any breach. This file checks one source file: its floor, its imports, its size and its head.
+// tree.ts compares files with each other, prose.ts checks comments and messages.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findProseBreaches } from './prose.ts'
+import { type Breach, type Import, readSource, readSources, type SourceFile } from './sources.ts'
+import { findTreeBreaches } from './tree.ts'
 
-export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
-const SOURCE = join(ROOT, 'src')
-
-/** Floor of each folder of src/; files directly in src/ stand above them all. */
+/** Floor of each folder of src/. A file imports from lower floors and from its own folder only. */
 const FLOORS: Readonly<Record<string, number>> = {
   core: 0,
   chat: 1,
   detect: 1,
-  policy: 1,
+  keyword: 1,
   audit: 1,
-  store: 2,
-  rules: 2,
-  upstream: 2,
-  metrics: 2,
-  pipeline: 3,
-  server: 4,
-  demo: 4,
-  rulecheck: 4,
-  cli: 5,
-  gateway: 5,
+  policy: 2,
+  store: 3,
+  rules: 3,
+  upstream: 3,
+  metrics: 3,
+  pipeline: 4,
+  server: 5,
+  demo: 5,
+  rulecheck: 5,
+  boot: 6,
+  cli: 6,
+  gateway: 6,
+  hub: 6,
 }
-const TOP_FLOOR = 6
+/** Files directly in src/. */
+const TOP_FLOOR = 7
+/** Folders that run before dependencies are loaded, and the folders they import. */
+const LIMITED: Readonly<Record<string, readonly string[]>> = { boot: ['core'] }
+/** Runs in the browser: shares no file with the server and imports no package. */
+const BROWSER = 'console'
 
-/** Packages and the folders that may name them. */
+/** Packages and the folders that may import them. */
 const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   lmdb: ['store'],
   undici: ['upstream'],
@@ -36,91 +44,107 @@ const ADAPTERS: Readonly<Record<string, readonly string[]>> = {
   'prom-client': ['metrics'],
   ajv: ['core'],
   yaml: ['core'],
-  re2js: ['policy'],
+  re2js: ['keyword'],
   pino: ['gateway'],
 }
 
-/** What the pure floor may take from Node: functions of their arguments. */
+/** Folders whose results depend on arguments alone. */
+const PURE_FOLDERS = new Set(['chat', 'detect', 'keyword', 'audit', 'policy'])
 const PURE_BUILTINS = new Set(['node:crypto', 'node:buffer', 'node:net'])
 const IMPURE =
   /\b(?:Date\.now|new Date\(\)|Math\.random|performance\.now|setTimeout|setInterval|randomBytes|randomUUID|process\.)/
 
-/** Each use of such a one makes a prototype and a shape for it: 3 µs, where a generator of the module takes a thirtieth. */
-const NESTED_GENERATOR = /^\s+.*\bfunction\*/
+/** V8 makes a prototype and a shape for each nested generator: 3 µs a call, 30 times a top-level one. */
+const NESTED_GENERATOR = /^\s.*\bfunction\*/
 
-const SPECIFIER = /^(?:import|export|\}).* from '([^']+)'|^import '([^']+)'|\bimport\('([^']+)'\)/
 const FORBIDDEN_NAMES = /(?:^|\/)(?:utils?|helpers?|common|services?|managers?)(?:\/|\.ts$)/
 const MAX_LINES = 300
-/** Tables of data are as long as the data. */
-const DATA_FILES = /(?:-table|-data|weights|openapi)\.ts$/
+/** Files without a limit besides data tables: the description of the API is as long as the API. */
+const UNLIMITED_LENGTH = /(?:^|\/)openapi\.ts$/
+const HEAD = /^(?:#!.*\n)?\/\//
 
-export interface SourceFile {
-  /** Relative to src/, with `/`. */
-  readonly path: string
-  readonly text: string
-}
-
-/** Every TypeScript file below src/. */
-export function readSources(): SourceFile[] {
-  return readdirSync(SOURCE, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => ({ path: relative(SOURCE, path).replaceAll('\\', '/'), text: readFileSync(path, 'utf8') }))
-    .sort((a, b) => (a.path < b.path ? -1 : 1))
-}
-
-const folderOf = (path: string): string => (path.includes('/') ? path.slice(0, path.indexOf('/')) : '')
+/** Folder below src/; '' for files directly in src/. */
+const folderOf = (path: string): string => /^src\/([^/]+)\//.exec(path)?.[1] ?? ''
 const floorOf = (folder: string): number => (folder === '' ? TOP_FLOOR : (FLOORS[folder] ?? Number.NaN))
 
-/** Breaches of one file, each as `path:line message`. */
-export function findBreaches({ path, text }: SourceFile): string[] {
+/** Breaches of a file in src/ that show without the other files. */
+export function findFileBreaches(file: SourceFile): Breach[] {
+  const { path, text, code } = file
   const folder = folderOf(path)
-  const floor = floorOf(folder)
-  const breaches: string[] = []
-  const lines = text.split('\n')
-  const add = (line: number, message: string) => breaches.push(`src/${path}:${line} ${message}`)
-  if (Number.isNaN(floor)) add(1, `folder ${folder} has no floor`)
-  if (FORBIDDEN_NAMES.test(path)) add(1, 'is named after nothing in particular')
-  if (lines.length > MAX_LINES && !DATA_FILES.test(path))
-    add(1, `has ${lines.length} lines, more than ${MAX_LINES}`)
-  if (!text.startsWith('//') && !text.startsWith('#!')) add(1, 'has no head saying what it owns')
-  lines.forEach((line, index) => {
-    const specifier = SPECIFIER.exec(line)
-      ?.slice(1)
-      .find((one) => one !== undefined)
-    if (specifier !== undefined) {
-      const breach = judgeImport(path, folder, floor, specifier)
-      if (breach !== null) add(index + 1, breach)
-    }
-    const code = line.replace(/\/\/.*$|^\s*\*.*$/, '')
-    if (NESTED_GENERATOR.test(code)) add(index + 1, 'makes a generator inside a function')
-    if (floor === 1 && IMPURE.test(code)) add(index + 1, 'takes time, randomness or the process from outside')
+  const breaches: Breach[] = []
+  const add = (rule: string, line: number, message: string) => breaches.push({ rule, path, line, message })
+  if (Number.isNaN(floorOf(folder)) && folder !== BROWSER)
+    add('folder', 1, `is in folder ${folder}, which has no floor; add it to FLOORS in test/house/floors.ts`)
+  if (FORBIDDEN_NAMES.test(path)) add('file name', 1, 'has a name that fits any content; name what it owns')
+  const lineCount = text.split('\n').length - (text.endsWith('\n') ? 1 : 0)
+  if (lineCount > MAX_LINES && !file.isDataTable && !UNLIMITED_LENGTH.test(path))
+    add('file length', 1, `has ${lineCount} lines; split it, at most ${MAX_LINES} are allowed`)
+  if (!HEAD.test(text)) add('file head', 1, 'has no head; say in a first comment what the file owns')
+  for (const one of file.imports) {
+    const [rule, message] = judgeImport(folder, one) ?? []
+    if (rule !== undefined && message !== undefined) add(rule, one.line, message)
+  }
+  code.split('\n').forEach((line, index) => {
+    if (NESTED_GENERATOR.test(line))
+      add('nested generator', index + 1, 'makes a generator inside a function; move it to the top level')
+    if (PURE_FOLDERS.has(folder) && IMPURE.test(line))
+      add('pure floor', index + 1, 'uses time, randomness or the process; take the value as an argument')
   })
   return breaches
 }
 
-function judgeImport(path: string, folder: string, floor: number, specifier: string): string | null {
+/** @returns the rule and the message, null for an import that is allowed */
+function judgeImport(folder: string, { specifier, target }: Import): [string, string] | null {
+  if (target !== undefined) return judgeFile(folder, target)
+  if (folder === BROWSER)
+    return ['floor', `imports ${specifier}; ${BROWSER}/ runs in the browser and imports its own files only`]
   if (specifier.startsWith('node:')) {
-    return floor === 1 && !PURE_BUILTINS.has(specifier) ? `imports ${specifier} on the pure floor` : null
+    if (!PURE_FOLDERS.has(folder) || PURE_BUILTINS.has(specifier)) return null
+    return ['pure floor', `imports ${specifier}; take what it provides as an argument`]
   }
-  if (!specifier.startsWith('.')) {
-    const name = specifier.split('/', 1)[0] ?? specifier
-    const allowed = ADAPTERS[name]
-    if (allowed === undefined) return `imports ${name}, which no folder is known to adapt`
-    return allowed.includes(folder)
-      ? null
-      : `imports ${name}, which only ${allowed.join(', ') || 'src/*.ts'} may`
-  }
-  const target = relative(SOURCE, resolve(SOURCE, dirname(path), specifier)).replaceAll('\\', '/')
-  const targetFolder = folderOf(target)
-  if (targetFolder === folder) return null
-  return floorOf(targetFolder) < floor ? null : `imports ${target} from the same floor or a higher one`
+  const name = specifier.split('/', 1)[0]!
+  const folders = ADAPTERS[name]
+  if (folders === undefined)
+    return ['adapter', `imports ${name}, which has no adapter; add it to ADAPTERS in test/house/floors.ts`]
+  if (folders.includes(folder)) return null
+  return ['adapter', `imports ${name}; only ${folders.join(', ')} may, so use what that folder exports`]
+}
+
+function judgeFile(folder: string, target: string): [string, string] | null {
+  const other = folderOf(target)
+  if (other === folder) return null
+  if (folder === BROWSER || other === BROWSER)
+    return ['floor', `imports ${target}; ${BROWSER}/ runs in the browser and shares no file with the server`]
+  const allowed = LIMITED[folder]
+  if (allowed !== undefined && !allowed.includes(other))
+    return ['floor', `imports ${target}; ${folder}/ may import only ${allowed.join(', ')}`]
+  const own = floorOf(folder)
+  const floor = floorOf(other)
+  if (floor < own) return null
+  const where = floor === own ? 'the same floor' : 'a higher floor'
+  return [
+    'floor',
+    `imports ${target} from ${where} (${floor}, own ${own}); move what both need to a lower floor`,
+  ]
+}
+
+export const formatBreach = ({ path, line, message }: Breach): string => `${path}:${line} ${message}`
+
+/** Breaches of src/, and those of the prose of the build script. */
+export function findAllBreaches(sources: readonly SourceFile[]): Breach[] {
+  return [
+    ...sources.flatMap(findFileBreaches),
+    ...findTreeBreaches(sources),
+    ...[...sources, readSource('.build.ts')].flatMap(findProseBreaches),
+  ]
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const sources = readSources()
-  const breaches = sources.flatMap(findBreaches)
-  for (const breach of breaches) console.error(breach)
+  const breaches = findAllBreaches(sources)
+  for (const breach of breaches) console.error(formatBreach(breach))
+  const counts = Map.groupBy(breaches, ({ rule }) => rule)
+  for (const [rule, { length }] of counts) console.log(`floors: ${rule}: ${length}`)
   console.log(`floors: ${sources.length} files, ${breaches.length} breaches`)
   process.exitCode = breaches.length === 0 ? 0 : 1
 }
