@@ -90,21 +90,23 @@ const asksForJson = ({
 const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}')
 
 /**
- * What is sent upstream. To be called when the texts have been rewritten.
- * @param json the body as it is now, for whoever needs that as well; where nothing is to be added, it is sent itself
+ * The bodies to send upstream, in order; call it when the texts are rewritten. A stream asks for its
+ * usage first, because tokens are counted for every call. The body without that is for upstreams
+ * that refuse `stream_options`.
+ * @param json the rewritten body, serialised
  */
-export function prepareUpstreamBody(
+export function upstreamBodies(
   request: ChatRequest,
   json: Buffer = Buffer.from(JSON.stringify(request.body)),
-): Buffer {
+): readonly [Buffer, ...Buffer[]] {
   const { body, stream } = request
-  if (!stream || hasUsageOption(body)) return json
-  // Tokens are counted for every call; the extra event is taken out of the answer again where nobody asked for it.
+  if (!stream || hasUsageOption(body)) return [json]
   if (!Object.hasOwn(body, 'stream_options')) {
-    return Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE])
+    return [Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE]), json]
   }
   const options = isObject(body['stream_options']) ? body['stream_options'] : {}
-  return Buffer.from(JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } }))
+  const asking = JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } })
+  return [Buffer.from(asking), json]
 }
 
 function checkFieldNames(body: JsonObject): void {

@@ -6,7 +6,7 @@ import { Budget } from '../core/budget.ts'
 import type { Config } from '../core/config.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
-import type { Pipeline } from '../pipeline/handle.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 
 /** Of all memory (a container's, where it has a limit), the part that prompts and answers of calls under way may take. */

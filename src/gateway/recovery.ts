@@ -1,7 +1,7 @@
 // Calls that the process before was in the middle of when it ended: each becomes the one entry that it owes.
 
 import type { RequestDraft } from '../audit/entry.ts'
-import type { Pipeline } from '../pipeline/handle.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { CounterChange } from '../store/counters.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'

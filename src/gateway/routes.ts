@@ -2,7 +2,7 @@
 
 import { systemClock } from '../core/clock.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
-import type { Pipeline } from '../pipeline/handle.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { auditRoutes } from '../server/routes/audit.ts'

@@ -1,13 +1,13 @@
 // A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting, logging or sealing.
 
-import { prepareUpstreamBody, readChatRequest } from '../chat/request.ts'
+import { readChatRequest, upstreamBodies } from '../chat/request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
-import type { Pipeline } from './handle.ts'
-import { decidePrompt } from './prompt/decide-prompt.ts'
+import type { Pipeline } from './pipeline.ts'
+import { judgePrompt } from './prompt/decide-prompt.ts'
 import type { InjectionEvidence } from './prompt/injection.ts'
 import { inspect } from './prompt/inspect.ts'
 
@@ -35,13 +35,13 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   const steps = inspect(request.body, selection, { kinds, injection, scored: true })
   const leave = await searches.wait(bodyBytes)
   const inspection = await inSlices(steps, clock).finally(leave)
-  const decision = decidePrompt(inspection, selection, pipeline)
+  const decision = judgePrompt(inspection, selection, pipeline)
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
-    redacted: parseReceived(prepareUpstreamBody(request).toString('utf8')),
+    redacted: parseReceived(upstreamBodies(request)[0].toString('utf8')),
   }
 }
 

@@ -1,46 +1,38 @@
-// What the log and the client are told of a call that did not end as it should.
+// How a call that fails, is denied or loses its client appears in the log and to the client.
 
-import type { Outcome } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { ERRORS, GatewayError, toGatewayError } from '../core/errors.ts'
 import type { Metrics } from '../metrics/registry.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { upstreamCause } from '../upstream/response.ts'
 import type { Client } from './client.ts'
+import type { PromptDenial } from './prompt/decide-prompt.ts'
 import type { Quota } from './prompt/quota.ts'
 import type { Ending, Logger } from './record.ts'
 
-const OUTCOMES: Partial<Record<GatewayError['code'], Outcome>> = {
-  blocked_by_policy: 'blocked',
-  response_blocked_by_policy: 'blocked',
-  rate_limit_exceeded: 'rate_limited',
-  upstream_unavailable: 'upstream_error',
-  upstream_timeout: 'upstream_error',
-  overloaded: 'overloaded',
-}
-
-/** nginx's status for a client that closed its request. */
+/** The status that nginx logs for a client that closed its request. */
 const CLIENT_CLOSED_REQUEST = 499
 
-/** How a call ended that failed, was refused or whose client left. */
+/** The longest wait for which an SDK should retry on its own; beyond it the caller decides. */
+const LONGEST_RETRY_MS: Milliseconds = 60_000
+
+/** The ending of a call that failed, was denied or lost its client. */
 export function endingOf(failure: GatewayError, client: Client): Ending {
-  // A body that breaks off is a client that left, whichever of its sides was noticed first.
-  const left = client.cancelled || failure.code === 'bad_request'
+  const { outcome } = ERRORS[failure.code]
+  const left = client.cancelled || outcome === 'client_aborted'
   if (left && !client.interrupted)
     return { outcome: 'client_aborted', status: CLIENT_CLOSED_REQUEST, errorCode: null }
-  const fallback = failure.status < 500 ? 'invalid_request' : 'interrupted'
-  const outcome = OUTCOMES[failure.code] ?? fallback
   const cause = outcome === 'upstream_error' ? upstreamCause(failure) : undefined
   return { outcome, status: failure.status, errorCode: failure.code, cause }
 }
 
-/** Logs an error that nobody foresaw, and no other: those are told of with their call. */
-export function reportUnforeseen(logger: Logger, id: string | undefined, error: unknown): void {
+/** Logs an unexpected error. Expected ones are part of the line that their call logs. */
+export function reportUnexpected(logger: Logger, id: string | undefined, error: unknown): void {
   const { code, cause } = toGatewayError(error)
   if (code === 'internal_error') logger.error({ id, err: cause }, 'unexpected error in a call')
 }
 
-/** Answers an error, and logs one that nobody foresaw. */
+/** Answers with an error and counts it; logs it when it is unexpected. */
 export function refuse(
   { logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'refusals'> },
   client: Client,
@@ -49,52 +41,49 @@ export function refuse(
 ): void {
   const failure = toGatewayError(error)
   if (!client.cancelled) metrics.refusals.inc({ code: failure.code })
-  reportUnforeseen(logger, headers['x-request-id'], failure)
+  reportUnexpected(logger, headers['x-request-id'], failure)
   client.fail(failure, headers)
 }
 
-/** Beyond this an SDK's own retry would only hold the caller up. */
-const LONGEST_RETRY_MS: Milliseconds = 60_000
+/**
+ * The error of a denied prompt.
+ * @param quota the call's token limits; null when none was asked
+ */
+export function denialError(denial: PromptDenial, quota: Quota | null): GatewayError {
+  if (denial.reason === 'payload')
+    return new GatewayError(
+      'blocked_by_policy',
+      'Image, audio and file payloads are not allowed (pii.binaryParts).',
+      { param: 'messages', headers: { 'x-should-retry': 'false' } },
+    )
+  if (denial.reason === 'blocked')
+    return blocked('blocked_by_policy', denial.rule, 'The request was blocked by the policy rule')
+  return limited(denial.rule, quota!)
+}
 
-/** For payloads that cannot be scanned. */
-export const payloadRefused = (): GatewayError =>
-  new GatewayError('blocked_by_policy', 'Image, audio and file payloads are not allowed (pii.binaryParts).', {
-    param: 'messages',
-    headers: { 'x-should-retry': 'false' },
-  })
+export const responseBlockedBy = (rule: RuleReference): GatewayError =>
+  blocked('response_blocked_by_policy', rule, 'The answer was blocked by the policy rule')
 
-const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
-
-export const blockedBy = (rule: RuleReference): GatewayError =>
-  new GatewayError('blocked_by_policy', `The request was blocked by the policy rule "${rule.name}".`, {
+const blocked = (
+  code: 'blocked_by_policy' | 'response_blocked_by_policy',
+  rule: RuleReference,
+  message: string,
+): GatewayError =>
+  new GatewayError(code, `${message} "${rule.name}".`, {
     headers: { 'x-should-retry': 'false' },
     extra: named(rule),
   })
 
-export const responseBlockedBy = (rule: RuleReference): GatewayError =>
-  new GatewayError(
-    'response_blocked_by_policy',
-    `The answer was blocked by the policy rule "${rule.name}".`,
-    {
-      headers: { 'x-should-retry': 'false' },
-      extra: named(rule),
-    },
-  )
+const named = (rule: RuleReference) => ({ rule_id: rule.id, rule_name: rule.name })
 
-export function limited(rule: RuleReference, { retryAfterMs, neverFits }: Quota): GatewayError {
+function limited(rule: RuleReference, { retryAfterMs, neverFits }: Quota): GatewayError {
   const headers: Record<string, string> = {
     'retry-after': String(Math.max(1, Math.ceil(retryAfterMs / 1000))),
     'retry-after-ms': String(Math.max(1, Math.ceil(retryAfterMs))),
   }
   if (neverFits || retryAfterMs > LONGEST_RETRY_MS) headers['x-should-retry'] = 'false'
-  return new GatewayError(
-    'rate_limit_exceeded',
-    neverFits
-      ? `The call asks for more tokens at once, max_tokens included, than the limit "${rule.name}" allows.`
-      : `The token limit "${rule.name}" is reached for this API key.`,
-    {
-      headers,
-      extra: named(rule),
-    },
-  )
+  const message = neverFits
+    ? `The call asks for more tokens, max_tokens included, than the limit "${rule.name}" allows in a whole window.`
+    : `The token limit "${rule.name}" is reached for this API key.`
+  return new GatewayError('rate_limit_exceeded', message, { headers, extra: named(rule) })
 }

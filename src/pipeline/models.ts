@@ -8,7 +8,7 @@ import { type Admission, drainingError } from './admission.ts'
 import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
-import type { Pipeline } from './handle.ts'
+import type { Pipeline } from './pipeline.ts'
 import { cleanJson } from './scan/credential-filter.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */

@@ -1,4 +1,4 @@
-// Step 6: what is known of a call becomes exactly one sealed entry, its metrics and its log line.
+// Seals a call: what is known of it becomes exactly one entry, its metrics and its log line.
 
 import type { Content } from '../audit/content.ts'
 import {
@@ -14,20 +14,21 @@ import type { PiiKind } from '../core/finding.ts'
 import type { Metrics, Phase } from '../metrics/registry.ts'
 import type { RuleHit } from '../policy/rule.ts'
 import type { CounterChange } from '../store/counters.ts'
-import type { Intents, OpenIntent } from '../store/folder/intents.ts'
-import type { Call, InjectionJudgement } from './call.ts'
-import type { Quota } from './prompt/quota.ts'
+import type { Intents } from '../store/folder/intents.ts'
+import type { Call } from './call.ts'
+import type { CallRecord, InjectionJudgement } from './call-record.ts'
 import type { Shadow } from './shadow.ts'
 
-/** What the store must offer here. */
+/** The part of the store that a call writes to. */
 export interface EntryLog {
   /**
-   * Keeps room for a call's exchange; what is returned gives it back once the call is sealed.
+   * Reserves space for a call's exchange. The returned function releases it, once the call is sealed.
    * @throws GatewayError `audit_unavailable`
    */
   reserve(bytes: number): () => void
   /**
-   * Seals and stores an entry with its content and counters, all or nothing; resolves when that is durable.
+   * Seals an entry and stores it with its exchange and counters, all or nothing. Resolves when that
+   * is durable.
    * @throws GatewayError `audit_unavailable`
    */
   append(
@@ -36,15 +37,16 @@ export interface EntryLog {
   ): Promise<Receipt>
 }
 
-/** What a client keeps as proof that its call is in the log. */
+/** A client's proof that its call is in the log. */
 export interface Receipt {
   readonly log: string
   readonly seq: number
   readonly hash: string
 }
 
-/** Structured logger; fields never hold content. */
+/** Structured logger. Fields never hold content. */
 export interface Logger {
+  debug(fields: object, message: string): void
   info(fields: object, message: string): void
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
@@ -52,21 +54,21 @@ export interface Logger {
 
 export interface Ending {
   readonly outcome: Outcome
-  /** HTTP status the client got, 499 when it was gone. */
+  /** HTTP status that the client got; 499 when it had left. */
   readonly status: number
   readonly errorCode: string | null
-  /** What failed upstream, for the log of the process alone: a code, or a sentence that names no address. */
+  /** What failed upstream, for the process log only: a code, or a sentence without addresses. */
   readonly cause?: string | undefined
 }
 
-/** What the client gets once its call is sealed. */
-export interface Delivery {
+/** An answer of which only the end is held back, until the entry is durable. */
+export interface Delivered {
   readonly ending: Ending
-  /** Sends what was held back until the entry was durable. */
+  /** Sends the end. */
   finish(receipt: Receipt): void
 }
 
-/** Calls under way, as the store keeps them in case the process ends. */
+/** Calls under way, as the store keeps them in case the process is killed. */
 type CallIntents = Pick<Intents, 'begin' | 'sealed'>
 
 export interface RecordParts {
@@ -75,135 +77,154 @@ export interface RecordParts {
   readonly metrics: Metrics
   readonly logger: Logger
   readonly clock: Clock
-  /** Rules on trial; null without any. */
+  /** Evaluates the shadow rules; null when there are none. */
   readonly shadow: Shadow | null
 }
 
-/** The header form of a receipt, `x-sidegate-audit`. */
+/** A receipt as the header `x-sidegate-audit` has it. */
 export const formatReceipt = ({ log, seq, hash }: Receipt): string => `${log};seq=${seq};hash=${hash}`
 
-interface Tokens {
+interface UsedTokens {
   readonly prompt: number
   readonly completion: number
   readonly source: 'upstream' | 'estimated'
 }
 
+/** Outcomes that an operator should see without asking for debug logs. */
+const FAILED: ReadonlySet<Outcome> = new Set(['upstream_error', 'interrupted', 'overloaded'])
+
 /**
- * Seals the call. Resolves when its entry is durable, and only then counts and logs it.
- * @throws GatewayError `audit_unavailable` when it could not be sealed
+ * Writes the call down before it is forwarded, and reserves space for its exchange.
+ * Resolves when the intent is written.
+ * @throws GatewayError `audit_unavailable`
  */
-export async function record(
-  parts: RecordParts,
+export async function recordIntent(
+  { log, intents }: Pick<RecordParts, 'log' | 'intents'>,
   call: Call,
-  quota: Quota | null,
-  ending: Ending,
-): Promise<Receipt> {
-  const tokens = usedTokens(call, ending)
+): Promise<void> {
+  const { record: noted } = call
+  call.hold(log.reserve(noted.request?.length ?? 0))
+  noted.intent = await intents.begin({
+    id: call.id,
+    key_id: call.key.id,
+    key_name: call.key.name,
+    model: noted.model,
+    ...(noted.models.length > 1 && { models: noted.models }),
+    created_at: call.createdAt,
+    stream: noted.stream,
+    policy_revision: noted.policyRevision,
+    prompt_tokens: noted.estimatedPromptTokens,
+  })
+  noted.forwarded = true
+}
+
+/**
+ * Seals the call. Resolves when its entry is durable; only then it is counted and logged.
+ * @throws GatewayError `audit_unavailable` when it cannot be sealed
+ */
+export async function record(parts: RecordParts, call: Call, ending: Ending): Promise<Receipt> {
+  const { record: noted } = call
+  const tokens = usedTokens(noted, ending)
   const draft = draftEntry(call, tokens, ending)
-  const counters = quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
+  const counters = noted.quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
   const startMs = parts.clock.monotonic()
   const receipt = await parts.log.append(draft, {
-    ...(call.request === null ? {} : { content: capture(call.request, call) }),
+    ...(noted.request === null ? {} : { content: capture(noted.request, noted) }),
     counters,
   })
-  // Rules on trial may keep the call for a while.
-  call.received = null
-  if (call.intent !== null) parts.intents.sealed(call.intent)
+  // The shadow rules may hold on to the record for a while.
+  noted.received = null
+  if (noted.intent !== null) parts.intents.sealed(noted.intent)
   const commitMs = parts.clock.monotonic() - startMs
   call.addPhase('seal', commitMs)
   count(parts.metrics, call, draft, commitMs)
   parts.shadow?.observe(call)
-  parts.logger.info(
-    {
-      id: draft.id,
-      seq: receipt.seq,
-      outcome: draft.outcome,
-      status: draft.status,
-      code: draft.error_code,
-      cause: ending.cause,
-      key: call.key.name,
-      tokens: draft.total_tokens,
-      pii: draft.pii_types,
-      rules: call.hits.map(({ rule }) => rule.name),
-      ms: draft.latency_ms,
-    },
-    'call sealed',
-  )
+  logCall(parts.logger, call, draft, receipt, ending)
   return receipt
 }
 
-/** What is known of a call before it is forwarded, should nothing more become known. */
-export const intend = (intents: CallIntents, call: Call): Promise<OpenIntent> =>
-  intents.begin({
-    id: call.id,
-    key_id: call.key.id,
-    key_name: call.key.name,
-    model: call.model,
-    ...(call.models.length > 1 && { models: call.models }),
-    created_at: call.createdAt,
-    stream: call.stream,
-    policy_revision: call.policyRevision,
-    prompt_tokens: call.estimatedPromptTokens,
-  })
+function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Receipt, ending: Ending): void {
+  const { hits, upstreamStatus, upstreamRequestId } = call.record
+  const hasFailed = FAILED.has(draft.outcome)
+  const fields = {
+    id: draft.id,
+    seq: receipt.seq,
+    outcome: draft.outcome,
+    status: draft.status,
+    code: draft.error_code,
+    cause: ending.cause,
+    ...(upstreamStatus > 0 && { upstream_status: upstreamStatus }),
+    ...(upstreamRequestId !== null && { upstream_request_id: upstreamRequestId }),
+    key: call.key.name,
+    tokens: draft.total_tokens,
+    pii: draft.pii_types,
+    rules: hits.map(({ rule }) => rule.name),
+    ms: draft.latency_ms,
+  }
+  if (hasFailed) logger.warn(fields, 'call failed')
+  else logger.debug(fields, 'call sealed')
+}
 
-const isAnswered = ({ upstreamStatus }: Call): boolean => upstreamStatus >= 200 && upstreamStatus < 300
+const isAnswered = ({ upstreamStatus }: CallRecord): boolean => upstreamStatus >= 200 && upstreamStatus < 300
 
-/** As the upstream counted; estimated where it did not say; nothing where it refused or was never asked. */
-function usedTokens(call: Call, ending: Ending): Tokens {
-  if (call.usage !== null) {
-    const { promptTokens, completionTokens } = call.usage
+/** Tokens as the upstream counted them, else estimated; none where it refused or was never asked. */
+function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
+  if (noted.usage !== null) {
+    const { promptTokens, completionTokens } = noted.usage
     return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
   }
-  // Where the client left or we ended the call while the upstream was at work, that has read the prompt.
+  // An upstream that was at work when the call ended has read the prompt.
   const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'
-  const used = isAnswered(call) || (call.forwarded && call.upstreamStatus === 0 && left)
+  const used = isAnswered(noted) || (noted.forwarded && noted.upstreamStatus === 0 && left)
   return {
-    prompt: used ? call.estimatedPromptTokens : 0,
-    completion: used ? call.estimatedCompletionTokens : 0,
+    prompt: used ? noted.estimatedPromptTokens : 0,
+    completion: used ? noted.estimatedCompletionTokens : 0,
     source: 'estimated',
   }
 }
 
-/** Members of what lies deeper stand in canonical order, which is sealed faster. */
-function draftEntry(call: Call, tokens: Tokens, ending: Ending): RequestDraft {
+/** Nested members are in canonical order (RFC 8785 §3.2.3), which seals faster. */
+function draftEntry(call: Call, tokens: UsedTokens, ending: Ending): RequestDraft {
+  const { record: noted } = call
   const latencyMs = call.elapsedMs()
   return {
     type: 'request',
     id: call.id,
     created_at: call.createdAt,
-    model: call.model,
+    model: noted.model,
     prompt_tokens: tokens.prompt,
     completion_tokens: tokens.completion,
-    total_tokens: call.usage?.totalTokens ?? tokens.prompt + tokens.completion,
+    total_tokens: noted.usage?.totalTokens ?? tokens.prompt + tokens.completion,
     latency_ms: Math.round(latencyMs),
     ttft_ms: call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
     overhead_ms: Math.max(0, Math.round(latencyMs - call.upstreamMs - call.clientMs)),
     blocked: ending.outcome === 'blocked',
-    pii_detected: call.findings.length > 0,
-    pii_types: kindsOf(call.findings),
-    pii: call.findings.map(({ kind, direction, count, action }) => ({ action, count, direction, kind })),
+    pii_detected: noted.findings.length > 0,
+    pii_types: kindsOf(noted.findings),
+    pii: noted.findings.map(({ kind, direction, count, action }) => ({ action, count, direction, kind })),
     key_id: call.key.id,
     key_name: call.key.name,
     status: ending.status,
     outcome: ending.outcome,
     error_code: ending.errorCode,
-    stream: call.stream,
-    finish_reason: call.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
+    stream: noted.stream,
+    finish_reason: noted.finishReason?.slice(0, MAX_FINISH_REASON_CHARACTERS).toWellFormed() ?? null,
     usage_source: tokens.source,
-    cost: call.usage?.costMicros ?? null,
-    rules: call.hits.length === 0 ? [] : sealedRules(call),
-    ...(call.hits.length > MAX_SEALED_RULES && { rules_omitted: call.hits.length - MAX_SEALED_RULES }),
-    injection: call.injection === null ? null : sealedInjection(call.injection),
-    policy_revision: call.policyRevision,
+    cost: noted.usage?.costMicros ?? null,
+    rules: noted.hits.length === 0 ? [] : sealedRules(noted),
+    ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
+    injection: noted.injection === null ? null : sealedInjection(noted.injection),
+    policy_revision: noted.policyRevision,
   }
 }
 
-const kindsOf = (findings: Call['findings']): PiiKind[] =>
+const kindsOf = (findings: CallRecord['findings']): PiiKind[] =>
   findings.length === 0 ? [] : [...new Set(findings.map(({ kind }) => kind))].sort()
 
-const inThousandths = (rank: number): number => Math.round(rank * 1000)
+/** A score as the entry holds it: a whole number of thousandths. */
+const inThousandths = (score: number): number => Math.round(score * 1000)
 
-function sealedRules({ hits, injection }: Call): SealedRule[] {
+function sealedRules({ hits, injection }: CallRecord): SealedRule[] {
   const thresholds = new Map(
     injection?.rules.map(({ rule, threshold }) => [rule.id, threshold ?? injection.threshold]),
   )
@@ -220,7 +241,7 @@ function sealedRules({ hits, injection }: Call): SealedRule[] {
   })
 }
 
-/** A path further on holds names that the client chose. */
+/** The part of a path without names that the client chose. */
 const PATH_WITHOUT_NAMES = /^messages\[\d+\](?:\.content(?:\[\d+\](?:\.text)?)?)?/
 
 const sealedInjection = ({
@@ -239,8 +260,8 @@ const sealedInjection = ({
   threshold: inThousandths(threshold),
 })
 
-/** The exchange after redaction, as it is kept beside the entry. */
-const capture = (request: Uint8Array, { response, received }: Call): Content => [
+/** The exchange after redaction, as it is stored with the entry. */
+const capture = (request: Uint8Array, { response, received }: CallRecord): Content => [
   '{"request":',
   request,
   ',"response":',
@@ -249,9 +270,10 @@ const capture = (request: Uint8Array, { response, received }: Call): Content => 
 ]
 
 function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: number): void {
-  // Anybody can ask for a model that there is not.
-  const isServed = isAnswered(call) && draft.outcome !== 'upstream_error'
-  const model = isServed ? metrics.modelLabel(call.model) : 'other'
+  const { record: noted } = call
+  // A client can name any model; only those that an upstream served become labels.
+  const isServed = isAnswered(noted) && draft.outcome !== 'upstream_error'
+  const model = isServed ? metrics.modelLabel(noted.model) : 'other'
   metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditCommit.observe(commitMs / 1000)
@@ -259,15 +281,15 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   if (draft.completion_tokens > 0)
     metrics.tokens.inc({ direction: 'completion', model }, draft.completion_tokens)
   for (const phase in call.phases) metrics.overhead.observe({ phase }, call.phases[phase as Phase]! / 1000)
-  for (const { kind, direction, count: found } of call.findings)
+  for (const { kind, direction, count: found } of noted.findings)
     metrics.piiFindings.inc({ kind, direction }, found)
-  for (const { rule, direction } of call.hits) {
+  for (const { rule, direction } of noted.hits) {
     metrics.ruleDecisions.inc({ rule: rule.name, action: rule.action, direction })
   }
-  if (call.injection !== null) metrics.injectionScore.observe(call.injection.score)
+  if (noted.injection !== null) metrics.injectionScore.observe(noted.injection.score)
   if (call.firstTokenMs !== null) metrics.timeToFirstToken.observe(call.firstTokenMs / 1000)
-  if (call.forwarded) {
-    const status = call.upstreamStatus === 0 ? 'none' : `${Math.floor(call.upstreamStatus / 100)}xx`
+  if (noted.forwarded) {
+    const status = noted.upstreamStatus === 0 ? 'none' : `${Math.floor(noted.upstreamStatus / 100)}xx`
     metrics.upstreamDuration.observe({ status }, call.upstreamMs / 1000)
   }
 }

@@ -21,7 +21,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decideResponse } from '../policy/decide.ts'
 import type { RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
 import type { Call } from './call.ts'
-import { type DecisionParts, decidePrompt } from './prompt/decide-prompt.ts'
+import { type DecisionParts, judgePrompt } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 
 /** Differences kept one by one, the newest. */
@@ -99,9 +99,14 @@ export class Shadow {
   observe(call: Call): void {
     const candidate = this.#parts.candidate()
     // A long call that began before a reload says nothing of the rules in force.
-    if (candidate === null || call.request === null || call.policyRevision !== this.#parts.live()) return
-    this.#restartIfNew(call.policyRevision, candidate.revision)
-    const bytes = call.request.length + call.responseBytes
+    if (
+      candidate === null ||
+      call.record.request === null ||
+      call.record.policyRevision !== this.#parts.live()
+    )
+      return
+    this.#restartIfNew(call.record.policyRevision, candidate.revision)
+    const bytes = call.record.request.length + call.record.responseBytes
     if (this.#waiting >= MAX_WAITING || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
       this.#skipped++
       return
@@ -149,11 +154,11 @@ export class Shadow {
   async #compare(call: Call, bytes: number, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
     const leave = bytes > STEP_UNITS ? await this.#waitForRoom(bytes) : () => {}
-    const judging = this.#judge(call, candidate.select(call.models, call.key.name))
+    const judging = this.#judge(call, candidate.select(call.record.models, call.key.name))
     const hits = await inSlices(judging, clock).finally(leave)
     // Other rules than were compared may be in force or on trial by now.
-    if (call.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
-    const differences = differencesOf(call.hits, hits)
+    if (call.record.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
+    const differences = differencesOf(call.record.hits, hits)
     this.#calls++
     if (differences.length > 0) this.#changed++
     metrics.candidateCalls.inc({ changed: String(differences.length > 0) })
@@ -180,20 +185,24 @@ export class Shadow {
 
   *#judge(call: Call, selection: Selection): Steps<readonly RuleHit[]> {
     const { kinds, injection } = this.#parts
-    if (call.request === null) return []
-    const seen = (direction: Direction) => call.findings.filter((finding) => finding.direction === direction)
-    const inspection = yield* inspect(parseReceived(String(call.request)) as JsonObject, selection, {
+    if (call.record.request === null) return []
+    const seen = (direction: Direction) =>
+      call.record.findings.filter((finding) => finding.direction === direction)
+    const inspection = yield* inspect(parseReceived(String(call.record.request)) as JsonObject, selection, {
       kinds,
       injection,
     })
     const findings = [...seen('request'), ...inspection.findings]
-    const request = decidePrompt({ ...inspection, findings }, selection, this.#parts)
+    const request = judgePrompt({ ...inspection, findings }, selection, this.#parts)
     // A prompt that the candidate would refuse has no answer to be judged.
-    if (request.outcome === 'denial' || call.response === null) return request.hits
+    if (request.outcome === 'denial' || call.record.response === null) return request.hits
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
     const matcher = selection.keywords('response')
-    for (const { text, encoding } of readTexts(responseTexts(call.response).texts, call.asksForJson)) {
+    for (const { text, encoding } of readTexts(
+      responseTexts(call.record.response).texts,
+      call.record.asksForJson,
+    )) {
       const view = encoding === 'json' ? yield* decodeEscapes(text) : text
       for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
       if (matcher === null) continue

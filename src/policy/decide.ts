@@ -1,51 +1,103 @@
-// The decision on a call: the only place that makes a Permit, without which nothing can be forwarded. Pure; knows
-// neither texts nor counters, only what was found in them.
+// Decides on a request and makes the Permit, without which nothing is forwarded.
+// Knows neither texts nor counters, only what was found in them.
 
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { Selection } from './compile.ts'
 import type { RuleHit, RuleReference } from './rule.ts'
 
-/** What was learned of a request. */
-export interface Evidence {
+/** What the steps before found out about a request. */
+export interface PolicyEvidence {
   readonly selection: Selection
   readonly findings: readonly { readonly kind: PiiKind; readonly count: number }[]
   readonly keywordHits: readonly RuleReference[]
-  /** From 0 to 1; null when no rule asked for it, or all that did only watch (`Selection.watchesInjection`). */
+  /**
+   * From 0 to 1. Null when no rule asks for a score, or when every rule that does only monitors
+   * (`Selection.watchesInjection`).
+   */
   readonly injectionScore: number | null
   /** For injection rules without a threshold of their own. */
   readonly modelThreshold: number
   readonly limits: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
 }
 
-/** Proof that the policy was asked and did not refuse. Only this file can make one. */
+/** One request that may be sent. */
+export interface PermittedRequest {
+  /** Path below the upstream's base URL, for example `/chat/completions`. */
+  readonly target: string
+  /** The serialised body, sent byte for byte. */
+  readonly body: Buffer
+}
+
+/**
+ * Everything that a permit lets through, in order: the next one is for an upstream that refuses the
+ * one before. Never empty.
+ */
+export type PermittedRequests = readonly [PermittedRequest, ...PermittedRequest[]]
+
+/**
+ * Proof that the policy allows a call, together with the only bytes it allows. Private state makes
+ * the type nominal: no other file can construct one.
+ */
 class Permit {
-  /** Sets the type apart from any look-alike. */
-  protected readonly granted = true
+  #requests: PermittedRequests | null
+
+  constructor(requests: PermittedRequests) {
+    this.#requests = requests
+  }
+
+  /** @throws Error for a permit that was used before; TypeError for an object that is not a permit */
+  static use(permit: Permit): PermittedRequests {
+    const requests = permit.#requests
+    if (requests === null) throw new Error('A permit forwards one call; this one was used before.')
+    permit.#requests = null
+    return requests
+  }
 }
 
 export type { Permit }
 
+/**
+ * Takes the requests out of a permit, once.
+ * @throws Error for a permit that was used before; TypeError for an object that is not a permit
+ */
+export const usePermit = (permit: Permit): PermittedRequests => Permit.use(permit)
+
+export interface Denial {
+  readonly outcome: 'denial'
+  readonly reason: 'blocked' | 'rate_limited'
+  /** The rule that the client's error names. */
+  readonly rule: RuleReference
+  /** Every rule that fired, the denying one included. */
+  readonly hits: readonly RuleHit[]
+}
+
+/** What the rules say of a request. Lets nothing through. */
+export type Judgement = { readonly outcome: 'permit'; readonly hits: readonly RuleHit[] } | Denial
+
 export type Decision =
   | { readonly outcome: 'permit'; readonly permit: Permit; readonly hits: readonly RuleHit[] }
-  | {
-      readonly outcome: 'denial'
-      readonly reason: 'blocked' | 'rate_limited'
-      /** The rule the client is told of. */
-      readonly rule: RuleReference
-      /** Every rule that fired, the denying one included. */
-      readonly hits: readonly RuleHit[]
-    }
+  | Denial
 
 /**
- * Decides on a request. What the content is refused for goes before a token limit: waiting would not help.
- * Among several the order is personal data, keywords, injection.
+ * Decides on a request that is about to be forwarded.
+ * @param requests returns all that may be sent; called only when nothing denies the call
  */
-export function decide(evidence: Evidence): Decision {
+export function decide(evidence: PolicyEvidence, requests: () => PermittedRequests): Decision {
+  const judgement = judge(evidence)
+  return judgement.outcome === 'denial' ? judgement : { ...judgement, permit: new Permit(requests()) }
+}
+
+/**
+ * Judges a request without letting it through, for dry runs, shadow rules and rule tests.
+ * Rules on content deny before token limits do, because waiting does not help against them.
+ * Among rules on content the order is personal data, keywords, injection.
+ */
+export function judge(evidence: PolicyEvidence): Judgement {
   const { selection, findings, keywordHits, injectionScore, modelThreshold, limits } = evidence
   const content = [...piiRules(selection, findings, 'request'), ...keywordHits]
   if (injectionScore !== null) content.push(...injectionRules(selection, injectionScore, modelThreshold))
   else if (selection.injection.some(({ rule }) => isBlocking(rule))) {
-    throw new Error('a rule that may refuse the call was not told its score')
+    throw new Error('A blocking injection rule applies, but the prompt was not scored.')
   }
   const exceeded = limits.filter((limit) => limit.exceeded).map(({ rule }) => rule)
   const hits = toHits([...content, ...exceeded], 'request')
@@ -53,26 +105,29 @@ export function decide(evidence: Evidence): Decision {
   if (blocking !== undefined) return { outcome: 'denial', reason: 'blocked', rule: blocking, hits }
   const limiting = exceeded.find(isBlocking)
   if (limiting !== undefined) return { outcome: 'denial', reason: 'rate_limited', rule: limiting, hits }
-  return { outcome: 'permit', permit: new Permit(), hits }
+  return { outcome: 'permit', hits }
 }
 
-/** What rules that only watch say of a score that `decide` was not told. */
-export const watched = (selection: Selection, injectionScore: number, modelThreshold: number): RuleHit[] =>
-  toHits(injectionRules(selection, injectionScore, modelThreshold), 'request')
+/** The monitoring injection rules that fire at a score which was made after the decision. */
+export const monitoredInjection = (
+  selection: Selection,
+  injectionScore: number,
+  modelThreshold: number,
+): RuleHit[] => toHits(injectionRules(selection, injectionScore, modelThreshold), 'request')
 
-/** Decides on an answer; `blocked` is the rule that forbids it. */
+/** Decides on an answer. `blocked` is the rule that denies it, null when none does. */
 export function decideResponse(
   selection: Selection,
-  evidence: Pick<Evidence, 'findings' | 'keywordHits'>,
+  evidence: Pick<PolicyEvidence, 'findings' | 'keywordHits'>,
 ): { readonly blocked: RuleReference | null; readonly hits: readonly RuleHit[] } {
   const content = [...piiRules(selection, evidence.findings, 'response'), ...evidence.keywordHits]
   return { blocked: content.find(isBlocking) ?? null, hits: toHits(content, 'response') }
 }
 
-/** Rules that speak of what was found; an allowed kind is nothing that fired. */
+/** Rules that apply to the findings. A kind that is allowed fires no rule. */
 function piiRules(
   selection: Selection,
-  findings: Evidence['findings'],
+  findings: PolicyEvidence['findings'],
   direction: Direction,
 ): RuleReference[] {
   return findings.flatMap(({ kind, count }) => {
@@ -91,6 +146,6 @@ const injectionRules = (
 
 const isBlocking = (rule: RuleReference): boolean => rule.action === 'block'
 
-/** Nearly always there are none, and a set is dear. */
+/** Each rule once. Most calls have none, and a Set costs more than the test. */
 const toHits = (rules: readonly RuleReference[], direction: Direction): RuleHit[] =>
   rules.length === 0 ? [] : [...new Set(rules)].map((rule) => ({ rule, direction }))

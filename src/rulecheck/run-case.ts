@@ -15,7 +15,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import { relayStream } from '../pipeline/answer/streamed-answer.ts'
 import { type Answer, answerWhole } from '../pipeline/answer/whole-answer.ts'
 import { Call } from '../pipeline/call.ts'
-import { type DecisionParts, decidePrompt } from '../pipeline/prompt/decide-prompt.ts'
+import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -62,9 +62,9 @@ export async function exercise(
   const selection = rules.select(request.models, keyName)
   const inspection = atOnce(inspect(request.body, selection, bench))
   const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
-  call.addFindings(countKinds(inspection.findings), selection, 'request')
-  const decision = decidePrompt(inspection, selection, bench)
-  call.hits.push(...decision.hits)
+  call.record.addFindings(countKinds(inspection.findings), selection, 'request')
+  const decision = judgePrompt(inspection, selection, bench)
+  call.record.hits.push(...decision.hits)
   const redacted = textOf(request.body)
   const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null
   if (refusedBy !== null || writtenAnswer === null) return outcomeOf(call, redacted, refusedBy, null)
@@ -104,12 +104,12 @@ function outcomeOf(
   delivered: string | null,
 ): CaseOutcome {
   const findings: Partial<Record<PiiKind, number>> = {}
-  for (const { kind, count } of call.findings) findings[kind] = (findings[kind] ?? 0) + count
-  const monitored = call.hits.some(({ rule }) => rule.action === 'monitor')
+  for (const { kind, count } of call.record.findings) findings[kind] = (findings[kind] ?? 0) + count
+  const monitored = call.record.hits.some(({ rule }) => rule.action === 'monitor')
   return {
     decision: refusedBy !== null ? 'block' : monitored ? 'monitor' : 'allow',
     refusedBy,
-    rules: [...new Set(call.hits.map(({ rule }) => rule.name))].sort(),
+    rules: [...new Set(call.record.hits.map(({ rule }) => rule.name))].sort(),
     redacted,
     answer: delivered === null ? null : answerText(JSON.parse(delivered)),
     findings,

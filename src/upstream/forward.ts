@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Permit } from '../policy/decide.ts'
+import { type Permit, usePermit } from '../policy/decide.ts'
 import { retryHeaders, upstreamHeaders } from './headers.ts'
 import { openConnections } from './pool.ts'
 import {
@@ -18,6 +18,9 @@ import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.
 
 /** Shorter ones are the `none` and `ollama` that people give to servers without keys, and words of any answer. */
 const MIN_CREDENTIAL_CHARACTERS = 8
+
+/** The upstream read the request and does not accept it as it is. */
+const REFUSED_STATUSES: ReadonlySet<number> = new Set([400, 422])
 
 /** Ends the call from outside: the client left or the gateway stops waiting. */
 export interface Cancellation {
@@ -56,17 +59,25 @@ export class Upstream {
   }
 
   /**
-   * Sends one chat call on. Resolves with the head of the answer, whatever its status, except that
-   * 3xx, 5xx and unreadable encodings become errors.
+   * Sends what a permit holds: its first request, and the next one when the upstream refuses a
+   * request (400, 422). Resolves with the head of the answer, whatever its status, except that 3xx,
+   * 5xx and unreadable encodings become errors.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
+   * @throws Error for a permit that was used before
    */
-  forward(
-    _permit: Permit,
-    body: Buffer,
+  async forward(
+    permit: Permit,
     client: IncomingHttpHeaders,
     cancellation: Cancellation,
   ): Promise<UpstreamResponse> {
-    return this.#send({ method: 'POST', ...this.#target('/chat/completions', client), body }, cancellation)
+    const requests = usePermit(permit)
+    for (let number = 0; ; number++) {
+      const { target, body } = requests[number]!
+      const attempt = { method: 'POST', ...this.#target(target, client), body } as const
+      const response = await this.#send(attempt, cancellation)
+      if (number === requests.length - 1 || !REFUSED_STATUSES.has(response.status)) return response
+      response.discard()
+    }
   }
 
   /** The upstream's list of models; carries nothing of the client but allowed headers. */
@@ -129,7 +140,7 @@ function accept(response: UpstreamResponse): UpstreamResponse {
   const { status, headers } = response
   if (status >= 500 || (status >= 300 && status < 400)) {
     response.abort()
-    const cause = new UnusableStatus(status)
+    const cause = new UnusableStatus(status, headers)
     throw new GatewayError('upstream_unavailable', cause.message, { cause, headers: retryHeaders(headers) })
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {

@@ -63,20 +63,31 @@ export function upstreamError(error: AttemptError): GatewayError {
       })
 }
 
-/** Why an answer was ended that came: with a status that is not passed on. */
+/** The cause of an error for an answer whose status is not passed on. */
 export class UnusableStatus extends Error {
   override readonly name = 'UnusableStatus'
   readonly status: number
+  /** As `upstreamRequestId`. */
+  readonly requestId: string | null
 
-  constructor(status: number) {
+  constructor(status: number, headers: IncomingHttpHeaders) {
     super(`The upstream answered with status ${status}.`)
     this.status = status
+    this.requestId = upstreamRequestId(headers)
   }
 }
 
-/** The status of the answer behind an error; 0 where there was none. */
-export const upstreamStatus = ({ cause }: GatewayError): number =>
-  cause instanceof UnusableStatus ? cause.status : 0
+/** The answer behind an error; null when there was none. */
+export const unusableAnswer = ({ cause }: GatewayError): UnusableStatus | null =>
+  cause instanceof UnusableStatus ? cause : null
+
+/** A request id without white space or control characters, short enough for a log line. */
+const REQUEST_ID = /^[\w.:/-]{1,128}$/
+
+/** The upstream's own id of a call, from `x-request-id`; null when it sent none that can be logged. */
+export function upstreamRequestId({ 'x-request-id': id }: IncomingHttpHeaders): string | null {
+  return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
+}
 
 /** undici's code for a proxy that let nothing through; the status it answered with stands in the message alone. */
 export const REFUSED_BY_PROXY = 'UND_ERR_ABORTED'

@@ -1,8 +1,19 @@
 import t from 'tap'
-import { prepareUpstreamBody, readChatRequest } from '../../src/chat/request.ts'
+import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import type { JsonValue } from '../../src/core/json.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
+
+t.test('a stream that asks for its usage has a second body for upstreams that refuse that', async (t) => {
+  const bodies = (more: object) =>
+    upstreamBodies(readChatRequest({ model: 'm', messages, ...more })).map((body) => JSON.parse(String(body)))
+  const stream = { model: 'm', messages, stream: true }
+  t.same(bodies({ stream: true }), [{ ...stream, stream_options: { include_usage: true } }, stream])
+  const own = { ...stream, stream_options: { x: 1 } }
+  t.same(bodies(own), [{ ...stream, stream_options: { x: 1, include_usage: true } }, own])
+  for (const asked of [{}, { stream: true, stream_options: { include_usage: true } }])
+    t.equal(bodies(asked).length, 1)
+})
 
 t.test('reads what matters', async (t) => {
   const spaced = { model: ' m\n', models: ['n '], messages }
@@ -97,7 +108,7 @@ t.test('refuses with the path of the field', async (t) => {
 })
 
 t.test('what leaves is what was parsed, with usage asked for on streams', async (t) => {
-  const sent = (body: JsonValue) => JSON.parse(prepareUpstreamBody(readChatRequest(body)).toString())
+  const sent = (body: JsonValue) => JSON.parse(String(upstreamBodies(readChatRequest(body))[0]))
   t.same(sent({ model: 'm', messages, x: [1, { y: null }] }), { model: 'm', messages, x: [1, { y: null }] })
   t.same(sent({ model: 'm', messages, stream: true }).stream_options, { include_usage: true })
   t.same(sent({ model: 'm', messages, stream: true, stream_options: { other: 1 } }).stream_options, {
@@ -107,10 +118,10 @@ t.test('what leaves is what was parsed, with usage asked for on streams', async 
   const inBothWays = sent({ model: 'm', messages, stream: true, usage: { include: true } })
   t.match(inBothWays, { usage: { include: true }, stream_options: { include_usage: true } })
   t.equal(
-    String(prepareUpstreamBody(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))),
+    String(upstreamBodies(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))[0]),
     JSON.stringify({ model: 'm', messages, stream: true, z: '}', stream_options: { include_usage: true } }),
   )
   const body = { model: 'm', messages, stream: true }
-  prepareUpstreamBody(readChatRequest(body))
+  upstreamBodies(readChatRequest(body))
   t.notOk('stream_options' in body, 'what is logged is what the client asked for')
 })

@@ -38,6 +38,8 @@ const BREACHES: readonly (readonly [string, string, number, RegExp])[] = [
   ['audit/a.ts', "import fs from 'node:fs'", 2, /imports node:fs; take/],
   ['policy/a.ts', "import type { X } from 'node:http'", 2, /imports node:http; take/],
   ['pipeline/a.ts', 'function f() {\n  function* g() {}\n}', 3, /generator inside/],
+  ['pipeline/a.ts', 'const p = x as unknown as Permit', 2, /casts to Permit/],
+  ['upstream/a.ts', 'const r = usePermit(p)', 2, /uses a permit/],
   ['core/utils.ts', '', 1, /a name that fits any content/],
   ['core/a.ts', '\n'.repeat(300), 1, /has 301 lines/],
   ['core/a-table.ts', `${'const a = f(b)\n'.repeat(300)}`, 1, /has 301 lines/],

@@ -57,6 +57,12 @@ const IMPURE =
 /** V8 makes a prototype and a shape for each nested generator: 3 µs a call, 30 times a top-level one. */
 const NESTED_GENERATOR = /^\s.*\bfunction\*/
 
+/** A permit is a proof: no cast makes one, and only forwarding uses one. */
+const PERMIT_CAST = /\bas\s+Permit\b|<Permit>/
+const PERMIT_USE = /\busePermit\b/
+const PERMIT_MAKER = 'src/policy/decide.ts'
+const PERMIT_USER = 'src/upstream/forward.ts'
+
 const FORBIDDEN_NAMES = /(?:^|\/)(?:utils?|helpers?|common|services?|managers?)(?:\/|\.ts$)/
 const MAX_LINES = 300
 /** Files without a limit besides data tables: the description of the API is as long as the API. */
@@ -87,6 +93,10 @@ export function findFileBreaches(file: SourceFile): Breach[] {
   code.split('\n').forEach((line, index) => {
     if (NESTED_GENERATOR.test(line))
       add('nested generator', index + 1, 'makes a generator inside a function; move it to the top level')
+    if (path !== PERMIT_MAKER && PERMIT_CAST.test(line))
+      add('permit', index + 1, `casts to Permit; only ${PERMIT_MAKER} makes one`)
+    if (path !== PERMIT_MAKER && path !== PERMIT_USER && PERMIT_USE.test(line))
+      add('permit', index + 1, `uses a permit; only ${PERMIT_USER} may`)
     if (PURE_FOLDERS.has(folder) && IMPURE.test(line))
       add('pure floor', index + 1, 'uses time, randomness or the process; take the value as an argument')
   })

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { Call, callHeaders, formatDuration } from '../../src/pipeline/call.ts'
+import { Call } from '../../src/pipeline/call.ts'
+import { callHeaders, formatDuration } from '../../src/pipeline/call-headers.ts'
 import type { RuleHit } from '../../src/policy/rule.ts'
 
 t.test('durations as OpenAI writes them', async (t) => {
@@ -31,7 +32,7 @@ t.test('headers of a call', async (t) => {
       throw new Error('refused')
     }),
   )
-  call.forwarded = true
+  call.record.forwarded = true
   await call.waitForUpstream(
     Promise.resolve().then(() => {
       nowMs += 10
@@ -41,8 +42,8 @@ t.test('headers of a call', async (t) => {
     rule: { id: name, name, type: 'pii', action: 'redact' },
     direction: 'request',
   })
-  call.hits.push(rule('über, all'), rule('b'), rule('b'))
-  call.limit = { limitTokens: 100, remainingTokens: 40, resetMs: 61_000 }
+  call.record.hits.push(rule('über, all'), rule('b'), rule('b'))
+  call.record.limit = { limitTokens: 100, remainingTokens: 40, resetMs: 61_000 }
   t.same(callHeaders(call), {
     'x-request-id': 'id',
     'server-timing': 'inspect;dur=1.500, policy;dur=1.000, upstream;dur=10.000',
@@ -52,7 +53,7 @@ t.test('headers of a call', async (t) => {
     'x-ratelimit-reset-tokens': '1m1s',
   })
   t.equal(call.upstreamMs, 10)
-  for (let n = 0; n < 300; n++) call.hits.push(rule(`a rule with a name of some length ${n}`))
+  for (let n = 0; n < 300; n++) call.record.hits.push(rule(`a rule with a name of some length ${n}`))
   const names = callHeaders(call)['x-sidegate-policy'] ?? ''
   t.ok(names.length > 3900 && names.length <= 4096, 'no more than clients take')
   t.match(names, /%20length%20\d+$/, 'whole names')

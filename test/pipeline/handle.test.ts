@@ -10,7 +10,8 @@ import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { createMetrics } from '../../src/metrics/registry.ts'
 import { AdmissionControl } from '../../src/pipeline/admission.ts'
-import { handle, type Pipeline } from '../../src/pipeline/handle.ts'
+import { handle } from '../../src/pipeline/handle.ts'
+import type { Pipeline } from '../../src/pipeline/pipeline.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
@@ -134,7 +135,7 @@ async function call(
     },
     intents: { begin: async (intent) => ({ item: intent, index: 0 }), sealed: () => {} },
     metrics: createMetrics('0', () => undefined as never),
-    logger: { info: () => {}, warn: () => {}, error: () => {} },
+    logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
   }
   const client = new Caller(content)

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Call } from '../../src/pipeline/call.ts'
+import type { CallRecord } from '../../src/pipeline/call-record.ts'
 import { Shadow } from '../../src/pipeline/shadow.ts'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleHit } from '../../src/policy/rule.ts'
@@ -36,9 +37,15 @@ function trial(candidate = compileRules([], 'candidate')) {
 
 function call(response: JsonObject, responseBytes = 0): Call {
   const one = new Call(clock, 'id', { id: 'k', name: 'k' }, 0, 'live')
-  one.request = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}')
-  one.response = response
-  one.responseBytes = responseBytes
+  one.record.request = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}')
+  one.record.response = response
+  one.record.responseBytes = responseBytes
+  return one
+}
+
+/** The call with more in its record. */
+function noted(one: Call, fields: Partial<CallRecord>): Call {
+  Object.assign(one.record, fields)
   return one
 }
 
@@ -60,7 +67,7 @@ t.test('a call that began before a reload changes nothing of what was seen since
   const { shadow, reload } = trial()
   const before = call({})
   reload()
-  const now = () => Object.assign(call({}), { policyRevision: 'reloaded' })
+  const now = () => noted(call({}), { policyRevision: 'reloaded' })
   for (const one of [now(), before, now()]) shadow.observe(one)
   await turns(10)
   t.match(shadow.report(), { calls: 2, skipped: 0 })
@@ -71,8 +78,8 @@ t.test('what the configuration refuses is refused whatever the rules on trial', 
   const { shadow } = trial(compileRules([{ ...words, id: 'a', name: 'aurora' }], 'candidate'))
   const part = { type: 'image_url', image_url: { url: 'https://a.example/b.png' } }
   for (const content of [[part, { type: 'text', text: 'aurora' }], 'aurora']) {
-    const one = Object.assign(call({}), { models: ['m'] })
-    one.request = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))
+    const one = noted(call({}), { models: ['m'] })
+    one.record.request = Buffer.from(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))
     shadow.observe(one)
   }
   await turns(10)
@@ -82,8 +89,8 @@ t.test('what the configuration refuses is refused whatever the rules on trial', 
 t.test('numbers of a prompt are read as they were written', async (t) => {
   const cards = { type: 'pii', pattern: 'credit_card', action: 'block', enabled: true } as const
   const { shadow } = trial(compileRules([{ ...cards, id: 'c', name: 'cards' }], 'candidate'))
-  const one = Object.assign(call({}), { models: ['m'] })
-  one.request = Buffer.from(
+  const one = noted(call({}), { models: ['m'] })
+  one.record.request = Buffer.from(
     '{"model":"m","messages":[{"role":"user","content":"hi"}],"n1":6011000990139424124}',
   )
   shadow.observe(one)
@@ -115,12 +122,12 @@ t.test('texts of an answer are read as the gateway reads them', async (t) => {
     ],
   ]
   for (const [response, asksForJson] of answers) {
-    const one = Object.assign(call(response), { asksForJson, models: ['m'] })
+    const one = noted(call(response), { asksForJson, models: ['m'] })
     const hit = {
       rule: { id: 'a', name: 'aurora', type: 'keyword_block', action: 'monitor' },
       direction: 'response',
     }
-    one.hits.push(hit as RuleHit)
+    one.record.hits.push(hit as RuleHit)
     shadow.observe(one)
   }
   await turns(20)

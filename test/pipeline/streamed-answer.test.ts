@@ -84,9 +84,9 @@ async function relay(
   const plain = (text: string) => text.replaceAll(/"created":\d+/g, '"created":0')
   return {
     sent: sent.map(plain),
-    kept: plain(JSON.stringify(call.response as JsonObject)),
-    findings: call.findings,
-    hits: call.hits,
+    kept: plain(JSON.stringify(call.record.response as JsonObject)),
+    findings: call.record.findings,
+    hits: call.record.hits,
     failure,
   }
 }

@@ -83,7 +83,7 @@ async function whole(body: string | Buffer) {
 async function sent(message: JsonObject) {
   try {
     const { call, text } = await whole(JSON.stringify({ choices: [{ message }] }))
-    const found = call.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
+    const found = call.record.findings.flatMap(({ kind, count }) => Array<string>(count).fill(kind))
     return { message: JSON.parse(text).choices[0].message, found: found.sort() }
   } catch (error) {
     if (error instanceof GatewayError && error.code === 'response_blocked_by_policy') return null
@@ -204,7 +204,7 @@ t.test('a failure that is told with a status of success is one', async (t) => {
     const { text, ending, call } = await whole(JSON.stringify(body))
     t.equal(text, JSON.stringify(body))
     t.match(ending, { outcome: 'upstream_error', status: 200 })
-    t.equal(call.estimatedCompletionTokens, 0, 'it used nothing that we know of')
+    t.equal(call.record.estimatedCompletionTokens, 0, 'it used nothing that we know of')
   }
 })
 
@@ -247,7 +247,7 @@ t.test('numbers stay as they were written, in what is rewritten and in what is k
     `{"created":1700000000000000123,"choices":[{"message":{"content":${JSON.stringify(content)}}}],"n":[12345678901234567890, -9007199254740993,1e400],"note":"of 12345678901234567890"}`
   const { text, call } = await whole(says('ask dora@example.com'))
   t.equal(text, says('ask [EMAIL_1]').replace(', -', ',-'))
-  t.match(JSON.stringify(call.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
+  t.match(JSON.stringify(call.record.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
   t.equal((await whole(says('hi'))).text, says('hi'), 'untouched, it leaves as it came')
   const card = await whole('{"choices":[],"n":6011000990139424124}')
   t.equal(card.text, '{"choices":[],"n":"[CREDIT_CARD_1]"}', 'read as they are written, too')
@@ -263,14 +263,14 @@ t.test('nothing that repeats a text stays where something in it was replaced or 
   const { call, text } = await whole(
     JSON.stringify({ choices: [{ message, logprobs, token_ids: [3] }], logprobs }),
   )
-  for (const [where, body] of Object.entries({ sent: JSON.parse(text), kept: call.response })) {
+  for (const [where, body] of Object.entries({ sent: JSON.parse(text), kept: call.record.response })) {
     const [choice] = body.choices
     t.same([body.logprobs, choice.logprobs, choice.token_ids], [null, null, null], where)
     t.same(choice.message, { content: 'ask [EMAIL_1]', logprobs: null, token_ids: null }, where)
   }
   const choice = { message: { content: 'of project aurora' }, logprobs: tokens('of ', 'project ', 'aurora') }
   await t.rejects(whole(JSON.stringify({ choices: [choice] })), { code: 'response_blocked_by_policy' })
-  t.same(lastCall?.response, { choices: [{ message: { content: 'of ' }, logprobs: null }] })
+  t.same(lastCall?.record.response, { choices: [{ message: { content: 'of ' }, logprobs: null }] })
 })
 
 t.test('a member called token is a text, but under the logprobs of a choice', async (t) => {
@@ -319,7 +319,7 @@ const WRITTEN_ANEW: readonly (readonly [what: string, answer: string])[] = [
 
 t.test('the log takes an answer as it came where that is one line that nothing was changed in', async (t) => {
   const { call } = await whole(AS_IT_CAME)
-  t.equal(call.received?.toString(), AS_IT_CAME)
-  t.strictSame(call.response, SAID)
-  for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.received, null, what)
+  t.equal(call.record.received?.toString(), AS_IT_CAME)
+  t.strictSame(call.record.response, SAID)
+  for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.record.received, null, what)
 })

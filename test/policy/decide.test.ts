@@ -1,5 +1,15 @@
 import t from 'tap'
-import { type Decision, decide, decideResponse, type Evidence, watched } from '../../src/policy/decide.ts'
+import {
+  type Decision,
+  decide,
+  decideResponse,
+  judge,
+  monitoredInjection,
+  type Permit,
+  type PermittedRequests,
+  type PolicyEvidence,
+  usePermit,
+} from '../../src/policy/decide.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
 import { rule, select } from './rules.ts'
 
@@ -26,18 +36,20 @@ const limitTrial = reference('limit-trial', 'monitor')
 
 const finding = (kind: 'email' | 'us_ssn' | 'phone' | 'ip_address' | 'iban', count = 1) => ({ kind, count })
 
-const decideOn = (evidence: Partial<Evidence>): Decision =>
-  decide({
-    selection,
-    findings: [],
-    keywordHits: [],
-    injectionScore: 0,
-    modelThreshold: 0.5,
-    limits: [],
-    ...evidence,
-  })
+const REQUESTS: PermittedRequests = [{ target: '/chat/completions', body: Buffer.from('{}') }]
+const NOTHING_FOUND: PolicyEvidence = {
+  selection,
+  findings: [],
+  keywordHits: [],
+  injectionScore: 0,
+  modelThreshold: 0.5,
+  limits: [],
+}
 
-const cases: [what: string, evidence: Partial<Evidence>, outcome: string, hits: string[]][] = [
+const decideOn = (evidence: Partial<PolicyEvidence>): Decision =>
+  decide({ ...NOTHING_FOUND, ...evidence }, () => REQUESTS)
+
+const cases: [what: string, evidence: Partial<PolicyEvidence>, outcome: string, hits: string[]][] = [
   ['nothing', {}, 'permit', []],
   ['redacted data', { findings: [finding('email')] }, 'permit', ['pii-redact']],
   [
@@ -95,15 +107,39 @@ for (const [what, evidence, outcome, hits] of cases) {
   })
 }
 
-t.test('a score that rules only watch may be told later, no other', async (t) => {
-  t.throws(() => decideOn({ injectionScore: null }), /was not told its score/)
+t.test('only a score that nothing but monitoring rules read may be missing from a decision', async (t) => {
+  t.throws(() => decideOn({ injectionScore: null }), /the prompt was not scored/)
   t.equal(selection.watchesInjection, false)
   t.equal(select([]).watchesInjection, false)
   const trial = select(RULES.filter(({ name }) => name === 'injection-trial'))
   t.equal(trial.watchesInjection, true)
   t.match(decideOn({ selection: trial, injectionScore: null }), { outcome: 'permit', hits: [] })
-  t.same(watched(trial, 0.19, 0.5), [])
-  t.match(watched(trial, 0.2, 0.5), [{ rule: { name: 'injection-trial' }, direction: 'request' }])
+  t.same(monitoredInjection(trial, 0.19, 0.5), [])
+  t.match(monitoredInjection(trial, 0.2, 0.5), [{ rule: { name: 'injection-trial' }, direction: 'request' }])
+})
+
+t.test('a permit holds the requests of the call and is used once', async (t) => {
+  const decision = decideOn({})
+  if (decision.outcome !== 'permit') throw new Error('expected a permit')
+  t.equal(usePermit(decision.permit), REQUESTS)
+  t.throws(() => usePermit(decision.permit), /was used before/)
+})
+
+t.test('an object that only looks like a permit is refused', async (t) => {
+  // @ts-expect-error a permit has private state, so no literal is one
+  const literal: Permit = { requests: REQUESTS }
+  // @ts-expect-error the class is exported as a type only
+  const construct = () => new Permit(REQUESTS)
+  t.throws(construct, ReferenceError)
+  t.throws(() => usePermit(literal), TypeError)
+})
+
+t.test('the bytes of a denied call are never made, and a judgement has no permit', async (t) => {
+  const unmade = (): PermittedRequests => {
+    throw new Error('made')
+  }
+  t.equal(decide({ ...NOTHING_FOUND, keywordHits: [word] }, unmade).outcome, 'denial')
+  t.same(judge(NOTHING_FOUND), { outcome: 'permit', hits: [] })
 })
 
 t.test('answers', async (t) => {
@@ -130,7 +166,7 @@ t.test(
       ])
     const findings = [finding('email')]
     const none = { keywordHits: [], injectionScore: null, modelThreshold: 0.5, limits: [] }
-    const asked = decide({ ...none, selection: restore(), findings })
+    const asked = judge({ ...none, selection: restore(), findings })
     t.match(asked, {
       outcome: 'permit',
       hits: [{ rule: { name: 'undo', action: 'restore' }, direction: 'request' }],

@@ -116,7 +116,7 @@ t.test('an upstream that is not there', async (t) => {
   const response = await lonely.chat(other, body)
   t.match([response.status, await response.json()], [502, { error: { code: 'upstream_unavailable' } }])
   t.equal((await fetch(`${lonely.opsUrl}/readyz`)).status, 200, 'readiness is not the upstream’s')
-  t.equal(lonely.logs.find(({ msg }) => msg === 'call sealed')?.['cause'], 'ECONNREFUSED')
+  t.equal(lonely.logs.find(({ msg }) => msg === 'call failed')?.['cause'], 'ECONNREFUSED')
 })
 
 t.test('an upstream’s own word on when to come again, and on what went wrong', async (t) => {

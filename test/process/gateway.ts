@@ -63,6 +63,8 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
     rules: { path: 'rules' },
     data: { path: 'data' },
     admin: { token: { env: 'ADMIN_TOKEN' } },
+    // Each sealed call has a line at this level.
+    log: { level: 'debug' },
   }
   for (const [key, value] of Object.entries(options.config ?? {})) {
     const section = config[key]

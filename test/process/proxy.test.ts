@@ -55,7 +55,7 @@ t.test('what it refuses is told to the operator, and its password to nobody', as
   const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
   const logs = await gateway.api('GET', '/usage/logs')
   await gateway.stop()
-  t.match(gateway.logs.find(({ msg }) => msg === 'call sealed')?.['cause'], /407/)
+  t.match(gateway.logs.find(({ msg }) => msg === 'call failed')?.['cause'], /407/)
   t.notMatch(JSON.stringify([said, gateway.logs, gateway.stderr, metrics, logs.body]), PASSWORD)
   t.notMatch(said, /407/)
 })

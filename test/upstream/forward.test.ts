@@ -10,7 +10,12 @@ import t from 'tap'
 import type { Config } from '../../src/core/config.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import { fixedSecret } from '../../src/core/secret.ts'
-import { decide, type Permit } from '../../src/policy/decide.ts'
+import {
+  decide,
+  type Permit,
+  type PermittedRequest,
+  type PermittedRequests,
+} from '../../src/policy/decide.ts'
 import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
 import { upstreamCause, wasSent } from '../../src/upstream/response.ts'
 import { select } from '../policy/rules.ts'
@@ -34,15 +39,21 @@ class Caller implements Cancellation {
   }
 }
 
-function permit(): Permit {
-  const decision = decide({
+const requestTo = (body: string, target = '/chat/completions'): PermittedRequest => ({
+  target,
+  body: Buffer.from(body),
+})
+
+function permit(...requests: PermittedRequests): Permit {
+  const evidence = {
     selection: select([]),
     findings: [],
     keywordHits: [],
     injectionScore: null,
     modelThreshold: 1,
     limits: [],
-  })
+  }
+  const decision = decide(evidence, () => requests)
   if (decision.outcome !== 'permit') throw new Error('nothing forbids it')
   return decision.permit
 }
@@ -64,7 +75,7 @@ async function deploy(t: T, answer: Answer, more: Partial<Config['upstream']> = 
     await server.close()
   })
   const forward = (caller: Cancellation = new Caller()) =>
-    upstream.forward(permit(), Buffer.from('{"model":"m"}'), { 'x-title': 'app', cookie: 'c' }, caller)
+    upstream.forward(permit(requestTo('{"model":"m"}')), { 'x-title': 'app', cookie: 'c' }, caller)
   return { server, upstream, forward }
 }
 
@@ -122,7 +133,7 @@ t.test('an idle connection without TLS is closed before a server does that does 
     server.close()
   })
   const connected = once(server, 'connection')
-  const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  const response = await upstream.forward(permit(requestTo('{}')), {}, new Caller())
   await readAll(response)
   const [socket] = await connected
   const startMs = performance.now()
@@ -134,7 +145,7 @@ t.test('an upstream without a credential, at the root of its host', async (t) =>
   const server = await startUpstream()
   const upstream = new Upstream(settings(server.baseUrl.replace(/\/v1$/, ''), { apiKey: null }), 1)
   t.teardown(() => Promise.all([upstream.close(), server.close()]))
-  const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  const response = await upstream.forward(permit(requestTo('{}')), {}, new Caller())
   await readAll(response)
   t.equal(server.received[0]?.url, '/chat/completions')
   t.equal(server.received[0]?.headers.authorization, undefined)
@@ -249,7 +260,7 @@ t.test('an upstream that is not there', async (t) => {
   const upstream = new Upstream(settings(gone.baseUrl), 1)
   t.teardown(() => upstream.close())
   const port = new URL(gone.baseUrl).port
-  const error = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller()).catch((e) => e)
+  const error = await upstream.forward(permit(requestTo('{}')), {}, new Caller()).catch((e) => e)
   t.match(error, { code: 'upstream_unavailable', status: 502 })
   t.notMatch(error.message, port, 'where it should be is nobody’s business')
 })
@@ -302,14 +313,44 @@ t.test('a caller that leaves while no connection is free does not wait for one',
     1,
   )
   t.teardown(() => Promise.all([upstream.close(), server.close()]))
-  const first = upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+  const first = upstream.forward(permit(requestTo('{}')), {}, new Caller())
   first.catch(() => {})
   await server.next()
   const caller = new Caller()
-  const second = refusalOf(upstream.forward(permit(), Buffer.from('{}'), {}, caller))
+  const second = refusalOf(upstream.forward(permit(requestTo('{}')), {}, caller))
   caller.cancel()
   t.match(await second, { code: 'upstream_unavailable' })
   t.notOk(wasSent(await second))
+})
+
+t.test('only what the permit holds is sent, and only once', async (t) => {
+  const { server, upstream } = await deploy(t, json({ ok: true }))
+  const once = permit(requestTo('{"model":"m"}', '/elsewhere'))
+  const response = await upstream.forward(once, {}, new Caller())
+  await readAll(response)
+  await t.rejects(upstream.forward(once, {}, new Caller()), /was used before/)
+  t.match(
+    server.received.map(({ url, body }) => [url, body]),
+    [['/v1/elsewhere', '{"model":"m"}']],
+  )
+})
+
+t.test('a request that the upstream refuses gives way to the next one of the permit', async (t) => {
+  for (const status of [400, 422]) {
+    const { server, upstream } = await deploy(t, inTurn(json({ no: 1 }, status), json({ ok: 1 })))
+    const response = await upstream.forward(permit(requestTo('1'), requestTo('2')), {}, new Caller())
+    t.same([response.status, await readAll(response)], [200, '{"ok":1}'])
+    t.same(
+      server.received.map(({ body }) => body),
+      ['1', '2'],
+    )
+  }
+  const { server, upstream } = await deploy(t, json({ no: 1 }, 401))
+  const other = await upstream.forward(permit(requestTo('1'), requestTo('2')), {}, new Caller())
+  t.same([other.status, server.received.length], [401, 1], 'any other status is the answer')
+  const { upstream: stubborn } = await deploy(t, json({ no: 1 }, 400))
+  const last = await stubborn.forward(permit(requestTo('1'), requestTo('2')), {}, new Caller())
+  t.equal(last.status, 400, 'the answer to the last request counts')
 })
 
 t.test('connections are used again, also after an answer that was let go', async (t) => {
@@ -328,7 +369,7 @@ t.test('connections are used again, also after an answer that was let go', async
     server.close()
   })
   for (let i = 0; i < 5; i++) {
-    const response = await upstream.forward(permit(), Buffer.from('{}'), {}, new Caller())
+    const response = await upstream.forward(permit(requestTo('{}')), {}, new Caller())
     await response.read()
     response.discard()
   }
@@ -367,7 +408,7 @@ async function startSecure(t: T) {
 async function ask(baseUrl: string, more: Partial<Config['upstream']> = {}): Promise<string> {
   const upstream = new Upstream(settings(baseUrl, more), 4)
   try {
-    return await readAll(await upstream.forward(permit(), Buffer.from('{"model":"m"}'), {}, new Caller()))
+    return await readAll(await upstream.forward(permit(requestTo('{"model":"m"}')), {}, new Caller()))
   } catch (error) {
     return upstreamCause(error as GatewayError)
   } finally {

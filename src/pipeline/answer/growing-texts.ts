@@ -42,7 +42,7 @@ export class StreamScans {
     if (scan === undefined) {
       if (this.#count++ >= MAX_TEXTS)
         throw new GatewayError('upstream_unavailable', 'The upstream sent too many texts side by side.')
-      const isJson = channel === 'content' && this.#answer.call.asksForJson
+      const isJson = channel === 'content' && this.#answer.call.record.asksForJson
       scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), isJson ? 'json' : encoding)
       texts.set(channel, scan)
       this.#met.push(scan)

@@ -149,7 +149,7 @@ export class EventRelay {
     const chunk = readStreamChunk(data)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
-    if (chunk.usage !== null) this.#answer.call.usage = chunk.usage
+    if (chunk.usage !== null) this.#answer.call.record.usage = chunk.usage
     const doubled = hasDuplicateKeys(data, chunk.body)
     if (!quoted && !doubled) this.#templates.learn(data, chunk)
     let written = quoted ? encodeEvent(around, data) : raw
@@ -228,7 +228,7 @@ export class EventRelay {
     this.#envelope = kept
     this.assembler.add(kept)
     // The event itself says what went wrong.
-    if (chunk.error) this.#fail(brokenOff({ isTold: true }))
+    if (chunk.error) this.#fail(brokenOff({ isReported: true }))
     if (!changed) return out + raw
     const isDropped = around === '' && isDroppable(chunk, deltas)
     return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))

@@ -7,10 +7,10 @@ import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
-import { callHeaders } from '../call.ts'
+import { callHeaders } from '../call-headers.ts'
 import { assertWaiting } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
-import { type Delivery, formatReceipt } from '../record.ts'
+import { type Delivered, formatReceipt } from '../record.ts'
 import { DONE, EventRelay } from './stream-events.ts'
 import { type Answer, noteResponse } from './whole-answer.ts'
 
@@ -19,7 +19,7 @@ import { type Answer, noteResponse } from './whole-answer.ts'
  * @param includeUsage whether the client asked for the usage event
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; what was safe has left before
  */
-export async function relayStream(answer: Answer, includeUsage: boolean): Promise<Delivery> {
+export async function relayStream(answer: Answer, includeUsage: boolean): Promise<Delivered> {
   const { call, client, response, selection } = answer
   const relay = new EventRelay(answer, includeUsage)
   client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
@@ -29,9 +29,10 @@ export async function relayStream(answer: Answer, includeUsage: boolean): Promis
   } finally {
     // However it ended.
     blocking = noteResponse(call, selection, relay.met)
-    call.response = relay.assembler.result()
-    call.finishReason = relay.assembler.finishReason
-    if (call.usage === null) call.estimatedCompletionTokens = estimateAnswer(call.response)
+    call.record.response = relay.assembler.result()
+    call.record.finishReason = relay.assembler.finishReason
+    if (call.record.usage === null)
+      call.record.estimatedCompletionTokens = estimateAnswer(call.record.response)
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
   if (relay.failure !== null) throw relay.failure
@@ -57,7 +58,7 @@ async function pump(answer: Answer, relay: EventRelay): Promise<void> {
   let kept = 0
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
-    call.responseBytes += piece?.length ?? 0
+    call.record.responseBytes += piece?.length ?? 0
     const steps = piece === null ? relay.end() : relay.take(piece)
     const text = await call.measureSlices('response', steps, client)
     answer.keep(relay.assembler.characters - kept)

@@ -18,11 +18,12 @@ import { decideResponse } from '../../policy/decide.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
 import type { UpstreamResponse } from '../../upstream/response.ts'
-import { type Call, callHeaders } from '../call.ts'
+import type { Call } from '../call.ts'
+import { callHeaders } from '../call-headers.ts'
 import type { Client } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
 import { countKinds } from '../prompt/inspect.ts'
-import { type Delivery, formatReceipt } from '../record.ts'
+import { type Delivered, formatReceipt } from '../record.ts'
 import { clean } from '../scan/credential-filter.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, keptBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
@@ -49,17 +50,17 @@ export interface Answer {
  * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
-export async function answerWhole(answer: Answer): Promise<Delivery> {
+export async function answerWhole(answer: Answer): Promise<Delivered> {
   const { call, client, response, scan } = answer
   const received = clean(await call.waitForUpstream(readAll(response, answer.keep)), scan.credential)
-  call.responseBytes = received.length
+  call.record.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
   const sent =
     received.length > STEP_UNITS
       ? await searchLong(answer, received.length, steps)
       : call.measure('response', () => atOnce(steps))
-  const ok = response.status < 400 && !isFailure(call.response)
+  const ok = response.status < 400 && !isFailure(call.record.response)
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
     finish(receipt) {
@@ -120,20 +121,20 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
     )
   }
   const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
-  call.usage = response.status < 400 ? readUsage(body) : null
+  call.record.usage = response.status < 400 ? readUsage(body) : null
   const { scans, outputs, changed } = yield* scanTexts(answer, body)
   if (scans.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
-  if (isFailure(body)) call.estimatedCompletionTokens = 0
+  if (isFailure(body)) call.record.estimatedCompletionTokens = 0
   yield
-  call.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
-  call.finishReason = finishReason(call.response)
+  call.record.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
+  call.record.finishReason = finishReason(call.record.response)
   const blocking = noteResponse(call, selection, scans)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
   // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
   const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
   if (parsed !== null && !changed && isRead) {
-    if (call.response === parsed && isOneLine(received)) call.received = received
+    if (call.record.response === parsed && isOneLine(received)) call.record.received = received
     return received
   }
   yield
@@ -149,9 +150,9 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const scans: TextScan[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
-  for (const { parts, text, encoding } of readTexts(walk.texts, call.asksForJson)) {
+  for (const { parts, text, encoding } of readTexts(walk.texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
-    if (call.usage === null) call.estimatedCompletionTokens += estimateTokens(text)
+    if (call.record.usage === null) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
     if (yield* isClean({ text, encoding }, rules)) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
@@ -205,8 +206,8 @@ export function noteResponse(
   const findings = countKinds(met.flatMap((one) => one.findings.map((kind) => ({ kind }))))
   const keywordHits = [...new Set<RuleReference>(met.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
-  call.addFindings(findings, selection, 'response')
-  call.hits.push(...decision.hits)
+  call.record.addFindings(findings, selection, 'response')
+  call.record.hits.push(...decision.hits)
   return decision.blocked
 }
 

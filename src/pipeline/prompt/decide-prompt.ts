@@ -1,51 +1,85 @@
-// What the policy is asked about a prompt that was inspected, and in which order: of a call, in a dry run, on trial and in
-// a test of rules alike.
+// What the policy is asked about an inspected prompt, and in which order. A call decides; dry runs,
+// shadow rules and rule tests only judge.
 
 import type { Config } from '../../core/config.ts'
 import type { PiiKind } from '../../core/finding.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import type { Selection } from '../../policy/compile.ts'
-import { type Decision, decide, type Evidence } from '../../policy/decide.ts'
-import type { InjectionJudgement } from '../call.ts'
+import {
+  type Decision,
+  type Denial,
+  decide,
+  type Judgement,
+  judge,
+  type PermittedRequests,
+  type PolicyEvidence,
+} from '../../policy/decide.ts'
+import type { InjectionJudgement } from '../call-record.ts'
 import type { InjectionEvidence } from './injection.ts'
 import { countKinds, type Inspection } from './inspect.ts'
 
-/** What decides beside the rules. */
+/** What decides besides the rules. */
 export interface DecisionParts {
   readonly injection: InjectionModel
   readonly binaryParts: Config['pii']['binaryParts']
 }
 
-/** What was learned of a prompt, as far as it decides. */
-interface Learned extends Pick<Inspection, 'keywordHits' | 'injection' | 'binaryParts'> {
+/** The part of an inspection that decides. */
+interface PromptEvidence extends Pick<Inspection, 'keywordHits' | 'injection' | 'binaryParts'> {
   readonly findings: readonly { readonly kind: PiiKind }[]
 }
 
-/** The configuration refuses payloads that cannot be scanned before any rule is asked, so none fires. */
-const PAYLOAD_REFUSED = { outcome: 'denial', reason: 'payload', rule: null, hits: [] } as const
+/** `pii.binaryParts: block` denies payloads that cannot be scanned before any rule is asked. */
+const PAYLOAD_DENIED = { outcome: 'denial', reason: 'payload', rule: null, hits: [] } as const
 
-export type PromptDecision = Decision | typeof PAYLOAD_REFUSED
+type PayloadDenial = typeof PAYLOAD_DENIED
 
-/** @param limits asked last; by default none are, because they depend on traffic and not on the prompt */
-export function decidePrompt(
-  { findings, keywordHits, injection, binaryParts }: Learned,
+export type PromptDenial = Denial | PayloadDenial
+
+/** Judges a prompt. Token limits are left out: they depend on traffic, not on the prompt. */
+export function judgePrompt(
+  prompt: PromptEvidence,
   selection: Selection,
   parts: DecisionParts,
-  limits: () => Evidence['limits'] = () => [],
-): PromptDecision {
-  if (binaryParts > 0 && parts.binaryParts === 'block') return PAYLOAD_REFUSED
-  return decide({
-    selection,
-    findings: countKinds(findings),
-    keywordHits,
-    injectionScore: injection?.score ?? null,
-    modelThreshold: parts.injection.threshold,
-    limits: limits(),
-  })
+): Judgement | PayloadDenial {
+  return isPayloadDenied(prompt, parts) ? PAYLOAD_DENIED : judge(evidenceOf(prompt, selection, parts, []))
 }
 
-/** A score as the log tells of it. */
-export const judge = (
+/**
+ * Decides on the prompt of a call.
+ * @param limits reserves tokens; called only when nothing else is known to deny the call
+ * @param requests as in `decide`
+ */
+export function decidePrompt(
+  prompt: PromptEvidence,
+  selection: Selection,
+  parts: DecisionParts,
+  limits: () => PolicyEvidence['limits'],
+  requests: () => PermittedRequests,
+): Decision | PayloadDenial {
+  if (isPayloadDenied(prompt, parts)) return PAYLOAD_DENIED
+  return decide(evidenceOf(prompt, selection, parts, limits()), requests)
+}
+
+const isPayloadDenied = ({ binaryParts }: PromptEvidence, parts: DecisionParts): boolean =>
+  binaryParts > 0 && parts.binaryParts === 'block'
+
+const evidenceOf = (
+  { findings, keywordHits, injection }: PromptEvidence,
+  selection: Selection,
+  parts: DecisionParts,
+  limits: PolicyEvidence['limits'],
+): PolicyEvidence => ({
+  selection,
+  findings: countKinds(findings),
+  keywordHits,
+  injectionScore: injection?.score ?? null,
+  modelThreshold: parts.injection.threshold,
+  limits,
+})
+
+/** A score together with what it is compared with, as the entry holds it. */
+export const injectionJudgement = (
   evidence: InjectionEvidence,
   { injection: rules }: Selection,
   { threshold, version: model }: InjectionModel,

@@ -1,5 +1,5 @@
-// Token limits of one call: reserved before it is forwarded, settled to what was used when it is sealed, so that
-// calls side by side cannot pass a limit that one after the other would meet.
+// Token limits of one call: reserved before it is forwarded, settled to the real usage when it is
+// sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet.
 
 import type { ChatRequest } from '../../chat/request.ts'
 import type { KeyIdentity } from '../../core/apikey.ts'
@@ -7,19 +7,26 @@ import type { Milliseconds } from '../../core/clock.ts'
 import type { Selection } from '../../policy/compile.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import type { CounterChange, Counters, Reservation } from '../../store/counters.ts'
-import type { LimitState } from '../call.ts'
 
-interface Held {
+/** The tightest token limit of a call, as its headers report it. */
+export interface LimitState {
+  readonly limitTokens: number
+  readonly remainingTokens: number
+  /** From now until the limit has room again. */
+  readonly resetMs: Milliseconds
+}
+
+interface ReservedLimit {
   readonly rule: RuleReference
   readonly limitTokens: number
   readonly reservation: Reservation
 }
 
-/** What a call takes of a limit. */
+/** The tokens that a call asks of a limit. */
 export interface Demand {
-  /** Its prompt, and the answer it allows. */
+  /** Prompt tokens, plus the longest answer that the call allows. */
   readonly tokens: number
-  /** Answers whose length it does not limit; 0 where it does. */
+  /** Number of answers without a length limit; 0 when the call limits their length. */
   readonly unlimitedChoices: number
 }
 
@@ -29,18 +36,18 @@ export const demandOf = ({ maxTokens, choices }: ChatRequest, promptTokens: numb
 })
 
 export class Quota {
-  /** For the policy decision: which limits this call would pass. */
+  /** Evidence for the decision: which limits this call exceeds. */
   readonly evidence: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
-  /** The limit that leaves the least, of those that refuse the call where some do; null where none applies. */
+  /** The limit with the least left, among those that deny the call if any do; null when none applies. */
   readonly tightest: LimitState | null
-  /** When the call could be let through, for `retry-after`. */
+  /** From now until the call would pass, for `retry-after`; 0 when nothing denies it. */
   readonly retryAfterMs: Milliseconds
-  /** It asks for more than some limit that refuses it allows in a whole window: waiting is of no use. */
+  /** True when the call asks for more than a denying limit allows in a whole window: waiting is useless. */
   readonly neverFits: boolean
   readonly #counters: Counters
-  readonly #held: readonly Held[]
+  readonly #held: readonly ReservedLimit[]
 
-  /** Reserves with every limit of the selection; all of it is given back when a blocking one has no room. */
+  /** Reserves with every limit of the selection; releases everything when a blocking limit has no room. */
   constructor(
     counters: Counters,
     selection: Selection,
@@ -66,7 +73,7 @@ export class Quota {
     const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
     this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
     this.neverFits = refusing.some(({ limitTokens }) => demand.tokens > limitTokens)
-    // Of a call that is refused, what the others would have left says nothing: they give it back.
+    // When the call is denied, the limits that allow it release their share; what they have left says nothing.
     const least = (refusing.length > 0 ? refusing : held).toSorted(
       (a, b) => a.reservation.remaining - b.reservation.remaining,
     )[0]
@@ -79,13 +86,13 @@ export class Quota {
             resetMs: least.reservation.resetMs,
           }
     this.#held = held
-    // The call goes nowhere, and calls beside it need not wait for its entry to find that room.
+    // A denied call uses nothing; release at once, so that parallel calls need not wait for its entry.
     if (refusing.length > 0) this.settle(0, 0)
   }
 
   /**
-   * Ends every reservation with the tokens that were used; the changes belong into the entry's own transaction.
-   * @param answerTokens those of `usedTokens` that the answer had
+   * Ends every reservation with the tokens used. The changes belong in the entry's own transaction.
+   * @param answerTokens the part of `usedTokens` that the answer took
    */
   settle(usedTokens: number, answerTokens: number): CounterChange[] {
     const changes: CounterChange[] = []

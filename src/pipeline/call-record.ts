@@ -1,0 +1,84 @@
+// What the steps find out about one call, for its entry, its metrics and its headers.
+// The steps write it; record.ts and the response headers read it; it decides nothing.
+
+import type { Usage } from '../chat/token-usage.ts'
+import type { Direction, PiiKind } from '../core/finding.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { Selection } from '../policy/compile.ts'
+import type { RuleAction, RuleHit } from '../policy/rule.ts'
+import type { OpenIntent } from '../store/folder/intents.ts'
+import type { InjectionEvidence } from './prompt/injection.ts'
+import type { LimitState, Quota } from './prompt/quota.ts'
+
+/** The injection score of a prompt, with the model and the rules it is compared with. */
+export interface InjectionJudgement extends InjectionEvidence {
+  /** Version of the model. */
+  readonly model: string
+  /** The model's own threshold. */
+  readonly threshold: number
+  /** The rules that asked for the score, each with its own threshold or null. */
+  readonly rules: Selection['injection']
+}
+
+/** Findings of one kind in one direction, and the action that the policy takes on the kind. */
+interface FindingCount {
+  readonly kind: PiiKind
+  readonly direction: Direction
+  readonly count: number
+  readonly action: RuleAction
+}
+
+export class CallRecord {
+  model = ''
+  /** Every model the call may end up at, fallbacks included. */
+  models: readonly string[] = []
+  stream = false
+  /** The client asked for an answer in JSON. */
+  asksForJson = false
+  policyRevision: string
+  /** The redacted request body, JSON in UTF-8. Null until it is scanned, so nothing unscanned is captured. */
+  request: Buffer | null = null
+  /** The answer after redaction; null when there is none. */
+  response: JsonObject | null = null
+  /** The bytes of `response` where the upstream sent it in one line and nothing was changed; else null. */
+  received: Buffer | null = null
+  /** Bytes of the answer as received, approximately. */
+  responseBytes = 0
+  hits: RuleHit[] = []
+  readonly findings: FindingCount[] = []
+  /** Null when no rule asked for a score. */
+  injection: InjectionJudgement | null = null
+  /** Null until token limits are reserved. */
+  quota: Quota | null = null
+  /** Null when no token limit applies. */
+  limit: LimitState | null = null
+  /** Null until the upstream reports it. */
+  usage: Usage | null = null
+  estimatedPromptTokens = 0
+  /** Estimated from the text that the client was sent, for upstreams that report no usage. */
+  estimatedCompletionTokens = 0
+  /** Null until the call is about to be forwarded. */
+  intent: OpenIntent | null = null
+  /** True once the upstream may have read the call; only then tokens were used. */
+  forwarded = false
+  finishReason: string | null = null
+  /** Status of the upstream's answer; 0 when there was none. */
+  upstreamStatus = 0
+  /** The upstream's own `x-request-id`; null when it sent none. */
+  upstreamRequestId: string | null = null
+
+  constructor(policyRevision: string) {
+    this.policyRevision = policyRevision
+  }
+
+  /** Adds findings, each with the action that the policy takes on its kind. */
+  addFindings(
+    found: readonly { readonly kind: PiiKind; readonly count: number }[],
+    selection: Selection,
+    direction: Direction,
+  ): void {
+    for (const { kind, count } of found) {
+      this.findings.push({ kind, direction, count, action: selection.pii(kind, direction).action })
+    }
+  }
+}

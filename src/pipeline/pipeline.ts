@@ -1,0 +1,68 @@
+// The parts that every call passes through, and the values that its steps hand on. Each value is
+// immutable; only `Call` keeps state.
+
+import type { ChatRequest } from '../chat/request.ts'
+import type { Budget } from '../core/budget.ts'
+import type { Clock } from '../core/clock.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import type { RuleSet, Selection } from '../policy/compile.ts'
+import type { Permit } from '../policy/decide.ts'
+import type { Counters } from '../store/counters.ts'
+import type { Upstream } from '../upstream/forward.ts'
+import type { Admission, AdmissionControl } from './admission.ts'
+import type { KeyRing } from './authenticate.ts'
+import type { Call } from './call.ts'
+import type { Client } from './client.ts'
+import type { DecisionParts } from './prompt/decide-prompt.ts'
+import type { Inspection } from './prompt/inspect.ts'
+import type { ScanCache } from './prompt/scan-cache.ts'
+import type { RecordParts } from './record.ts'
+
+/** Everything a call passes through, built once by the composition root. */
+export interface Pipeline extends RecordParts, DecisionParts {
+  readonly clock: Clock
+  readonly keys: KeyRing
+  readonly counters: Counters
+  readonly upstream: Upstream
+  readonly kinds: KindSet
+  /** Remembers scans with these kinds and this injection model. */
+  readonly recall: ScanCache
+  readonly bodyBytes: number
+  /** Memory for long prompts and answers under scan, bytes. */
+  readonly searches: Budget
+  readonly admission: AdmissionControl
+  /** The rule set in force; taken once a call. */
+  rules(): RuleSet
+  /** A new UUIDv7. */
+  newId(): string
+}
+
+/** A call with a key and a place. From here on it makes exactly one entry. */
+export interface Admitted {
+  readonly call: Call
+  readonly client: Client
+  readonly admission: Admission
+}
+
+/** A parsed request, with the rules for it. */
+export interface Received {
+  readonly request: ChatRequest
+  readonly selection: Selection
+  /** True when the prompt is scanned in slices, so that other calls run in between. */
+  readonly isLong: boolean
+  /** Releases the memory budget of the prompt's texts. */
+  readonly release: () => void
+}
+
+/** A request whose body is redacted. */
+export interface Inspected extends Received {
+  readonly inspection: Inspection
+}
+
+/** A call that may leave, and what its answer needs. Holds nothing of the prompt but the permit's bytes. */
+export interface Permitted extends Pick<Inspection, 'placeholders' | 'restoration'> {
+  readonly permit: Permit
+  readonly selection: Selection
+  readonly stream: boolean
+  readonly includeUsage: boolean
+}
