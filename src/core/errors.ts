@@ -1,43 +1,64 @@
-// The one error type that crosses floors, and the one table that gives each code its HTTP status and type.
-// Messages are written for the client: they never carry matched text, paths of this machine or secrets.
+// The one error type that crosses floors, and the one table of error codes.
+// Messages are written for clients: no matched text, no path of this machine, no secret.
 
 export interface ErrorKind {
   /** HTTP status, RFC 9110 §15. */
   readonly status: number
-  /** `error.type` as the OpenAI SDKs read it. */
+  /** `error.type` in the body, as the OpenAI SDKs read it. */
   readonly type: string
+  /** Outcome in the usage entry of a call that ends with this error. */
+  readonly outcome: FailedOutcome
+  /** True when the connection cannot carry another request: its framing or its peer is in doubt. */
+  readonly closes: boolean
 }
 
-const kind = (status: number, type: string): ErrorKind => ({ status, type })
+export type FailedOutcome =
+  | 'invalid_request'
+  | 'blocked'
+  | 'rate_limited'
+  | 'overloaded'
+  | 'upstream_error'
+  | 'client_aborted'
+  | 'interrupted'
 
-/** Every code a client can see in `error.code`; the code is also the metric label. */
+const kind = (status: number, type: string, outcome: FailedOutcome, closes = false): ErrorKind => ({
+  status,
+  type,
+  outcome,
+  closes,
+})
+
+const CLOSES = true
+
+/** Every code a client can see in `error.code`. The code is also the metric label. */
 export const ERRORS = {
-  invalid_api_key: kind(401, 'invalid_request_error'),
-  invalid_body: kind(400, 'invalid_request_error'),
-  missing_required_parameter: kind(400, 'invalid_request_error'),
-  invalid_parameter: kind(400, 'invalid_request_error'),
-  bad_request: kind(400, 'invalid_request_error'),
-  unsupported_media_type: kind(415, 'invalid_request_error'),
-  body_too_large: kind(413, 'invalid_request_error'),
-  request_timeout: kind(408, 'invalid_request_error'),
-  blocked_by_policy: kind(403, 'policy_violation'),
-  response_blocked_by_policy: kind(403, 'policy_violation'),
-  rate_limit_exceeded: kind(429, 'rate_limit_error'),
-  upstream_unavailable: kind(502, 'upstream_error'),
-  upstream_timeout: kind(504, 'upstream_error'),
-  audit_unavailable: kind(503, 'server_error'),
-  draining: kind(503, 'server_error'),
-  overloaded: kind(503, 'server_error'),
-  session_required: kind(401, 'invalid_request_error'),
-  invalid_token: kind(401, 'invalid_request_error'),
-  too_many_attempts: kind(429, 'rate_limit_error'),
-  cross_site: kind(403, 'invalid_request_error'),
-  not_found: kind(404, 'invalid_request_error'),
-  model_not_found: kind(404, 'invalid_request_error'),
-  method_not_allowed: kind(405, 'invalid_request_error'),
-  conflict: kind(409, 'invalid_request_error'),
-  misdirected_request: kind(421, 'invalid_request_error'),
-  internal_error: kind(500, 'server_error'),
+  invalid_api_key: kind(401, 'invalid_request_error', 'invalid_request'),
+  invalid_body: kind(400, 'invalid_request_error', 'invalid_request'),
+  missing_required_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
+  invalid_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
+  // The body broke off: the client left, whichever side of the connection shows it first.
+  bad_request: kind(400, 'invalid_request_error', 'client_aborted'),
+  unsupported_media_type: kind(415, 'invalid_request_error', 'invalid_request'),
+  body_too_large: kind(413, 'invalid_request_error', 'invalid_request', CLOSES),
+  request_timeout: kind(408, 'invalid_request_error', 'invalid_request', CLOSES),
+  blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
+  response_blocked_by_policy: kind(403, 'policy_violation', 'blocked'),
+  rate_limit_exceeded: kind(429, 'rate_limit_error', 'rate_limited'),
+  upstream_unavailable: kind(502, 'upstream_error', 'upstream_error'),
+  upstream_timeout: kind(504, 'upstream_error', 'upstream_error'),
+  audit_unavailable: kind(503, 'server_error', 'interrupted'),
+  draining: kind(503, 'server_error', 'interrupted', CLOSES),
+  overloaded: kind(503, 'server_error', 'overloaded'),
+  session_required: kind(401, 'invalid_request_error', 'invalid_request'),
+  invalid_token: kind(401, 'invalid_request_error', 'invalid_request'),
+  too_many_attempts: kind(429, 'rate_limit_error', 'invalid_request'),
+  cross_site: kind(403, 'invalid_request_error', 'invalid_request'),
+  not_found: kind(404, 'invalid_request_error', 'invalid_request'),
+  model_not_found: kind(404, 'invalid_request_error', 'invalid_request'),
+  method_not_allowed: kind(405, 'invalid_request_error', 'invalid_request'),
+  conflict: kind(409, 'invalid_request_error', 'invalid_request'),
+  misdirected_request: kind(421, 'invalid_request_error', 'invalid_request'),
+  internal_error: kind(500, 'server_error', 'interrupted'),
 } as const satisfies Record<string, ErrorKind>
 
 export type ErrorCode = keyof typeof ERRORS
@@ -50,13 +71,13 @@ export interface ErrorDetails {
   /** Extra members of the body's `error` object, e.g. the rule that blocked. */
   readonly extra?: Readonly<Record<string, string>>
   readonly cause?: unknown
-  /** The client of a stream has been told by the upstream. */
-  readonly isTold?: boolean
+  /** True when the stream already carries the upstream's own error event. */
+  readonly isReported?: boolean
 }
 
 /**
- * The only error answered to a client; anything else becomes `internal_error` with one fixed sentence.
- * Throw it where the fault is found; `server/respond` turns it into status, headers and body.
+ * The only error a client gets; anything else becomes `internal_error` with one fixed sentence.
+ * Throw it where the fault is found. `server/respond` turns it into status, headers and body.
  */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
@@ -66,7 +87,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly extra: Readonly<Record<string, string>>
-  readonly isTold: boolean
+  readonly isReported: boolean
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -76,18 +97,17 @@ export class GatewayError extends Error {
     this.param = details.param ?? null
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
-    this.isTold = details.isTold ?? false
+    this.isReported = details.isReported ?? false
   }
 }
 
-const UNEXPECTED =
-  'The gateway met an unexpected condition. The request id names the log line that explains it.'
+const UNEXPECTED = 'The gateway met an unexpected condition. Find the request id in its log for the reason.'
 
-/** Any thrown value as the error a client may see; what is not a GatewayError becomes `internal_error`. */
+/** Returns a GatewayError as it is and turns any other value into `internal_error`. */
 export const toGatewayError = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : new GatewayError('internal_error', UNEXPECTED, { cause: error })
 
-/** The body of an error answer, the shape the OpenAI SDKs read. No stack, no path, never matched text. */
+/** The body of an error response, in the shape the OpenAI SDKs read. */
 export function errorBody(error: GatewayError): string {
   const { message, type, param, code, extra } = error
   return JSON.stringify({ error: { message, type, param, code, ...extra } })

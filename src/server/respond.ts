@@ -4,7 +4,7 @@ import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import { encodeComment, encodeData } from '../chat/sse.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import { errorBody, type GatewayError } from '../core/errors.ts'
+import { ERRORS, errorBody, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
 /** Headers of everything we answer ourselves: never cached, never sniffed. */
@@ -59,7 +59,7 @@ export function respondJson(
 /** The end of an event stream that fails: the receipt, if the call was sealed, and the error, with no `[DONE]`. */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
   const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
-  return error.isTold ? comment : comment + encodeData(errorBody(error))
+  return error.isReported ? comment : comment + encodeData(errorBody(error))
 }
 
 /** Answers with the error, unless another answer has begun. */
@@ -69,9 +69,6 @@ export function respondError(
   headers: Readonly<Record<string, string>> = {},
   stallMs = STALL_MS,
 ): void {
-  // After these the connection's framing or its peer cannot be trusted to go on.
-  const close =
-    error.code === 'body_too_large' || error.code === 'request_timeout' || error.code === 'draining'
   respond(
     response,
     error.status,
@@ -80,7 +77,7 @@ export function respondError(
       'content-type': 'application/json',
       ...headers,
       ...error.headers,
-      ...(close ? { connection: 'close' } : {}),
+      ...(ERRORS[error.code].closes ? { connection: 'close' } : {}),
     },
     errorBody(error),
     stallMs,
