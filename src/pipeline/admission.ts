@@ -1,30 +1,31 @@
-// Which calls are taken on at all, and how many at a time. Those there is no room for have to make their entry too.
+// Admits calls: how many run at a time, and how much memory they hold. A call with a valid key that
+// finds no room is refused, and the refusal makes an entry too.
 
 import type { Budget } from '../core/budget.ts'
 import { GatewayError } from '../core/errors.ts'
 import { InFlight, type InFlightSlot } from '../core/inflight.ts'
 import type { Client } from './client.ts'
 
-/** What a client that was turned away is told to wait, seconds. */
+/** `retry-after` of a refused call, seconds. */
 const RETRY_AFTER_SECONDS = '1'
-/** Calls without room that wait for their entry at a time, some kilobytes each: a commit takes all of them. */
-export const TURNED_AWAY_MAX = 512
+/** Refused calls that may wait for their entry, some kilobytes each; one commit seals them all. */
+export const MAX_REFUSED = 512
 
-/** A call's place from its key to its entry. */
+/** The place of one call, from its key to its entry. */
 export interface Admission {
-  readonly place: InFlightSlot<Client>
-  /** Why nothing is done for it but its entry, an error with status 503; null where there is room. */
+  readonly slot: InFlightSlot<Client>
+  /** The error (503) of a call without room, which only makes an entry; null when there is room. */
   readonly refusal: GatewayError | null
-  /** What is kept of its prompt and its answer. */
+  /** Bytes of its prompt and its answer in memory. */
   keptBytes: number
 }
 
 export class AdmissionControl {
-  /** Calls at work. */
+  /** Running calls. */
   readonly #clients = new InFlight<Client>()
-  /** Calls without room, until they are sealed. */
-  readonly #turnedAway = new InFlight<Client>()
-  /** Sealed and answered, but the answer has not been taken yet: it still takes room. */
+  /** Refused calls, until they are sealed. */
+  readonly #refused = new InFlight<Client>()
+  /** Calls that are sealed and answered, but whose answer the client has not read yet. */
   #undelivered = 0
   readonly #delivered = (): void => {
     this.#undelivered--
@@ -38,8 +39,8 @@ export class AdmissionControl {
 
   /**
    * @param limit calls in flight at a time
-   * @param bodies room for their prompts and answers, bytes
-   * @param auditAvailable whether a call could be written down and sealed right now
+   * @param bodies memory for their prompts and answers, bytes
+   * @param auditAvailable whether a call could be recorded and sealed right now
    */
   constructor(limit: number, bodies: Budget, auditAvailable: () => boolean) {
     this.#limit = limit
@@ -47,76 +48,76 @@ export class AdmissionControl {
     this.#auditAvailable = auditAvailable
   }
 
-  /** Calls that take up room: those at work, and those whose answer is still being taken. */
+  /** Calls that count towards the limit: running, or with an answer that is still being read. */
   get inFlight(): number {
     return this.#clients.size + this.#undelivered
   }
 
-  /** Calls taken on so far. */
+  /** Calls admitted since the start. */
   get entered(): number {
     return this.#entered
   }
 
   /** Calls that are not sealed yet. */
   get running(): number {
-    return this.#clients.size + this.#turnedAway.size
+    return this.#clients.size + this.#refused.size
   }
 
-  /** Whether an entry could be made right now. */
+  /** Whether an entry could be sealed right now. */
   get auditable(): boolean {
     return this.#auditAvailable()
   }
 
-  /** @throws GatewayError `audit_unavailable` while no entry can be made, and no call is looked at for that */
+  /** @throws GatewayError `audit_unavailable` while no entry can be sealed */
   assertAuditable(): void {
     if (this.auditable) return
-    throw turnAway('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
+    throw refusal('audit_unavailable', 'The usage log cannot be written, so no call is forwarded.')
   }
 
   /**
-   * Gives a client's call a seat, which must be left when it is over.
-   * @throws GatewayError with status 503 where TURNED_AWAY_MAX wait to be told so: this call makes no entry
+   * Admits a client's call; `leave` must follow when it is over.
+   * @throws GatewayError (503) when MAX_REFUSED calls wait for their entry; this one makes none
    */
   enter(client: Client): Admission {
     const refusal = this.#refusal()
     if (refusal === null) {
       this.#entered++
-      return { place: this.#clients.add(client), refusal, keptBytes: 0 }
+      return { slot: this.#clients.add(client), refusal, keptBytes: 0 }
     }
-    if (this.#turnedAway.size >= TURNED_AWAY_MAX) throw refusal
-    return { place: this.#turnedAway.add(client), refusal, keptBytes: 0 }
+    if (this.#refused.size >= MAX_REFUSED) throw refusal
+    return { slot: this.#refused.add(client), refusal, keptBytes: 0 }
   }
 
   /**
-   * Keeps room for so much more of a call's prompt or answer, until it leaves.
-   * @throws GatewayError `overloaded` where there is none
+   * Takes memory for more of a call's prompt or answer, until the call leaves.
+   * @throws GatewayError `overloaded` when there is none
    */
-  keep(seat: Admission, bytes: number): void {
+  keep(admission: Admission, bytes: number): void {
     if (!this.#bodies.take(bytes))
-      throw turnAway(
+      throw refusal(
         'overloaded',
-        'Prompts and answers of other calls take all the memory there is for them; try again.',
+        'Prompts and answers of other calls use all the memory for them; send the call again.',
       )
-    seat.keptBytes += bytes
+    admission.keptBytes += bytes
   }
 
-  /** The call is sealed and its answer on its way; once for each seat. */
-  leave({ place, refusal, keptBytes }: Admission): void {
+  /** Ends the place of a call that is sealed and answered. Call it once. */
+  leave({ slot, refusal, keptBytes }: Admission): void {
     this.#bodies.give(keptBytes)
     if (refusal === null) {
-      this.#clients.remove(place)
+      this.#clients.remove(slot)
       this.#undelivered++
-      place.item.onDelivered(this.#delivered)
-    } else this.#turnedAway.remove(place)
+      slot.item.onDelivered(this.#delivered)
+    } else this.#refused.remove(slot)
     if (this.running === 0) this.#idle?.()
   }
 
-  /** Ends what still runs; each call seals its entry and answers with an error. */
+  /** Ends every running call; each seals its entry and answers with an error. */
   interruptAll(): void {
     for (const client of this.#clients.items()) client.interrupt()
   }
 
-  /** Turns new calls away from now on; resolves when the last running one is sealed. */
+  /** Refuses new calls from now on. Resolves when the last running call is sealed. */
   drain(): Promise<void> {
     this.#draining = true
     return new Promise((resolve) => {
@@ -132,13 +133,13 @@ export class AdmissionControl {
   #refusal(): GatewayError | null {
     if (this.#draining) return drainingError()
     if (this.inFlight < this.#limit) return null
-    const message = `${this.#limit} calls are in flight already (limits.concurrentRequests); try again.`
-    return turnAway('overloaded', message)
+    const message = `${this.#limit} calls are in flight already (limits.concurrentRequests); send the call again.`
+    return refusal('overloaded', message)
   }
 }
 
-const turnAway = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
+const refusal = (code: 'draining' | 'audit_unavailable' | 'overloaded', message: string): GatewayError =>
   new GatewayError(code, message, { headers: { 'retry-after': RETRY_AFTER_SECONDS } })
 
 export const drainingError = (): GatewayError =>
-  turnAway('draining', 'The gateway is shutting down; send the call again.')
+  refusal('draining', 'The gateway is shutting down; send the call again.')

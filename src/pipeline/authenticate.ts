@@ -1,12 +1,13 @@
-// Step 1: whose call this is. One message for every way a key can be wrong, so that none can be told from another.
+// Finds the owner of a call's API key. Every wrong key gets the same message, so that a caller
+// cannot learn whether a key exists.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyIdentity } from '../core/apikey.ts'
 import { GatewayError } from '../core/errors.ts'
 
-/** What the store must offer here. */
+/** The part of the store that authentication reads. */
 export interface KeyRing {
-  /** The key's owner as of now, or null when it is malformed, unknown or revoked; never answers from a cache. */
+  /** The key's owner; null for a malformed, unknown or revoked key. Never answers from a cache. */
   authenticate(key: string): KeyIdentity | null
 }
 

@@ -7,7 +7,7 @@ import type { Call } from './call.ts'
 /** Longest `x-sidegate-policy`: common clients refuse more than 16 KiB of headers in all. */
 const MAX_POLICY_CHARACTERS = 4096
 
-/** `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy` and `x-ratelimit-*`. */
+/** `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`. */
 export function callHeaders(call: Call): Record<string, string> {
   const { hits, limit } = call.record
   const headers: Record<string, string> = { 'x-request-id': call.id, 'server-timing': serverTiming(call) }

@@ -36,11 +36,11 @@ export class CallRecord {
   /** The client asked for an answer in JSON. */
   asksForJson = false
   policyRevision: string
-  /** The redacted request body, JSON in UTF-8. Null until it is scanned, so nothing unscanned is captured. */
+  /** The redacted request body, JSON in UTF-8. Null until the scan: nothing unscanned is kept. */
   request: Buffer | null = null
   /** The answer after redaction; null when there is none. */
   response: JsonObject | null = null
-  /** The bytes of `response` where the upstream sent it in one line and nothing was changed; else null. */
+  /** The received bytes of `response`, when they are one line and nothing changed; else null. */
   received: Buffer | null = null
   /** Bytes of the answer as received, approximately. */
   responseBytes = 0

@@ -1,4 +1,4 @@
-// What the pipeline needs of whoever called: declared here, implemented by the server around a socket.
+// The caller of a request, as the pipeline needs it. The server implements it around a socket.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
@@ -7,32 +7,36 @@ import type { Cancellation } from '../upstream/forward.ts'
 
 export interface Client extends Cancellation {
   readonly headers: IncomingHttpHeaders
-  /** Monotonic time at which the request's head had been read. */
+  /** Monotonic time at which the head of the request was complete. */
   readonly arrivedMs: Milliseconds
-  /** We ended the call, not the client: the time to drain was over. */
+  /** True when the gateway ended the call, because the time to drain was over. */
   readonly interrupted: boolean
-  /** Ends the call from our side: cancels it, whatever it waits for; its answer becomes an error. */
+  /** Ends the call from the gateway's side: cancels it, and its answer becomes an error. */
   interrupt(): void
-  /** The listener runs once, when the answer has been written out or the client is gone. */
+  /** The listener runs once, when the answer is written out or the client is gone. */
   onDelivered(listener: () => void): void
   /**
-   * The whole request body; rejects when the call is cancelled meanwhile.
-   * @param keep is told of each part before it is kept in memory; what it throws ends the reading
-   * @throws GatewayError `unsupported_media_type`, `body_too_large`, `request_timeout` or `bad_request`
+   * Reads the whole request body. Rejects when the call is cancelled meanwhile.
+   * @param keep receives the size of each part before it is kept in memory; may throw to stop
+   * @throws GatewayError `unsupported_media_type`, `body_too_large`, `request_timeout`,
+   *   `bad_request`
    */
   readBody(limitBytes: number, keep: (bytes: number) => void): Promise<Buffer>
-  /** A whole answer, once. */
+  /** Sends a whole answer, once. */
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void
-  /** The head of an event stream, once; then `write` and `end`. */
+  /** Sends the head of an event stream, once; `write` and `end` follow. */
   startStream(headers: Readonly<Record<string, string>>): void
-  /** Resolves when the client's socket takes more: a slow client slows the upstream, it does not fill memory. */
+  /**
+   * Writes to the stream. The promise, if there is one, resolves when the client's socket takes
+   * more: a slow client slows the upstream and does not fill memory.
+   */
   write(text: string): Promise<void> | undefined
   end(text: string): void
-  /** The error's own answer, or its event when a stream is under way; ends the exchange either way. */
+  /** Answers with an error, as an event if a stream is under way. Ends the exchange either way. */
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void
 }
 
-/** @throws GatewayError where nobody waits for the answer any longer */
+/** @throws GatewayError when the client has left */
 export function assertWaiting({ cancelled }: Client): void {
   if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')
 }

@@ -1,4 +1,4 @@
-// A dry run of steps 2 and 3: what would happen to a request, without forwarding, counting, logging or sealing.
+// A dry run: inspects and judges a request without forwarding, counting, logging or sealing it.
 
 import { readChatRequest, upstreamBodies } from '../chat/request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
@@ -11,16 +11,16 @@ import { judgePrompt } from './prompt/decide-prompt.ts'
 import type { InjectionEvidence } from './prompt/injection.ts'
 import { inspect } from './prompt/inspect.ts'
 
-/** Key name assumed when the request names none. */
+/** Key name for a request that names none. */
 const DEFAULT_KEY_NAME = 'evaluate'
 
 /**
- * Judges a chat request body, optionally with `key_name` beside its fields, as the chat endpoint would judge it.
- * Token limits are not asked: they depend on traffic, not on the request. The injection score is told even when no
- * rule asks for one, so that people can look at it before they write the rule.
+ * Judges a chat request body, with an optional `key_name` among its fields, as the chat endpoint
+ * would. Token limits are left out: they depend on traffic, not on the request. The injection score
+ * is reported even when no rule asks for it, so that people can see it before they write the rule.
  *
- * Offsets of findings are of the strings in `input`; those of the injection span of the strings in `redacted`, which
- * are the ones that are scored.
+ * Offsets of findings refer to the strings in `input`. The injection span refers to the strings in
+ * `redacted`, which are the ones that are scored.
  * @throws GatewayError (rejects) as the chat endpoint would
  */
 export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<JsonObject> {
@@ -53,7 +53,7 @@ function describeInjection(
   const thresholds = selection.injection.map(({ threshold }) => threshold ?? injection.threshold)
   return {
     score,
-    // From here on a rule fires.
+    // The lowest score at which a rule fires.
     threshold: thresholds.length === 0 ? injection.threshold : Math.min(...thresholds),
     path,
     span: span === null ? null : { ...span },

@@ -57,7 +57,7 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
     delivered = await deliverFailure(pipeline, admitted, error)
   }
   try {
-    // Seal: the entry is durable before the last byte leaves, so a client that has it can rely on it.
+    // Seal: the entry is durable before the last byte leaves, so a client can rely on it.
     const receipt = await record(pipeline, call, delivered.ending)
     // Finish: the end of the answer leaves, with the receipt.
     delivered.finish(receipt)
@@ -87,7 +87,7 @@ function admit(pipeline: Pipeline, client: Client): Admitted | null {
   }
 }
 
-/** @throws GatewayError when there is no room for the call, or for a body that is not a chat request */
+/** @throws GatewayError without room for the call, and for a body that is not a chat request */
 async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
   const { admission: control, bodyBytes, clock, rules, searches } = pipeline
@@ -99,7 +99,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const release = isLong ? call.hold(await searches.wait(bytes.length)) : () => {}
   assertWaiting(client)
   const request = readChatRequest(parseJson(bytes))
-  // One rule set for the whole call: a reload in between does not judge the answer by another policy.
+  // One rule set for the whole call: a reload does not judge the answer by another policy.
   const selection = rules().select(request.models, call.key.name)
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
@@ -149,7 +149,7 @@ function* inspectAndCapture(
   return inspection
 }
 
-/** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` when the policy denies the call */
+/** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { counters, clock } = pipeline
   const { request, selection, inspection, release } = inspected
@@ -220,7 +220,7 @@ async function deliver(
   const keep = (bytes: number) => control.keep(admission, bytes)
   const answer = { call, client, response, scan, selection, placeholders, searches, keep }
   try {
-    // An error is one answer whatever its content type: its status must reach the client.
+    // An error is one answer for every content type: its status must reach the client.
     const isStream = !isError && isEventStream(response.headers['content-type'], stream)
     const delivered = await (isStream ? relayStream(answer, includeUsage) : answerWhole(answer))
     assertWaiting(client)
@@ -232,7 +232,7 @@ async function deliver(
   }
 }
 
-/** Prepares the error response of a call that was denied, failed, or lost its client. Never rejects. */
+/** Prepares the error of a call that was denied, failed, or lost its client. Never rejects. */
 async function deliverFailure(
   pipeline: Pipeline,
   { call, client }: Admitted,

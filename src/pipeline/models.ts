@@ -1,4 +1,4 @@
-// The upstream's models behind the same key check. Not a chat call: nothing is counted or sealed.
+// Lists the upstream's models, after the same key check as a call. Counts and seals nothing.
 
 import { isTooDeep } from '../chat/strict-json.ts'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
@@ -16,14 +16,14 @@ export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
   answer(pipeline, client, (list) => list)
 
 /**
- * Answers `GET /v1/models/{model}` from the list: not every upstream has that path, and what a client writes in one would reach
- * the upstream unscanned. Never rejects.
- * @param model as it stands in the path, percent-encoded or not
+ * Answers `GET /v1/models/{model}` from the list. Not every upstream has that path, and the name in
+ * it would reach the upstream unscanned. Never rejects.
+ * @param model as in the path, percent-encoded or not
  */
 export const retrieveModel = (pipeline: Pipeline, client: Client, model: string): Promise<void> =>
   answer(pipeline, client, (list) => JSON.stringify(findModel(list, model)))
 
-/** @param choose what is sent of a list that the upstream answered with success */
+/** @param choose selects what to send of the list, when the upstream answers with 200 */
 async function answer(
   pipeline: Pipeline,
   client: Client,
@@ -31,13 +31,13 @@ async function answer(
 ): Promise<void> {
   const { admission } = pipeline
   const headers = { 'x-request-id': pipeline.newId() }
-  let seat: Admission | null = null
+  let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
     authenticate(pipeline.keys, client.headers)
-    // A list takes one of the connections that there are for calls.
-    seat = admission.enter(client)
-    if (seat.refusal !== null) throw seat.refusal
+    // A list uses one of the upstream connections, so it counts as a call in flight.
+    place = admission.enter(client)
+    if (place.refusal !== null) throw place.refusal
     const response = await pipeline.upstream.models(client.headers, client)
     const list = cleanJson(await readAll(response), response.credential)
     const body = response.status === 200 ? choose(list) : list
@@ -49,7 +49,7 @@ async function answer(
       pipeline.logger.error({ err: error }, 'unexpected error listing models')
     client.fail(failure, headers)
   } finally {
-    if (seat !== null) admission.leave(seat)
+    if (place !== null) admission.leave(place)
   }
 }
 
@@ -60,7 +60,7 @@ function findModel(list: Buffer, inPath: string): JsonObject {
   if (found !== undefined) return found as JsonObject
   throw new GatewayError(
     'model_not_found',
-    'The upstream lists no model of this name; GET /v1/models names all.',
+    'The upstream has no model of this name; GET /v1/models lists all.',
     {
       param: 'model',
     },
@@ -73,7 +73,7 @@ function modelsIn(list: Buffer): readonly unknown[] {
     const { data } = JSON.parse(text) as JsonObject
     if (Array.isArray(data) && !isTooDeep(text)) return data
   } catch {
-    // Told below.
+    // Not a list; the error below says so.
   }
   throw new GatewayError('upstream_unavailable', "The upstream's list of models could not be read.")
 }

@@ -48,7 +48,7 @@ export interface Admitted {
 export interface Received {
   readonly request: ChatRequest
   readonly selection: Selection
-  /** True when the prompt is scanned in slices, so that other calls run in between. */
+  /** True when the prompt is scanned in slices, so that other calls run meanwhile. */
   readonly isLong: boolean
   /** Releases the memory budget of the prompt's texts. */
   readonly release: () => void
@@ -59,7 +59,7 @@ export interface Inspected extends Received {
   readonly inspection: Inspection
 }
 
-/** A call that may leave, and what its answer needs. Holds nothing of the prompt but the permit's bytes. */
+/** A call that may leave. Holds nothing of the prompt but the permit's bytes. */
 export interface Permitted extends Pick<Inspection, 'placeholders' | 'restoration'> {
   readonly permit: Permit
   readonly selection: Selection

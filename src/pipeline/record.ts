@@ -1,4 +1,4 @@
-// Seals a call: what is known of it becomes exactly one entry, its metrics and its log line.
+// Seals a call: its record becomes exactly one entry, its metrics and its log line.
 
 import type { Content } from '../audit/content.ts'
 import {
@@ -22,7 +22,7 @@ import type { Shadow } from './shadow.ts'
 /** The part of the store that a call writes to. */
 export interface EntryLog {
   /**
-   * Reserves space for a call's exchange. The returned function releases it, once the call is sealed.
+   * Reserves space for a call's exchange. The returned function releases it after sealing.
    * @throws GatewayError `audit_unavailable`
    */
   reserve(bytes: number): () => void
@@ -167,7 +167,7 @@ function logCall(logger: Logger, call: Call, draft: RequestDraft, receipt: Recei
 
 const isAnswered = ({ upstreamStatus }: CallRecord): boolean => upstreamStatus >= 200 && upstreamStatus < 300
 
-/** Tokens as the upstream counted them, else estimated; none where it refused or was never asked. */
+/** Tokens as the upstream counted them, else estimated; none when it refused or was not asked. */
 function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   if (noted.usage !== null) {
     const { promptTokens, completionTokens } = noted.usage

@@ -1,9 +1,10 @@
-// What a candidate rule set would have done with the calls that pass: judged after a call is sealed, from what was
-// captured of it, so that it can neither change nor delay an answer. Differences are counted by rule and a few are
-// kept by id; no content leaves this file.
+// Evaluates a candidate rule set on live calls. It judges a call after it is sealed, from the
+// captured exchange, so it neither changes nor delays an answer. It counts differences by rule and
+// keeps the ids of a few; no content leaves this file.
 //
-// The candidate sees texts as the rules in force left them, with what these found: where they replaced a value, it
-// judges the finding and not the text. Token limits are left out, because they would need counters of their own.
+// The candidate sees the texts after redaction by the rules in force, together with their findings:
+// a value that they replaced is judged as a finding. Token limits are left out; they would need
+// counters of their own.
 
 import { readTexts } from '../chat/answer-texts.ts'
 import { decodeEscapes } from '../chat/json-text.ts'
@@ -24,38 +25,38 @@ import type { Call } from './call.ts'
 import { type DecisionParts, judgePrompt } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 
-/** Differences kept one by one, the newest. */
+/** Differences that are kept as samples; the newest win. */
 const MAX_SAMPLES = 100
-/** Calls that wait to be judged, and bytes of their prompts and answers; what is more is left out and counted as skipped. */
+/** Calls that may wait, and bytes of their exchanges; further calls count as skipped. */
 const MAX_WAITING = 256
 const MAX_WAITING_BYTES = 64 * 1024 ** 2
 
-/** What a rule does to a call in one of the two sets; `none` where it did not fire or does not exist. */
-type Effect = RuleAction | 'none'
+/** The action of a rule on a call; `none` when it did not fire or does not exist. */
+type ShadowEffect = RuleAction | 'none'
 
-interface Difference {
+interface ShadowDifference {
   readonly rule: string
   readonly direction: Direction
-  readonly live: Effect
-  readonly candidate: Effect
+  readonly live: ShadowEffect
+  readonly candidate: ShadowEffect
 }
 
 /** A call on which the sets differ. */
-export interface ShadowSample extends Difference {
-  /** The usage entry. */
+export interface ShadowSample extends ShadowDifference {
+  /** Id of the usage entry. */
   readonly logId: string
   readonly createdAtMs: Milliseconds
 }
 
-/** What was seen since the candidate or the rules in force last changed. */
+/** Totals since the candidate or the rules in force last changed. */
 export interface ShadowReport {
   readonly sinceMs: Milliseconds
   readonly calls: number
   /** Calls with at least one difference. */
   readonly changed: number
-  /** Calls that were not judged, because too much waited or because they cannot be. */
+  /** Calls that were not judged: too many waited, or judging one failed. */
   readonly skipped: number
-  readonly differences: readonly (Difference & { readonly calls: number })[]
+  readonly differences: readonly (ShadowDifference & { readonly calls: number })[]
   /** Newest first. */
   readonly samples: readonly ShadowSample[]
 }
@@ -63,31 +64,31 @@ export interface ShadowReport {
 export interface ShadowParts extends DecisionParts {
   /** Revision of the rules in force. */
   readonly live: () => string
-  /** Null while there is no candidate to judge by. */
+  /** Null while there is no candidate. */
   readonly candidate: () => RuleSet | null
   readonly kinds: KindSet
   /** As in Pipeline. */
   readonly searches: Budget
   readonly metrics: Pick<Metrics, 'candidateCalls' | 'candidateDifferences'>
   readonly clock: Clock
-  /** A call could not be judged. */
+  /** Receives the error when a call cannot be judged. */
   readonly onError: (error: unknown) => void
 }
 
 export class Shadow {
   readonly #parts: ShadowParts
-  /** Of long calls one is judged at a time: a prompt that waits for room has no more than that before it. */
+  /** Long calls are judged one at a time, so that a live prompt never waits for more than one. */
   readonly #turns = new Budget(1)
   #waiting = 0
   #waitingBytes = 0
-  /** The two revisions that are being compared. */
+  /** The two revisions under comparison. */
   #live = ''
   #candidate = ''
   #sinceMs: Milliseconds
   #calls = 0
   #changed = 0
   #skipped = 0
-  #counts = new Map<string, Difference & { calls: number }>()
+  #counts = new Map<string, ShadowDifference & { calls: number }>()
   #samples: ShadowSample[] = []
 
   constructor(parts: ShadowParts) {
@@ -95,10 +96,10 @@ export class Shadow {
     this.#sinceMs = parts.clock.now()
   }
 
-  /** Judges a sealed call when there is time for it. */
+  /** Judges a sealed call later, between other work. */
   observe(call: Call): void {
     const candidate = this.#parts.candidate()
-    // A long call that began before a reload says nothing of the rules in force.
+    // A call that began before a reload says nothing about the rules in force.
     if (
       candidate === null ||
       call.record.request === null ||
@@ -116,7 +117,7 @@ export class Shadow {
     setImmediate(() => {
       void this.#compare(call, bytes, candidate)
         .catch((error: unknown) => {
-          // A trial stops nothing, whatever an upstream has answered.
+          // A shadow evaluation never fails a call.
           this.#skipped++
           this.#parts.onError(error)
         })
@@ -153,10 +154,10 @@ export class Shadow {
 
   async #compare(call: Call, bytes: number, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
-    const leave = bytes > STEP_UNITS ? await this.#waitForRoom(bytes) : () => {}
+    const release = bytes > STEP_UNITS ? await this.#waitForBudget(bytes) : () => {}
     const judging = this.#judge(call, candidate.select(call.record.models, call.key.name))
-    const hits = await inSlices(judging, clock).finally(leave)
-    // Other rules than were compared may be in force or on trial by now.
+    const hits = await inSlices(judging, clock).finally(release)
+    // Either rule set may have changed meanwhile.
     if (call.record.policyRevision !== this.#live || candidate.revision !== this.#candidate) return
     const differences = differencesOf(call.record.hits, hits)
     this.#calls++
@@ -174,12 +175,12 @@ export class Shadow {
     this.#samples = this.#samples.slice(-MAX_SAMPLES)
   }
 
-  async #waitForRoom(bytes: number): Promise<() => void> {
-    const leaveTurn = await this.#turns.wait(1)
-    const leaveRoom = await this.#parts.searches.wait(bytes)
+  async #waitForBudget(bytes: number): Promise<() => void> {
+    const releaseTurn = await this.#turns.wait(1)
+    const releaseMemory = await this.#parts.searches.wait(bytes)
     return () => {
-      leaveRoom()
-      leaveTurn()
+      releaseMemory()
+      releaseTurn()
     }
   }
 
@@ -194,7 +195,7 @@ export class Shadow {
     })
     const findings = [...seen('request'), ...inspection.findings]
     const request = judgePrompt({ ...inspection, findings }, selection, this.#parts)
-    // A prompt that the candidate would refuse has no answer to be judged.
+    // A prompt that the candidate denies has no answer.
     if (request.outcome === 'denial' || call.record.response === null) return request.hits
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
@@ -213,13 +214,13 @@ export class Shadow {
   }
 }
 
-function differencesOf(live: readonly RuleHit[], candidate: readonly RuleHit[]): Difference[] {
+function differencesOf(live: readonly RuleHit[], candidate: readonly RuleHit[]): ShadowDifference[] {
   const now = effects(live)
   const would = effects(candidate)
   return [...new Map([...now, ...would]).values()].flatMap(({ rule: { name }, direction }) => {
     const key = keyOf(name, direction)
-    const before: Effect = now.get(key)?.rule.action ?? 'none'
-    const after: Effect = would.get(key)?.rule.action ?? 'none'
+    const before: ShadowEffect = now.get(key)?.rule.action ?? 'none'
+    const after: ShadowEffect = would.get(key)?.rule.action ?? 'none'
     return before === after ? [] : [{ rule: name, direction, live: before, candidate: after }]
   })
 }

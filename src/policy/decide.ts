@@ -45,7 +45,7 @@ class Permit {
     this.#requests = requests
   }
 
-  /** @throws Error for a permit that was used before; TypeError for an object that is not a permit */
+  /** @throws as `usePermit` */
   static use(permit: Permit): PermittedRequests {
     const requests = permit.#requests
     if (requests === null) throw new Error('A permit forwards one call; this one was used before.')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
-import { AdmissionControl, TURNED_AWAY_MAX } from '../../src/pipeline/admission.ts'
+import { AdmissionControl, MAX_REFUSED } from '../../src/pipeline/admission.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
@@ -51,7 +51,7 @@ t.test('room is given back when the answer has been taken, not when the call is 
 t.test('so many wait to be told that there is no room, and no more', async (t) => {
   const admission = new AdmissionControl(1, UNBOUNDED, () => true)
   admission.enter(caller().client)
-  const seats = Array.from({ length: TURNED_AWAY_MAX }, () => admission.enter(caller().client))
+  const seats = Array.from({ length: MAX_REFUSED }, () => admission.enter(caller().client))
   t.throws(() => admission.enter(caller().client), like({ code: 'overloaded', ...retry }))
   for (const seat of seats.slice(0, 1)) admission.leave(seat)
   t.match(admission.enter(caller().client).refusal, { code: 'overloaded' })
