@@ -1,5 +1,6 @@
-// Evaluates the CEL of admission policies on JSON, as the API server does where that matters here: objects that an
-// expression builds become JSON, their type names have to follow the fields they stand in, lists and maps have one type.
+// Evaluates the CEL of admission policies on JSON. Like the API server, it turns built objects
+// into JSON, requires type names to match field paths, and requires one type for the values of a
+// list or map.
 
 import { type CelInput, celEnv, celMap, isCelError, isCelList, isCelMap, parse, plan } from '@bufbuild/cel'
 import { strings } from '@bufbuild/cel/ext'
@@ -9,7 +10,7 @@ type Expression = Exclude<ReturnType<typeof parse>['expr'], undefined>
 
 const ENVIRONMENT = celEnv({ funcs: strings })
 
-/** The value of an expression. @throws what CEL would report */
+/** Evaluates an expression. @throws the error that CEL reports */
 export function evaluate(text: string, variables: Readonly<Record<string, unknown>>): unknown {
   const parsed = parse(text)
   if (parsed.expr !== undefined) plain(parsed.expr)
@@ -33,7 +34,7 @@ const fromCel = (value: unknown): unknown => {
   return typeof value === 'bigint' ? Number(value) : value
 }
 
-/** Makes maps of the objects that the expression builds, in place; the evaluator knows no types of Kubernetes. */
+/** Turns object literals into map literals, in place: the evaluator knows no Kubernetes types. */
 function plain(expression: Expression): void {
   for (const child of children(expression)) plain(child)
   const kind = expression.exprKind
@@ -55,7 +56,7 @@ function plain(expression: Expression): void {
   kind.value.messageName = ''
 }
 
-/** Type names of what `plain` has been through. */
+/** Type names of the literals that `plain` has converted. */
 const built = new WeakMap<Expression, string>()
 
 const text = (value: string) => ({
@@ -63,7 +64,7 @@ const text = (value: string) => ({
   constantKind: { case: 'stringValue' as const, value },
 })
 
-/** CheckTypeNamesMatchFieldPathNames of k8s.io/apiserver/pkg/cel/mutation. */
+/** Does what CheckTypeNamesMatchFieldPathNames of k8s.io/apiserver/pkg/cel/mutation does. */
 function checkTypes(expression: Expression, path: string): void {
   const kind = expression.exprKind
   const name = built.get(expression)
@@ -72,7 +73,7 @@ function checkTypes(expression: Expression, path: string): void {
   if (kind.case === 'listExpr') for (const element of kind.value.elements) checkTypes(element, path)
 }
 
-/** HomogeneousAggregateLiterals of cel-go, as far as constants tell. */
+/** Does what HomogeneousAggregateLiterals of cel-go does, for constants only. */
 function sameKind(expressions: readonly Expression[]): void {
   const kinds = new Set(
     expressions.flatMap(({ exprKind }) =>
@@ -125,7 +126,7 @@ function computeVariables(policy: KubernetesObject, bindings: Record<string, unk
   }
 }
 
-/** The Pod as a MutatingAdmissionPolicy leaves it; label and namespace selectors are the caller's. */
+/** Applies a MutatingAdmissionPolicy to a Pod; ignores label and namespace selectors. */
 export function mutate(policy: KubernetesObject, input: AdmissionInput): any {
   const bindings = bind(input)
   if (!matches(policy, bindings)) return input.object
@@ -138,7 +139,7 @@ export function mutate(policy: KubernetesObject, input: AdmissionInput): any {
   return object
 }
 
-/** Messages of the validations that refuse the Pod; empty when it may pass. */
+/** Messages of the validations that refuse the Pod; empty if it is admitted. */
 export function refusals(policy: KubernetesObject, input: AdmissionInput): string[] {
   const bindings = bind(input)
   if (!matches(policy, bindings)) return []
@@ -156,7 +157,7 @@ interface Operation {
   readonly value: unknown
 }
 
-/** RFC 6902 §4.1; nothing else is used. */
+/** Applies the `add` operations of a JSON Patch (RFC 6902 §4.1). */
 function applyPatch(object: any, operations: readonly Operation[]): any {
   const copy = structuredClone(object)
   for (const { op, path, value } of operations) {

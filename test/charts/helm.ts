@@ -1,4 +1,4 @@
-// Renders the charts with the real helm, from a copy in which `helm dependency build` has been run.
+// Renders the charts with helm, from a copy with built dependencies.
 
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
@@ -21,13 +21,13 @@ export interface Charts {
   readonly folder: string
   /** Runs helm in the folder of the charts. */
   helm(...args: string[]): { readonly code: number | null; readonly stdout: string; readonly stderr: string }
-  /** `helm template`, release `sidegate` in namespace `team`. @throws with helm's words when it refuses */
+  /** `helm template` for the release `sidegate` in namespace `team`. @throws helm's error text */
   text(chart: string, ...args: string[]): string
   render(chart: string, ...args: string[]): KubernetesObject[]
   remove(): void
 }
 
-/** A copy of charts/ with its dependencies built. */
+/** Copies charts/ and builds the dependencies. */
 export function prepareCharts(): Charts {
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-charts-'))
   cpSync(CHARTS, folder, { recursive: true })
@@ -60,7 +60,7 @@ export function prepareCharts(): Charts {
   return charts
 }
 
-/** The objects of a stream of YAML documents, empty ones left out. */
+/** Parses a stream of YAML documents; skips empty ones. */
 export const objects = (text: string): KubernetesObject[] =>
   parseAllDocuments(text, { version: '1.1' })
     .map((document) => {
@@ -69,7 +69,7 @@ export const objects = (text: string): KubernetesObject[] =>
     })
     .filter((object) => object !== null)
 
-/** The one object of that kind, and of that name if several have the kind. @throws when there is none */
+/** The first object of that kind and, if given, that name. @throws if there is none */
 export function pick(all: readonly KubernetesObject[], kind: string, name?: string): KubernetesObject {
   const found = all.find((one) => one.kind === kind && (name === undefined || one.metadata.name === name))
   if (found === undefined) throw new Error(`no ${kind} ${name ?? ''} was rendered`)

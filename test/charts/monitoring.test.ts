@@ -1,4 +1,5 @@
-// Alerts, recording rules and dashboard: of metrics that exist, unit-tested by promtool, shipped as they are written.
+// Alerts, recording rules and dashboard: they query metrics that exist, pass promtool's unit tests,
+// and are shipped unchanged.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, readFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 const PAGE = readFileSync(here('../metrics/metrics.golden.txt'), 'utf8').split('\n')
 
-/** Names of series on the gateway's page of metrics, with the labels of each; null where no sample shows them. */
+/** Series of the gateway's metrics page and their labels; null if the page shows no sample. */
 const SERIES = new Map<string, string[] | null>([
   ...PAGE.filter((line) => line.startsWith('# TYPE ')).map(
     (line) => [line.split(' ')[2] ?? '', null] as const,
@@ -27,7 +28,7 @@ const SERIES = new Map<string, string[] | null>([
 /** Labels that a scrape adds. */
 const TARGET_LABELS = ['namespace', 'pod', 'instance']
 
-t.test('every query is of series and labels that exist', async (t) => {
+t.test('every query selects series and labels that exist', async (t) => {
   const rules = readAlertGroups().flatMap((group) => group.rules)
   const recorded = rules.map(({ record }) => record)
   const queries = [
@@ -47,7 +48,7 @@ t.test('every query is of series and labels that exist', async (t) => {
   }
 })
 
-t.test('alerts tell what to do, panels what they show', async (t) => {
+t.test('every alert has a runbook and every panel a description', async (t) => {
   for (const { alert, labels, annotations } of readAlertGroups().flatMap(({ rules }) => rules)) {
     if (alert === undefined) continue
     t.match(labels, { severity: /^(warning|critical)$/ }, alert)
@@ -60,15 +61,15 @@ t.test('alerts tell what to do, panels what they show', async (t) => {
   for (const panel of readPanels()) {
     const { type, title, description } = panel
     if (type !== 'row') t.match(description, /\.$/, title)
-    t.notMatch(JSON.stringify(panel), /\}\}\{\{/, `${title} writes no two labels as one word`)
+    t.notMatch(JSON.stringify(panel), /\}\}\{\{/, `${title} separates its labels`)
   }
 })
 
-t.test('panels have a place of their own', async (t) => {
+t.test('no two panels overlap', async (t) => {
   const taken = new Set<string>()
   const ids = new Set<number>()
   for (const { id, title, gridPos } of readPanels()) {
-    t.notOk(ids.has(id), `${title} has an id of its own`)
+    t.notOk(ids.has(id), `${title} has a unique id`)
     ids.add(id)
     for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
       for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
@@ -79,31 +80,35 @@ t.test('panels have a place of their own', async (t) => {
   }
 })
 
-t.test('promtool', { skip: missing('promtool') }, async (t) => {
-  const folder = t.testdir()
-  copyFileSync(ALERTS_FILE, join(folder, 'alerts.yaml'))
-  copyFileSync(here('alerts_test.yaml'), join(folder, 'alerts_test.yaml'))
-  const promtool = (...args: string[]) => {
-    const { status, stdout, stderr } = spawnSync(findTool('promtool') ?? '', args, {
-      cwd: folder,
-      encoding: 'utf8',
-    })
-    t.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`)
-  }
-  promtool('check', 'rules', 'alerts.yaml')
-  promtool('test', 'rules', 'alerts_test.yaml')
-  const tested = readFileSync(here('alerts_test.yaml'), 'utf8')
-  for (const { alert, record } of readAlertGroups().flatMap(({ rules }) => rules)) {
-    t.ok(tested.includes(alert ?? record ?? ''), `${alert ?? record} is tested`)
-  }
-})
+t.test(
+  'promtool accepts the rules and every alert passes its unit tests',
+  { skip: missing('promtool') },
+  async (t) => {
+    const folder = t.testdir()
+    copyFileSync(ALERTS_FILE, join(folder, 'alerts.yaml'))
+    copyFileSync(here('alerts_test.yaml'), join(folder, 'alerts_test.yaml'))
+    const promtool = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync(findTool('promtool') ?? '', args, {
+        cwd: folder,
+        encoding: 'utf8',
+      })
+      t.equal(status, 0, `${args.join(' ')}\n${stdout}${stderr}`)
+    }
+    promtool('check', 'rules', 'alerts.yaml')
+    promtool('test', 'rules', 'alerts_test.yaml')
+    const tested = readFileSync(here('alerts_test.yaml'), 'utf8')
+    for (const { alert, record } of readAlertGroups().flatMap(({ rules }) => rules)) {
+      t.ok(tested.includes(alert ?? record ?? ''), `${alert ?? record} is tested`)
+    }
+  },
+)
 
-t.test('the chart ships them', { skip: missing('helm') }, async (t) => {
+t.test('the chart ships alerts and dashboard unchanged', { skip: missing('helm') }, async (t) => {
   const charts = prepareCharts()
   t.teardown(charts.remove)
   const on = ['--set', 'prometheusRule.enabled=true,dashboard.enabled=true,podMonitor.enabled=true']
   const shipped = (...args: string[]) => charts.render('sidegate', ...on, ...args)
-  t.same(pick(shipped(), 'PrometheusRule')['spec'].groups, readAlertGroups(), 'word for word')
+  t.same(pick(shipped(), 'PrometheusRule')['spec'].groups, readAlertGroups(), 'unchanged')
   const dashboard = pick(shipped(), 'ConfigMap', 'sidegate-dashboard')['data']['sidegate.json']
   t.same(JSON.parse(dashboard).panels, readPanels())
   const changed = shipped(

@@ -1,5 +1,4 @@
-// What the charts render: every example of values on every supported Kubernetes, as an API server and a reviewer would
-// look at it.
+// The rendered objects of every example of values on every supported Kubernetes version.
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,26 +9,26 @@ import { readConfig } from '../../src/core/config.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 import { CHARTS, type KubernetesObject, objects, pick, prepareCharts } from './helm.ts'
 import { missing } from './tools.ts'
-import { restrictedViolations, schemaMistakes, typeMistakes } from './types.ts'
+import { restrictedViolations, schemaErrors, typeErrors } from './types.ts'
 
 const VERSIONS = ['1.29', '1.33', '1.36']
 const EXAMPLES = readdirSync(join(CHARTS, 'sidegate/ci'))
 
-/** The first version that an example is for, from its first line. */
+/** Kubernetes version that an example needs, from its first line. */
 const neededBy = (example: string): string =>
   /^# needs: (\S+)/.exec(readFileSync(join(CHARTS, 'sidegate/ci', example), 'utf8'))?.[1] ?? '1.29'
 
 const podOf = (object: KubernetesObject): any =>
   object.kind === 'Pod' ? object['spec'] : object['spec']?.template?.spec
 
-t.test('rendered objects', { skip: missing('helm') }, async (t) => {
+t.test('the charts render valid objects', { skip: missing('helm') }, async (t) => {
   const charts = prepareCharts()
   t.teardown(charts.remove)
   const values = (example: string, version: string) =>
     ['--kube-version', version, '-f', `sidegate/ci/${example}`] as const
   const all: KubernetesObject[] = []
 
-  await t.test('every example on every version', async (t) => {
+  await t.test('every example renders on every version that it supports', async (t) => {
     for (const example of EXAMPLES) {
       for (const version of VERSIONS) {
         if (version < neededBy(example)) {
@@ -43,7 +42,11 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
         t.ok(rendered.length > 0, `${example} on ${version}`)
         all.push(...rendered)
         if (version === VERSIONS.at(-1)) {
-          t.equal(charts.text('sidegate', ...values(example, version)), text, `${example}: the same again`)
+          t.equal(
+            charts.text('sidegate', ...values(example, version)),
+            text,
+            `${example}: rendering is repeatable`,
+          )
           const { code, stdout } = charts.helm('lint', '--strict', 'sidegate', ...values(example, version))
           t.equal(code, 0, stdout)
         }
@@ -54,17 +57,17 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     t.equal(code, 0, stdout)
   })
 
-  await t.test('values and fields are those of the API', async (t) => {
-    for (const object of all) t.equal(await schemaMistakes(object), '')
-    t.equal(await typeMistakes(t.testdir(), all), '')
+  await t.test('the API accepts every value and field', async (t) => {
+    for (const object of all) t.equal(await schemaErrors(object), '')
+    t.equal(await typeErrors(t.testdir(), all), '')
     const wrong = { ...pick(all, 'Deployment', 'sidegate') } as any
     wrong.spec = { ...wrong.spec, replica: 3 }
-    t.match(await typeMistakes(t.testdir(), [wrong]), /replica/, 'a field that does not exist would be seen')
+    t.match(await typeErrors(t.testdir(), [wrong]), /replica/, 'the check finds an unknown field')
     wrong.spec.replicas = 'three'
-    t.match(await schemaMistakes(wrong), /replicas/, 'a wrong value would be seen')
+    t.match(await schemaErrors(wrong), /replicas/, 'the check finds a wrong value')
   })
 
-  await t.test('names, labels and hooks', async (t) => {
+  await t.test('names are valid, no placeholder is left, and tests are the only hooks', async (t) => {
     for (const { kind, metadata, ...rest } of all) {
       t.match(metadata.name, /^[a-z0-9]([-.a-z0-9]{0,61}[a-z0-9])?$/, `${kind} ${metadata.name}`)
       t.notMatch(JSON.stringify(rest), /<no value>|%!/, 'no placeholder is left')
@@ -73,7 +76,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('Pods', async (t) => {
+  await t.test('every Pod passes restricted and writes only to its data volume', async (t) => {
     for (const object of all.filter((one) => podOf(one) !== undefined)) {
       const pod = podOf(object)
       t.same(restrictedViolations(pod), [], `${object.metadata.name} passes restricted`)
@@ -103,12 +106,16 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       } else {
         t.equal(pod.initContainers[0], gateway, 'the sidecar comes first')
         t.equal(gateway.restartPolicy, 'Always')
-        t.equal(gateway.lifecycle, undefined, 'no preStop: it would run when the Pod begins to end')
+        t.equal(
+          gateway.lifecycle,
+          undefined,
+          'no preStop, which would run while the app still needs the gateway',
+        )
       }
     }
   })
 
-  await t.test('the gateway takes the configuration and the rules', async (t) => {
+  await t.test('the gateway accepts the rendered configuration and rules', async (t) => {
     const root = t.testdir({
       config: {},
       rules: {},
@@ -135,7 +142,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('restarts', async (t) => {
+  await t.test('a change of the configuration restarts Pods, a change of rules does not', async (t) => {
     const checksum = (...args: string[]) =>
       pick(charts.render('sidegate', '--set', 'mode=standalone', ...args), 'Deployment').spec.template
         .metadata.annotations['sidegate.dev/config-checksum']
@@ -146,10 +153,10 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       before,
       'rules restart nothing',
     )
-    t.not(checksum('--set', 'config.limits.drainSeconds=20'), before, 'start-time configuration does')
+    t.not(checksum('--set', 'config.limits.drainSeconds=20'), before, 'start-time configuration restarts')
   })
 
-  await t.test('rules from files on the command line', async (t) => {
+  await t.test('--set-file puts a rule file into the ConfigMap', async (t) => {
     const folder = t.testdir({
       'words.yaml': 'rules:\n  - {name: ä, type: pii, pattern: "*", action: block}\n',
     })
@@ -163,7 +170,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     })
   })
 
-  await t.test('a rule file is kept as it is', async (t) => {
+  await t.test('the text of a rule file is not changed', async (t) => {
     const texts = ['  # indented\nrules: []\n', '   \n\nrules: []\n', '\tx\n', '# ends early']
     texts.push('# \u0007\n', '# a\r\n# b\r\n', 'rules: []\n...\n---\n# b\n')
     for (const text of texts) {
@@ -173,8 +180,8 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('texts stay texts, whatever YAML would make of them', async (t) => {
-    // Names of namespaces and releases as pipelines make them of commits; names of variables as people choose them.
+  await t.test('strings that look like numbers or booleans stay strings', async (t) => {
+    // Pipelines derive names of namespaces and releases from commits.
     const values = {
       nameOverride: '1e3',
       injection: { enabled: true },
@@ -219,8 +226,8 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       const { code, stdout, stderr } = charts.helm('template', '123', chart, ...args)
       t.equal(code, 0, stderr)
       const rendered = objects(stdout)
-      for (const object of rendered) t.equal(await schemaMistakes(object), '')
-      t.equal(await typeMistakes(folder, rendered), '', name)
+      for (const object of rendered) t.equal(await schemaErrors(object), '')
+      t.equal(await typeErrors(folder, rendered), '', name)
       if (name !== 'app') continue
       t.same(pick(rendered, 'Deployment')['spec'].template.spec.initContainers[0].env.slice(1), [
         { name: 'EXACT', value: '1234567.5' },
@@ -232,7 +239,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('bad values are refused in words', async (t) => {
+  await t.test('a bad value is refused with a message that names it', async (t) => {
     const table: [string[], RegExp][] = [
       [['mode=sidecars'], /mode/],
       [['replicas=3'], /additional properties 'replicas' not allowed/],
@@ -240,7 +247,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       [['config.upstream.baseUrl=openai'], /baseUrl/],
       [['config.listen.gateway=0.0.0.0:1'], /additional properties 'listen' not allowed/],
       [['container.image.tagg=1'], /additional properties 'tagg' not allowed/],
-      // What the kubelet would only say of a Pod, as InvalidImageName.
+      // The kubelet would report these only later, as InvalidImageName.
       [['container.image.registry=registry.example.com/'], /image\/registry/],
       [['container.image.registry=https://registry.example.com'], /image\/registry/],
       [['container.image.repository=sidegate:1.0.0'], /image\/repository/],
@@ -261,12 +268,12 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       [['container.resources.limits.ephemeral-storage=1.9Gi'], /must be above data\.size/],
       [['container.resources.limits.ephemeral-storage=2147483648000m'], /must be above data\.size/],
       [['container.resources.limits.ephemeral-storage=much'], /ephemeral-storage/],
-      [['container.data.type=existingClaim'], /data\.existingClaim names the claim/],
+      [['container.data.type=existingClaim'], /data\.existingClaim must name the claim/],
       [
         ['container.data.type=existingClaim', 'container.data.existingClaim=a'],
         /set standalone\.replicas to 1/,
       ],
-      [['container.ports.ops=8484'], /need a port each/],
+      [['container.ports.ops=8484'], /use two different ports/],
       [['config.limits.drainSeconds=40'], /must be at least 8 more than config\.limits\.drainSeconds \(40\)/],
       [
         [
@@ -284,7 +291,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
           'rules.inline[0].type=pii',
           'rules.inline[0].action=block',
         ],
-        /rules\.inline becomes the file values\.yaml, which rules\.files has too/,
+        /rules\.inline becomes the file values\.yaml, which rules\.files also has/,
       ],
       [['rules.files.readme=a'], /invalid propertyName 'readme'/],
       [['rules.inline[0].name=a', 'rules.inline[0].type=pii', 'rules.inline[0].action=blok'], /action/],
@@ -305,7 +312,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('images', async (t) => {
+  await t.test('registry, repository and tag make the image reference', async (t) => {
     const table: [registry: string, repository: string, image: string][] = [
       ['', 'sidegate', 'sidegate:1'],
       ['registry.example.com:5000', 'platform/sidegate', 'registry.example.com:5000/platform/sidegate:1'],
@@ -321,7 +328,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     }
   })
 
-  await t.test('a Pod’s storage beside its store', async (t) => {
+  await t.test('a store must fit into the Pod’s ephemeral storage', async (t) => {
     const dataOf = (...settings: string[]) => {
       const args = settings.flatMap((setting) => ['--set', setting])
       return pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template.spec.volumes[3]
@@ -329,15 +336,21 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     const limit = 'sidegate.resources.limits.ephemeral-storage'
     for (const above of ['2.1Gi', '2147483649', '2200M', '1P', '2.2e9', 'null'])
       t.match(dataOf(`${limit}=${above}`), { emptyDir: { sizeLimit: '2Gi' } }, above)
-    t.ok(dataOf('sidegate.data.type=ephemeral', 'sidegate.data.size=20Gi').ephemeral, 'has a disk of its own')
+    t.ok(
+      dataOf('sidegate.data.type=ephemeral', 'sidegate.data.size=20Gi').ephemeral,
+      'an ephemeral volume has its own disk',
+    )
     const elsewhere = 'validation.enabled=true,container.data.size=20Gi'
-    t.ok(charts.render('sidegate', '--set', elsewhere).length > 0, 'apps say for themselves')
+    t.ok(
+      charts.render('sidegate', '--set', elsewhere).length > 0,
+      'the sidecar mode leaves this check to the apps',
+    )
     t.throws(() => dataOf('sidegate.data.size=20Gi'), {
       message: /resources\.limits\.ephemeral-storage \(2560Mi\) must be above data\.size \(20Gi\)/,
     })
   })
 
-  await t.test('parts of the container may be left out', async (t) => {
+  await t.test('null removes probes, resources and single quantities', async (t) => {
     for (const probe of ['startup', 'readiness', 'liveness']) {
       const args = ['--set', `sidegate.probes.${probe}=null,sidegate.resources=null`]
       const { initContainers } = pick(charts.render('examples/app', ...args), 'Deployment')['spec'].template
@@ -348,7 +361,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
       t.same(probes, [probe])
       t.same(initContainers[0].resources ?? {}, {})
     }
-    // As when one file of values takes back what another says.
+    // One values file removes what another sets.
     const quantities = '{"limits":{"cpu":null},"requests":{"cpu":null}}'
     const { spec } = pick(
       charts.render('examples/app', '--set-json', `sidegate.resources=${quantities}`),
@@ -360,7 +373,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     })
   })
 
-  await t.test('labels and annotations of one’s own', async (t) => {
+  await t.test('custom labels are added but never replace those of the chart', async (t) => {
     const args = [
       ...[
         '--set',
@@ -387,10 +400,10 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     t.throws(() => charts.text('sidegate', '--set-json', checksum), { message: /is set by the chart/ })
   })
 
-  await t.test('the test’s Pod is let in wherever the gateway’s is', async (t) => {
+  await t.test('the Pod of helm test meets the demands on the gateway’s Pods', async (t) => {
     const chart = join(charts.folder, 'sidegate/Chart.yaml')
     const before = readFileSync(chart, 'utf8')
-    // As a controller that follows a branch packages it.
+    // Controllers that follow a branch append build metadata to the version.
     writeFileSync(chart, before.replace(/^version: (.*)$/m, 'version: $1+5f3c2a1'))
     const rendered = charts.render(
       'sidegate',
@@ -405,7 +418,7 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     const { labels } = pod.metadata as { labels: Record<string, string> }
     for (const value of Object.values(labels))
       t.match(value, /^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/)
-    t.equal(labels['team'], 'a', 'labels that a cluster demands')
+    t.equal(labels['team'], 'a', 'carries the common labels')
     for (const field of [
       'serviceAccountName',
       'securityContext',
@@ -418,22 +431,22 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     const selector = Object.entries(pick(rendered, 'Service')['spec'].selector)
     t.notOk(
       selector.every(([name, value]) => labels[name] === value),
-      'and is not behind the Service',
+      'the Service does not select it',
     )
   })
 
-  await t.test('a chart that depends on these may switch them by `enabled`', async (t) => {
+  await t.test('a parent chart may set `enabled`', async (t) => {
     t.ok(charts.render('sidegate', '--set', 'enabled=true').length > 0)
     t.ok(charts.render('examples/app', '--set', 'sidegate.enabled=true').length > 0)
   })
 
-  await t.test('an app’s values are checked as well', async (t) => {
+  await t.test('an unknown value of an app is refused', async (t) => {
     t.throws(() => charts.text('examples/app', '--set', 'sidegate.imagee=x'), {
       message: /additional properties 'imagee' not allowed/,
     })
   })
 
-  await t.test('the notes say what comes next and what is lost', async (t) => {
+  await t.test('the notes list the next steps and warn about a log that is deleted', async (t) => {
     const notes = (...args: string[]) => {
       const { stdout } = charts.helm(
         'install',
@@ -452,8 +465,8 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
     )
     t.match(notes(), /No rules were given/)
     const own = 'fullnameOverride=llm,rules.existingConfigMap=policy,container.ports.ops=9999'
-    const told = notes('--set', `${own},container.signingSecret.name=signing`)
-    const [, values = ''] = /app's:\n( +sidegate:\n(?: {7,}.*\n)+)/.exec(told) ?? []
+    const text = notes('--set', `${own},container.signingSecret.name=signing`)
+    const [, values = ''] = /app's:\n( +sidegate:\n(?: {7,}.*\n)+)/.exec(text) ?? []
     t.match(
       parse(values),
       {
@@ -463,19 +476,19 @@ t.test('rendered objects', { skip: missing('helm') }, async (t) => {
           image: { repository: 'sidegate' },
         },
       },
-      'what apps must name',
+      'the values that apps must repeat',
     )
-    t.match(told, 'create secret generic signing --from-file=signing-key.pem=signing-key.pem')
+    t.match(text, 'create secret generic signing --from-file=signing-key.pem=signing-key.pem')
     const injected = ['--set', 'injection.enabled=true']
     t.notMatch(notes(...injected), /fsGroup/)
     t.match(notes(...injected, '--set', 'container.data.type=ephemeral'), /must set .*fsGroup: 65532/)
     const standalone = notes('-f', 'sidegate/ci/standalone-values.yaml')
-    t.match(standalone, /WARNING: such a key is known to one of the 3 Pods alone.*an ephemeral volume/s)
+    t.match(standalone, /WARNING: only one of the 3 Pods knows such a key.*an ephemeral volume/s)
     t.notMatch(notes('-f', 'sidegate/ci/standalone-claim-values.yaml'), /WARNING/)
     t.notMatch(notes('-f', 'sidegate/ci/existing-values.yaml'), /create secret|No rules/)
   })
 
-  await t.test('the beta API where it is turned on', async (t) => {
+  await t.test('the beta API is used if the cluster has it', async (t) => {
     const beta = 'admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy'
     const args = ['--kube-version', '1.34', '--set', 'injection.enabled=true']
     t.throws(() => charts.text('sidegate', ...args), { message: /needs MutatingAdmissionPolicy/ })

@@ -1,5 +1,6 @@
-// A real Prometheus scrapes the running gateway under a scripted load of everything that can happen to a call: every
-// query of the dashboard and every recording rule has an answer, every alert looks at series that are there.
+// A real Prometheus scrapes a running gateway under a scripted load with every outcome of a
+// call. Every query of the dashboard and every recording rule returns data, and every alert
+// reads existing series.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -21,13 +22,13 @@ rules:
   - { name: budget, type: rate_limit, pattern: 100/1d, action: block, match: { keys: [limited] } }
 `
 
-/** What is on trial: what is blocked now would pass. */
+/** Shadow rules: they let pass what the rules in force block. */
 const CANDIDATE = RULES.replace(
   'pattern: "project aurora", action: block',
   'pattern: "project aurora", action: monitor',
 )
 
-/** Long enough for two scrapes of one second on a busy machine, short enough to see a round of load. */
+/** Covers two scrapes at 1 s on a busy machine, and is short enough to show one round of load. */
 const RANGE = '10s'
 const MAX_ROUNDS = 40
 
@@ -40,7 +41,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Starts Prometheus on the gateway's page with the shipped rules; resolves when it answers. */
+/** Starts Prometheus with the shipped rules; it scrapes the gateway's metrics page. */
 async function startPrometheus(folder: string, gateway: TestGateway) {
   const config = {
     global: { scrape_interval: '1s', evaluation_interval: '1s' },
@@ -66,7 +67,7 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
   }
   return {
     exited,
-    /** Whether the query has an answer now. @throws when it is not understood */
+    /** Whether the query returns data now. @throws if Prometheus rejects the query */
     async answers(query: string): Promise<boolean> {
       try {
         const { status, data, error } = await ask('/api/v1/query', query)
@@ -85,7 +86,7 @@ async function startPrometheus(folder: string, gateway: TestGateway) {
   }
 }
 
-/** One of everything that can happen to a call, twice where it can be streamed. */
+/** Sends one call for each outcome, streamed and whole. */
 async function load(
   gateway: TestGateway,
   upstream: ScriptedUpstream,
@@ -113,48 +114,53 @@ async function load(
   await call(app, 'Hello.')
 }
 
-t.test('a real Prometheus', { skip: missing('prometheus') }, async (t) => {
-  const upstream = await startUpstream()
-  t.teardown(() => upstream.close())
-  const folder = t.testdir({ deployment: { candidate: { 'rules.yaml': CANDIDATE } }, prometheus: {} })
-  const gateway = await startGateway({
-    upstreamUrl: upstream.baseUrl,
-    rules: RULES,
-    folder: join(folder, 'deployment'),
-    config: { rules: { candidatePath: 'candidate' } },
-  })
-  t.teardown(() => discard(gateway))
-  const keys = [(await gateway.createKey('app')).key, (await gateway.createKey('limited')).key]
-  const { body } = await gateway.api('GET', '/rules')
-  const words = body.rules.find(({ name }: any) => name === 'words')
-  await gateway.api('PATCH', `/rules/${words.id}`, { enabled: true, reason: 'test' })
-  const prometheus = await startPrometheus(join(folder, 'prometheus'), gateway)
-  t.teardown(() => prometheus.stop())
+t.test(
+  'every query of dashboard and alerts returns data from a running gateway',
+  { skip: missing('prometheus') },
+  async (t) => {
+    const upstream = await startUpstream()
+    t.teardown(() => upstream.close())
+    const folder = t.testdir({ deployment: { candidate: { 'rules.yaml': CANDIDATE } }, prometheus: {} })
+    const gateway = await startGateway({
+      upstreamUrl: upstream.baseUrl,
+      rules: RULES,
+      folder: join(folder, 'deployment'),
+      config: { rules: { candidatePath: 'candidate' } },
+    })
+    t.teardown(() => discard(gateway))
+    const keys = [(await gateway.createKey('app')).key, (await gateway.createKey('limited')).key]
+    const { body } = await gateway.api('GET', '/rules')
+    const words = body.rules.find(({ name }: any) => name === 'words')
+    await gateway.api('PATCH', `/rules/${words.id}`, { enabled: true, reason: 'test' })
+    const prometheus = await startPrometheus(join(folder, 'prometheus'), gateway)
+    t.teardown(() => prometheus.stop())
 
-  const rules = readAlertGroups().flatMap((group) => group.rules)
-  const waiting = new Set([
-    ...readPanels().flatMap((panel) => panelQueries(panel, RANGE)),
-    ...rules.flatMap(({ record, expr }) => [...(record === undefined ? [] : [record]), ...selectors(expr)]),
-  ])
-  const total = waiting.size
-  for (let round = 0; round < MAX_ROUNDS && waiting.size > 0; round++) {
-    await load(gateway, upstream, keys)
-    const pause = new Promise((resolve) => setTimeout(resolve, 1000)) // A scrape's interval.
-    for (const query of waiting) if (await prometheus.answers(query)) waiting.delete(query)
-    await pause
-  }
-  t.same([...waiting], [], `all ${total} queries have an answer`)
+    const rules = readAlertGroups().flatMap((group) => group.rules)
+    const waiting = new Set([
+      ...readPanels().flatMap((panel) => panelQueries(panel, RANGE)),
+      ...rules.flatMap(({ record, expr }) => [...(record === undefined ? [] : [record]), ...selectors(expr)]),
+    ])
+    const total = waiting.size
+    for (let round = 0; round < MAX_ROUNDS && waiting.size > 0; round++) {
+      await load(gateway, upstream, keys)
+      const pause = new Promise((resolve) => setTimeout(resolve, 1000)) // One scrape interval.
+      for (const query of waiting) if (await prometheus.answers(query)) waiting.delete(query)
+      await pause
+    }
+    t.same([...waiting], [], `all ${total} queries return data`)
 
-  // And one alert from the cause to its end in Prometheus.
-  writeFileSync(join(gateway.folder, 'rules/rules.yaml'), 'rules: [{ name: words, type: keyword_bloc }]')
-  const raised = () => prometheus.answers('ALERTS{alertname="SidegateRulesReloadFailed",alertstate="firing"}')
-  for (let round = 0; round < MAX_ROUNDS && !(await raised()); round++) {
-    await new Promise((resolve) => setTimeout(resolve, 500)) // Half an evaluation's interval.
-  }
-  t.equal(await raised(), true, 'rules with a mistake raise an alert')
+    // One alert from its cause until it fires.
+    writeFileSync(join(gateway.folder, 'rules/rules.yaml'), 'rules: [{ name: words, type: keyword_bloc }]')
+    const raised = () =>
+      prometheus.answers('ALERTS{alertname="SidegateRulesReloadFailed",alertstate="firing"}')
+    for (let round = 0; round < MAX_ROUNDS && !(await raised()); round++) {
+      await new Promise((resolve) => setTimeout(resolve, 500)) // Half an evaluation interval.
+    }
+    t.equal(await raised(), true, 'rule files with an error raise an alert')
 
-  const { data } = await prometheus.rules()
-  for (const { name, health, lastError } of data.groups.flatMap((group: any) => group.rules)) {
-    t.equal(health, 'ok', `${name} ${lastError ?? ''}`)
-  }
-})
+    const { data } = await prometheus.rules()
+    for (const { name, health, lastError } of data.groups.flatMap((group: any) => group.rules)) {
+      t.equal(health, 'ok', `${name} ${lastError ?? ''}`)
+    }
+  },
+)

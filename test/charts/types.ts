@@ -1,5 +1,5 @@
-// What an API server would say of an object: the schemas of Kubernetes and of the Prometheus operator for wrong values,
-// their TypeScript types for fields that do not exist, which the schemas let pass.
+// Validates objects as an API server would: schemas of Kubernetes and of the Prometheus operator
+// find wrong values, and their TypeScript types find unknown fields, which the schemas accept.
 
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import type { KubernetesObject } from './helm.ts'
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** The kinds that the charts make. */
+/** Models of the kinds that the charts render. */
 const MODULES: Readonly<Record<string, () => Promise<object>>> = {
   'kubernetes-models/v1/ConfigMap': () => import('kubernetes-models/v1/ConfigMap'),
   'kubernetes-models/v1/Pod': () => import('kubernetes-models/v1/Pod'),
@@ -35,7 +35,7 @@ const MODULES: Readonly<Record<string, () => Promise<object>>> = {
     import('@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1/PrometheusRule'),
 }
 
-/** What each of the packages' classes can do. */
+/** Shape of the packages' model classes. */
 type Model = new (data: object) => { validate(): void }
 
 function moduleOf({ apiVersion, kind }: KubernetesObject): string {
@@ -44,10 +44,10 @@ function moduleOf({ apiVersion, kind }: KubernetesObject): string {
   return `${name}/${apiVersion}/${kind}`
 }
 
-/** Mistakes in the object's values by its schema; empty when it is fine. */
-export async function schemaMistakes(object: KubernetesObject): Promise<string> {
+/** Validates the object's values against its schema; returns the errors, or an empty string. */
+export async function schemaErrors(object: KubernetesObject): Promise<string> {
   const load = MODULES[moduleOf(object)]
-  if (load === undefined) return `${moduleOf(object)} is not in the table of kinds`
+  if (load === undefined) return `${moduleOf(object)} is not in the table of models`
   const { [object.kind]: Kind } = (await load()) as Record<string, Model>
   try {
     if (Kind !== undefined) new Kind(object).validate()
@@ -58,10 +58,10 @@ export async function schemaMistakes(object: KubernetesObject): Promise<string> 
 }
 
 /**
- * Mistakes in the objects' fields by their types; empty when there are none.
- * @param folder a temporary one below the project's, so that packages are found from it
+ * Checks the objects' fields with the compiler; returns its errors, or an empty string.
+ * @param folder a temporary folder inside the project, so that the compiler finds the packages
  */
-export function typeMistakes(folder: string, objects: readonly KubernetesObject[]): Promise<string> {
+export function typeErrors(folder: string, objects: readonly KubernetesObject[]): Promise<string> {
   const distinct = [...new Set(objects.map((object) => `${moduleOf(object)}\n${JSON.stringify(object)}`))]
   const modules = [...new Set(distinct.map((text) => text.slice(0, text.indexOf('\n'))))]
   const imports = modules.map(
@@ -81,7 +81,7 @@ export function typeMistakes(folder: string, objects: readonly KubernetesObject[
   })
 }
 
-/** Why Pod Security *restricted* would refuse the Pod's containers and volumes (pod-security-standards, v1.36). */
+/** Violations of Pod Security *restricted* (pod-security-standards, v1.36) in a Pod's spec. */
 export function restrictedViolations(spec: any): string[] {
   const violations: string[] = []
   const VOLUMES = [

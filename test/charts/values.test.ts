@@ -1,5 +1,5 @@
-// The values' documentation says what is there, what is generated is up to date, and the kustomize component does what
-// the library chart does.
+// The documentation of values is complete, generated files are up to date, and the kustomize
+// component renders the same container as the library chart.
 
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { VERSION } from '../../src/core/version.ts'
 import { generated } from './generate.ts'
 import { CHARTS, objects, pick, prepareCharts } from './helm.ts'
 import { findTool, missing } from './tools.ts'
-import { restrictedViolations, schemaMistakes } from './types.ts'
+import { restrictedViolations, schemaErrors } from './types.ts'
 
 const read = (path: string) => readFileSync(join(CHARTS, path), 'utf8')
 
@@ -29,9 +29,9 @@ t.test('every value is documented and has a default', async (t) => {
         const name = `${path}${key}`
         t.match(child.description, /\S.*\.$/, `${chart} ${name} has a description`)
         if (child.properties !== undefined) {
-          t.equal(child.additionalProperties, false, `${chart} ${name} takes nothing else`)
+          t.equal(child.additionalProperties, false, `${chart} ${name} refuses unknown keys`)
         }
-        // What the gateway has a default for needs none here; probes' finer points are the kubelet's.
+        // The gateway has defaults for `config`, and the kubelet for the rest of the probes.
         if (/^(global|enabled$|config|container\.)|probes\..*(timeout|initialDelay)|[sS]elector\./.test(name))
           continue
         t.not(value?.[key], undefined, `${chart} ${name} has a default`)
@@ -42,7 +42,7 @@ t.test('every value is documented and has a default', async (t) => {
   }
 })
 
-t.test('the charts are of the version of the gateway', async (t) => {
+t.test('the charts have the version of the gateway', async (t) => {
   for (const chart of ['sidegate', 'sidegate-lib']) {
     const { version, appVersion } = parse(read(`${chart}/Chart.yaml`))
     t.same([version, appVersion], [VERSION, VERSION], chart)
@@ -53,47 +53,54 @@ t.test('the charts are of the version of the gateway', async (t) => {
   }
 })
 
-t.test('what is generated is up to date', { skip: missing('helm') }, async (t) => {
+t.test('generated files are up to date', { skip: missing('helm') }, async (t) => {
   const charts = prepareCharts()
   t.teardown(charts.remove)
   for (const [path, text] of generated(charts)) {
-    t.equal(read(path), text, `charts/${path}; if not: node test/charts/generate.ts`)
+    t.equal(read(path), text, `charts/${path}; run node test/charts/generate.ts to update it`)
   }
 })
 
-t.test('the kustomize component', { skip: missing('helm', 'kubectl') }, async (t) => {
-  const charts = prepareCharts()
-  t.teardown(charts.remove)
-  const kubectl = findTool('kubectl') ?? ''
-  const text = execFileSync(kubectl, ['kustomize', join(charts.folder, 'examples/kustomize')], {
-    encoding: 'utf8',
-  })
-  const all = objects(text)
-  for (const object of all) t.equal(await schemaMistakes(object), '')
-  const { spec: library } = pick(charts.render('examples/app'), 'Deployment')['spec'].template
-  const sidecar = { ...library.initContainers[0], image: 'registry.example.com/platform/sidegate:0.1.0' }
-  const app = pick(all, 'Deployment', 'app')['spec'].template.spec
-  t.same(app.initContainers[0], sidecar, 'the same container, first, of the registry that is named')
-  t.equal(app.initContainers[1].name, 'migrate')
-  const job = pick(all, 'Job')['spec'].template.spec
-  t.same(job.initContainers, [sidecar])
-  const cronJob = pick(all, 'CronJob')['spec'].jobTemplate.spec.template.spec
-  t.same(cronJob.initContainers, [sidecar])
-  for (const spec of [app, job, cronJob]) {
-    const config = spec.volumes.find(({ name }: any) => name === 'sidegate-config').configMap.name
-    t.match(config, /^sidegate-config-[a-z0-9]+$/, 'a change of the configuration restarts')
-    t.ok(pick(all, 'ConfigMap', config))
-    const others = (volumes: any[]) => volumes.filter(({ name }) => name !== 'sidegate-config')
-    t.same(others(spec.volumes), others(library.volumes))
-    t.same(
-      restrictedViolations({ ...spec, containers: [] }).filter((one) => one.startsWith('sidegate')),
-      [],
-    )
-  }
-  t.ok(pick(all, 'ConfigMap', 'sidegate-rules'), 'a change of the rules does not')
-  const root = t.testdir({ config: {}, secrets: { 'upstream-api-key': 'k', 'admin-token': 't'.repeat(40) } })
-  const texts = all.flatMap((object) => object['data']?.['sidegate.yaml'] ?? [])
-  t.equal(texts.length, 1)
-  t.same(parseConfig(texts[0], join(root, 'config/sidegate.yaml'), {}, systemClock).problems, [])
-  t.equal(pick(all, 'Deployment', 'untouched')['spec'].template.spec.initContainers, undefined)
-})
+t.test(
+  'the kustomize component adds the library chart’s container to every labelled workload',
+  { skip: missing('helm', 'kubectl') },
+  async (t) => {
+    const charts = prepareCharts()
+    t.teardown(charts.remove)
+    const kubectl = findTool('kubectl') ?? ''
+    const text = execFileSync(kubectl, ['kustomize', join(charts.folder, 'examples/kustomize')], {
+      encoding: 'utf8',
+    })
+    const all = objects(text)
+    for (const object of all) t.equal(await schemaErrors(object), '')
+    const { spec: library } = pick(charts.render('examples/app'), 'Deployment')['spec'].template
+    const sidecar = { ...library.initContainers[0], image: 'registry.example.com/platform/sidegate:0.1.0' }
+    const app = pick(all, 'Deployment', 'app')['spec'].template.spec
+    t.same(app.initContainers[0], sidecar, 'the same container comes first, from the named registry')
+    t.equal(app.initContainers[1].name, 'migrate')
+    const job = pick(all, 'Job')['spec'].template.spec
+    t.same(job.initContainers, [sidecar])
+    const cronJob = pick(all, 'CronJob')['spec'].jobTemplate.spec.template.spec
+    t.same(cronJob.initContainers, [sidecar])
+    for (const spec of [app, job, cronJob]) {
+      const config = spec.volumes.find(({ name }: any) => name === 'sidegate-config').configMap.name
+      t.match(config, /^sidegate-config-[a-z0-9]+$/, 'a change of the configuration restarts the Pods')
+      t.ok(pick(all, 'ConfigMap', config))
+      const others = (volumes: any[]) => volumes.filter(({ name }) => name !== 'sidegate-config')
+      t.same(others(spec.volumes), others(library.volumes))
+      t.same(
+        restrictedViolations({ ...spec, containers: [] }).filter((one) => one.startsWith('sidegate')),
+        [],
+      )
+    }
+    t.ok(pick(all, 'ConfigMap', 'sidegate-rules'), 'a change of the rules restarts nothing')
+    const root = t.testdir({
+      config: {},
+      secrets: { 'upstream-api-key': 'k', 'admin-token': 't'.repeat(40) },
+    })
+    const texts = all.flatMap((object) => object['data']?.['sidegate.yaml'] ?? [])
+    t.equal(texts.length, 1)
+    t.same(parseConfig(texts[0], join(root, 'config/sidegate.yaml'), {}, systemClock).problems, [])
+    t.equal(pick(all, 'Deployment', 'untouched')['spec'].template.spec.initContainers, undefined)
+  },
+)

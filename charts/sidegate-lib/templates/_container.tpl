@@ -1,9 +1,10 @@
 {{/*
-The gateway's container, written once for the sidecar, the standalone Deployment, the admission policy and the
-kustomize component. Each of these takes (dict "values" VALUES "version" APPVERSION); VALUES are this chart's values.
+The gateway's container, written once for the sidecar, the standalone Deployment, the admission
+policy and the kustomize component. Each template takes (dict "values" VALUES "version" APPVERSION),
+where VALUES are this chart's values.
 
 sidegate-lib.container   the container as a mapping; "placement" is sidecar (default) or standalone
-sidegate-lib.volumes     the list of volumes it mounts
+sidegate-lib.volumes     the list of volumes that the container mounts
 */}}
 
 {{- define "sidegate-lib.image" -}}
@@ -29,27 +30,27 @@ restartPolicy: Always
 args:
   {{- include "sidegate-lib.args" . | nindent 2 }}
 {{- if eq .placement "standalone" }}
-{{- /* Its Service sends it calls until every node knows that it ends: it goes on taking them for a moment. */}}
+{{- /* Keeps serving until every node has removed the Pod from the Service. */}}
 lifecycle:
   preStop:
     exec:
-      {{- /* The action `sleep` would need Kubernetes 1.30. */}}
+      {{- /* The `sleep` action needs Kubernetes 1.30. */}}
       command: [node, -e, "setTimeout(() => {}, 3000)"]
 {{- end }}
 env:
-  {{- /* Sealed at each start: which Pod wrote what, on a volume that outlives it. */}}
+  {{- /* Sealed at each start, so that the log names the Pod that wrote it. */}}
   - name: SIDEGATE_INSTANCE
     valueFrom:
       fieldRef:
         fieldPath: metadata.uid
   {{- range $name, $value := $values.extraEnv }}
-  {{- /* A value may be removed by null: every key of a map that comes from several files can. */}}
+  {{- /* null removes a value that another values file sets. */}}
   {{- if kindIs "map" $value }}
   - name: {{ $name | quote }}
     {{- toYaml $value | nindent 4 }}
   {{- else if not (kindIs "invalid" $value) }}
   - name: {{ $name | quote }}
-    {{- /* JSON writes a number as it stands in values, up to twenty digits. */}}
+    {{- /* toJson keeps numbers exact, up to twenty digits. */}}
     value: {{ kindIs "string" $value | ternary $value (toJson $value) | quote }}
   {{- end }}
   {{- end }}
@@ -62,7 +63,7 @@ ports:
   - name: sidegate-ops
     containerPort: {{ $values.ports.ops }}
     protocol: TCP
-{{- /* The kubelet asks the Pod's address. Ready never depends on the provider: that would take every app down. */}}
+{{- /* Readiness never depends on the provider: its outage would take every app down. */}}
 {{- range $probe, $path := dict "startup" "/readyz" "readiness" "/readyz" "liveness" "/livez" }}
 {{- with get ($values.probes | default dict) $probe }}
 {{ $probe }}Probe:
@@ -93,7 +94,7 @@ volumeMounts:
   - name: sidegate-config
     mountPath: /etc/sidegate/config
     readOnly: true
-  {{- /* Whole folders: what is mounted by subPath never changes again. */}}
+  {{- /* Whole folders, because a subPath mount is never updated. */}}
   - name: sidegate-rules
     mountPath: /etc/sidegate/rules
     readOnly: true
@@ -117,7 +118,7 @@ volumeMounts:
 - name: sidegate-rules
   configMap:
     name: {{ $values.rulesConfigMap | quote }}
-{{- /* Readable by the container's user, which owns nothing here; a Secret's files belong to root. */}}
+{{- /* World-readable, because a Secret's files belong to root and the container is not root. */}}
 - name: sidegate-secrets
   projected:
     defaultMode: 0444
@@ -132,7 +133,7 @@ volumeMounts:
           items:
             - key: {{ .key | quote }}
               path: upstream-api-key
-          {{- /* Said by the gateway at its start, with the remedy, instead of a Pod that never begins. */}}
+          {{- /* Optional, so that a missing Secret is the gateway's error, not a hung Pod. */}}
           optional: true
       {{- end }}
       {{- end }}
@@ -175,14 +176,14 @@ volumeMounts:
             storage: {{ $data.size }}
   {{- else }}
   persistentVolumeClaim:
-    claimName: {{ required "data.existingClaim names the claim when data.type is existingClaim" $data.existingClaim | quote }}
+    claimName: {{ required "data.existingClaim must name the claim when data.type is existingClaim" $data.existingClaim | quote }}
   {{- end }}
 {{- with $values.extraVolumes }}
 {{ toYaml . }}
 {{- end }}
 {{- end -}}
 
-{{/* Without quantities that are null: to Kubernetes these would be zero. */}}
+{{/* Drops quantities that are null, which Kubernetes would read as zero. */}}
 {{- define "sidegate-lib.resources" -}}
 {{- $resources := dict -}}
 {{- range $kind, $quantities := .resources -}}
@@ -195,7 +196,10 @@ volumeMounts:
 {{- toYaml $resources -}}
 {{- end -}}
 
-{{/* An emptyDir counts against the Pod's ephemeral storage: beyond the limit the Pod is evicted, and its log with it. */}}
+{{/*
+Fails if the store may outgrow the Pod's ephemeral-storage limit. An emptyDir counts against it,
+and beyond it the Pod is evicted together with its log.
+*/}}
 {{- define "sidegate-lib.checkStorage" -}}
 {{- $limit := get ((.resources | default dict).limits | default dict) "ephemeral-storage" -}}
 {{- if and $limit (eq .data.type "emptyDir") -}}
@@ -212,7 +216,7 @@ volumeMounts:
 {{- $number := regexFind "^[0-9]+([.][0-9]+)?([eE][0-9]+)?" $text -}}
 {{- $unit := trimPrefix $number $text -}}
 {{- if or (not $number) (not (hasKey $units $unit)) -}}
-{{- fail (printf "%s is no quantity of ephemeral-storage such as 2560Mi" $text) -}}
+{{- fail (printf "%s is not a quantity of ephemeral-storage such as 2560Mi" $text) -}}
 {{- end -}}
 {{- mulf $number (get $units $unit) -}}
 {{- end -}}

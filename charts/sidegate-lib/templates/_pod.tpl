@@ -1,6 +1,6 @@
 {{/*
-What an app's chart includes. Each takes the root context; the values stand under `.Values.sidegate`, where the
-dependency has `alias: sidegate`.
+Templates for an app's chart. Each takes the root context and reads `.Values.sidegate`, so the
+dependency needs `alias: sidegate`.
 
   metadata:
     annotations: {{- include "sidegate-lib.podAnnotations" . | nindent 8 }}
@@ -16,7 +16,7 @@ dependency has `alias: sidegate`.
 {{- toYaml (dict "values" $values "version" .Subcharts.sidegate.Chart.AppVersion "placement" "sidecar") -}}
 {{- end -}}
 
-{{/* One list item; it belongs first, so that migrations that follow have the gateway already. */}}
+{{/* A list of one container. Put it first, so that later init containers can use the gateway. */}}
 {{- define "sidegate-lib.initContainers" -}}
 {{- $container := include "sidegate-lib.container" (include "sidegate-lib.context" . | fromYaml) | fromYaml -}}
 {{- toYaml (list $container) -}}
@@ -26,7 +26,7 @@ dependency has `alias: sidegate`.
 {{- include "sidegate-lib.volumes" (include "sidegate-lib.context" . | fromYaml) -}}
 {{- end -}}
 
-{{/* The app's base URL, and its key if `app.apiKeySecret.name` says where it is. */}}
+{{/* The app's base URL, and its key if `app.apiKeySecret.name` is set. */}}
 {{- define "sidegate-lib.appEnv" -}}
 {{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
 - name: {{ $values.app.baseUrlVariable | quote }}
@@ -42,7 +42,7 @@ dependency has `alias: sidegate`.
 {{- end }}
 {{- end -}}
 
-{{/* Restarts the Pods when the start-time configuration changed, and only then. */}}
+{{/* Restarts the Pods when `configChecksum` changes. */}}
 {{- define "sidegate-lib.podAnnotations" -}}
 {{- $values := (include "sidegate-lib.context" . | fromYaml).values -}}
 sidegate.dev/config-checksum: {{ $values.configChecksum | quote }}

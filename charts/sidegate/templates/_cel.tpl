@@ -1,7 +1,8 @@
 {{/*
-sidegate.cel: a value, as Kubernetes would read it from YAML, written as a CEL expression. (dict "value" V "type" T):
-T is the path of the object's type, as the API server checks it (Object.spec.initContainers.securityContext).
-A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are data, not fields, stay maps.
+sidegate.cel writes a YAML value as a CEL expression. Argument: (dict "value" V "type" T).
+T is the path of the value's type as the API server checks it, for example
+Object.spec.initContainers.securityContext. A string `$(params.NAME)` becomes the parameter NAME.
+Maps whose keys are data and not fields stay maps.
 */}}
 {{- define "sidegate.cel" -}}
 {{- $value := .value -}}
@@ -11,7 +12,7 @@ A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are 
   {{- $fields := list -}}
   {{- range $key, $child := $value -}}
     {{- $name := $isData | ternary ($key | toJson) $key -}}
-    {{- /* The values of a map are of one type: quantities, too, are texts. */ -}}
+    {{- /* CEL map values share one type, so quantities become strings. */ -}}
     {{- if and $isData (not (kindIs "string" $child)) }}{{ $child = toJson $child }}{{ end -}}
     {{- $fields = append $fields (printf "%s: %s" $name (include "sidegate.cel" (dict "value" $child "type" (printf "%s.%s" $type $key)))) -}}
   {{- end -}}
@@ -35,14 +36,15 @@ A text `$(params.NAME)` becomes the parameter of that name. Maps whose keys are 
 {{- end -}}
 {{- end -}}
 
-{{/* JSON's escapes are CEL's, but for those that only HTML needs. */}}
+{{/* A CEL string literal. CEL reads JSON escapes; toRawJson adds no HTML escapes. */}}
 {{- define "sidegate.celText" -}}
 {{ toRawJson . }}
 {{- end -}}
 
 {{/*
-sidegate.celIs: a condition that the expression `path` is the value, as far as the value says; the API server completes
-what it is given, and leaves empty texts out.
+sidegate.celIs writes a condition: the expression `path` has every field of the value. Fields that
+the value does not name are ignored, because the API server adds defaults. An empty string matches
+an absent field, because the API server drops empty strings.
 */}}
 {{- define "sidegate.celIs" -}}
 {{- $path := .path -}}

@@ -1,9 +1,9 @@
-{{/* What a schema cannot say. Each mistake names the values concerned and the way out. */}}
+{{/* Checks that a schema cannot express. Each error names the values and a remedy. */}}
 
 {{- define "sidegate.checks" -}}
 {{- $container := .Values.container -}}
 {{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
-{{- /* The Deployment, the Service and helm find their objects by these. */ -}}
+{{- /* Labels by which the Deployment, the Service and helm select objects. */ -}}
 {{- $own := append (include "sidegate.ownLabels" . | fromYaml | keys) "sidegate.dev/config-checksum" -}}
 {{- $places := dict
       "commonLabels" .Values.commonLabels
@@ -20,48 +20,48 @@
 {{- end -}}
 {{- end -}}
 {{- if and .Values.rules.existingConfigMap (or .Values.rules.files .Values.rules.inline) -}}
-{{- fail "rules.existingConfigMap has an owner of its own; leave rules.files and rules.inline empty beside it" -}}
+{{- fail "rules.existingConfigMap is owned elsewhere; leave rules.files and rules.inline empty" -}}
 {{- end -}}
 {{- if and .Values.rules.inline (hasKey (.Values.rules.files | default dict) "values.yaml") -}}
-{{- fail "rules.inline becomes the file values.yaml, which rules.files has too; give that file another name" -}}
+{{- fail "rules.inline becomes the file values.yaml, which rules.files also has; rename that file" -}}
 {{- end -}}
 {{- if eq (int $container.ports.gateway) (int $container.ports.ops) -}}
-{{- fail (printf "container.ports.gateway and container.ports.ops are both %v; they need a port each" $container.ports.ops) -}}
+{{- fail (printf "container.ports.gateway and container.ports.ops are both %v; use two different ports" $container.ports.ops) -}}
 {{- end -}}
 {{- if ne $container.data.type "existingClaim" -}}
 {{- $limit := dig "audit" "maxBytes" 10737418240 .Values.config | int64 -}}
 {{- if ge (float64 $limit) (include "sidegate-lib.bytes" $container.data.size | float64) -}}
-{{- fail (printf "config.audit.maxBytes (%d) must be below container.data.size (%s): calls are to be refused before the volume is full or the Pod is evicted" $limit $container.data.size) -}}
+{{- fail (printf "config.audit.maxBytes (%d) must be below container.data.size (%s), so that calls are refused before the volume is full or the Pod is evicted" $limit $container.data.size) -}}
 {{- end -}}
 {{- end -}}
 {{- if and (eq .Values.mode "standalone") (eq $container.data.type "existingClaim") (gt (int .Values.standalone.replicas) 1) -}}
-{{- fail "container.data.type existingClaim is one store of one gateway; set standalone.replicas to 1, or container.data.type to ephemeral" -}}
+{{- fail "container.data.type existingClaim serves one gateway; set standalone.replicas to 1, or container.data.type to ephemeral" -}}
 {{- end -}}
 {{- $drain := dig "limits" "drainSeconds" 25 .Values.config | int -}}
 {{- if and (eq .Values.mode "standalone") (lt (int .Values.standalone.terminationGracePeriodSeconds) (add $drain 8 | int)) -}}
-{{- fail (printf "standalone.terminationGracePeriodSeconds (%v) must be at least 8 more than config.limits.drainSeconds (%d), or running calls are cut off" .Values.standalone.terminationGracePeriodSeconds $drain) -}}
+{{- fail (printf "standalone.terminationGracePeriodSeconds (%v) must be at least 8 more than config.limits.drainSeconds (%d), or running calls are aborted" .Values.standalone.terminationGracePeriodSeconds $drain) -}}
 {{- end -}}
 {{- if and .Values.injection.enabled (eq $container.data.type "existingClaim") -}}
-{{- fail "container.data.type existingClaim is one store of one gateway and cannot be injected into many Pods; choose emptyDir or ephemeral" -}}
+{{- fail "container.data.type existingClaim serves one gateway and cannot be injected into many Pods; use emptyDir or ephemeral" -}}
 {{- end -}}
 {{- if and .Values.injection.enabled (or $container.extraVolumes $container.extraVolumeMounts) -}}
 {{- fail "container.extraVolumes and container.extraVolumeMounts cannot be injected by policy; include the sidegate-lib chart in the app's chart instead" -}}
 {{- end -}}
 {{- if and .Values.injection.enabled (eq .Values.mode "standalone") -}}
-{{- fail "injection.enabled needs mode sidecar: injected Pods read a configuration that listens on the loopback addresses" -}}
+{{- fail "injection.enabled needs mode sidecar: injected Pods need a configuration that listens on loopback addresses" -}}
 {{- end -}}
 {{- if and .Values.validation.enabled (not $container.upstreamSecret.name) -}}
 {{- fail "validation.enabled guards container.upstreamSecret.name, which is empty" -}}
 {{- end -}}
 {{- if and (has "Deny" .Values.validation.actions) (has "Warn" .Values.validation.actions) -}}
-{{- fail "validation.actions: Kubernetes takes Deny or Warn, not both; a refusal says why anyway" -}}
+{{- fail "validation.actions: Kubernetes accepts Deny or Warn, not both; use Deny, whose message gives the reason" -}}
 {{- end -}}
 {{- if and .Values.validation.enabled (lt $minor 30) -}}
 {{- fail (printf "validation.enabled needs Kubernetes 1.30 (ValidatingAdmissionPolicy v1); this is %s" .Capabilities.KubeVersion.Version) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* The version of MutatingAdmissionPolicy to use, or an end that says what is missing. */}}
+{{/* The API version of MutatingAdmissionPolicy; fails if the cluster has none. */}}
 {{- define "sidegate.mutatingVersion" -}}
 {{- $version := .Capabilities.KubeVersion.Version -}}
 {{- if semverCompare ">=1.36.0-0" $version -}}
@@ -69,6 +69,6 @@ admissionregistration.k8s.io/v1
 {{- else if and (semverCompare ">=1.34.0-0" $version) (.Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") -}}
 admissionregistration.k8s.io/v1beta1
 {{- else -}}
-{{- fail (printf "injection.enabled needs MutatingAdmissionPolicy: Kubernetes 1.36, or 1.34 and 1.35 with the v1beta1 API turned on (when rendering offline, --api-versions admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy); this is %s. Include the sidegate-lib chart in the app's chart, or use the kustomize component, instead" $version) -}}
+{{- fail (printf "injection.enabled needs MutatingAdmissionPolicy: Kubernetes 1.36, or 1.34 and 1.35 with the v1beta1 API enabled (offline: --api-versions admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy); this is %s. Use the sidegate-lib chart or the kustomize component instead" $version) -}}
 {{- end -}}
 {{- end -}}

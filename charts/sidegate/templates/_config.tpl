@@ -1,4 +1,4 @@
-{{/* sidegate.yaml: the values under `config`, completed with what the chart decides. */}}
+{{/* Renders sidegate.yaml: the values under `config` with the keys that the chart owns. */}}
 
 {{- define "sidegate.config" -}}
 {{- $container := .Values.container -}}
@@ -19,7 +19,7 @@
 {{- $_ := set $admin "token" (dict "file" "../secrets/admin-token") -}}
 {{- end -}}
 {{- if $standalone -}}
-{{- /* The names a browser or a client in the cluster reaches the Service by; any other `Host` is refused. */ -}}
+{{- /* Names of the Service in the cluster. The gateway refuses any other `Host`. */ -}}
 {{- $service := include "sidegate.fullname" . -}}
 {{- $namespaced := printf "%s.%s" $service .Release.Namespace -}}
 {{- $hosts := list $service $namespaced (printf "%s.svc" $namespaced) (printf "%s.svc.cluster.local" $namespaced) -}}

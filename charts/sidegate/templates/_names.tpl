@@ -1,9 +1,9 @@
-{{/* Names, labels and the values of the container with the release's own objects filled in. */}}
+{{/* Names, labels, and the container's values with the release's ConfigMaps. */}}
 
 {{- define "sidegate.fullname" -}}
 {{- $name := .Values.nameOverride | default .Chart.Name -}}
 {{- $full := .Values.fullnameOverride | default (contains $name .Release.Name | ternary .Release.Name (printf "%s-%s" .Release.Name $name)) -}}
-{{- /* Room for the longest suffix, `-parameters`, in a DNS label. */ -}}
+{{- /* A DNS label has 63 characters; this leaves room for the longest suffix. */ -}}
 {{- $full | trunc 52 | trimSuffix "-" -}}
 {{- end -}}
 
@@ -23,13 +23,13 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- include "sidegate.labelsWith" (dict "root" .) -}}
 {{- end -}}
 
-{{/* With an object's own `labels`, which win: (dict "root" . "labels" LABELS). */}}
+{{/* Labels with an object's own `labels`, which win: (dict "root" . "labels" LABELS). */}}
 {{- define "sidegate.labelsWith" -}}
 {{- $common := .root.Values.commonLabels | default dict -}}
 {{- toYaml (mergeOverwrite (include "sidegate.ownLabels" .root | fromYaml) $common (.labels | default dict)) -}}
 {{- end -}}
 
-{{/* Cluster-scoped objects of two releases of one name must not meet. */}}
+{{/* Unique per namespace, so that releases of one name do not share cluster-scoped objects. */}}
 {{- define "sidegate.clusterName" -}}
 {{ include "sidegate.fullname" . }}.{{ .Release.Namespace }}
 {{- end -}}
@@ -42,10 +42,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .Values.rules.existingConfigMap | default .Values.container.rulesConfigMap | default (printf "%s-rules" (include "sidegate.fullname" .)) }}
 {{- end -}}
 
-{{/* The name that every namespace's parameters have, so that one policy finds them in each. */}}
+{{/* One name in every namespace, so that one policy finds each namespace's parameters. */}}
 {{- define "sidegate.parameters" -}}sidegate-injection{{- end -}}
 
-{{/* The argument of the library's templates: (dict "root" . "placement" PLACEMENT). */}}
+{{/* Builds the argument of the library's templates: (dict "root" . "placement" PLACEMENT). */}}
 {{- define "sidegate.containerContext" -}}
 {{- $root := .root -}}
 {{- $names := dict "configMap" (include "sidegate.configMap" $root) "rulesConfigMap" (include "sidegate.rulesConfigMap" $root) -}}
