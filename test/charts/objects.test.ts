@@ -466,7 +466,7 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
     t.match(notes(), /No rules were given/)
     const own = 'fullnameOverride=llm,rules.existingConfigMap=policy,container.ports.ops=9999'
     const text = notes('--set', `${own},container.signingSecret.name=signing`)
-    const [, values = ''] = /app's:\n( +sidegate:\n(?: {7,}.*\n)+)/.exec(text) ?? []
+    const [, values = ''] = /app's values:\n( +sidegate:\n(?: {7,}.*\n)+)/.exec(text) ?? []
     t.match(
       parse(values),
       {
