@@ -1,0 +1,56 @@
+// The documents: their links resolve, the files they name exist, and the README stays short.
+
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { ROOT } from './sources.ts'
+
+const MAX_README_WORDS = 700
+
+const DOCUMENTS = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+  cwd: ROOT,
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path !== '' && existsSync(join(ROOT, path)))
+
+/** A relative link, with its anchor apart. */
+const LINK = /\]\((?!https?:|mailto:)([^)#\s]*)(#[^)\s]*)?\)/g
+/** A file of this repository in backticks. */
+const NAMED_FILE = /`((?:src|test|config|charts)\/[\w./-]+\.\w+)`/g
+const HEADING = /^#{1,6} +(.+)$/gm
+
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+
+/** A heading's anchor, as GitHub makes it. */
+const anchorOf = (heading: string): string =>
+  `#${heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-')}`
+
+t.test('every relative link leads to a file and a heading that exist', async (t) => {
+  for (const document of DOCUMENTS) {
+    for (const [link, path = '', anchor] of read(document).matchAll(LINK)) {
+      const target = path === '' ? document : join(dirname(document), path)
+      t.ok(existsSync(join(ROOT, target)), `${document}: ${link}`)
+      if (anchor === undefined || !target.endsWith('.md')) continue
+      const anchors = [...read(target).matchAll(HEADING)].map(([, heading = '']) => anchorOf(heading))
+      t.ok(anchors.includes(anchor), `${document}: ${link}`)
+    }
+  }
+})
+
+t.test('every file that a document names exists', async (t) => {
+  for (const document of DOCUMENTS) {
+    for (const [, path = ''] of read(document).matchAll(NAMED_FILE))
+      t.ok(existsSync(join(ROOT, path)), `${document}: ${path}`)
+  }
+})
+
+t.test('the README takes a newcomer three minutes', async (t) => {
+  const words = read('README.md').split(/\s+/).filter(Boolean).length
+  t.ok(words <= MAX_README_WORDS, `${words} words, at most ${MAX_README_WORDS}`)
+})
