@@ -1,5 +1,6 @@
 // Credentials behind the name of a header and a scheme: `Authorization: Basic …`, `Authorization: Bearer …`.
 
+import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { isByChance, NO_PASSWORD } from './randomness.ts'
@@ -11,20 +12,12 @@ const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
 /** RFC 6750 §2.1 */
 const BEARER_VALUE = /[A-Za-z0-9._~+/-]{15,400}={0,2}(?![A-Za-z0-9._~+/=-])/y
 
-const SPACE = 0x20
-const CASE_BIT = 0x20
-const LETTER_C = 0x63
-const LETTER_E = 0x65
-const LETTER_R = 0x72
-
 /** A quick look for `basic ` and `bearer `. */
 export function isBehindScheme(text: string, start: number): boolean {
   if (codeAt(text, start - 1) !== SPACE) return false
   const last = codeAt(text, start - 2) | CASE_BIT
-  if (last !== LETTER_R) return last === LETTER_C
-  return (
-    (codeAt(text, start - 3) | CASE_BIT) === LETTER_E && (codeAt(text, start - 4) | CASE_BIT) === LETTER_R
-  )
+  if (last !== LOWER_R) return last === LOWER_C
+  return (codeAt(text, start - 3) | CASE_BIT) === LOWER_E && (codeAt(text, start - 4) | CASE_BIT) === LOWER_R
 }
 
 /** @param start of what stands behind the scheme */

@@ -1,7 +1,8 @@
 // Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
 
+import { isDigit } from '../../core/ascii.ts'
 import { isDay } from './checksums.ts'
-import { codeAt, codesOf, isDigit, isLetter } from './code-unit-classes.ts'
+import { codeAt, codesOf, isLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 import { isMonth, mayBeMonth } from './words/months.ts'

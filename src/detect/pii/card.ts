@@ -1,7 +1,8 @@
 // Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
 
+import { isAlphanumeric, isHexDigit, isWordCharacter } from '../../core/ascii.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
-import { codeAt, isAlphanumeric, isHex, isWordCharacter } from './code-unit-classes.ts'
+import { codeAt } from './code-unit-classes.ts'
 import { neighbours } from './number/row.ts'
 import type { DigitRun } from './number/run.ts'
 import { shapeOf } from './number/shape.ts'
@@ -146,6 +147,6 @@ export function isExpiryBehind(text: string, end: number): boolean {
 
 /** Four hexadecimal digits by themselves. */
 function isGroup(text: string, at: number): boolean {
-  for (let place = at; place < at + GROUP; place++) if (!isHex(codeAt(text, place))) return false
+  for (let place = at; place < at + GROUP; place++) if (!isHexDigit(codeAt(text, place))) return false
   return !isWordCharacter(codeAt(text, at - 1)) && !isAlphanumeric(codeAt(text, at + GROUP))
 }

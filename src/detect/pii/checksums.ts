@@ -1,12 +1,12 @@
 // Check digits that several kinds of number share. Digits are ASCII; a wrong length is the caller's mistake.
 
-const ZERO = 0x30
+import { DIGIT_0 } from '../../core/ascii.ts'
 
 /** Luhn (ISO/IEC 7812-1, annex B). */
 export function passesLuhn(digits: string): boolean {
   let sum = 0
   for (let i = 0; i < digits.length; i++) {
-    const digit = (digits.charCodeAt(digits.length - 1 - i) - ZERO) * (i % 2 === 0 ? 1 : 2)
+    const digit = (digits.charCodeAt(digits.length - 1 - i) - DIGIT_0) * (i % 2 === 0 ? 1 : 2)
     sum += digit > 9 ? digit - 9 : digit
   }
   return sum % 10 === 0
@@ -17,7 +17,7 @@ export function passesLuhnAt(text: string, start: number, end: number): boolean 
   let sum = 0
   let doubled = false
   for (let at = end - 1; at >= start; at--) {
-    const digit = text.charCodeAt(at) - ZERO
+    const digit = text.charCodeAt(at) - DIGIT_0
     if (digit < 0 || digit > 9) continue
     sum += doubled ? (digit > 4 ? 2 * digit - 9 : 2 * digit) : digit
     doubled = !doubled
@@ -28,7 +28,7 @@ export function passesLuhnAt(text: string, start: number, end: number): boolean 
 /** Sum of the first digits times the weights. */
 export function weighted(digits: string, weights: readonly number[]): number {
   let sum = 0
-  for (let i = 0; i < weights.length; i++) sum += (digits.charCodeAt(i) - ZERO) * (weights[i] ?? 0)
+  for (let i = 0; i < weights.length; i++) sum += (digits.charCodeAt(i) - DIGIT_0) * (weights[i] ?? 0)
   return sum
 }
 
@@ -38,7 +38,7 @@ export const digitAt = (digits: string, index: number): number => Number(digits.
 /** The whole as a number modulo `modulus` (at most 2^20), for numbers too long to convert. */
 export function remainder(digits: string, modulus: number): number {
   let rest = 0
-  for (let i = 0; i < digits.length; i++) rest = (rest * 10 + digits.charCodeAt(i) - ZERO) % modulus
+  for (let i = 0; i < digits.length; i++) rest = (rest * 10 + digits.charCodeAt(i) - DIGIT_0) % modulus
   return rest
 }
 
@@ -46,7 +46,7 @@ export function remainder(digits: string, modulus: number): number {
 export function passesMod11And10(digits: string): boolean {
   let product = 10
   for (let i = 0; i < digits.length - 1; i++) {
-    const sum = (digits.charCodeAt(i) - ZERO + product) % 10 || 10
+    const sum = (digits.charCodeAt(i) - DIGIT_0 + product) % 10 || 10
     product = (sum * 2) % 11
   }
   return (product + digitAt(digits, -1)) % 10 === 1

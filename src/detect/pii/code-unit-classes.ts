@@ -1,27 +1,22 @@
 // What a UTF-16 code unit is, as far as finding values needs to know. Half of a surrogate pair is none of these.
 
+import {
+  CARRIAGE_RETURN,
+  isAlphanumeric,
+  isAsciiLower,
+  isAsciiUpper,
+  isDigit,
+  isWordCharacter,
+  SPACE,
+  TAB,
+  UNDERSCORE,
+} from '../../core/ascii.ts'
+
 const NO_BREAK_SPACE = 0xa0
-const UNDERSCORE = 0x5f
 
 /** The code units of the characters of a text. */
 export const codesOf = (characters: string): ReadonlySet<number> =>
   new Set(Array.from(characters, (character) => character.charCodeAt(0)))
-
-export const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39
-
-export const isAsciiLower = (code: number): boolean => code >= 0x61 && code <= 0x7a
-export const isAsciiUpper = (code: number): boolean => code >= 0x41 && code <= 0x5a
-
-/** Latin letters and digits of ASCII. */
-export const isAlphanumeric = (code: number): boolean =>
-  isDigit(code) || isAsciiLower(code) || isAsciiUpper(code)
-
-/** Hexadecimal digits. */
-export const isHex = (code: number): boolean =>
-  isDigit(code) || (code >= 0x61 && code <= 0x66) || (code >= 0x41 && code <= 0x46)
-
-/** What may stand inside an identifier: a value never begins or ends next to one. */
-export const isWordCharacter = (code: number): boolean => isAlphanumeric(code) || code === UNDERSCORE
 
 /** `Name: ____415-555-2671____` */
 const MAX_EMPHASIS = 32
@@ -45,8 +40,8 @@ export function isWordBehind(text: string, at: number): boolean {
 }
 
 export const isSpace = (code: number): boolean =>
-  code <= 0x20
-    ? code === 0x20 || (code >= 0x09 && code <= 0x0d)
+  code <= SPACE
+    ? code === SPACE || (code >= TAB && code <= CARRIAGE_RETURN)
     : code >= NO_BREAK_SPACE && (code === NO_BREAK_SPACE || code === 0x3000)
 
 /**

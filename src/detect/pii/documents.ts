@@ -1,7 +1,8 @@
 // Numbers of passports, identity cards and driving licences. No form of theirs is a proof: only right behind a word for
 // the document.
 
-import { codeAt, isAlphanumeric, isAsciiUpper, isDigit } from './code-unit-classes.ts'
+import { HYPHEN, isAlphanumeric, isAsciiUpper, isDigit, PLUS, SLASH, SPACE } from '../../core/ascii.ts'
+import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 
@@ -49,10 +50,6 @@ const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
 const MAX_GROUP = 12
 /** The longest that NUMBER matches: the first group, and four with what stands before them. */
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
-const SPACE = 0x20
-const HYPHEN = 0x2d
-const SLASH = 0x2f
-const PLUS = 0x2b
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_CARD = 12

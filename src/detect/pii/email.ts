@@ -1,6 +1,22 @@
 // E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
 
-import { codeAt, isAlphanumeric, isDigit, isLetter, isSpacedLetter } from './code-unit-classes.ts'
+import {
+  ASCII_END,
+  AT_SIGN,
+  BACKSLASH,
+  COLON,
+  DOT,
+  EQUALS,
+  HYPHEN,
+  isAlphanumeric,
+  isDigit,
+  OPEN_BRACKET,
+  OPEN_PAREN,
+  PERCENT,
+  SLASH,
+  UNDERSCORE,
+} from '../../core/ascii.ts'
+import { codeAt, isLetter, isSpacedLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { scanUserInfo } from './secrets.ts'
 
@@ -40,25 +56,13 @@ const CODED_DIGITS = '40'
 /** Coded characters but `+`, with what stands before: of a name and a sign before the address. */
 const CODED_LEADING = /^.*%(?!2b)[0-9a-f]{2}/i
 
-const PERCENT = 0x25
-const BRACKET = 0x28
-const SQUARE_BRACKET = 0x5b
-const DOT = 0x2e
-const HYPHEN = 0x2d
-const EQUALS = 0x3d
-const AT_SIGN = 0x40
-const SLASH = 0x2f
-const COLON = 0x3a
-const BACKSLASH = 0x5c
-const UNDERSCORE = 0x5f
-const ASCII = 0x80
 /** ASCII that may stand in a local part: letters and digits, or one of the others. */
 const ORDINARY = 1
 const OTHER = 2
-const LOCAL = Uint8Array.from({ length: ASCII }, (_, code) =>
+const LOCAL = Uint8Array.from({ length: ASCII_END }, (_, code) =>
   isAlphanumeric(code) ? ORDINARY : LOCAL_PUNCTUATION.includes(String.fromCharCode(code)) ? OTHER : 0,
 )
-const isLocal = (code: number): boolean => (code < ASCII ? LOCAL[code] !== 0 : isSpacedLetter(code))
+const isLocal = (code: number): boolean => (code < ASCII_END ? LOCAL[code] !== 0 : isSpacedLetter(code))
 
 /** @param at of the @; returns where to go on */
 export function scanEmail(segment: Segment, at: number): number {
@@ -103,7 +107,7 @@ function scanAround(segment: Segment, run: number, at: number, domain: number): 
 /** Whether a name of a program ends there: a product of matrices in Python, `A@np.linalg.inv(B)`, `x@rows.index[0]`. */
 function isProduct(text: string, end: number): boolean {
   const behind = codeAt(text, end)
-  if (behind !== BRACKET && behind !== SQUARE_BRACKET) return false
+  if (behind !== OPEN_PAREN && behind !== OPEN_BRACKET) return false
   return !PLACE_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
 }
 

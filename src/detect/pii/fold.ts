@@ -3,6 +3,8 @@
 // for: what stands behind `\n` begins there. One for one, so that offsets stay what they are and a stream may fold
 // piece by piece.
 
+import { DIGIT_0 } from '../../core/ascii.ts'
+
 /** The zeros of decimal digits that people write numbers with; nine more follow on each (Unicode, category Nd). */
 const ZEROS = [
   0x0660, // Arabic
@@ -13,7 +15,6 @@ const ZEROS = [
   0xff10, // full width
 ]
 const DIGITS = 10
-const ASCII_ZERO = 0x30
 
 const FOLDED = new Map<string, string>([
   ['＠', '@'],
@@ -23,7 +24,7 @@ const FOLDED = new Map<string, string>([
 ])
 for (const zero of ZEROS) {
   for (let digit = 0; digit < DIGITS; digit++)
-    FOLDED.set(String.fromCharCode(zero + digit), String.fromCharCode(ASCII_ZERO + digit))
+    FOLDED.set(String.fromCharCode(zero + digit), String.fromCharCode(DIGIT_0 + digit))
 }
 /** Spaces of other widths (Unicode, category Zs). */
 for (const space of '\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f')

@@ -1,6 +1,16 @@
 // International bank account numbers (ISO 13616): length by country, mod 97.
 
-import { codeAt, isAlphanumeric, isAsciiUpper, isDigit, isWordBefore } from './code-unit-classes.ts'
+import {
+  CASE_BIT,
+  DOT,
+  HYPHEN,
+  isAlphanumeric,
+  isAsciiUpper,
+  isDigit,
+  LOWER_A,
+  SPACE,
+} from '../../core/ascii.ts'
+import { codeAt, isWordBefore } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 
 /** Characters by country, from the IBAN registry, with the countries that use the form without being in it. */
@@ -17,7 +27,6 @@ const LENGTHS: ReadonlyMap<string, number> = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-const SPACE = 0x20
 /** Whether digits stand behind a country by itself, as in `DE 89 3704 0044`: in capitals, as small letters are a word. */
 export const isBehindCountry = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === SPACE &&
@@ -25,7 +34,7 @@ export const isBehindCountry = (text: string, at: number): boolean =>
   isAsciiUpper(codeAt(text, at - 3)) &&
   !isWordBefore(text, at - 3)
 
-const isSeparator = (code: number): boolean => code === 0x20 || code === 0x2d || code === 0x2e
+const isSeparator = (code: number): boolean => code === SPACE || code === HYPHEN || code === DOT
 
 /**
  * @param at of two letters before two digits, perhaps with a space between, not inside a word
@@ -53,9 +62,9 @@ const isOneCase = (text: string): boolean => text === text.toUpperCase() || text
 function passesMod97(iban: string): boolean {
   let remainder = 0
   for (let i = 0; i < iban.length; i++) {
-    const code = iban.charCodeAt((i + 4) % iban.length) | 0x20
+    const code = iban.charCodeAt((i + 4) % iban.length) | CASE_BIT
     // Digits have that bit already; letters count from 10.
-    remainder = code >= 0x61 ? (remainder * 100 + code - 87) % 97 : (remainder * 10 + code - 48) % 97
+    remainder = code >= LOWER_A ? (remainder * 100 + code - 87) % 97 : (remainder * 10 + code - 48) % 97
   }
   return remainder === 1
 }

@@ -1,6 +1,7 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
-import { codeAt, isDigit, isHex, isLetter, isWordBefore, isWordBehind } from './code-unit-classes.ts'
+import { COLON, DIGIT_0, DOT, HYPHEN, isDigit, isHexDigit, SLASH } from '../../core/ascii.ts'
+import { codeAt, codesOf, isLetter, isWordBefore, isWordBehind } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { isPathData } from './number/pathdata.ts'
 
@@ -36,15 +37,10 @@ const RESOLVERS = new Set([
   '4.2.2.1',
   '4.2.2.2',
 ])
-/** `:` and `/`. */
-const PORT_OR_PREFIX = new Set([0x3a, 0x2f])
-/** `/`, `@`, `=`, `[`, `"`. */
-const ADDRESS_SIGNS = new Set([0x2f, 0x40, 0x3d, 0x5b, 0x22])
+const PORT_OR_PREFIX = codesOf(':/')
+const ADDRESS_SIGNS = codesOf('/@=["')
 const NETWORK_WORD =
   /\b(?:ip|ips|ipv4|hosts?|servers?|dns|nameservers?|address(?:es)?|addr|gateway|router|ping|ssh|clients?|peer|nodes?|src|dst|subnet|network|proxy|firewall|login|logged)\b/
-const SLASH = 0x2f
-const DOT = 0x2e
-const ZERO = 0x30
 /** Octets of versions are smaller than this. */
 const LARGE_OCTET = 100
 
@@ -63,7 +59,7 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   const next = codeAt(text, end)
   if (isWordBehind(text, end)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
-  const zero = codeAt(text, at) === ZERO && codeAt(text, at + 1) !== DOT
+  const zero = codeAt(text, at) === DIGIT_0 && codeAt(text, at + 1) !== DOT
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
@@ -141,14 +137,12 @@ const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Z
 const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
 const MAX_MAC = 17
 /** `.` and `*`: more dotted groups, as in tables of collation. */
-const DOTTED_BEFORE = new Set([0x2e, 0x2a])
+const DOTTED_BEFORE = codesOf('.*')
 /** Broadcast and none. */
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
-const COLON = 0x3a
-const HYPHEN = 0x2d
 export const isMacCharacter = (code: number): boolean =>
-  isHex(code) || code === COLON || code === HYPHEN || code === DOT
+  isHexDigit(code) || code === COLON || code === HYPHEN || code === DOT
 
 /** Whether a word may be one of the first groups of one: a quick look. */
 export function isPartOfMac(text: string, word: number, end: number): boolean {
@@ -156,7 +150,7 @@ export function isPartOfMac(text: string, word: number, end: number): boolean {
   const separator = codeAt(text, end)
   if (length === 2 ? separator !== HYPHEN && separator !== COLON : length !== 4 || separator !== DOT)
     return false
-  return isHex(codeAt(text, end + 1))
+  return isHexDigit(codeAt(text, end + 1))
 }
 
 /** @param inside somewhere in its first two groups; returns where the address ends, 0 for none */
@@ -239,7 +233,7 @@ function hasColons(text: string, start: number, end: number): boolean {
 }
 
 const isAddressCharacter = (code: number, dots = false): boolean =>
-  isHex(code) || code === COLON || (dots && code === DOT)
+  isHexDigit(code) || code === COLON || (dots && code === DOT)
 
 /** What may stand at the end of an address instead of its last two groups. */
 const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
@@ -256,7 +250,7 @@ function isIpv6(text: string): boolean {
   let at = isShortened ? 2 : 0
   while (at < text.length) {
     const start = at
-    while (isHex(codeAt(text, at))) at++
+    while (isHexDigit(codeAt(text, at))) at++
     if (codeAt(text, at) === DOT) {
       if (!isMapped(text, start)) return false
       groups += 2

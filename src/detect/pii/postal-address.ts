@@ -1,6 +1,7 @@
 // Postal addresses by cues: a house number beside a word for a street, and what follows of place and code. Opt-in:
 // finds the usual writings of a few countries, never addresses in general.
 
+import { COMMA, DOT } from '../../core/ascii.ts'
 import { codeAt, isLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 
@@ -66,4 +67,4 @@ export function scanAddress(segment: Segment, at: number): number {
   return segment.add('address', from + street.index, at + rest.length) ? at + rest.length : 0
 }
 
-const isLetterOrMark = (code: number): boolean => isLetter(code) || code === 0x2e || code === 0x2c
+const isLetterOrMark = (code: number): boolean => isLetter(code) || code === DOT || code === COMMA

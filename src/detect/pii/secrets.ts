@@ -1,8 +1,20 @@
 // Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
 
 import { parseApiKey } from '../../core/apikey.ts'
+import {
+  AT_SIGN,
+  COLON,
+  DOT,
+  HYPHEN,
+  isAlphanumeric,
+  isDigit,
+  isWordCharacter,
+  PLUS,
+  SLASH,
+  SPACE,
+} from '../../core/ascii.ts'
 import { isBehindScheme, scanCredentials } from './authorization.ts'
-import { codeAt, isAlphanumeric, isDigit, isWordCharacter } from './code-unit-classes.ts'
+import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import type { Span } from './keyblock.ts'
 import { differentCharacters, isByChance, MIN_DIFFERENT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
@@ -131,9 +143,7 @@ export function scanUserInfo(segment: Segment, at: number, from: number): boolea
   return segment.add('secret', at - password.length, at)
 }
 
-const SLASH = 0x2f
-const AT_SIGN = 0x40
-const isUserInfo = (code: number): boolean => code > 0x20 && code !== SLASH && code !== AT_SIGN
+const isUserInfo = (code: number): boolean => code > SPACE && code !== SLASH && code !== AT_SIGN
 
 /** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
@@ -230,11 +240,7 @@ function holdsKey(text: string, start: number, end: number): boolean {
   return count === KEY_CHARACTERS
 }
 
-const PLUS = 0x2b
 const isKeySign = (code: number): boolean => code === SLASH || code === PLUS
 const isBase64 = (code: number): boolean => isAlphanumeric(code) || isKeySign(code)
 
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const COLON = 0x3a
 const isTokenCharacter = (code: number): boolean => isWordCharacter(code) || code === HYPHEN

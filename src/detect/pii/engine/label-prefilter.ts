@@ -1,7 +1,8 @@
 // Whether a word before a number may say what it is, told without trying the patterns of the kinds on most texts.
 
+import { isDigit, OPEN_BRACKET, OPEN_PAREN } from '../../../core/ascii.ts'
 import { BIRTH_WORDS, mayBeBirth } from '../birthdate.ts'
-import { codeAt, isDigit, isLetterBefore } from '../code-unit-classes.ts'
+import { codeAt, isLetterBefore } from '../code-unit-classes.ts'
 import { DOCUMENT_WORDS, mayBeDocument } from '../documents.ts'
 import { mayBePersonal, PERSONAL_WORDS } from '../nationalid/nationalid.ts'
 import { Cues } from '../words/cue-prefilter.ts'
@@ -10,8 +11,6 @@ import { Cues } from '../words/cue-prefilter.ts'
 const WINDOW_CHARACTERS = 60
 /** Of the number of digits that a number has. */
 const MAX_LENGTH_DIGITS = 2
-const BRACKET = 0x28
-const SQUARE_BRACKET = 0x5b
 
 /** Read when first asked. */
 let cues: Cues | null = null
@@ -34,7 +33,7 @@ function bracketBefore(text: string, end: number): number {
   let at = end - 1
   while (end - at < MAX_LENGTH_DIGITS && isDigit(codeAt(text, at - 1))) at--
   const before = codeAt(text, at - 1)
-  return before === BRACKET || before === SQUARE_BRACKET ? at - 1 : -1
+  return before === OPEN_PAREN || before === OPEN_BRACKET ? at - 1 : -1
 }
 
 /** For a date of birth. */

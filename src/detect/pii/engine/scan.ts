@@ -1,11 +1,12 @@
 // The search of one segment: from trigger to trigger, a bounded look around each. Says which kinds are tried where
 // and in what order; what they are is said in the files of the kinds.
 
+import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
 import { cardForm, isExpiryBehind, isInRow } from '../card.ts'
 import { passesLuhnAt } from '../checksums.ts'
-import { codeAt, endOfDigits, isAlphanumeric, isDigit, isWordBefore } from '../code-unit-classes.ts'
+import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
 import { scanDocument } from '../documents.ts'
 import { isCodedSign, scanCodedEmail, scanEmail } from '../email.ts'
 import { isBehindCountry, scanIban } from '../iban.ts'
@@ -23,7 +24,7 @@ import { botStart, isJointOfKey, MIN_TOKEN, scanNamed, scanSecret, tokenEnd, tok
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
 import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './number-shapes.ts'
 import { Segment, SegmentSearch } from './segment.ts'
-import { AT_SIGN, COLON, nextPlace, nextTrigger, TRIGGER_CHARACTERS, UNDERSCORE } from './trigger.ts'
+import { nextPlace, nextTrigger, TRIGGER_CHARACTERS } from './trigger.ts'
 
 /** @param base added to the offsets of findings */
 export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): SegmentSearch =>
@@ -162,8 +163,6 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   return isJointOfKey(segment.text, start, segment.tokenEnd) ? scanNamed(segment, start) : 0
 }
 
-const PLUS = 0x2b
-const HYPHEN = 0x2d
 /** One for all searches: none begins before another has ended, and it keeps no text. */
 const RUNS = new NumberRuns(MARKS)
 

@@ -1,7 +1,19 @@
 // Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
 // how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
 
-import { codeAt, isDigit, isSpace, isUnspaced } from '../code-unit-classes.ts'
+import {
+  ASCII_END,
+  COLON,
+  COMMA,
+  DOT,
+  GREATER_THAN,
+  isDigit,
+  LINE_FEED,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from '../../../core/ascii.ts'
+import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { insideKey, KEY_BEGIN } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { holdsWords, isBehindWord } from './word-boundaries.ts'
@@ -15,9 +27,6 @@ const FORCED_CUT_CHOICE = 256
 /** Longest segment that holds one private key or token: PKCS#8 of RSA-16384 takes 12.6 KB. */
 const MAX_LONG_VALUE = 16_384
 
-const NEWLINE = 0x0a
-const SPACE = 0x20
-const BEYOND_ASCII = 0x80
 /** Behind these no value goes on. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
 /** The beginning of a JSON web token or one line of a key at the end of the text so far. */
@@ -27,15 +36,9 @@ const LONG_VALUE =
 /** Marks that a text without spaces may be cut at: behind it, or before it. */
 const BEHIND = 1
 const BEFORE = 2
-const CUTTING = new Uint8Array(BEYOND_ASCII)
+const CUTTING = new Uint8Array(ASCII_END)
 for (const mark of ',}]>') CUTTING[mark.charCodeAt(0)] = BEHIND
 for (const mark of '"[{-0123456789') CUTTING[mark.charCodeAt(0)] = BEFORE
-const QUOTE = 0x22
-const COMMA = 0x2c
-const DOT = 0x2e
-const COLON = 0x3a
-const SQUARE_BRACKET = 0x5b
-const GREATER = 0x3e
 /** Characters of a number in a list, with and without a point: longer ones may be called, and be said to be behind. */
 const MAX_LISTED = { fraction: 20, whole: 6 }
 
@@ -46,7 +49,7 @@ const MAX_LISTED = { fraction: 20, whole: 6 }
  */
 function isBehindMark(text: string, at: number): boolean {
   const mark = text.charCodeAt(at)
-  if (mark === GREATER || text.charCodeAt(at - 1) === QUOTE) return true
+  if (mark === GREATER_THAN || text.charCodeAt(at - 1) === QUOTE) return true
   return mark === COMMA && isListed(text, at)
 }
 
@@ -66,11 +69,11 @@ function isListed(text: string, end: number): boolean {
   if (points > 1 || end - start > (points === 1 ? MAX_LISTED.fraction : MAX_LISTED.whole)) return false
   if (codeAt(text, start - 1) === SPACE) start--
   const before = codeAt(text, start - 1)
-  return start < end && (before === COMMA || before === SQUARE_BRACKET)
+  return start < end && (before === COMMA || before === OPEN_BRACKET)
 }
 
 /** Most of a text: neither white space nor of a script without spaces. */
-const isPlain = (code: number): boolean => code > SPACE && code < BEYOND_ASCII
+const isPlain = (code: number): boolean => code > SPACE && code < ASCII_END
 
 /**
  * Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`.
@@ -83,7 +86,7 @@ function isCut(text: string, at: number, strict: boolean): boolean {
     const next = codeAt(text, at)
     return isPlain(next) && CUTTING[next] === BEFORE && isBehindName(text, at)
   }
-  if (before === NEWLINE) return true
+  if (before === LINE_FEED) return true
   if (isSpace(before)) return isBehindWord(text, at - 1, strict)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
@@ -102,7 +105,7 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
       continue
     }
     if (isSpace(code)) {
-      if (code === NEWLINE) return at + 1
+      if (code === LINE_FEED) return at + 1
       if (isBehindWord(text, at, at >= strictFrom)) return at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
@@ -146,7 +149,7 @@ export class Cutter {
     for (;;) {
       const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
-        if (text.charCodeAt(cut - 1) !== NEWLINE || !this.#insideKey(text, start, cut - 1)) return cut
+        if (text.charCodeAt(cut - 1) !== LINE_FEED || !this.#insideKey(text, start, cut - 1)) return cut
         at = cut
       } else {
         // What stands behind the cut counts, too.

@@ -2,22 +2,34 @@
 // nearly all of such texts. What is said here holds wherever the text is cut, before the number, in it or behind it.
 
 import {
-  codeAt,
-  codesOf,
-  endOfDigits,
+  ASCII_END,
+  ASTERISK,
+  AT_SIGN,
+  CASE_BIT,
+  COLON,
+  COMMA,
+  DIGIT_0,
+  DOT,
+  HYPHEN,
   isAlphanumeric,
   isAsciiLower,
   isAsciiUpper,
   isDigit,
-  isLetterBefore,
-  isWordBefore,
   isWordCharacter,
-} from '../code-unit-classes.ts'
+  LOWER_O,
+  LOWER_X,
+  PLUS,
+  QUOTE,
+  SLASH,
+  SPACE,
+  UNDERSCORE,
+} from '../../../core/ascii.ts'
+import { codeAt, codesOf, endOfDigits, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { isGroup } from '../documents.ts'
 import { isCodedSign } from '../email.ts'
 import { isBehindCountry } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
-import { separatorAt } from '../number/separators.ts'
+import { isParenthesis, separatorAt } from '../number/separators.ts'
 import { isLabelBehind } from '../phone/right-context.ts'
 import { isNoSecret } from '../secrets.ts'
 import type { Words } from '../words/context.ts'
@@ -26,23 +38,6 @@ import { mayNameAny, mayNameBirth, mayNameDocument } from './label-prefilter.ts'
 import { CONTEXT_CHARACTERS, isUncut } from './segmenter.ts'
 import { endOfDate, endOfTime, isLoneColon } from './skip-times.ts'
 import { endOfWord, MAX_SHORT, MAX_WORD } from './skip-words.ts'
-
-const COLON = 0x3a
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const COMMA = 0x2c
-const SPACE = 0x20
-const SLASH = 0x2f
-const PLUS = 0x2b
-const UNDERSCORE = 0x5f
-const ZERO = 0x30
-const LETTER_O = 0x6f
-const AT_SIGN = 0x40
-const QUOTE = 0x22
-const STAR = 0x2a
-const CASE_BIT = 0x20
-const LETTER_X = 0x78
-const BEYOND_ASCII = 0x80
 
 /** Numbers in groups have as many. */
 const MIN_DIGITS = 7
@@ -71,7 +66,7 @@ function endOfNumber(text: string, at: number, words: Words | null): number {
   let end = at + 1
   while (isDigit(codeAt(text, end))) if (++end - at > MAX_WORD) return at
   const after = codeAt(text, end)
-  if (after >= BEYOND_ASCII) return at
+  if (after >= ASCII_END) return at
   if (isAlphanumeric(after)) return endOfWord(text, at)
   if (end - at >= MIN_DIGITS) return words !== null && isUnspokenOf(text, at, end, words) ? end : at
   if (end - at > MAX_SHORT)
@@ -97,8 +92,8 @@ function isUnspokenOf(text: string, at: number, end: number, words: Words): bool
   const before = codeAt(text, at - 1)
   if (
     end - at > MAX_PLAIN ||
-    codeAt(text, at) === ZERO ||
-    before >= BEYOND_ASCII ||
+    codeAt(text, at) === DIGIT_0 ||
+    before >= ASCII_END ||
     UNPLAIN_BEFORE.has(before)
   )
     return false
@@ -124,20 +119,19 @@ function goesOn(text: string, at: number, end: number, separator: number): boole
   const next = codeAt(text, end + 1)
   if (separator === SLASH) return isGroup(text, end + 1) || isDated(text, end + 1, end - at)
   if (separator === SPACE) return isDated(text, end + 1, end - at) || isBehindCountry(text, at)
-  if (isPartOfMac(text, at, end) || next >= BEYOND_ASCII) return true
+  if (isPartOfMac(text, at, end) || next >= ASCII_END) return true
   if (separator === HYPHEN) return isDated(text, end + 1, end - at)
   return separator === DOT && (next === SPACE || next === HYPHEN) && isDated(text, end + 2, end - at)
 }
 
-const isBracket = (code: number): boolean => code === 0x28 || code === 0x29
 const isSeparator = (code: number): boolean =>
-  code === SPACE || code === HYPHEN || code === DOT || code === SLASH || isBracket(code)
+  code === SPACE || code === HYPHEN || code === DOT || code === SLASH || isParenthesis(code)
 
 /** Whether what follows a day or a year, or the beginning of a number with letters, may be more of it. */
 function isDated(text: string, at: number, digits: number): boolean {
   const first = codeAt(text, at)
-  if (first >= BEYOND_ASCII) return true
-  if (isAsciiLower(first)) return digits !== 3 && (first === LETTER_O || mayBeMonth(text, at))
+  if (first >= ASCII_END) return true
+  if (isAsciiLower(first)) return digits !== 3 && (first === LOWER_O || mayBeMonth(text, at))
   return isAsciiUpper(first) && (mayBeMonth(text, at) || isGroup(text, at))
 }
 
@@ -147,7 +141,7 @@ function endOfDecimal(text: string, at: number, point: number): number {
   let end = point + 1
   while (isDigit(codeAt(text, end))) if (++end - point > MAX_DECIMALS) return at
   const after = codeAt(text, end)
-  if (after === COLON || after >= BEYOND_ASCII) return at
+  if (after === COLON || after >= ASCII_END) return at
   if (after === DOT && isDigit(codeAt(text, end + 1))) return endOfVersion(text, at, point, end)
   // `0012.3456.abcd`
   if (after === DOT && point - at === 4) return at
@@ -161,7 +155,7 @@ function endOfDecimal(text: string, at: number, point: number): number {
 /** Behind decimals. */
 function endOfUnit(text: string, at: number, point: number, from: number): number {
   // An extension.
-  if ((codeAt(text, from) | CASE_BIT) === LETTER_X && isDigit(codeAt(text, from + 1))) return at
+  if ((codeAt(text, from) | CASE_BIT) === LOWER_X && isDigit(codeAt(text, from + 1))) return at
   let end = from
   while (isAlphanumeric(codeAt(text, end))) if (++end - from > MAX_WORD - MAX_DECIMALS) return at
   const after = codeAt(text, end)
@@ -173,8 +167,7 @@ function endOfUnit(text: string, at: number, point: number, from: number): numbe
 function endOfVersion(text: string, at: number, first: number, second: number): number {
   const end = endOfDigits(text, second + 1)
   const after = codeAt(text, end)
-  if (end - at - 2 >= MIN_DIGITS || after === COLON || after >= BEYOND_ASCII || isAlphanumeric(after))
-    return at
+  if (end - at - 2 >= MIN_DIGITS || after === COLON || after >= ASCII_END || isAlphanumeric(after)) return at
   if (separatorAt(text, end) > 0) return at
   const last = end - second - 1
   // `12.05.90`
@@ -185,7 +178,7 @@ function endOfVersion(text: string, at: number, first: number, second: number): 
 /** Not the end of something longer. */
 function isApart(text: string, at: number, point: number): boolean {
   const before = codeAt(text, at - 1)
-  if (before >= BEYOND_ASCII || before === PLUS) return false
+  if (before >= ASCII_END || before === PLUS) return false
   return point - at !== 4 || !isMacCharacter(before) || !isWordCharacter(codeAt(text, at - 2))
 }
 
@@ -196,5 +189,5 @@ const UNPLAIN_BEHIND = codesOf('-+.:_/')
 /** No part of an address or a password ends before it. */
 function isLoneAt(text: string, at: number): boolean {
   const before = codeAt(text, at - 1)
-  return before <= SPACE || before === SLASH || before === QUOTE || before === STAR
+  return before <= SPACE || before === SLASH || before === QUOTE || before === ASTERISK
 }

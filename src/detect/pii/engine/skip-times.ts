@@ -1,43 +1,48 @@
 // Dates, times and colons that are nothing that is looked for; see nothing.ts.
 
-import { codeAt, isDigit, isHex, isWordCharacter } from '../code-unit-classes.ts'
+import {
+  ASCII_END,
+  CLOSE_PAREN,
+  COLON,
+  DIGIT_0,
+  DOT,
+  HYPHEN,
+  isDigit,
+  isHexDigit,
+  isWordCharacter,
+  OPEN_PAREN,
+  PLUS,
+  UPPER_T,
+} from '../../../core/ascii.ts'
+import { codeAt } from '../code-unit-classes.ts'
 import { isMacCharacter } from '../network.ts'
 import { separatorAt } from '../number/separators.ts'
 import { isNoSecret } from '../secrets.ts'
 import { mayNameAny } from './label-prefilter.ts'
 
-const COLON = 0x3a
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const PLUS = 0x2b
-const BRACKET = 0x28
-const CLOSING_BRACKET = 0x29
-const ZERO = 0x30
-const LETTER_T = 0x54
-const BEYOND_ASCII = 0x80
 /** Further than this is not looked. */
 const MAX_RUN = 24
 
 /** `2026-11-10`, `2026-11-10T` before a time. */
 export function endOfDate(text: string, at: number, end: number): number {
   const last = end + 6
-  if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === ZERO) return at
+  if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === DIGIT_0) return at
   const before = codeAt(text, at - 1)
   if (
-    before >= BEYOND_ASCII ||
+    before >= ASCII_END ||
     isMacCharacter(before) ||
     before === PLUS ||
-    before === BRACKET ||
-    before === CLOSING_BRACKET
+    before === OPEN_PAREN ||
+    before === CLOSE_PAREN
   )
     return at
   if (!isDigit(codeAt(text, end + 2)) || !isDigit(codeAt(text, end + 4)) || !isDigit(codeAt(text, end + 5)))
     return at
   if (mayNameAny(text, at)) return at
   const after = codeAt(text, last)
-  if (after === LETTER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
+  if (after === UPPER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
     return codeAt(text, last + 3) === COLON ? endOfTime(text, last + 1, last + 3, at) : at
-  if (isWordCharacter(after) || after >= BEYOND_ASCII || after === COLON || after === HYPHEN) return at
+  if (isWordCharacter(after) || after >= ASCII_END || after === COLON || after === HYPHEN) return at
   return separatorAt(text, last) === 0 && isNoSecret(text, at, last) ? last : at
 }
 
@@ -48,13 +53,13 @@ export function endOfTime(text: string, at: number, colon: number, start = at): 
   let colons = 1
   for (let end = colon + 1; ; end++) {
     const code = codeAt(text, end)
-    if (end - colon > MAX_RUN || code >= BEYOND_ASCII) return start
+    if (end - colon > MAX_RUN || code >= ASCII_END) return start
     if (code === COLON) {
       if (end - last !== 3 || ++colons > 2) return start
       last = end
     } else if (!isDigit(code)) {
       if (code === DOT) return isColonBehind(text, end) ? start : last + 1
-      return isHex(code) ? start : last + 1
+      return isHexDigit(code) ? start : last + 1
     }
   }
 }
@@ -62,19 +67,19 @@ export function endOfTime(text: string, at: number, colon: number, start = at): 
 /** Whether a run of digits, hexadecimal ones and dots goes on behind a colon, or further than is looked at. */
 function isColonBehind(text: string, dot: number): boolean {
   let end = dot
-  while (codeAt(text, end) === DOT || isHex(codeAt(text, end))) if (++end - dot > MAX_RUN) return true
+  while (codeAt(text, end) === DOT || isHexDigit(codeAt(text, end))) if (++end - dot > MAX_RUN) return true
   return codeAt(text, end) === COLON
 }
 
 /** Between a name and a value: no other colon near, no address. */
 export function isLoneColon(text: string, at: number): boolean {
   let end = at + 1
-  while (isHex(codeAt(text, end))) if (++end - at > MAX_RUN) return false
+  while (isHexDigit(codeAt(text, end))) if (++end - at > MAX_RUN) return false
   const after = codeAt(text, end)
   const length = end - at - 1
   if (after === COLON || (after === HYPHEN && length === 2)) return false
   if (after === DOT && (length === 4 || isColonBehind(text, end))) return false
   let start = at
-  while (isHex(codeAt(text, start - 1))) if (at - --start > MAX_RUN) return false
+  while (isHexDigit(codeAt(text, start - 1))) if (at - --start > MAX_RUN) return false
   return codeAt(text, start - 1) !== COLON
 }

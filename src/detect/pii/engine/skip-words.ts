@@ -1,7 +1,18 @@
 // Words with digits in them that are nothing that is looked for; see nothing.ts.
 
+import {
+  ASCII_END,
+  CASE_BIT,
+  COLON,
+  DOT,
+  HYPHEN,
+  isAlphanumeric,
+  isDigit,
+  LOWER_X,
+  SPACE,
+} from '../../../core/ascii.ts'
 import { isDateWord, mayBeDate } from '../birthdate.ts'
-import { codeAt, isAlphanumeric, isDigit, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
+import { codeAt, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { isLongEnough } from '../documents.ts'
 import { isBehindCountry } from '../iban.ts'
 import { isBirthGroup, isInThousands, mayGrowToSuit } from '../nationalid/nationalid.ts'
@@ -9,14 +20,6 @@ import { isPartOfMac } from '../network.ts'
 import { isNoSecret } from '../secrets.ts'
 import { mayNameDocument } from './label-prefilter.ts'
 import { isUncut } from './segmenter.ts'
-
-const COLON = 0x3a
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const SPACE = 0x20
-const CASE_BIT = 0x20
-const LETTER_X = 0x78
-const BEYOND_ASCII = 0x80
 
 /** Numbers of documents have six characters, and no other number has so few digits. */
 export const MAX_SHORT = 5
@@ -45,7 +48,7 @@ export function endOfWord(text: string, at: number): number {
   while (isAlphanumeric(codeAt(text, end))) if (++end - word > MAX_WORD) return at
   const length = end - word
   const after = codeAt(text, end)
-  if (after >= BEYOND_ASCII) return at
+  if (after >= ASCII_END) return at
   if (!isWordBefore(text, word)) {
     if (after === COLON || isPartOfMac(text, word, end)) return at
     const letters = at - word
@@ -69,6 +72,6 @@ function isPlainBeginning(text: string, at: number, end: number, wordEnd: number
     return false
   if (digits <= 2 && isDateWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
   if (digits <= MAX_SHORT) return !isBirthGroup(text, at) && !isBehindCountry(text, at)
-  if ((codeAt(text, end) | CASE_BIT) === LETTER_X || !isUncut(text, at)) return false
+  if ((codeAt(text, end) | CASE_BIT) === LOWER_X || !isUncut(text, at)) return false
   return SUITING[digits]?.includes(wordEnd - at) !== true
 }

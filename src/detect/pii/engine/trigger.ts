@@ -1,6 +1,19 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
-import { codeAt, endOfDigits, isAsciiLower, isDigit, isHex, isLetter } from '../code-unit-classes.ts'
+import {
+  AT_SIGN,
+  COLON,
+  COMMA,
+  DOT,
+  HYPHEN,
+  isAsciiLower,
+  isDigit,
+  isHexDigit,
+  LOWER_O,
+  SPACE,
+  UNDERSCORE,
+} from '../../../core/ascii.ts'
+import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import { ADDRESS, type KindSet } from '../kinds.ts'
 import type { Words } from '../words/context.ts'
 import { mayBeMonth } from '../words/months.ts'
@@ -11,14 +24,6 @@ const TRIGGER =
   /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})|A(?=[KS]IA[A-Z]{16})/g
 /** So many characters say whether one is a trigger: itself, and what the pattern looks at behind it. */
 export const TRIGGER_CHARACTERS = 21
-export const AT_SIGN = 0x40
-export const COLON = 0x3a
-export const UNDERSCORE = 0x5f
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const COMMA = 0x2c
-const SPACE = 0x20
-const LETTER_O = 0x6f
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
 const NEAR = 6
 /** Behind one that is none, where most are. */
@@ -62,7 +67,7 @@ function nextMark(text: string, from: number, near: number): number {
     if (isDigit(code) || code === AT_SIGN) return at
     if (code === COLON) {
       const next = codeAt(text, at + 1)
-      if (isHex(next) || next === COLON) return at
+      if (isHexDigit(next) || next === COLON) return at
     } else if ((code === HYPHEN || code === DOT || code === UNDERSCORE) && isLetter(codeAt(text, at + 1)))
       break
   }
@@ -93,6 +98,6 @@ function isQuantity(text: string, at: number): boolean {
   const first = codeAt(text, end + 1)
   if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
   // `4 July`, `4 of July`, `4 de julio`: the last begins like December. `1973. augusztus 30.`
-  if (isDay) return first !== LETTER_O && !mayBeMonth(text, end + 1)
+  if (isDay) return first !== LOWER_O && !mayBeMonth(text, end + 1)
   return mark !== DOT || end - at !== YEAR_CHARACTERS || !mayBeMonth(text, end + 1)
 }

@@ -1,16 +1,7 @@
 // Words that no value goes on behind: most cuts of a text stand there. Knows what values are made of, and not more.
 
-import {
-  codeAt,
-  codesOf,
-  isAsciiLower,
-  isAsciiUpper,
-  isDigit,
-  isLetter,
-  isSpace,
-  isUncapitalised,
-  isUnspaced,
-} from '../code-unit-classes.ts'
+import { isAsciiLower, isAsciiUpper, isDigit, LINE_FEED } from '../../../core/ascii.ts'
+import { codeAt, codesOf, isLetter, isSpace, isUncapitalised, isUnspaced } from '../code-unit-classes.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { isMonth } from '../words/months.ts'
@@ -24,7 +15,6 @@ const MAX_LOOK_BACK = 24
 
 /** Before the first space of a private key. */
 const HEADER = KEY_BEGIN.trimEnd()
-const NEWLINE = 0x0a
 /** What may stand between a name and its value. */
 const NAMING_SIGNS = codesOf('"\'`=:>([{,;|：＝（「『【')
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
@@ -125,7 +115,7 @@ function isSticky(text: string, start: number, end: number, strict: boolean): bo
   let at = start
   while (at > 0 && start - at < MAX_GAP) {
     const code = text.charCodeAt(at - 1)
-    if (code === NEWLINE) return false
+    if (code === LINE_FEED) return false
     if (!isSpace(code)) break
     at--
   }

@@ -1,6 +1,7 @@
 // Personal numbers of countries that have letters in them: shape, check characters, the words they go by. A table; how
 // it is used is said in nationalid.ts.
 
+import { DIGIT_0, UPPER_A } from '../../../core/ascii.ts'
 import { digitAt, isDay, weighted } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
 import { CEDULA_WORDS } from './americas.ts'
@@ -18,6 +19,9 @@ export interface LetterIdentifier {
   /** @param number capitals and digits, separators left out */
   readonly valid: (number: string) => boolean
 }
+
+/** The place of a capital letter in the alphabet, 1 for A. */
+const letterIndex = (number: string, index: number): number => number.charCodeAt(index) - UPPER_A + 1
 
 const DNI_WORDS = `${abbreviation('dni')}|${abbreviation('nif')}|documento`
 const DNI_LETTERS = 'TRWAGMYFPDXBNJZSQVHLCKE'
@@ -39,7 +43,7 @@ function isGermanInsurance(number: string): boolean {
   const month = Number(number.slice(4, 6))
   const day = Number(number.slice(2, 4))
   if (!isDay(month, day > 50 ? day - 50 : day)) return false
-  const letter = String(number.charCodeAt(8) - 0x40).padStart(2, '0')
+  const letter = String(letterIndex(number, 8)).padStart(2, '0')
   const digits = number.slice(0, 8) + letter + number.slice(9)
   return crossSum(digits, [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]) % 10 === digitAt(digits, 12)
 }
@@ -70,10 +74,10 @@ function isItalian(number: string): boolean {
   let sum = 0
   for (let i = 0; i < 15; i++) {
     const code = number.charCodeAt(i)
-    const value = code >= 0x41 ? code - 0x41 : code - 0x30
+    const value = code >= UPPER_A ? code - UPPER_A : code - DIGIT_0
     sum += i % 2 === 0 ? (ODD_VALUES[value] ?? 0) : value
   }
-  return String.fromCharCode(0x41 + (sum % 26)) === number.at(-1)
+  return String.fromCharCode(UPPER_A + (sum % 26)) === number.at(-1)
 }
 
 const SINGAPORE: Readonly<Record<string, readonly [string, number]>> = {
@@ -113,7 +117,7 @@ function isHongKong(number: string): boolean {
 
 const IRISH_CHECK = 'WABCDEFGHIJKLMNOPQRSTUV'
 function isIrish(number: string): boolean {
-  const second = number.length === 9 ? number.charCodeAt(8) - 0x40 : 0
+  const second = number.length === 9 ? letterIndex(number, 8) : 0
   const value = (weighted(number, [8, 7, 6, 5, 4, 3, 2]) + (second === 23 ? 0 : second) * 9) % 23
   return IRISH_CHECK[value] === number[7]
 }
@@ -138,7 +142,7 @@ function isPortuguese(number: string): boolean {
 
 /** Health insurance of Germany: the letter as its place in the alphabet, sums of digits are added. */
 function isGermanPatient(number: string): boolean {
-  const digits = String(number.charCodeAt(0) - 0x40).padStart(2, '0') + number.slice(1)
+  const digits = String(letterIndex(number, 0)).padStart(2, '0') + number.slice(1)
   return crossSum(digits, [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === digitAt(digits, 10)
 }
 

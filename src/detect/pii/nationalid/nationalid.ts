@@ -2,24 +2,21 @@
 // too little. The countries are in the tables of the continents, and in letters.ts.
 
 import {
-  codeAt,
-  endOfDigits,
+  DOT,
+  HYPHEN,
   isAlphanumeric,
   isAsciiUpper,
-  isLetter,
   isWordCharacter,
-} from '../code-unit-classes.ts'
+  PLUS,
+  SLASH,
+  SPACE,
+} from '../../../core/ascii.ts'
+import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import type { Segment } from '../engine/segment.ts'
 import type { NumberRuns } from '../number/run.ts'
 import { asWords, labelBefore } from '../words/label.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
-
-const SPACE = 0x20
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const SLASH = 0x2f
-const PLUS = 0x2b
 
 /** How far before a number the word for it may end, and how far back it is looked for. */
 const MAX_BETWEEN = 32

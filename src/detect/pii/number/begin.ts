@@ -1,21 +1,8 @@
 // Whether a number may begin at a place, by what stands before it.
 
-import {
-  codeAt,
-  codesOf,
-  endOfDigits,
-  isDigit,
-  isLetter,
-  isSpace,
-  isWordBefore,
-} from '../code-unit-classes.ts'
+import { COLON, COMMA, DOT, HYPHEN, isDigit, OPEN_PAREN, SPACE } from '../../../core/ascii.ts'
+import { codeAt, codesOf, endOfDigits, isLetter, isSpace, isWordBefore } from '../code-unit-classes.ts'
 
-const SPACE = 0x20
-const DOT = 0x2e
-const HYPHEN = 0x2d
-const COMMA = 0x2c
-const COLON = 0x3a
-const BRACKET = 0x28
 /** Of minutes and seconds. */
 const TIME_DIGITS = 2
 /** Currencies, a percentage, an exponent. */
@@ -51,7 +38,7 @@ const GROUPED_FIELD = /\d{4} (?:\d{4}|\d{6}) \d{4}|\d{3} \d{3,4} \d{4}(?!\d)|0\d
  * `17,192.0.2.48`, `12,(415) 713-7408`.
  */
 function isField(text: string, at: number): boolean {
-  if (codeAt(text, at) === BRACKET) return true
+  if (codeAt(text, at) === OPEN_PAREN) return true
   const end = endOfDigits(text, at)
   if (end - at >= MIN_FIELD_DIGITS) return true
   const next = codeAt(text, end)

@@ -1,6 +1,7 @@
 // Numbers in a row with spaces between, as tables, logs and matrices have them: some of them pass for a number in groups.
 
-import { codeAt, codesOf, endOfDigits, isDigit, isLetter, isWordCharacter } from '../code-unit-classes.ts'
+import { DIGIT_0, DOT, HYPHEN, isDigit, isWordCharacter, SPACE, TAB } from '../../../core/ascii.ts'
+import { codeAt, codesOf, endOfDigits, isLetter } from '../code-unit-classes.ts'
 
 /** Further away it is another column, and counts all the same. */
 const MAX_GAP = 8
@@ -11,11 +12,6 @@ const MAX_NEIGHBOURS = 4
 /** So many in the same form are a list of them, and no row of others. */
 const MAX_ALIKE = 4
 
-const TAB = 0x09
-const SPACE = 0x20
-const HYPHEN = 0x2d
-const DOT = 0x2e
-const ZERO = 0x30
 /** `:`, `/`, `(` and `-`: of a time, a date, an extension, which are no neighbours. */
 const GOES_ON = codesOf(':/(-')
 const NAMING = codesOf(' :,=')
@@ -50,7 +46,7 @@ export function endOfAlike(text: string, start: number, end: number): number {
   let last = end
   for (let alike = 0; alike < MAX_ALIKE && codeAt(text, last) === SPACE; alike++) {
     const shift = last + 1 - start
-    if ((codeAt(text, start) === ZERO) !== (codeAt(text, start + shift) === ZERO)) return last
+    if ((codeAt(text, start) === DIGIT_0) !== (codeAt(text, start + shift) === DIGIT_0)) return last
     for (let at = start; at < end; at++) if (kindOf(text, at) !== kindOf(text, at + shift)) return last
     if (isWordCharacter(codeAt(text, end + shift))) return last
     last = end + shift

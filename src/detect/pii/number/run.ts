@@ -1,14 +1,12 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
-import { codeAt, endOfDigits, isDigit, isWordBehind } from '../code-unit-classes.ts'
+import { CASE_BIT, DIGIT_0, isDigit, LOWER_X } from '../../../core/ascii.ts'
+import { codeAt, endOfDigits, isWordBehind } from '../code-unit-classes.ts'
 import { hasSpace, separatorAt, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
 /** Shorter ones say nothing. */
 const MIN_DIGITS = 7
-const ZERO = 0x30
-const CASE_BIT = 0x20
-const LETTER_X = 0x78
 
 /** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
 export class DigitRun {
@@ -194,12 +192,13 @@ export class NumberRuns {
 
   /** How many zeros the first group begins with, at most two: none, that before an area, the way out of a country. */
   get leadingZeros(): number {
-    if (this.#zeros < 0) this.#zeros = codeAt(this.#text, this.start) !== ZERO ? 0 : this.#isZeroNext ? 2 : 1
+    if (this.#zeros < 0)
+      this.#zeros = codeAt(this.#text, this.start) !== DIGIT_0 ? 0 : this.#isZeroNext ? 2 : 1
     return this.#zeros
   }
 
   get #isZeroNext(): boolean {
-    return codeAt(this.#text, this.start + 1) === ZERO
+    return codeAt(this.#text, this.start + 1) === DIGIT_0
   }
 
   /** How many digits lead out of a country, 00 or North America's 011 by itself; 0 for none. */
@@ -276,4 +275,4 @@ export class NumberRuns {
 }
 
 const isExtension = (text: string, end: number): boolean =>
-  (codeAt(text, end) | CASE_BIT) === LETTER_X && isDigit(codeAt(text, end + 1))
+  (codeAt(text, end) | CASE_BIT) === LOWER_X && isDigit(codeAt(text, end + 1))

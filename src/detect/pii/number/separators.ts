@@ -1,10 +1,10 @@
 // What stands between two groups of a number: a few characters, of one class.
 
-import { codeAt, isDigit } from '../code-unit-classes.ts'
+import { CLOSE_PAREN, HYPHEN, isDigit, OPEN_PAREN, SLASH, SPACE } from '../../../core/ascii.ts'
+import { codeAt } from '../code-unit-classes.ts'
 
 /** `1) (2`, ` - `: characters between two groups. */
 const MAX_SEPARATOR = 3
-const SPACE = 0x20
 
 /** Whether there is a space before `end`. */
 export function hasSpace(text: string, start: number, end: number): boolean {
@@ -20,16 +20,18 @@ export function separatorAt(text: string, start: number): number {
     const code = codeAt(text, end)
     if (isDigit(code)) return end > start && spaces <= 1 + marks && marks <= 2 ? end : 0
     if (code === SPACE) spaces++
-    else if (isMark(code) && (marks === 0 || isBracket(code) || isBracket(codeAt(text, end - 1)))) marks++
+    else if (isMark(code) && (marks === 0 || isParenthesis(code) || isParenthesis(codeAt(text, end - 1))))
+      marks++
     else return 0
   }
   return 0
 }
 
-const isBracket = (code: number): boolean => code === 0x28 || code === 0x29
+export const isParenthesis = (code: number): boolean => code === OPEN_PAREN || code === CLOSE_PAREN
+
 /** `(`, `)`, `-`, `.`, `/` and the dashes of typography. */
 const isMark = (code: number): boolean =>
-  isBracket(code) || (code >= 0x2d && code <= 0x2f) || (code >= 0x2010 && code <= 0x2013)
+  isParenthesis(code) || (code >= HYPHEN && code <= SLASH) || (code >= 0x2010 && code <= 0x2013)
 
 /** Its class: a bracket if there is one, `.`, `/`, `-` for any dash; a space if there is nothing else. */
 export function separatorClass(text: string, start: number, end: number): string {

@@ -1,5 +1,7 @@
 // Calling codes of ITU-T E.164 and how many digits national numbers have behind them.
 
+import { DIGIT_0, DIGIT_1 } from '../../../core/ascii.ts'
+
 /** Lengths of national numbers (as 6-8 for 6, 7, 8) and the calling codes that have them. */
 const PLANS: Readonly<Record<string, string>> = {
   '5': '290 500 682',
@@ -40,8 +42,6 @@ for (const [lengths, codes] of Object.entries(PLANS)) {
 }
 
 const MAX_CODE = 3
-const ZERO = 0x30
-const ONE = 0x31
 
 /** Digits one by one, by their character codes: most numbers are told by the first few. */
 interface Digits {
@@ -55,7 +55,7 @@ interface Digits {
 export function isInternational(digits: Digits, from: number, to: number): boolean {
   let code = 0
   for (let end = from + 1; end <= from + MAX_CODE; end++) {
-    code = code * 10 + digits.codeOfDigit(end - 1) - ZERO
+    code = code * 10 + digits.codeOfDigit(end - 1) - DIGIT_0
     // No code begins with 0.
     if (code === 0) return false
     const range = NATIONAL_DIGITS.get(code)
@@ -64,7 +64,7 @@ export function isInternational(digits: Digits, from: number, to: number): boole
     const length = to - end
     if (length < range[0]) return false
     if (length <= range[1]) return true
-    return length === range[1] + 1 && digits.codeOfDigit(end) === ZERO
+    return length === range[1] + 1 && digits.codeOfDigit(end) === DIGIT_0
   }
   return false
 }
@@ -78,4 +78,5 @@ export const isNorthAmerican = (digits: Digits, from: number, to: number): boole
   to - from === NORTH_AMERICAN_DIGITS && isPart(digits, from) && isPart(digits, from + PART_DIGITS)
 
 const isPart = (digits: Digits, at: number): boolean =>
-  digits.codeOfDigit(at) > ONE && (digits.codeOfDigit(at + 1) !== ONE || digits.codeOfDigit(at + 2) !== ONE)
+  digits.codeOfDigit(at) > DIGIT_1 &&
+  (digits.codeOfDigit(at + 1) !== DIGIT_1 || digits.codeOfDigit(at + 2) !== DIGIT_1)

@@ -1,5 +1,6 @@
 // The forms of phone numbers that need no word before them. Knows digits and separators, not what stands around.
 
+import { DIGIT_1, DIGIT_3 } from '../../../core/ascii.ts'
 import type { DigitRun } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
@@ -63,8 +64,6 @@ const NORTH_AMERICAN_WITH_CODE = shapeOf('1-3-3-4')
 const ITALIAN_MOBILE = shapeOf('3-7')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/
-const ONE = 0x31
-const THREE = 0x33
 
 /** Forms that need no word, if the number begins with the one 0 that is dialled before an area: most of them. */
 export const TRUNK_FORMS: ReadonlySet<number> = new Set(
@@ -82,14 +81,14 @@ export const FORMS: ReadonlySet<number> = new Set(
 
 /** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
 export function isNorthAmericanForm(run: DigitRun): boolean {
-  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === ONE
+  const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === DIGIT_1
   if (run.shape !== NORTH_AMERICAN && !withCode) return false
   const from = withCode ? 1 : 0
   const { separators } = run
   if (separators.includes('/') || (separators.includes('.') && !isUniform(separators))) return false
   const bracketed = separators.includes(')')
   return bracketed
-    ? run.codeOfDigit(from) > ONE && separators.length >= 2
+    ? run.codeOfDigit(from) > DIGIT_1 && separators.length >= 2
     : isNorthAmerican(run, from, run.digitCount)
 }
 
@@ -120,4 +119,4 @@ export const isChineseMobile = (run: DigitRun): boolean =>
 
 /** `333/1234567`, `333.1234567`: a mobile number in Italy, behind a word for it. */
 export const isItalianMobile = (run: DigitRun): boolean =>
-  run.shape === ITALIAN_MOBILE && run.codeOfDigit(0) === THREE && run.codeOfDigit(1) > ONE
+  run.shape === ITALIAN_MOBILE && run.codeOfDigit(0) === DIGIT_3 && run.codeOfDigit(1) > DIGIT_1

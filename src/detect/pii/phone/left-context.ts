@@ -1,13 +1,7 @@
 // What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
 
-import {
-  codeAt,
-  endOfDigits,
-  isAsciiUpper,
-  isDigit,
-  isLetter,
-  isWordCharacter,
-} from '../code-unit-classes.ts'
+import { HASH, HYPHEN, isAsciiUpper, isDigit, isWordCharacter, SLASH, SPACE } from '../../../core/ascii.ts'
+import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import type { DigitRun } from '../number/run.ts'
 import { shapeOf } from '../number/shape.ts'
 import { leadsOn } from '../words/context.ts'
@@ -49,7 +43,6 @@ const CHAT_LINK = 'wa.me/'
 /** Whether a link that opens a chat with the number ends there; what follows has its calling code. */
 export const isChatLink = (text: string, start: number): boolean => text.endsWith(CHAT_LINK, start)
 
-const HASH = 0x23
 /** A number of an issue, a ticket, a commit has fewer. */
 const MIN_CALLED_DIGITS = 10
 
@@ -114,10 +107,6 @@ export function isUnspoken(text: string, start: number, run: DigitRun, distance:
     !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || leadsOn(word))
   )
 }
-
-const SPACE = 0x20
-const SLASH = 0x2f
-const HYPHEN = 0x2d
 
 /** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
 export function isTail(text: string, start: number): boolean {

@@ -1,17 +1,20 @@
 // What has the form of a phone number and is none, by its digits and groups: dates, decimals, counts, bytes.
 
-import { codeAt, isAlphanumeric, isHex } from '../code-unit-classes.ts'
+import {
+  DIGIT_1,
+  DIGIT_7,
+  DOT,
+  HYPHEN,
+  isAlphanumeric,
+  isHexDigit,
+  PLUS,
+  SPACE,
+} from '../../../core/ascii.ts'
+import { codeAt } from '../code-unit-classes.ts'
 import { DASHED } from '../engine/number-shapes.ts'
 import type { DigitRun, NumberRuns } from '../number/run.ts'
 import { groupsOf, shapeOf } from '../number/shape.ts'
 import { isItalianMobile } from './forms.ts'
-
-const SPACE = 0x20
-const DOT = 0x2e
-const PLUS = 0x2b
-const ONE = 0x31
-const SEVEN = 0x37
-const HYPHEN = 0x2d
 
 const CPF = shapeOf('3-3-3-2')
 /** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
@@ -94,7 +97,7 @@ export const isSigned = (runs: NumberRuns, index: number): boolean =>
 const mayLead = (runs: NumberRuns, index: number): boolean =>
   runs.groupLength(0) <= MAX_AREA &&
   runs.digitCount(index) - runs.groupLength(0) >= MIN_DOTTED_DIGITS &&
-  (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === ONE || runs.codeOfDigit(0) === SEVEN)
+  (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === DIGIT_1 || runs.codeOfDigit(0) === DIGIT_7)
 
 /** In a city of North America. */
 const LOCAL = shapeOf('3-4')
@@ -144,4 +147,5 @@ export const isByteDump = (text: string, start: number, shape: number, end: numb
     (isGap(codeAt(text, start - 1)) && isPair(text, start - 3) && !isAlphanumeric(codeAt(text, start - 4))))
 
 const isGap = (code: number): boolean => code === SPACE || code === DOT || code === HYPHEN
-const isPair = (text: string, at: number): boolean => isHex(codeAt(text, at)) && isHex(codeAt(text, at + 1))
+const isPair = (text: string, at: number): boolean =>
+  isHexDigit(codeAt(text, at)) && isHexDigit(codeAt(text, at + 1))

@@ -1,7 +1,8 @@
 // Phone numbers: international by their plan, national by the forms countries write them in, the rest by the words
 // around them.
 
-import { codeAt, endOfDigits, isDigit, isLetter, isUnspaced, isWordBefore } from '../code-unit-classes.ts'
+import { CLOSE_PAREN, DOT, isDigit, OPEN_PAREN, PLUS, SPACE } from '../../../core/ascii.ts'
+import { codeAt, endOfDigits, isLetter, isUnspaced, isWordBefore } from '../code-unit-classes.ts'
 import { FORM, TRUNK_FORM } from '../engine/number-shapes.ts'
 import type { Segment } from '../engine/segment.ts'
 import { mayBegin } from '../number/begin.ts'
@@ -62,11 +63,6 @@ const MIN_ALTERNATIVE_DIGITS = 9
 const MAX_NAMED_NEIGHBOURS = 2
 /** Shorter ones behind "my number is" are those of tickets. */
 const MIN_OWN_DIGITS = 8
-const SPACE = 0x20
-const DOT = 0x2e
-const BRACKET = 0x28
-const CLOSING_BRACKET = 0x29
-const PLUS = 0x2b
 
 /**
  * @param at of the first digit
@@ -77,7 +73,7 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const { text } = segment
   const plus = plusBefore(text, at)
   if (plus > 0 || isChatLink(text, at)) return scanInternational(segment, at, runs, plus)
-  const bracket = codeAt(text, at - 1) === BRACKET && isClosed(text, at)
+  const bracket = codeAt(text, at - 1) === OPEN_PAREN && isClosed(text, at)
   const start = bracket ? at - 1 : at
   if (bracket && !mayBegin(text, start)) return 0
   const words = segment.before(start)
@@ -160,7 +156,7 @@ function relationToOther(segment: Segment, start: number, words: Words): 'is' | 
   if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
   // Nothing else is written `(415) 555-2671`.
   const { text } = segment
-  if (codeAt(text, start) === BRACKET || isSaidBy(segment.windowBefore(start))) return 'near'
+  if (codeAt(text, start) === OPEN_PAREN || isSaidBy(segment.windowBefore(start))) return 'near'
   return leadsOn(text.slice(start - other, start)) ? 'is' : 'near'
 }
 
@@ -183,14 +179,14 @@ function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
 /** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
 function isClosed(text: string, at: number): boolean {
   const end = endOfDigits(text, at)
-  return codeAt(text, codeAt(text, end) === SPACE ? end + 1 : end) === CLOSING_BRACKET
+  return codeAt(text, codeAt(text, end) === SPACE ? end + 1 : end) === CLOSE_PAREN
 }
 
 /** Length of `+`, `(+` or `+(` before the digits. */
 export function plusBefore(text: string, at: number): number {
   const before = codeAt(text, at - 1)
   if (before === PLUS) return 1
-  return before === BRACKET && codeAt(text, at - 2) === PLUS ? 2 : 0
+  return before === OPEN_PAREN && codeAt(text, at - 2) === PLUS ? 2 : 0
 }
 
 function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus: number): number {
@@ -198,7 +194,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   const sign = at - plus
   if (isWordBefore(text, sign)) return 0
   // `(+44) 20 …`
-  const start = codeAt(text, sign - 1) === BRACKET && runs.separator(0) === ')' ? sign - 1 : sign
+  const start = codeAt(text, sign - 1) === OPEN_PAREN && runs.separator(0) === ')' ? sign - 1 : sign
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     const digits = runs.digitCount(i)

@@ -1,12 +1,12 @@
 // What stands right behind a phone number: its extension, a word for it; or what shows that it is none, or ends before.
 
-import { codeAt, codesOf, isDigit, isLetter } from '../code-unit-classes.ts'
+import { CASE_BIT, isDigit } from '../../../core/ascii.ts'
+import { codeAt, codesOf, isLetter } from '../code-unit-classes.ts'
 
 const LABEL_BEHIND =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
 /** What the labels begin with, small letters. */
 const LABEL_LETTERS = codesOf('ofmchwdtpb')
-const CASE_BIT = 0x20
 const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
 const EXTENSION_BEGINNINGS = codesOf('xX, ')
 

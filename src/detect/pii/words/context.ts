@@ -1,7 +1,8 @@
 // Words before a number that say what it is. The text is read forward, each word once; every number asks how far
 // before it the nearest word of each class ends.
 
-import { isAsciiLower, isAsciiUpper, isLetter, isUnspaced } from '../code-unit-classes.ts'
+import { ASCII_END, isAsciiLower, isAsciiUpper, LINE_FEED } from '../../../core/ascii.ts'
+import { isLetter, isUnspaced } from '../code-unit-classes.ts'
 import { CONTEXT_CHARACTERS } from '../engine/segmenter.ts'
 
 const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] as const
@@ -116,8 +117,6 @@ const BY_STEM = bits(STEMS, STEM_LETTERS)
 /** By first character. */
 const UNSPACED_WORDS = Map.groupBy(bits(UNSPACED, CONTEXT_CHARACTERS), ([word]) => word.charCodeAt(0))
 
-const NEWLINE = 0x0a
-const BEYOND_ASCII = 0x80
 /** Further away than any word counts. */
 const NOWHERE = CONTEXT_CHARACTERS + 1
 /** An offset that is nowhere near any place. */
@@ -198,7 +197,7 @@ export class Words {
       const code = text.charCodeAt(at)
       if (isLetter(code)) at = this.#readWord(at, end)
       else {
-        if (code === NEWLINE) this.#lineEnded = true
+        if (code === LINE_FEED) this.#lineEnded = true
         else if (isUnspaced(code) || isSign(code)) this.#readUnspaced(at, end)
         at++
       }
@@ -259,7 +258,7 @@ for (const stem of BY_STEM.keys()) BEGINNINGS[beginningOf(stem.charCodeAt(0), st
 function mayBeKnown(text: string, start: number, length: number): boolean {
   const first = text.charCodeAt(start)
   const second = length > 1 ? text.charCodeAt(start + 1) : 0
-  if (first >= BEYOND_ASCII || second >= BEYOND_ASCII) return true
+  if (first >= ASCII_END || second >= ASCII_END) return true
   const lengths = BEGINNINGS[beginningOf(first, second)] ?? 0
   return length > STEM_LETTERS ? (lengths & ((1 << length) | 1)) !== 0 : (lengths & (1 << length)) !== 0
 }

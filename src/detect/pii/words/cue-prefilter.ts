@@ -1,13 +1,14 @@
 // The first three characters of all that some patterns match, so that a stretch of text which holds none of them is told
 // without trying the patterns. Reads the patterns that are used here: no references, no ranges but in classes.
 
+import { ASCII_END } from '../../../core/ascii.ts'
+
 const LENGTH = 3
 /** Classes of characters: letters by their place in the alphabet, what may stand for a space, all others. */
 const CLASS_BITS = 5
 const OTHER = 31
-const BEYOND_ASCII = 0x80
 
-const CLASSES = Uint8Array.from({ length: BEYOND_ASCII }, (_, code) => {
+const CLASSES = Uint8Array.from({ length: ASCII_END }, (_, code) => {
   const character = String.fromCharCode(code)
   if (/[a-z]/i.test(character)) return code & OTHER
   return /[\s_-]/.test(character) ? 0 : OTHER
@@ -101,7 +102,7 @@ export class Cues {
     for (const character of beginning) {
       const code = character.charCodeAt(0)
       // In a text such characters are a cue by themselves.
-      if (code >= BEYOND_ASCII) return
+      if (code >= ASCII_END) return
       known = (known << CLASS_BITS) | (CLASSES[code] ?? OTHER)
     }
     const open = CLASS_BITS * (LENGTH - beginning.length)
@@ -113,7 +114,7 @@ export class Cues {
     let last = (OTHER << CLASS_BITS) | OTHER
     for (let at = start; at < end; at++) {
       const code = text.charCodeAt(at)
-      if (code >= BEYOND_ASCII) return true
+      if (code >= ASCII_END) return true
       last = ((last << CLASS_BITS) | (CLASSES[code] ?? OTHER)) & (this.#table.length - 1)
       if (this.#table[last] === 1) return true
     }

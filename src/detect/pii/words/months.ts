@@ -1,5 +1,6 @@
 // Names of months, small letters, as dates are written with them.
 
+import { CASE_BIT } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 
 const MONTHS = new Set(
@@ -37,7 +38,8 @@ const MAX_MONTH = 12
 
 /** By two letters, one bit: most words are no month by their beginning. A few others share a bit. */
 const BEGINNINGS = new Uint8Array(1024)
-const beginning = (first: number, second: number): number => ((first | 0x20) * 31 + (second | 0x20)) & 1023
+const beginning = (first: number, second: number): number =>
+  ((first | CASE_BIT) * 31 + (second | CASE_BIT)) & 1023
 for (const [first = '', second = ''] of MONTHS) {
   for (const one of [first, first.toUpperCase()]) {
     for (const two of [second, second.toUpperCase()])
