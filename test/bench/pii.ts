@@ -144,10 +144,10 @@ interface Row {
   readonly kinds?: readonly PiiKind[]
 }
 
-type Stretch = Pick<Finding, 'start' | 'end'>
-const overlap = (a: Stretch, b: Stretch): number =>
+type Offsets = Pick<Finding, 'start' | 'end'>
+const overlap = (a: Offsets, b: Offsets): number =>
   Math.max(0, Math.min(a.end, b.end) - Math.max(a.start, b.start))
-const isHalf = (a: Stretch, b: Stretch): boolean =>
+const isHalf = (a: Offsets, b: Offsets): boolean =>
   2 * overlap(a, b) >= Math.max(a.end - a.start, b.end - b.start)
 
 interface Counts {
@@ -182,7 +182,7 @@ function reportCorpus(file: string): void {
     }
     for (const found of findings) {
       if (used.has(found) || (row.kinds !== undefined && !row.kinds.includes(found.kind))) continue
-      if (row.ignore?.some((stretch) => overlap(stretch, found) > 0) !== true) counts.get(found.kind)!.wrong++
+      if (row.ignore?.some((span) => overlap(span, found) > 0) !== true) counts.get(found.kind)!.wrong++
     }
   }
   console.log('\n| kind | precision | recall | F1 |\n|---|---:|---:|---:|')

@@ -3,7 +3,7 @@
 import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
-import { isByChance, NO_PASSWORD } from './randomness.ts'
+import { isRandom, NO_PASSWORD } from './randomness.ts'
 
 const SCHEME = /authorization["']?\]?\s{0,3}(?:[:=]{1,2}>?|,)\s{0,3}["']?(?<scheme>basic|bearer) $/
 /** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */
@@ -13,7 +13,7 @@ const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
 const BEARER_VALUE = /[A-Za-z0-9._~+/-]{15,400}={0,2}(?![A-Za-z0-9._~+/=-])/y
 
 /** A quick look for `basic ` and `bearer `. */
-export function isBehindScheme(text: string, start: number): boolean {
+export function isAfterScheme(text: string, start: number): boolean {
   if (codeAt(text, start - 1) !== SPACE) return false
   const last = codeAt(text, start - 2) | CASE_BIT
   if (last !== LOWER_R) return last === LOWER_C
@@ -27,11 +27,11 @@ export function scanCredentials(segment: Segment, start: number): number {
   const form = scheme === 'basic' ? BASIC_VALUE : BEARER_VALUE
   form.lastIndex = start
   const value = form.exec(segment.text)?.[0]
-  if (value === undefined || !(scheme === 'basic' ? saysPassword(value) : isByChance(value))) return 0
+  if (value === undefined || !(scheme === 'basic' ? isBasicCredentials(value) : isRandom(value))) return 0
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
 
-function saysPassword(value: string): boolean {
-  const said = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
-  return said !== undefined && !NO_PASSWORD.test(said['password']!)
+function isBasicCredentials(value: string): boolean {
+  const decoded = BASIC_CREDENTIALS.exec(Buffer.from(value, 'base64').toString())?.groups
+  return decoded !== undefined && !NO_PASSWORD.test(decoded['password']!)
 }

@@ -54,10 +54,10 @@ const BIRTH = new RegExp(`(?:${WORDS})[^\\d]{0,32}$`)
  */
 const ANY_WORD = new RegExp(WORDS.replace(/\\b|\(\?<!.*?\)/g, '').replace(/ \??/g, '[ _-]?'), 'i')
 /** What `mayBeBirth` looks for. */
-export const BIRTH_WORDS = ANY_WORD.source
+export const BIRTH_LABELS = ANY_WORD.source
 
 /** Whether a word before a date may say so: a quick look. */
-export const mayBeBirth = (before: string): boolean => ANY_WORD.test(before)
+export const mayBeBirthLabel = (before: string): boolean => ANY_WORD.test(before)
 
 /** Characters before a date that are looked at. */
 const WINDOW_CHARACTERS = 56
@@ -87,25 +87,25 @@ const MONTH_CHARACTERS = 14
 export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
   if (!mayBeDate(text, at, digitsEnd)) return 0
-  if (!segment.isBehindWords(at) || !segment.mentions(ANY_WORD, at)) return 0
+  if (!segment.isAfterLetter(at) || !segment.mentions(ANY_WORD, at)) return 0
   const span = dateAt(text, at, segment.end)
   if (span === null || !BIRTH.test(labelBefore(text, span.start, WINDOW_CHARACTERS))) return 0
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
 
 /** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
-const BEHIND_TWO = codesOf('-/／., \u00baestnrd年')
-const BEHIND_FOUR = codesOf('-/／. 年년')
+const AFTER_DAY = codesOf('-/／., \u00baestnrd年')
+const AFTER_YEAR = codesOf('-/／. 年년')
 
 /** A quick look. */
 export function mayBeDate(text: string, at: number, end: number): boolean {
   const digits = end - at
-  if (digits <= 2) return BEHIND_TWO.has(codeAt(text, end)) || mayBeMonth(text, end)
-  return digits === 8 || (digits === 4 && BEHIND_FOUR.has(codeAt(text, end)))
+  if (digits <= 2) return AFTER_DAY.has(codeAt(text, end)) || mayBeMonth(text, end)
+  return digits === 8 || (digits === 4 && AFTER_YEAR.has(codeAt(text, end)))
 }
 
 /** Whether a word is a day, a month and a year, `12MAY1990`. @param end of the day */
-export function isDateWord(text: string, end: number, wordEnd: number): boolean {
+export function isDateInOneWord(text: string, end: number, wordEnd: number): boolean {
   let year = wordEnd
   while (isDigit(codeAt(text, year - 1))) year--
   return (wordEnd - year === 2 || wordEnd - year === 4) && isMonth(text, end, year)

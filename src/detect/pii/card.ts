@@ -3,7 +3,7 @@
 import { isAlphanumeric, isHexDigit, isWordCharacter } from '../../core/ascii.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
 import { codeAt } from './code-unit-classes.ts'
-import { neighbours } from './number/row.ts'
+import { neighboursInRow } from './number/row.ts'
 import type { DigitRun } from './number/run.ts'
 import { shapeOf } from './number/shape.ts'
 
@@ -47,9 +47,9 @@ const ISSUERS: readonly Issuer[] = [
 ]
 
 /** Shapes of cards in one piece: their lengths. */
-export const LENGTHS: readonly number[] = [12, 13, 14, 15, 16, 17, 18, 19]
+export const CARD_LENGTHS: readonly number[] = [12, 13, 14, 15, 16, 17, 18, 19]
 /** Shapes of cards in groups. */
-export const GROUPINGS: ReadonlySet<number> = new Set(
+export const CARD_GROUPINGS: ReadonlySet<number> = new Set(
   [
     '4-4-4-4',
     '4-4-5',
@@ -102,7 +102,7 @@ const STEP = GROUP + 1
 /** One more group may be a date or a code: `4111 1111 1111 1111 1227`. */
 const ROW_GROUPS = 2
 /** `4111 1111 1111 1111 12 27 123`: more numbers behind are a row. */
-const MAX_BEHIND = 3
+const MAX_AFTER = 3
 
 /**
  * `7365 8447 7654 4039 8145 2729 …`: whether numbers go on before the run or behind it, in the same way. One in ten of
@@ -112,15 +112,15 @@ const MAX_BEHIND = 3
 export function isInRow(text: string, run: DigitRun, from: number): boolean {
   if (run.isPlain) return false
   const { start, end } = run
-  const isAnother = isCardBehind(text, run)
+  const isAnother = isCardAfter(text, run)
   if (isInRowOfGroups(text, run, from, isAnother)) return true
-  const { before, behind } = neighbours(text, start, isAnother ? 2 * end + 1 - start : end, from)
-  if (!COMMON_GROUPINGS.has(run.shape)) return before + behind > 0
-  return behind > MAX_BEHIND || (before > 0 && before + behind > 1)
+  const { before, after } = neighboursInRow(text, start, isAnother ? 2 * end + 1 - start : end, from)
+  if (!COMMON_GROUPINGS.has(run.shape)) return before + after > 0
+  return after > MAX_AFTER || (before > 0 && before + after > 1)
 }
 
 /** Whether another number of the same length follows that may be a card's. */
-function isCardBehind(text: string, { start, end, digitCount }: DigitRun): boolean {
+function isCardAfter(text: string, { start, end, digitCount }: DigitRun): boolean {
   const next = end + 1
   return isIssued(text.slice(next, next + GROUP), digitCount) && passesLuhnAt(text, next, next + end - start)
 }
@@ -140,13 +140,13 @@ function isInRowOfGroups(text: string, { start, end }: DigitRun, from: number, i
 const EXPIRY = /[-/](?:0[1-9]|1[0-2])[-/]?(?:\d\d)?\d\d(?:[-/]\d{3,4})?(?![\w/-])/y
 
 /** Whether it follows right behind a card. */
-export function isExpiryBehind(text: string, end: number): boolean {
+export function isExpiryAfter(text: string, end: number): boolean {
   EXPIRY.lastIndex = end
   return EXPIRY.test(text)
 }
 
 /** Four hexadecimal digits by themselves. */
 function isGroup(text: string, at: number): boolean {
-  for (let place = at; place < at + GROUP; place++) if (!isHexDigit(codeAt(text, place))) return false
+  for (let i = at; i < at + GROUP; i++) if (!isHexDigit(codeAt(text, i))) return false
   return !isWordCharacter(codeAt(text, at - 1)) && !isAlphanumeric(codeAt(text, at + GROUP))
 }

@@ -25,18 +25,18 @@ const MAX_EMPHASIS = 32
 export function isWordBefore(text: string, at: number): boolean {
   const code = codeAt(text, at - 1)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
-  let place = at - 2
-  while (at - place <= MAX_EMPHASIS && codeAt(text, place) === UNDERSCORE) place--
-  return isWordCharacter(codeAt(text, place))
+  let i = at - 2
+  while (at - i <= MAX_EMPHASIS && codeAt(text, i) === UNDERSCORE) i--
+  return isWordCharacter(codeAt(text, i))
 }
 
 /** Whether a word goes on from a place on, see `isWordBefore`. */
-export function isWordBehind(text: string, at: number): boolean {
+export function isWordAfter(text: string, at: number): boolean {
   const code = codeAt(text, at)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
-  let place = at + 1
-  while (place - at < MAX_EMPHASIS && codeAt(text, place) === UNDERSCORE) place++
-  return isWordCharacter(codeAt(text, place))
+  let i = at + 1
+  while (i - at < MAX_EMPHASIS && codeAt(text, i) === UNDERSCORE) i++
+  return isWordCharacter(codeAt(text, i))
 }
 
 export const isSpace = (code: number): boolean =>

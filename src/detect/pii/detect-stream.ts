@@ -3,8 +3,8 @@
 import type { Finding } from '../../core/finding.ts'
 import { newSearch, scanFrom, scanSegment } from './engine/scan.ts'
 import type { SegmentSearch } from './engine/segment.ts'
-import { CONTEXT_CHARACTERS, Cutter } from './engine/segmenter.ts'
-import { nextPlace, nextTrigger } from './engine/trigger.ts'
+import { CONTEXT_CHARACTERS, Segmenter } from './engine/segmenter.ts'
+import { nextCandidate, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
@@ -15,17 +15,17 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
  */
 export class StreamDetector {
   readonly #kinds: KindSet
-  readonly #cutter: Cutter
+  readonly #segmenter: Segmenter
   /** Context, then the segment that has not ended, folded; begins at offset #start. */
   #text = ''
   #start = 0
   #safe = 0
   /** Characters of #text in which the end of the segment was looked for. */
-  #known = 0
+  #searched = 0
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
     this.#kinds = kinds
-    this.#cutter = new Cutter(kinds)
+    this.#segmenter = new Segmenter(kinds)
   }
 
   /** Everything before this offset is final and may leave. */
@@ -34,40 +34,40 @@ export class StreamDetector {
   }
 
   /** Takes a piece; returns the findings that have become certain, in order. Time is linear in the text so far. */
-  push(piece: string): Finding[] {
+  push(chunk: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(piece, this.#text)
+    this.#text += fold(chunk, this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
-      this.#pushSegments(findings)
-    else this.#pushTriggers(findings)
-    this.#known = this.#text.length
-    this.#forget()
+      this.#scanEverySegment(findings)
+    else this.#scanTriggeredSegments(findings)
+    this.#searched = this.#text.length
+    this.#dropReleased()
     return findings
   }
 
   /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
-  #pushSegments(findings: Finding[]): void {
+  #scanEverySegment(findings: Finding[]): void {
     const search = this.#newSearch(findings)
     for (;;) {
-      const end = this.#cutter.next(this.#text, this.#safe - this.#start, this.#known)
+      const end = this.#segmenter.nextCut(this.#text, this.#safe - this.#start, this.#searched)
       if (end < 0) return
       this.#scan(end, search)
     }
   }
 
   /** The segments that hold something to look at; those between are let go unread. */
-  #pushTriggers(findings: Finding[]): void {
+  #scanTriggeredSegments(findings: Finding[]): void {
     const text = this.#text
     let search: SegmentSearch | null = null
     let segment = this.#safe - this.#start
-    let trigger = nextPlace(text, segment, this.#kinds)
+    let trigger = nextCandidate(text, segment, this.#kinds)
     for (;;) {
-      const at = trigger < 0 ? text.length : trigger
-      segment = this.#cutter.before(text, segment, at)
-      let end = this.#cutter.next(text, segment, this.#known)
-      while (end >= 0 && end <= at) {
+      const triggerAt = trigger < 0 ? text.length : trigger
+      segment = this.#segmenter.lastCut(text, segment, triggerAt)
+      let end = this.#segmenter.nextCut(text, segment, this.#searched)
+      while (end >= 0 && end <= triggerAt) {
         segment = end
-        end = this.#cutter.next(text, segment, this.#known)
+        end = this.#segmenter.nextCut(text, segment, this.#searched)
       }
       this.#safe = this.#start + segment
       if (end < 0) return
@@ -96,13 +96,13 @@ export class StreamDetector {
     this.#safe = this.#start + end
   }
 
-  #forget(): void {
+  #dropReleased(): void {
     const count = this.#safe - this.#start - CONTEXT_CHARACTERS
     // Not for every word: taking a few characters off a string costs as much as taking off many.
     if (count < CONTEXT_CHARACTERS) return
     this.#text = this.#text.slice(count)
     this.#start += count
-    this.#known -= count
-    this.#cutter.forget(count)
+    this.#searched -= count
+    this.#segmenter.dropPrefix(count)
   }
 }

@@ -4,7 +4,7 @@ import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from './detect-stream.ts'
 import { newSearch, scanFrom } from './engine/scan.ts'
-import { Cutter, MAX_SEGMENT } from './engine/segmenter.ts'
+import { MAX_SEGMENT, Segmenter } from './engine/segmenter.ts'
 import { nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
@@ -23,7 +23,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)
   if (at < 0) return findings
   const search = newSearch(text, 0, kinds, findings)
-  const cutter = new Cutter(kinds)
+  const segmenter = new Segmenter(kinds)
   let end = 0
   let pause = STEP_UNITS
   while (at >= 0) {
@@ -35,12 +35,12 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
       continue
     }
     if (at < 0) break
-    let start = cutter.before(text, end, at)
+    let start = segmenter.lastCut(text, end, at)
     // No cut stands between, but for one that is forced by length.
-    end = cutter.next(text, start, at - start < MAX_SEGMENT ? at : 0)
+    end = segmenter.nextCut(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {
       start = end
-      end = cutter.next(text, start, 0)
+      end = segmenter.nextCut(text, start, 0)
     }
     if (end < 0) end = text.length
     at = scanFrom(search, at, start, end, end)

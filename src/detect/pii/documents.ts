@@ -27,7 +27,7 @@ const LICENCE = new RegExp(
     'водительск|посвідчення водія|رخصة (?:ال)?قيادة|رخصة السياقة|ड्राइविंग ला|רישיון נהיגה|רשיון נהיגה|άδεια οδήγησης|δίπλωμα οδήγησης|驾照|驾驶证|駕照|運転免許|免許証|운전면허|ใบขับขี่|bằng lái|giấy phép lái|vozni[sš]k|juhil(?:uba|oa)|vad[iī]t[aā]ja apliec|vairuotojo pa[zž]ym|свидетелство за управ)' +
     BETWEEN,
 )
-const CARD = new RegExp(
+const IDENTITY_CARD = new RegExp(
   "(?:identity card|personal ?ausweis|\\bausweis ?n(?:umme)?r|carta d[’']identit|carte (?:nationale )?d[’']identit|carte de identitate|" +
     'identiteits ?kaart|\\bid kaart|dow[oó]d\\p{L}* osobist|osobn[aeu] iskaznic|\\bli[cč]n[aeu] kart|osebn[aeo] izkaznic|' +
     'občansk\\p{L}* průkaz|občiansk\\p{L}* preukaz|személyi ?(?:igazolvány|ig\\.)|henkilökort|asmens tapatyb|personas apliec|' +
@@ -52,7 +52,7 @@ const MAX_GROUP = 12
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
-const MAX_CARD = 12
+const MAX_IDENTITY_CARD = 12
 const MAX_LICENCE = 20
 const MIN_DIGITS = 3
 /** Germany: capitals that are no vowels, and a digit; France: capitals and two digits. */
@@ -61,37 +61,38 @@ const FEW_DIGITS_CHARACTERS = 9
 /** Nothing but a date, perhaps with its hour; years; a week. */
 const DATE =
   /^(?:(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4})(?:[ T]\d{1,2})?|(?:19|20)\d{2}(?:-(?:19|20)\d{2}|-W\d{2})?)$/
-const UUID_BEHIND = /-[\da-f]{4}-/iy
+const UUID_AFTER = /-[\da-f]{4}-/iy
 const WINDOW_CHARACTERS = 60
 /** Any word of the above, for a quick look at a whole segment, where words are not taken apart: `userDL`, `user_dl`. */
 const ANY_WORD =
   /pa[sșş]|licen[cs]|driv|d\.?l(?![a-mo-z])|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет|ausweis|identit|osob|i[sz]kazn|li[cč]n|kaart|průkaz|preukaz|személyi|henkil|tapatyb|apliec|личн/i
 
 /** What `mayBeDocument` looks for. */
-export const DOCUMENT_WORDS = ANY_WORD.source
+export const DOCUMENT_LABELS = ANY_WORD.source
 
 /** Whether a word before a number may be for a document: a quick look. */
-export const mayBeDocument = (before: string): boolean => ANY_WORD.test(before)
+export const mayBeDocumentLabel = (before: string): boolean => ANY_WORD.test(before)
 
 /**
  * @param word where the word begins that holds a digit
  * @returns where the number ends; 0 if there is none
  */
 export function scanDocument(segment: Segment, word: number): number {
-  if (!segment.isBehindWords(word) || !isLongEnough(segment.text, word)) return 0
+  if (!segment.isAfterLetter(word) || !mayBeDocumentNumber(segment.text, word)) return 0
   if (!segment.mentions(ANY_WORD, word)) return 0
   const window = labelBefore(segment.text, word, WINDOW_CHARACTERS)
-  if (PASSPORT.test(window)) return take(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
-  if (LICENCE.test(window)) return take(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
-  if (CARD.test(window)) return take(segment, word, 'national_id', MAX_CARD, CARD)
+  if (PASSPORT.test(window)) return addDocument(segment, word, 'passport', MAX_PASSPORT, PASSPORT)
+  if (LICENCE.test(window)) return addDocument(segment, word, 'driver_license', MAX_LICENCE, LICENCE)
+  if (IDENTITY_CARD.test(window))
+    return addDocument(segment, word, 'national_id', MAX_IDENTITY_CARD, IDENTITY_CARD)
   if (!ANY_LICENCE.test(window)) return 0
   NUMBER.lastIndex = word
   const form = NUMBER.exec(segment.text)?.[0] ?? ''
-  return LICENCE_FORM.test(form) ? take(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
+  return LICENCE_FORM.test(form) ? addDocument(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
 }
 
 /** A quick look: whether so many characters and digits are there before what no number goes on behind. */
-export function isLongEnough(text: string, word: number): boolean {
+export function mayBeDocumentNumber(text: string, word: number): boolean {
   if (codeAt(text, word - 1) === PLUS) return false
   let characters = 0
   let digits = 0
@@ -102,13 +103,14 @@ export function isLongEnough(text: string, word: number): boolean {
       if (isDigit(code)) digits++
       if (characters >= MIN_CHARACTERS && digits >= MIN_DIGITS) return true
       if (characters === FEW_DIGITS_CHARACTERS && digits > 0) return true
-    } else if ((code !== SPACE && code !== HYPHEN && code !== SLASH) || !isGroup(text, at + 1)) return false
+    } else if ((code !== SPACE && code !== HYPHEN && code !== SLASH) || !isDocumentGroup(text, at + 1))
+      return false
   }
   return false
 }
 
 /** Capitals and digits, a digit among them. */
-export function isGroup(text: string, start: number): boolean {
+export function isDocumentGroup(text: string, start: number): boolean {
   for (let at = start; at - start < MAX_GROUP; at++) {
     const code = codeAt(text, at)
     if (isDigit(code)) return true
@@ -131,7 +133,7 @@ function seriesBefore(segment: Segment, word: number, label: RegExp): number {
   return length > 0 && label.test(labelBefore(segment.text, word - length, WINDOW_CHARACTERS)) ? length : 0
 }
 
-function take(
+function addDocument(
   segment: Segment,
   word: number,
   kind: 'passport' | 'national_id' | 'driver_license',
@@ -146,8 +148,8 @@ function take(
     const digits = characters.replace(/\D/g, '').length
     if (characters.length < MIN_CHARACTERS || characters.length > most) continue
     if (digits < MIN_DIGITS && !FEW_DIGITS.test(found)) continue
-    UUID_BEHIND.lastIndex = word + found.length
-    if (DATE.test(found) || UUID_BEHIND.test(segment.text)) continue
+    UUID_AFTER.lastIndex = word + found.length
+    if (DATE.test(found) || UUID_AFTER.test(segment.text)) continue
     const start = word - seriesBefore(segment, word, label)
     return segment.add(kind, start, word + found.length) ? word + found.length : 0
   }

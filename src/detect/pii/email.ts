@@ -49,7 +49,7 @@ const MAX_TOOL = 3
 const USER_INFO = /\/\/[^\s/@]*$/
 
 /** Top-level domains that need not be looked up: of a country, or of old. */
-const PLACE_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
+const COUNTRY_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
 
 /** Behind %, of an @. */
 const CODED_DIGITS = '40'
@@ -66,9 +66,9 @@ const isLocal = (code: number): boolean => (code < ASCII_END ? LOCAL[code] !== 0
 
 /** @param at of the @; returns where to go on */
 export function scanEmail(segment: Segment, at: number): number {
-  const run = localRun(segment, at)
-  const isPassword = scanUserInfo(segment, at, run)
-  return isPassword ? at + 1 : scanAround(segment, run, at, at + 1)
+  const localStart = startOfLocalCharacters(segment, at)
+  const isPassword = scanUserInfo(segment, at, localStart)
+  return isPassword ? at + 1 : scanAround(segment, localStart, at, at + 1)
 }
 
 /** @param at of a digit; returns whether the @ of an address in a URL stands there (RFC 3986 §2.1): `ana%40example.com` */
@@ -78,22 +78,22 @@ export const isCodedSign = (text: string, at: number): boolean =>
 /** @param at of the digits of a coded @; returns where to go on */
 export function scanCodedEmail(segment: Segment, at: number): number {
   const sign = at - 1
-  const run = localRun(segment, sign)
-  const coded = CODED_LEADING.exec(segment.text.slice(run, sign))?.[0].length ?? 0
-  return scanAround(segment, run + coded, sign, at + CODED_DIGITS.length)
+  const localStart = startOfLocalCharacters(segment, sign)
+  const coded = CODED_LEADING.exec(segment.text.slice(localStart, sign))?.[0].length ?? 0
+  return scanAround(segment, localStart + coded, sign, at + CODED_DIGITS.length)
 }
 
 /**
  * @param run where the characters begin that may stand in a local part
  * @param at of the sign, which ends at `domain`
  */
-function scanAround(segment: Segment, run: number, at: number, domain: number): number {
+function scanAround(segment: Segment, localStart: number, at: number, domain: number): number {
   const { text } = segment
   const end = domainEnd(text, domain)
   if (end === 0 || codeAt(text, at - 1) === DOT) return domain
-  if (isProduct(text, end)) return domain
-  const start = localStart(text, run, at, end)
-  if (start === at || isTool(text, start, at)) return domain
+  if (isMatrixProduct(text, end)) return domain
+  const start = trimLocalStart(text, localStart, at, end)
+  if (start === at || isVersionControlUser(text, start, at)) return domain
   const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return domain
   if (
@@ -105,22 +105,22 @@ function scanAround(segment: Segment, run: number, at: number, domain: number): 
 }
 
 /** Whether a name of a program ends there: a product of matrices in Python, `A@np.linalg.inv(B)`, `x@rows.index[0]`. */
-function isProduct(text: string, end: number): boolean {
+function isMatrixProduct(text: string, end: number): boolean {
   const behind = codeAt(text, end)
   if (behind !== OPEN_PAREN && behind !== OPEN_BRACKET) return false
-  return !PLACE_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
+  return !COUNTRY_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
 }
 
 /** Where the characters begin that may stand in a local part. */
-function localRun({ text, end: limit }: Segment, at: number): number {
+function startOfLocalCharacters({ text, end: limit }: Segment, at: number): number {
   const least = Math.max(limit, at - MAX_LOCAL)
   let start = at
   while (start > least && isLocal(text.charCodeAt(start - 1))) start--
   return start
 }
 
-function localStart(text: string, run: number, at: number, end: number): number {
-  let start = run
+function trimLocalStart(text: string, localStart: number, at: number, end: number): number {
+  let start = localStart
   if (codeAt(text, start - 1) === BACKSLASH) start += ESCAPED.exec(text.slice(start, at))?.[0].length ?? 0
   // Underscores on both sides are emphasis.
   if (codeAt(text, end) === UNDERSCORE) while (codeAt(text, start) === UNDERSCORE) start++
@@ -129,7 +129,7 @@ function localStart(text: string, run: number, at: number, end: number): number 
   return isPlain ? start : start + (LEADING.exec(text.slice(start, at))?.[0].length ?? 0)
 }
 
-const isTool = (text: string, start: number, at: number): boolean =>
+const isVersionControlUser = (text: string, start: number, at: number): boolean =>
   at - start <= MAX_TOOL && NOT_LOCAL.test(text.slice(start, at))
 
 /** End of the longest domain name that ends in a top-level domain; 0 for none. */
@@ -145,7 +145,7 @@ function domainEnd(text: string, start: number): number {
       isAlphabetic = false
       continue
     }
-    const hyphen = label > start ? hyphenBehindTopLevel(text, label, at) : 0
+    const hyphen = label > start ? hyphenAfterTopLevel(text, label, at) : 0
     if (hyphen > 0) return hyphen
     const length = at - label
     if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
@@ -171,7 +171,7 @@ const isFileNamed = (text: string, end: number, label: number, labelEnd: number)
   COMMON_TOP_LEVEL.test(text.slice(text.lastIndexOf('.', end - 1) + 1, end))
 
 /** Where the hyphen is that a top-level domain ends at, if nothing follows it, or such that no name goes on so; else 0. */
-function hyphenBehindTopLevel(text: string, label: number, end: number): number {
+function hyphenAfterTopLevel(text: string, label: number, end: number): number {
   const hyphen = text.indexOf('-', label)
   if (hyphen <= label || hyphen >= end || end - label > MAX_LABEL) return 0
   for (let at = label; at < hyphen; at++) if (!isLetter(text.charCodeAt(at))) return 0

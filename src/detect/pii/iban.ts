@@ -28,7 +28,7 @@ const LENGTHS: ReadonlyMap<string, number> = new Map(
 )
 
 /** Whether digits stand behind a country by itself, as in `DE 89 3704 0044`: in capitals, as small letters are a word. */
-export const isBehindCountry = (text: string, at: number): boolean =>
+export const isAfterCountryCode = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === SPACE &&
   isAsciiUpper(codeAt(text, at - 2)) &&
   isAsciiUpper(codeAt(text, at - 3)) &&

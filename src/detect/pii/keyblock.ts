@@ -22,7 +22,7 @@ const MIN_BODY = 40
  * Whether a key that has begun in the segment is still open at `end`, which ends a line. Lines before the last have
  * been asked about already: had one closed the key, the segment would have ended there.
  */
-export function insideKey(text: string, start: number, end: number): boolean {
+export function isInsideKey(text: string, start: number, end: number): boolean {
   // In the segment alone: the whole text would be gone through for every line.
   const line = start + text.slice(start, end).lastIndexOf('\n') + 1
   const last = text.slice(line, Math.min(end, line + MAX_KEY_LINE))

@@ -1,7 +1,7 @@
 // Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
 
 import { COLON, DIGIT_0, DOT, HYPHEN, isDigit, isHexDigit, SLASH } from '../../core/ascii.ts'
-import { codeAt, codesOf, isLetter, isWordBefore, isWordBehind } from './code-unit-classes.ts'
+import { codeAt, codesOf, isLetter, isWordAfter, isWordBefore } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { isPathData } from './number/pathdata.ts'
 
@@ -16,7 +16,7 @@ const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
 /** What may stand between the word for a version and the version, another version among it. */
-const BEHIND_VERSION_WORD =
+const AFTER_VERSION_WORD =
   /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
 /** Behind the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
@@ -57,7 +57,7 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   if (match === null) return 0
   const end = at + match[0].length
   const next = codeAt(text, end)
-  if (isWordBehind(text, end)) return 0
+  if (isWordAfter(text, end)) return 0
   // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
   const zero = codeAt(text, at) === DIGIT_0 && codeAt(text, at + 1) !== DOT
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
@@ -88,11 +88,11 @@ function isVersion(segment: Segment, at: number, end: number, octets: readonly s
     /^ [A-Z]/.test(text.slice(end, end + 2))
   )
     return true
-  if (isProduct(segment, at, octets) || isPlace(segment, at, end, octets)) return true
+  if (isProductVersion(segment, at, octets) || isSectionNumber(segment, at, end, octets)) return true
   if (TABLE_BEFORE.test(segment.windowBefore(at, MAX_TABLE)) && !isLarge(octets)) return true
   if (!isLarge(octets) && isPathData(segment.windowBefore(at))) return true
   const distance = segment.before(at).version
-  return distance <= VERSION_DISTANCE && BEHIND_VERSION_WORD.test(text.slice(at - distance, at))
+  return distance <= VERSION_DISTANCE && AFTER_VERSION_WORD.test(text.slice(at - distance, at))
 }
 
 /** `Table 10.3.2.6`, `Fig. 2.5.29.17` */
@@ -107,7 +107,7 @@ const areSmall = (octets: readonly string[], limit: number): boolean =>
   octets[0] !== '10' && octets.every((octet) => Number(octet) < limit)
 
 /** `Oracle 11.2.0.4`: small numbers behind a name. Not where machines are named. */
-function isProduct(segment: Segment, at: number, octets: readonly string[]): boolean {
+function isProductVersion(segment: Segment, at: number, octets: readonly string[]): boolean {
   if (!areSmall(octets, LARGE_OCTET)) return false
   const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
   return name !== undefined && !MACHINES.test(name)
@@ -117,7 +117,7 @@ function isProduct(segment: Segment, at: number, octets: readonly string[]): boo
 const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.(?:6|14|36|101|132))\./
 
 /** `3.2.1.4`, `2.5.29.31`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
-function isPlace(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
+function isSectionNumber(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
   if (ARCS.test(text.slice(at, end))) return !NETWORK_WORD.test(segment.windowBefore(at))
   if (!areSmall(octets, SMALL_OCTET)) return false
@@ -199,11 +199,11 @@ export function scanColons(segment: Segment, at: number): number {
 
 function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   const { text } = segment
-  if (isWordBehind(text, runEnd)) return 0
+  if (isWordAfter(text, runEnd)) return 0
   if (!hasColons(text, start, runEnd)) return 0
   let end = runEnd
   while (end > start && (text[end - 1] === '.' || (text[end - 1] === ':' && text[end - 2] !== ':'))) end--
-  if (end - start > MAX_IPV6 || isNoAddress(text, start, end) || !isIpv6(text.slice(start, end))) return 0
+  if (end - start > MAX_IPV6 || isNotIpv6(text, start, end) || !isIpv6(text.slice(start, end))) return 0
   ZONE_AND_PREFIX.lastIndex = end
   const whole = end + (ZONE_AND_PREFIX.exec(text)?.[0].length ?? 0)
   return segment.add('ip_address', start, whole) ? whole : 0
@@ -216,7 +216,7 @@ const PAIRS = /^(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}$/
 const DECIMAL_BEGINNING = /^\d{1,4}::$/
 
 /** `x:101:104::/home/x`, a line of `/etc/passwd`; pairs. */
-const isNoAddress = (text: string, start: number, end: number): boolean =>
+const isNotIpv6 = (text: string, start: number, end: number): boolean =>
   (DECIMAL_BEGINNING.test(text.slice(start, end)) && codeAt(text, end) !== SLASH) ||
   (text.endsWith('::', end) && codeAt(text, end) === SLASH && !isDigit(codeAt(text, end + 1))) ||
   PAIRS.test(text.slice(start, end))
@@ -240,7 +240,7 @@ const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
 const MAX_GROUP = 4
 const GROUPS = 8
 /** Loopback and unspecified addresses are nobody's. */
-const NOBODY = /^[0:]*1?$/
+const LOOPBACK_OR_UNSPECIFIED = /^[0:]*1?$/
 
 /** Groups of hexadecimal digits with colons between, two of them at one place; `1::2` is a slice in a program. */
 function isIpv6(text: string): boolean {
@@ -252,7 +252,7 @@ function isIpv6(text: string): boolean {
     const start = at
     while (isHexDigit(codeAt(text, at))) at++
     if (codeAt(text, at) === DOT) {
-      if (!isMapped(text, start)) return false
+      if (!isMappedIpv4(text, start)) return false
       groups += 2
       break
     }
@@ -268,10 +268,10 @@ function isIpv6(text: string): boolean {
     at++
   }
   const isWhole = isShortened ? groups < GROUPS && (groups >= 3 || longest >= 3) : groups === GROUPS
-  return isWhole && !NOBODY.test(text) && /\d/.test(text)
+  return isWhole && !LOOPBACK_OR_UNSPECIFIED.test(text) && /\d/.test(text)
 }
 
-function isMapped(text: string, at: number): boolean {
+function isMappedIpv4(text: string, at: number): boolean {
   MAPPED.lastIndex = at
   return MAPPED.exec(text)?.slice(1).every(isOctet) === true
 }

@@ -14,7 +14,7 @@ const STREET =
   'Corner|Common|Cliff|Canyon|Camp|Bypass|Bridge|Branch|Turnpike|Track|Throughway|Summit|Rue|Straße|Str'
 /** Apartment, town, state or code, country behind it. */
 const UNIT = '(?:,? (?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|#)\\.? ?#?\\w{1,6})?'
-const PLACE = `(?:,? (?:${NAME})(?: ${NAME}){0,2})?(?:,? (?:[A-Z]{2,3} )?(?:\\d{4,6}(?:-\\d{4})?|[A-Z]{1,2}\\d[A-Z\\d]? ?\\d[A-Z]{2}))?`
+const LOCALITY = `(?:,? (?:${NAME})(?: ${NAME}){0,2})?(?:,? (?:[A-Z]{2,3} )?(?:\\d{4,6}(?:-\\d{4})?|[A-Z]{1,2}\\d[A-Z\\d]? ?\\d[A-Z]{2}))?`
 /** What a street's name ends in, and what stands before one, where the house number follows. */
 const STREET_END =
   'straße|strasse|str\\.|weg|platz|gasse|allee|ufer|straat|laan|plein|gatan|vägen|vej|veien|gata|katu|tie'
@@ -26,17 +26,17 @@ interface Expressions {
   /** `221B Baker Street, London NW1 6XE`, `12 rue Lepic, 75018 Paris` */
   readonly numberFirst: RegExp
   /** Behind the house number: `Hauptstraße 12, 10115 Berlin`. */
-  readonly numberAndPlace: RegExp
+  readonly numberAndLocality: RegExp
   readonly streetBefore: RegExp
 }
 
 const readExpressions = (): Expressions => ({
   numberFirst: new RegExp(
-    `\\d{1,6}[A-Za-z]?(?: \\d{1,4})?,? (?:(?:${NAME}|\\d{1,3}(?:st|nd|rd|th)) ){1,4}(?:${STREET})(?![\\p{L}\\d])\\.?${UNIT}${PLACE}|` +
+    `\\d{1,6}[A-Za-z]?(?: \\d{1,4})?,? (?:(?:${NAME}|\\d{1,3}(?:st|nd|rd|th)) ){1,4}(?:${STREET})(?![\\p{L}\\d])\\.?${UNIT}${LOCALITY}|` +
       `\\d{1,5}(?: bis| ter)?,? (?:rue|avenue|boulevard|chemin|allée|place|quai|impasse) (?:(?:de|du|des|la|le|les|d['’])[ ]?){0,2}${NAME}(?: ${NAME}){0,3}(?:,? \\d{5} ${NAME})?`,
     'uy',
   ),
-  numberAndPlace: new RegExp(
+  numberAndLocality: new RegExp(
     `\\d{1,5}[a-zA-Z]?(?![\\p{L}\\d])${UNIT}(?:,? (?:\\d{4,6}|\\d{4} [A-Z]{2})(?: ${NAME}){1,2}|,(?: ${NAME}){1,2})?`,
     'uy',
   ),
@@ -53,7 +53,7 @@ let expressions: Expressions | null = null
 /** @param at of a digit at the beginning of a word; returns where the address ends, 0 if there is none */
 export function scanAddress(segment: Segment, at: number): number {
   expressions ??= readExpressions()
-  const { numberFirst, numberAndPlace, streetBefore } = expressions
+  const { numberFirst, numberAndLocality, streetBefore } = expressions
   const { text } = segment
   numberFirst.lastIndex = at
   const first = numberFirst.exec(text)?.[0]
@@ -61,8 +61,8 @@ export function scanAddress(segment: Segment, at: number): number {
   if (text[at - 1] !== ' ' || !isLetterOrMark(codeAt(text, at - 2))) return 0
   const from = Math.max(segment.end, at - WINDOW_CHARACTERS)
   const street = streetBefore.exec(text.slice(from, at))
-  numberAndPlace.lastIndex = at
-  const rest = numberAndPlace.exec(text)?.[0]
+  numberAndLocality.lastIndex = at
+  const rest = numberAndLocality.exec(text)?.[0]
   if (street === null || rest === undefined) return 0
   return segment.add('address', from + street.index, at + rest.length) ? at + rest.length : 0
 }

@@ -4,8 +4,8 @@
 /** What stands in for a secret in documentation. */
 export const PLACEHOLDER =
   /x{5}|\.\.\.|placeholder|redacted|changeme|0{10}|(?:^|[-_])(?:example|sample|dummy|your|insert)/i
-export const MIN_DIFFERENT = 8
-const MIN_DIFFERENT_LETTERS = 12
+export const MIN_DISTINCT = 8
+const MIN_DISTINCT_LETTERS = 12
 /** Capitals inside, not only at the beginning of words. */
 const MIXED_CASE = /[a-z][A-Z]{2}|[A-Z][a-z][A-Z]/
 
@@ -13,16 +13,16 @@ const MIXED_CASE = /[a-z][A-Z]{2}|[A-Z][a-z][A-Z]/
 const SPELLED_OUT = /^[a-z]{1,5}\d?(?:[-_.](?:[a-z]{1,16}\d{0,5}|\d{1,4}[a-z]?)){3,}$/
 
 /** Whether characters come as by chance, in no words and for nothing else. */
-export function isByChance(token: string, chance = token): boolean {
+export function isRandom(token: string, randomPart = token): boolean {
   if (PLACEHOLDER.test(token) || SPELLED_OUT.test(token)) return false
-  const different = differentCharacters(chance)
+  const distinct = distinctCharacters(randomPart)
   // Of letters alone nobody's words are so mixed.
   return /\d/.test(token)
-    ? different >= MIN_DIFFERENT
-    : different >= MIN_DIFFERENT_LETTERS && MIXED_CASE.test(chance)
+    ? distinct >= MIN_DISTINCT
+    : distinct >= MIN_DISTINCT_LETTERS && MIXED_CASE.test(randomPart)
 }
 
-export const differentCharacters = (text: string): number => new Set(text).size
+export const distinctCharacters = (text: string): number => new Set(text).size
 
 /** What documentation writes in place of a password. */
 export const NO_PASSWORD =

@@ -13,11 +13,11 @@ import {
   SLASH,
   SPACE,
 } from '../../core/ascii.ts'
-import { isBehindScheme, scanCredentials } from './authorization.ts'
+import { isAfterScheme, scanCredentials } from './authorization.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import type { Span } from './keyblock.ts'
-import { differentCharacters, isByChance, MIN_DIFFERENT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
+import { distinctCharacters, isRandom, MIN_DISTINCT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
 import { mayBeginToken, TOKEN } from './tokenforms.ts'
 
 /** No secret is shorter, nor the chance to judge one by. */
@@ -46,17 +46,17 @@ export function scanSecret(segment: Segment, start: number): number {
   const { text } = segment
   const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
   // Whose signature a URL carries is no secret, and without it the URL is of no use.
-  const isSigner = token !== null && SIGNER.test(segment.windowBefore(token.start))
-  if (token !== null && !isSigner && isSecret(text.slice(token.start, token.end))) {
+  const isSignatureKeyId = token !== null && SIGNER.test(segment.windowBefore(token.start))
+  if (token !== null && !isSignatureKeyId && isSecret(text.slice(token.start, token.end))) {
     return segment.add('secret', token.start, token.end) ? token.end : 0
   }
-  return scanNamed(segment, start)
+  return scanNamedKey(segment, start)
 }
 
 const BOT_ID_DIGITS = 8
 
 /** Where the number of a bot begins that a colon ends, as tokens of Telegram do; -1 for none. */
-export function botStart(text: string, colon: number): number {
+export function startOfBotId(text: string, colon: number): number {
   if (codeAt(text, colon) !== COLON || !text.startsWith('AA', colon + 1)) return -1
   let start = colon
   while (start > 0 && colon - start < MIN_TOKEN && isDigit(codeAt(text, start - 1))) start--
@@ -84,10 +84,10 @@ function dottedStart(text: string, start: number, from: number): number {
 function isSecret(token: string): boolean {
   if (token.startsWith('sgate_live_')) return parseApiKey(token)
   if (token.startsWith('eyJ')) return true
-  if (/^(?:AKIA|ASIA)/.test(token)) return differentCharacters(token) > MIN_DIFFERENT
+  if (/^(?:AKIA|ASIA)/.test(token)) return distinctCharacters(token) > MIN_DISTINCT
   const separator = Math.max(4, token.search(/[-_.](?=[^-_.]*$)/))
-  const chance = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
-  return isByChance(token, chance)
+  const randomPart = token.slice(token.length - separator > MIN_TOKEN ? separator : 4)
+  return isRandom(token, randomPart)
 }
 
 /**
@@ -95,7 +95,7 @@ function isSecret(token: string): boolean {
  * @param at inside the value: it begins behind the name and its sign
  * @returns where it ends; 0 if there is none
  */
-export function scanNamed(segment: Segment, at: number): number {
+export function scanNamedKey(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.keyEnd) return 0
   let start = at
@@ -103,14 +103,14 @@ export function scanNamed(segment: Segment, at: number): number {
   let end = at
   while (end - at < MAX_KEY && isBase64(codeAt(text, end))) end++
   segment.keyEnd = end
-  const first = isBehindScheme(text, start) ? start : dottedStart(text, at, segment.end)
-  if (isBehindScheme(text, first)) return scanCredentials(segment, first)
+  const first = isAfterScheme(text, start) ? start : dottedStart(text, at, segment.end)
+  if (isAfterScheme(text, first)) return scanCredentials(segment, first)
   if (end - start < KEY_CHARACTERS) return 0
   if (text.startsWith(WEBHOOK_HOST, start - WEBHOOK_HOST.length)) return scanWebhook(segment, start)
   NAMED_VALUE.lastIndex = start
   const value = NAMED_VALUE.exec(text)?.[0]
   if (value === undefined || !NAMED_KEY.test(segment.windowBefore(start)) || /example/i.test(value)) return 0
-  if (differentCharacters(value) < 2 * MIN_DIFFERENT) return 0
+  if (distinctCharacters(value) < 2 * MIN_DISTINCT) return 0
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
 
@@ -171,7 +171,7 @@ const MAX_QUICK = 64
  * Whether no secret begins in the word of letters, digits, `_` and `-` around a stretch, nor in what follows behind
  * dots: a quick look, which holds wherever the text is cut.
  */
-export function isNoSecret(text: string, from: number, to: number): boolean {
+export function holdsNoSecret(text: string, from: number, to: number): boolean {
   let start = from
   while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAX_QUICK) return false
   let end = to
@@ -180,51 +180,51 @@ export function isNoSecret(text: string, from: number, to: number): boolean {
     if (!isTokenCharacter(code) && (code !== DOT || !isTokenCharacter(codeAt(text, end + 1)))) break
   }
   const before = codeAt(text, start - 1)
-  const behind = codeAt(text, end)
+  const after = codeAt(text, end)
   if (end - start < MIN_TOKEN)
-    return botStart(text, end) < 0 && !(isJointOfKey(text, start, end) && isFirstOfKey(text, start))
-  if (end - to > MAX_QUICK || before === DOT || behind === COLON) return false
-  if (isBehindScheme(text, start)) return false
+    return startOfBotId(text, end) < 0 && !(isPartOfBase64(text, start, end) && isFirstWordOfKey(text, start))
+  if (end - to > MAX_QUICK || before === DOT || after === COLON) return false
+  if (isAfterScheme(text, start)) return false
   // Paths are made of base64, too.
-  if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(behind)) {
-    if (holdsKey(text, start, end) || isFirstOfKey(text, start)) return false
+  if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(after)) {
+    if (holdsKey(text, start, end) || isFirstWordOfKey(text, start)) return false
   }
-  return !holdsBeginning(text, start, end)
+  return !holdsTokenStart(text, start, end)
 }
 
 /** Whether a word begins like a secret; behind a dot any part of one may. */
-function holdsBeginning(text: string, start: number, end: number): boolean {
+function holdsTokenStart(text: string, start: number, end: number): boolean {
   let isInside = false
-  let mayBegin = false
+  let mayBeginNumber = false
   let hasDots = false
   for (let at = start; at < end - 1; at++) {
     const code = text.charCodeAt(at)
     if (code === DOT) hasDots = true
     if (mayBeginToken(code, text.charCodeAt(at + 1))) {
       if (!isInside) return true
-      mayBegin = true
+      mayBeginNumber = true
     }
     isInside = isAlphanumeric(code)
   }
-  return mayBegin && hasDots
+  return mayBeginNumber && hasDots
 }
 
 /** `…/4EpPk+…`: whether a word is a part of base64 with other signs. */
-export const isJointOfKey = (text: string, start: number, end: number): boolean =>
+export const isPartOfBase64 = (text: string, start: number, end: number): boolean =>
   isKeySign(codeAt(text, start - 1)) || isKeySign(codeAt(text, end))
 
 /**
  * Whether a word is the first with a digit of as many characters of base64 as keys have, or of what stands behind a scheme:
  * the others were looked at with it.
  */
-function isFirstOfKey(text: string, word: number): boolean {
+function isFirstWordOfKey(text: string, word: number): boolean {
   let start = word
   for (; word - start < MAX_KEY; start--) {
     const before = codeAt(text, start - 1)
     if (isDigit(before)) return false
     if (!isBase64(before)) break
   }
-  if (isBehindScheme(text, start)) return true
+  if (isAfterScheme(text, start)) return true
   let end = word
   while (end - start < KEY_CHARACTERS && isBase64(codeAt(text, end))) end++
   return end - start >= KEY_CHARACTERS

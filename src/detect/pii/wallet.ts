@@ -10,7 +10,7 @@ const MAX_WALLET = 110
 
 const ETHEREUM = /^0x[0-9a-f]{40}$/i
 /** Addresses that nobody holds: `0x0000…`, `0x…dEaD`. */
-const MIN_DIFFERENT = 6
+const MIN_DISTINCT = 6
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 /** The first characters that the version bytes in use come to. */
 const BASE58_SHAPE = /^[123AD79LMTXmn][1-9A-HJ-NP-Za-km-z]{25,34}$/
@@ -37,7 +37,7 @@ export function scanWallet(segment: Segment, word: number, end: number): number 
 }
 
 const isEthereum = (text: string): boolean =>
-  ETHEREUM.test(text) && new Set(text.slice(2).toLowerCase()).size >= MIN_DIFFERENT
+  ETHEREUM.test(text) && new Set(text.slice(2).toLowerCase()).size >= MIN_DISTINCT
 
 /** Four bytes of the double SHA-256 of the rest. */
 function isBase58Check(text: string): boolean {

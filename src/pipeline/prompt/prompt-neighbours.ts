@@ -3,7 +3,7 @@
 
 import type { Finding } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
-import { detectAcross } from '../../detect/pii/engine/adjacent-texts.ts'
+import { detectInAdjacentTexts } from '../../detect/pii/engine/adjacent-texts.ts'
 import { type KeyRest, restOfKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 
@@ -78,7 +78,7 @@ function* findJoined<T extends Joinable>(
     .map(({ end }) => end)
   const data: JointPart<T>[][] = []
   let first = 0
-  for (const finding of yield* detectAcross(joined, joints, kinds)) {
+  for (const finding of yield* detectInAdjacentTexts(joined, joints, kinds)) {
     while (pieces[first]!.end <= finding.start) first++
     if (pieces[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)

@@ -5,7 +5,7 @@ import t from 'tap'
 import { PII_KINDS } from '../../../src/core/finding.ts'
 import { atOnce } from '../../../src/core/steps.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
-import { detectAcross } from '../../../src/detect/pii/engine/adjacent-texts.ts'
+import { detectInAdjacentTexts } from '../../../src/detect/pii/engine/adjacent-texts.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
 
 const PIECES = [
@@ -63,7 +63,7 @@ t.test('all that lies over a joint, for any joints', async (t) => {
           joints.some((joint) => start < joint && joint < end)
         const expected = detect(whole, kinds).filter(isAcross)
         across += expected.length
-        t.same(atOnce(detectAcross(whole, joints, kinds)).filter(isAcross), expected)
+        t.same(atOnce(detectInAdjacentTexts(whole, joints, kinds)).filter(isAcross), expected)
       },
     ),
     { numRuns: 2500 },
@@ -76,7 +76,7 @@ t.test('whatever else it finds, the whole has as well', async (t) => {
     fc.property(text, fc.nat(), (whole, place) => {
       const known = new Set(detect(whole).map(({ kind, start, end }) => `${kind} ${start} ${end}`))
       for (const { kind, start, end } of atOnce(
-        detectAcross(whole, [place % (whole.length + 1)], DEFAULT_KINDS),
+        detectInAdjacentTexts(whole, [place % (whole.length + 1)], DEFAULT_KINDS),
       ))
         t.ok(known.has(`${kind} ${start} ${end}`))
     }),

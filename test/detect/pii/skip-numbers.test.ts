@@ -4,25 +4,26 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { DEFAULT_PII_KINDS, type Finding } from '../../../src/core/finding.ts'
-import { BIRTH_WORDS } from '../../../src/detect/pii/birthdate.ts'
+import { BIRTH_LABELS } from '../../../src/detect/pii/birthdate.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
-import { DOCUMENT_WORDS } from '../../../src/detect/pii/documents.ts'
+import { DOCUMENT_LABELS } from '../../../src/detect/pii/documents.ts'
 import { newSearch, scanSegment } from '../../../src/detect/pii/engine/scan.ts'
 import { SegmentSearch } from '../../../src/detect/pii/engine/segment.ts'
-import { Cutter } from '../../../src/detect/pii/engine/segmenter.ts'
+import { Segmenter } from '../../../src/detect/pii/engine/segmenter.ts'
 import { nextTrigger } from '../../../src/detect/pii/engine/trigger.ts'
 import { fold } from '../../../src/detect/pii/fold.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
-import { PERSONAL_WORDS } from '../../../src/detect/pii/nationalid/nationalid.ts'
-import { isNoSecret } from '../../../src/detect/pii/secrets.ts'
+import { PERSONAL_LABELS } from '../../../src/detect/pii/nationalid/nationalid.ts'
+import { holdsNoSecret } from '../../../src/detect/pii/secrets.ts'
 import { TOKEN_FORMS } from '../../../src/detect/pii/tokenforms.ts'
-import { Words } from '../../../src/detect/pii/words/context.ts'
-import { Cues } from '../../../src/detect/pii/words/cue-prefilter.ts'
+import { ContextWords } from '../../../src/detect/pii/words/context.ts'
+import { CuePrefilter } from '../../../src/detect/pii/words/cue-prefilter.ts'
 import { NAMED } from './labels-data.ts'
 import { TEXTS } from './texts-data.ts'
 
 const plain = (marked: string): string => marked.replace(/[«»]/g, '')
-const triggerOf = (text: string): number => nextTrigger(fold(text), 0, DEFAULT_KINDS, new Words(fold(text)))
+const triggerOf = (text: string): number =>
+  nextTrigger(fold(text), 0, DEFAULT_KINDS, new ContextWords(fold(text)))
 
 const PASSED_OVER = [
   'id,created,amount\n100000,2026-10-11,eu-0,12.34,0,1.234\n100001,2026-11-12,eu-1,412.30,11,28.041\n',
@@ -106,9 +107,9 @@ function everyNumber(whole: string): Finding[] {
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kindSet([...DEFAULT_PII_KINDS, 'address']), findings)
-  const cutter = new Cutter(DEFAULT_KINDS)
+  const segmenter = new Segmenter(DEFAULT_KINDS)
   for (let start = 0; start >= 0 && start < text.length; ) {
-    const end = cutter.next(text, start, 0)
+    const end = segmenter.nextCut(text, start, 0)
     scanSegment(search, start, end < 0 ? text.length : end, true)
     start = end
   }
@@ -128,8 +129,8 @@ t.test('what is passed over would not have been found', async (t) => {
 })
 
 t.test('a cue stands wherever a pattern matches', async (t) => {
-  const sources = [BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS]
-  const cues = new Cues(sources)
+  const sources = [BIRTH_LABELS, DOCUMENT_LABELS, PERSONAL_LABELS]
+  const cuePrefilter = new CuePrefilter(sources)
   const patterns = sources.map((source) => new RegExp(source, 'i'))
   const pieces = sources
     .flatMap((source) => source.split(/[|()?:[\]{}\\^$*+]+/))
@@ -138,11 +139,11 @@ t.test('a cue stands wherever a pattern matches', async (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom(...pieces), marks), { maxLength: 4 }), (parts) => {
       const text = parts.flat().join('')
-      return cues.mayStand(text, 0, text.length) || !patterns.some((pattern) => pattern.test(text))
+      return cuePrefilter.mayMatch(text, 0, text.length) || !patterns.some((pattern) => pattern.test(text))
     }),
     { numRuns: 5000 },
   )
-  t.notOk(cues.mayStand(',"created_at":', 0, 14))
+  t.notOk(cuePrefilter.mayMatch(',"created_at":', 0, 14))
 })
 
 /** Words of a label as programs and tables write them. */
@@ -159,7 +160,7 @@ t.test('quick looks for words leave nothing out, however a name is written', asy
   const texts = TEXTS.map(plain).flatMap((text) => [text, ...STYLES.map((style) => style(text))])
   const quick = texts.map((text) => detect(text))
   t.intercept(SegmentSearch.prototype, 'mentions', { value: () => true })
-  t.intercept(Cues.prototype, 'mayStand', { value: () => true })
+  t.intercept(CuePrefilter.prototype, 'mayMatch', { value: () => true })
   const different = texts.filter(
     (text, index) => JSON.stringify(detect(text)) !== JSON.stringify(quick[index]),
   )
@@ -172,9 +173,9 @@ t.test('a secret is one wherever it is looked at', async (t) => {
   )
   for (const { finding, text } of secrets) {
     if (!/^(?:sk-|gh|glpat|A[KI]|xox|eyJ|npm|hf_)/.test(text.slice(finding.start))) continue
-    t.notOk(isNoSecret(text, finding.start, finding.start + 1), text)
+    t.notOk(holdsNoSecret(text, finding.start, finding.start + 1), text)
   }
-  t.ok(isNoSecret('http-nio-8000-exec-0', 9, 13))
+  t.ok(holdsNoSecret('http-nio-8000-exec-0', 9, 13))
 })
 
 t.test('what begins like any form of a secret is looked at', async (t) => {
@@ -183,7 +184,7 @@ t.test('what begins like any form of a secret is looked at', async (t) => {
     const token = fc.stringMatching(new RegExp(`^(?:${ends})$`), { size: 'small' })
     fc.assert(
       // Behind a colon nothing is passed over.
-      fc.property(token, (text) => text.includes(':') || !isNoSecret(` ${text} `, 1, 1 + text.length)),
+      fc.property(token, (text) => text.includes(':') || !holdsNoSecret(` ${text} `, 1, 1 + text.length)),
       { numRuns: 100 },
     )
   }

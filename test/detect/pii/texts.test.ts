@@ -101,7 +101,7 @@ t.test('a cut at every place of every text', async (t) => {
 
 const PROSE =
   'The committee met on Tuesday to discuss the budget for the coming year. Several members asked whether the plan ' +
-  'could be finished before the summer, and Anna said that the remaining work was mostly a matter of patience. ' +
+  'could be finished before the summer, and Anna decoded that the remaining work was mostly a matter of patience. ' +
   'Nobody objected. After lunch they looked at the drawings of the new library in Porto, which will have four ' +
   'floors, a small garden and a reading room that is open at night. '
 

@@ -9,47 +9,51 @@ import { fold } from '../fold.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
-import { Cutter, MAX_SEGMENT } from './segmenter.ts'
+import { MAX_SEGMENT, Segmenter } from './segmenter.ts'
 import { nextTrigger } from './trigger.ts'
 
 /** Longest value with white space or punctuation in it; longer ones, such as tokens, have neither. */
-const MAX_LOOSE_VALUE = 128
+const MAX_SPACED_VALUE = 128
 /** In no value: where one of these stands, search may begin or end as well as anywhere. */
-const PARTING = codesOf(`"'<>{}|\\;`)
+const DELIMITERS = codesOf(`"'<>{}|\\;`)
 
 /**
  * The findings of `detectSteps` that begin before one of the joints and end behind it, and perhaps others near them. Time is
  * linear in the text and mostly that of the surroundings of the joints. In steps.
  * @param joints offsets in the text, ascending
  */
-export function* detectAcross(whole: string, joints: readonly number[], kinds: KindSet): Steps<Finding[]> {
+export function* detectInAdjacentTexts(
+  whole: string,
+  boundaries: readonly number[],
+  kinds: KindSet,
+): Steps<Finding[]> {
   // Keys and names have segments of their own, and addresses have lines.
   if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0) return yield* detectSteps(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kinds, findings)
-  const cutter = new Cutter(kinds)
+  const segmenter = new Segmenter(kinds)
   let end = 0
   let pause = STEP_UNITS
   let trigger = nextTrigger(text, 0, kinds, search.words, 0)
-  for (let index = 0; index < joints.length && trigger >= 0; index++) {
-    const joint = joints[index]!
-    if (joint < end) continue
-    if (joint >= pause) {
+  for (let index = 0; index < boundaries.length && trigger >= 0; index++) {
+    const boundary = boundaries[index]!
+    if (boundary < end) continue
+    if (boundary >= pause) {
       yield
-      pause = joint + STEP_UNITS
+      pause = boundary + STEP_UNITS
     }
-    let start = cutter.before(text, end, joint)
+    let start = segmenter.lastCut(text, end, boundary)
     end = start
-    while (end >= 0 && end <= joint && start < joint) {
+    while (end >= 0 && end <= boundary && start < boundary) {
       start = end
-      end = cutter.next(text, start, joint - start < MAX_SEGMENT ? joint : 0)
+      end = segmenter.nextCut(text, start, boundary - start < MAX_SEGMENT ? boundary : 0)
     }
     if (end < 0) end = text.length
-    if (start === joint) continue
-    while (joints[index + 1] !== undefined && joints[index + 1]! < end) index++
-    const from = partingBefore(text, joint - MAX_LOOSE_VALUE, start)
-    const until = partingBehind(text, joints[index]! + MAX_LOOSE_VALUE, end)
+    if (start === boundary) continue
+    while (boundaries[index + 1] !== undefined && boundaries[index + 1]! < end) index++
+    const from = delimiterBefore(text, boundary - MAX_SPACED_VALUE, start)
+    const until = delimiterAfter(text, boundaries[index]! + MAX_SPACED_VALUE, end)
     if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
     if (trigger >= 0 && trigger < until) trigger = scanFrom(search, trigger, start, end, until)
   }
@@ -57,15 +61,15 @@ export function* detectAcross(whole: string, joints: readonly number[], kinds: K
 }
 
 /** Behind the last parting character of [start, at), or `start`. */
-function partingBefore(text: string, at: number, start: number): number {
+function delimiterBefore(text: string, at: number, start: number): number {
   let from = Math.max(at, start)
-  while (from > start && !PARTING.has(text.charCodeAt(from - 1))) from--
+  while (from > start && !DELIMITERS.has(text.charCodeAt(from - 1))) from--
   return from
 }
 
 /** The first parting character of [at, end), or `end`. */
-function partingBehind(text: string, at: number, end: number): number {
+function delimiterAfter(text: string, at: number, end: number): number {
   let until = Math.min(at, end)
-  while (until < end && !PARTING.has(text.charCodeAt(until))) until++
+  while (until < end && !DELIMITERS.has(text.charCodeAt(until))) until++
   return until
 }

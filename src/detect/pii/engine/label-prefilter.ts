@@ -1,11 +1,11 @@
 // Whether a word before a number may say what it is, told without trying the patterns of the kinds on most texts.
 
 import { isDigit, OPEN_BRACKET, OPEN_PAREN } from '../../../core/ascii.ts'
-import { BIRTH_WORDS, mayBeBirth } from '../birthdate.ts'
+import { BIRTH_LABELS, mayBeBirthLabel } from '../birthdate.ts'
 import { codeAt, isLetterBefore } from '../code-unit-classes.ts'
-import { DOCUMENT_WORDS, mayBeDocument } from '../documents.ts'
-import { mayBePersonal, PERSONAL_WORDS } from '../nationalid/nationalid.ts'
-import { Cues } from '../words/cue-prefilter.ts'
+import { DOCUMENT_LABELS, mayBeDocumentLabel } from '../documents.ts'
+import { mayBePersonalLabel, PERSONAL_LABELS } from '../nationalid/nationalid.ts'
+import { CuePrefilter } from '../words/cue-prefilter.ts'
 
 /** As far before a number as a word for it may stand: no digit is between. */
 const WINDOW_CHARACTERS = 60
@@ -13,7 +13,7 @@ const WINDOW_CHARACTERS = 60
 const MAX_LENGTH_DIGITS = 2
 
 /** Read when first asked. */
-let cues: Cues | null = null
+let cuePrefilter: CuePrefilter | null = null
 
 /** The text in which a word for a number may stand; '' if none does. */
 function wordsBefore(text: string, at: number): string {
@@ -24,8 +24,8 @@ function wordsBefore(text: string, at: number): string {
     if (before < 0) break
     start = before
   }
-  cues ??= new Cues([BIRTH_WORDS, DOCUMENT_WORDS, PERSONAL_WORDS])
-  return cues.mayStand(text, start, at) ? text.slice(start, at) : ''
+  cuePrefilter ??= new CuePrefilter([BIRTH_LABELS, DOCUMENT_LABELS, PERSONAL_LABELS])
+  return cuePrefilter.mayMatch(text, start, at) ? text.slice(start, at) : ''
 }
 
 /** Where the bracket is that a length begins with, as in `CPF (11 digits)`; -1 if the digits there are none. */
@@ -37,19 +37,19 @@ function bracketBefore(text: string, end: number): number {
 }
 
 /** For a date of birth. */
-export function mayNameBirth(text: string, at: number): boolean {
+export function mayHaveBirthLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
-  return words !== '' && mayBeBirth(words)
+  return words !== '' && mayBeBirthLabel(words)
 }
 
 /** For the number of a document. */
-export function mayNameDocument(text: string, at: number): boolean {
+export function mayHaveDocumentLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
-  return words !== '' && mayBeDocument(words)
+  return words !== '' && mayBeDocumentLabel(words)
 }
 
 /** For a date of birth, a document or a person. */
-export function mayNameAny(text: string, at: number): boolean {
+export function mayHaveLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
-  return words !== '' && (mayBeBirth(words) || mayBeDocument(words) || mayBePersonal(words))
+  return words !== '' && (mayBeBirthLabel(words) || mayBeDocumentLabel(words) || mayBePersonalLabel(words))
 }

@@ -1,38 +1,41 @@
 // What a number may be by the lengths of its groups alone: bits. Most shapes are none of these.
 
-import { GROUPINGS, LENGTHS } from '../card.ts'
-import { ALONE_SHAPES, SHAPES } from '../nationalid/shapes.ts'
+import { CARD_GROUPINGS, CARD_LENGTHS } from '../card.ts'
+import { LONE_NATIONAL_ID_SHAPES, NATIONAL_ID_SHAPES } from '../nationalid/shapes.ts'
 import { shapeOf } from '../number/shape.ts'
-import { FORMS, TRUNK_FORMS } from '../phone/forms.ts'
+import { PHONE_FORMS, PHONE_TRUNK_FORMS } from '../phone/forms.ts'
 
 export const CARD = 1
 /** Of the United States. */
 export const SOCIAL_SECURITY = 2
-export const NATIONAL = 4
+export const NATIONAL_ID = 4
 /** Of a phone, see FORMS. */
-export const FORM = 8
+export const PHONE_FORM = 8
 /** The same, if it begins with one 0. */
-export const TRUNK_FORM = 16
+export const PHONE_TRUNK_FORM = 16
 /** Something without a word before it, FORM among it. */
-export const ALONE = 32
+export const NEEDS_NO_CUE = 32
 
 /** As it is printed on the card. */
-export const DASHED = shapeOf('3-2-4')
-const SOCIAL_SECURITY_SHAPES = [DASHED, ...['9', '3-3-3', '5-4'].map(shapeOf)]
+export const DASHED_SSN = shapeOf('3-2-4')
+const SOCIAL_SECURITY_SHAPES = [DASHED_SSN, ...['9', '3-3-3', '5-4'].map(shapeOf)]
 
 /** By shape, see `shapeOf`. */
-export const MARKS: ReadonlyMap<number, number> = marksOf([
-  [CARD, [...GROUPINGS, ...LENGTHS]],
+export const SHAPE_FLAGS: ReadonlyMap<number, number> = flagsOf([
+  [CARD, [...CARD_GROUPINGS, ...CARD_LENGTHS]],
   [SOCIAL_SECURITY, SOCIAL_SECURITY_SHAPES],
-  [NATIONAL, SHAPES],
-  [FORM, FORMS],
-  [TRUNK_FORM, TRUNK_FORMS],
-  [ALONE, [...GROUPINGS, ...LENGTHS, ...FORMS, ...ALONE_SHAPES, DASHED]],
+  [NATIONAL_ID, NATIONAL_ID_SHAPES],
+  [PHONE_FORM, PHONE_FORMS],
+  [PHONE_TRUNK_FORM, PHONE_TRUNK_FORMS],
+  [
+    NEEDS_NO_CUE,
+    [...CARD_GROUPINGS, ...CARD_LENGTHS, ...PHONE_FORMS, ...LONE_NATIONAL_ID_SHAPES, DASHED_SSN],
+  ],
 ])
 
-function marksOf(lists: readonly (readonly [mark: number, shapes: Iterable<number>])[]): Map<number, number> {
-  const marks = new Map<number, number>()
-  for (const [mark, shapes] of lists)
-    for (const shape of shapes) marks.set(shape, (marks.get(shape) ?? 0) | mark)
-  return marks
+function flagsOf(lists: readonly (readonly [flag: number, shapes: Iterable<number>])[]): Map<number, number> {
+  const flags = new Map<number, number>()
+  for (const [flag, shapes] of lists)
+    for (const shape of shapes) flags.set(shape, (flags.get(shape) ?? 0) | flag)
+  return flags
 }

@@ -4,31 +4,47 @@
 import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
-import { cardForm, isExpiryBehind, isInRow } from '../card.ts'
+import { cardForm, isExpiryAfter, isInRow } from '../card.ts'
 import { passesLuhnAt } from '../checksums.ts'
 import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
 import { scanDocument } from '../documents.ts'
 import { isCodedSign, scanCodedEmail, scanEmail } from '../email.ts'
-import { isBehindCountry, scanIban } from '../iban.ts'
+import { isAfterCountryCode, scanIban } from '../iban.ts'
 import { KEY_BEGIN, keyBlocks } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
-import { lettersBefore, scanDigitIdentifier, scanLetterIdentifier } from '../nationalid/nationalid.ts'
+import { scanDigitIdentifier, scanLetterIdentifier, startOfLettersBefore } from '../nationalid/nationalid.ts'
 import { isPartOfMac, scanColons, scanIpv4, scanMac } from '../network.ts'
-import { mayBegin } from '../number/begin.ts'
+import { mayBeginNumber } from '../number/begin.ts'
 import { NumberRuns } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
 import { personNames } from '../person.ts'
-import { isLetterBehind, leadsAbroad, plusBefore, scanPhone } from '../phone/phone.ts'
+import { isLetterAfter, plusBefore, scanPhone, startsWithExitCode } from '../phone/phone.ts'
 import { scanAddress } from '../postal-address.ts'
-import { botStart, isJointOfKey, MIN_TOKEN, scanNamed, scanSecret, tokenEnd, tokenStart } from '../secrets.ts'
+import {
+  isPartOfBase64,
+  MIN_TOKEN,
+  scanNamedKey,
+  scanSecret,
+  startOfBotId,
+  tokenEnd,
+  tokenStart,
+} from '../secrets.ts'
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
-import { ALONE, CARD, DASHED, MARKS, NATIONAL, SOCIAL_SECURITY, TRUNK_FORM } from './number-shapes.ts'
+import {
+  CARD,
+  DASHED_SSN,
+  NATIONAL_ID,
+  NEEDS_NO_CUE,
+  PHONE_TRUNK_FORM,
+  SHAPE_FLAGS,
+  SOCIAL_SECURITY,
+} from './number-shapes.ts'
 import { Segment, SegmentSearch } from './segment.ts'
-import { nextPlace, nextTrigger, TRIGGER_CHARACTERS } from './trigger.ts'
+import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './trigger.ts'
 
 /** @param base added to the offsets of findings */
 export const newSearch = (text: string, base: number, kinds: KindSet, findings: Finding[]): SegmentSearch =>
-  new SegmentSearch(text, base, kinds, findings, RUNS)
+  new SegmentSearch(text, base, kinds, findings, SHARED_RUNS)
 
 /**
  * Adds the findings of one segment, in order.
@@ -45,7 +61,7 @@ export function scanSegment(search: SegmentSearch, start: number, end: number, m
     }
     scanNames(segment, done, segment.text.length)
   } else scanNames(segment, segment.from, segment.text.length)
-  RUNS.begin('')
+  SHARED_RUNS.reset('')
 }
 
 /**
@@ -68,11 +84,11 @@ export function scanFrom(
   while (at >= 0 && at < (until ?? end)) {
     // What stands behind the segment does not count, as it may not have arrived yet.
     const isWhole =
-      at + TRIGGER_CHARACTERS <= end || nextPlace(segment.text, at - offset, kinds) === at - offset
+      at + TRIGGER_CHARACTERS <= end || nextCandidate(segment.text, at - offset, kinds) === at - offset
     const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
     at = nextTrigger(text, next, kinds, search.words, until)
   }
-  RUNS.begin('')
+  SHARED_RUNS.reset('')
   return at
 }
 
@@ -131,7 +147,7 @@ function scanDigit(segment: Segment, at: number): number {
       iban || scanLetterIdentifier(segment, word, at, digitsEnd) || scanDocument(segment, word) || wordEnd
     )
   }
-  const other = codeAt(text, at - 1) === PLUS ? 0 : scanOtherThanNumber(segment, at, digitsEnd)
+  const other = codeAt(text, at - 1) === PLUS ? 0 : scanLettersOrDate(segment, at, digitsEnd)
   if (other > 0) return other
   return isDigit(text.charCodeAt(wordEnd - 1))
     ? scanNumber(segment, at, digitsEnd)
@@ -139,11 +155,11 @@ function scanDigit(segment: Segment, at: number): number {
 }
 
 /** What begins with a digit and holds letters, or is a date. */
-function scanOtherThanNumber(segment: Segment, at: number, digitsEnd: number): number {
-  const letters = lettersBefore(segment.text, at, segment.end)
+function scanLettersOrDate(segment: Segment, at: number, digitsEnd: number): number {
+  const letters = startOfLettersBefore(segment.text, at, segment.end)
   return (
     (letters < at ? scanLetterIdentifier(segment, letters, at, digitsEnd) : 0) ||
-    (at - 3 >= segment.end && isBehindCountry(segment.text, at) ? scanIban(segment, at - 3) : 0) ||
+    (at - 3 >= segment.end && isAfterCountryCode(segment.text, at) ? scanIban(segment, at - 3) : 0) ||
     scanLetterIdentifier(segment, at, at, digitsEnd) ||
     scanBirthDate(segment, at, digitsEnd) ||
     ((segment.kinds & ADDRESS) !== 0 ? scanAddress(segment, at) : 0)
@@ -155,43 +171,43 @@ function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
   const start = tokenStart(segment.text, word, segment.end)
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
-  const bot = botStart(segment.text, segment.tokenEnd)
+  const bot = startOfBotId(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
   // An underscore before may be for emphasis, or a part of the key: `SG._…`.
   if (isAlphanumeric(codeAt(segment.text, start - 1))) return 0
   if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
-  return isJointOfKey(segment.text, start, segment.tokenEnd) ? scanNamed(segment, start) : 0
+  return isPartOfBase64(segment.text, start, segment.tokenEnd) ? scanNamedKey(segment, start) : 0
 }
 
 /** One for all searches: none begins before another has ended, and it keeps no text. */
-const RUNS = new NumberRuns(MARKS)
+const SHARED_RUNS = new NumberRuns(SHAPE_FLAGS)
 
 /** Whether anything says what a number is: a word before it, or a calling code. */
-const isSpokenOf = (segment: Segment, at: number): boolean =>
-  segment.isBehindWords(at) ||
+const hasCue = (segment: Segment, at: number): boolean =>
+  segment.isAfterLetter(at) ||
   plusBefore(segment.text, at) > 0 ||
-  !segment.before(at).isSilent ||
-  leadsAbroad(segment.runs)
+  !segment.before(at).isEmpty ||
+  startsWithExitCode(segment.runs)
 
 /** Whether it may be something without a word before it. */
-const maySpeakForItself = (runs: NumberRuns): boolean =>
-  (runs.marks & ALONE) !== 0 || ((runs.marks & TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
+const needsNoCue = (runs: NumberRuns): boolean =>
+  (runs.flags & NEEDS_NO_CUE) !== 0 || ((runs.flags & PHONE_TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
 
 /** Numbers in groups: cards, social security numbers, phones. */
 function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   const { text, runs } = segment
-  if (!mayBegin(text, at)) return firstEnd
+  if (!mayBeginNumber(text, at)) return firstEnd
   const dotted = codeAt(text, at - 1) === PLUS ? 0 : scanIpv4(segment, at, firstEnd)
   if (dotted > 0) return dotted
   runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
-  const spoken = isSpokenOf(segment, at)
+  const cued = hasCue(segment, at)
   // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.
-  if (!spoken && !maySpeakForItself(runs) && !isLetterBehind(text, runs)) return firstEnd
+  if (!cued && !needsNoCue(runs) && !isLetterAfter(text, runs)) return firstEnd
   return (
-    ((runs.marks & NATIONAL) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
-    ((runs.marks & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
-    ((runs.marks & SOCIAL_SECURITY) !== 0 ? scanSsn(segment, runs) : 0) ||
+    ((runs.flags & NATIONAL_ID) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
+    ((runs.flags & CARD) !== 0 ? scanCard(segment, runs) : 0) ||
+    ((runs.flags & SOCIAL_SECURITY) !== 0 ? scanSsn(segment, runs) : 0) ||
     scanDocument(segment, at) ||
     scanPhone(segment, at, runs) ||
     firstEnd
@@ -207,7 +223,7 @@ const NOT_CARD_BEFORE =
 function scanCard(segment: Segment, runs: NumberRuns): number {
   const { text } = segment
   for (let i = runs.count - 1; i >= 0; i--) {
-    if ((runs.marksAt(i) & CARD) === 0 || (runs.isOpen(i) && !isExpiryBehind(text, runs.end(i)))) continue
+    if ((runs.flagsAt(i) & CARD) === 0 || (runs.isOpen(i) && !isExpiryAfter(text, runs.end(i)))) continue
     if (!passesLuhnAt(text, runs.start, runs.end(i))) continue
     const run = runs.run(i)
     const form = cardForm(run)
@@ -226,21 +242,22 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
 
 const SSN_WORD_DISTANCE = 40
 /** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
-const GIVEN_OUT = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
+const ISSUED_SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
 /** Printed on samples. */
 const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
 /** `69-263-10-3948` */
-const isBehindHyphen = (text: string, at: number): boolean =>
+const isAfterHyphenatedDigits = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === HYPHEN && isDigit(codeAt(text, at - 2))
 
 function scanSsn(segment: Segment, runs: NumberRuns): number {
   for (let i = 0; i < runs.count; i++) {
-    if ((runs.marksAt(i) & SOCIAL_SECURITY) === 0 || runs.isOpen(i)) continue
+    if ((runs.flagsAt(i) & SOCIAL_SECURITY) === 0 || runs.isOpen(i)) continue
     const named = segment.before(runs.start).ssn <= SSN_WORD_DISTANCE
-    if (!named && (runs.shape(i) !== DASHED || isBehindHyphen(segment.text, runs.start))) return 0
+    if (!named && (runs.shape(i) !== DASHED_SSN || isAfterHyphenatedDigits(segment.text, runs.start)))
+      return 0
     const run = runs.run(i)
-    if (!GIVEN_OUT.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
+    if (!ISSUED_SSN.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
     if (!named && run.separators !== '--') return 0
     return segment.add('us_ssn', run.start, run.end) ? run.end : 0
   }

@@ -4,7 +4,7 @@ import type { Finding, PiiKind } from '../../../core/finding.ts'
 import { isLetterBefore } from '../code-unit-classes.ts'
 import { hasKind, type KindSet } from '../kinds.ts'
 import type { NumberRuns } from '../number/run.ts'
-import { Words } from '../words/context.ts'
+import { ContextWords } from '../words/context.ts'
 import { CONTEXT_CHARACTERS } from './segmenter.ts'
 
 /** What the segments of one text share while they are searched, in order. */
@@ -14,9 +14,9 @@ export class SegmentSearch {
   readonly base: number
   readonly kinds: KindSet
   readonly findings: Finding[]
-  readonly words: Words
+  readonly words: ContextWords
   readonly runs: NumberRuns
-  #stretches: Map<RegExp, Stretch> | null = null
+  #windows: Map<RegExp, TestedWindow> | null = null
 
   /** @param runs a record that no other search is using */
   constructor(text: string, base: number, kinds: KindSet, findings: Finding[], runs: NumberRuns) {
@@ -24,29 +24,29 @@ export class SegmentSearch {
     this.base = base
     this.kinds = kinds
     this.findings = findings
-    this.words = new Words(text)
+    this.words = new ContextWords(text)
     this.runs = runs
   }
 
   /** Whether the stretch around a place has a match of a pattern: asked once a stretch. */
   mentions(pattern: RegExp, at: number): boolean {
     const index = Math.floor(at / CONTEXT_CHARACTERS)
-    this.#stretches ??= new Map()
-    const known = this.#stretches.get(pattern)
-    if (known?.index === index) return known.isMet
+    this.#windows ??= new Map()
+    const known = this.#windows.get(pattern)
+    if (known?.index === index) return known.hasMatch
     const start = index * CONTEXT_CHARACTERS
-    const isMet = pattern.test(
+    const hasMatch = pattern.test(
       this.text.slice(Math.max(0, start - CONTEXT_CHARACTERS), start + CONTEXT_CHARACTERS),
     )
-    this.#stretches.set(pattern, { index, isMet })
-    return isMet
+    this.#windows.set(pattern, { index, hasMatch })
+    return hasMatch
   }
 }
 
 /** The last stretch that was asked about, counted in CONTEXT_CHARACTERS. */
-interface Stretch {
+interface TestedWindow {
   readonly index: number
-  readonly isMet: boolean
+  readonly hasMatch: boolean
 }
 
 export class Segment {
@@ -70,7 +70,7 @@ export class Segment {
   #end: number
   /** Where was last asked for words right before, and the answer. */
   #askedAt = -1
-  #isBehindWords = false
+  #isAfterLetter = false
 
   /** Offsets of the segment in the text of the search. */
   constructor(search: SegmentSearch, start: number, end: number) {
@@ -79,7 +79,7 @@ export class Segment {
     this.from = start - offset
     this.kinds = search.kinds
     this.runs = search.runs
-    this.runs.begin(this.text)
+    this.runs.reset(this.text)
     this.#search = search
     this.offset = offset
     this.#end = this.from
@@ -105,17 +105,17 @@ export class Segment {
   }
 
   /** The words before a place. */
-  before(at: number): Words {
+  before(at: number): ContextWords {
     return this.#search.words.before(this.offset + at)
   }
 
   /** Whether what stands before the place, but for white space and punctuation, is a letter: it may be named. */
-  isBehindWords(at: number): boolean {
+  isAfterLetter(at: number): boolean {
     if (at !== this.#askedAt) {
       this.#askedAt = at
-      this.#isBehindWords = isLetterBefore(this.text, at)
+      this.#isAfterLetter = isLetterBefore(this.text, at)
     }
-    return this.#isBehindWords
+    return this.#isAfterLetter
   }
 
   /**

@@ -14,9 +14,9 @@ import {
   SPACE,
 } from '../../../core/ascii.ts'
 import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
-import { insideKey, KEY_BEGIN } from '../keyblock.ts'
+import { isInsideKey, KEY_BEGIN } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
-import { holdsWords, isBehindWord } from './word-boundaries.ts'
+import { isAfterWord, mayContainWords } from './word-boundaries.ts'
 
 /** Characters before a segment that may be looked at, by a detector or to tell a cut. */
 export const CONTEXT_CHARACTERS = 64
@@ -34,11 +34,11 @@ const LONG_VALUE =
   /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
 /** Marks that a text without spaces may be cut at: behind it, or before it. */
-const BEHIND = 1
-const BEFORE = 2
-const CUTTING = new Uint8Array(ASCII_END)
-for (const mark of ',}]>') CUTTING[mark.charCodeAt(0)] = BEHIND
-for (const mark of '"[{-0123456789') CUTTING[mark.charCodeAt(0)] = BEFORE
+const CUT_AFTER = 1
+const CUT_BEFORE = 2
+const CUT_SIDES = new Uint8Array(ASCII_END)
+for (const mark of ',}]>') CUT_SIDES[mark.charCodeAt(0)] = CUT_AFTER
+for (const mark of '"[{-0123456789') CUT_SIDES[mark.charCodeAt(0)] = CUT_BEFORE
 /** Characters of a number in a list, with and without a point: longer ones may be called, and be said to be behind. */
 const MAX_LISTED = { fraction: 20, whole: 6 }
 
@@ -47,18 +47,18 @@ const MAX_LISTED = { fraction: 20, whole: 6 }
  * would come in lumps of MAX_SEGMENT.
  * @param at a mark of this kind is there
  */
-function isBehindMark(text: string, at: number): boolean {
+function isAfterMark(text: string, at: number): boolean {
   const mark = text.charCodeAt(at)
   if (mark === GREATER_THAN || text.charCodeAt(at - 1) === QUOTE) return true
-  return mark === COMMA && isListed(text, at)
+  return mark === COMMA && isAfterListItem(text, at)
 }
 
 /** `"name":"`, but not `"::1"`. */
-const isBehindName = (text: string, at: number): boolean =>
+const isAfterJsonName = (text: string, at: number): boolean =>
   text.charCodeAt(at - 1) === COLON && text.charCodeAt(at - 2) === QUOTE
 
 /** Whether a number stands before, and before that what a list begins with or another comma. */
-function isListed(text: string, end: number): boolean {
+function isAfterListItem(text: string, end: number): boolean {
   let start = end
   let points = 0
   for (; end - start <= MAX_LISTED.fraction; start--) {
@@ -73,7 +73,7 @@ function isListed(text: string, end: number): boolean {
 }
 
 /** Most of a text: neither white space nor of a script without spaces. */
-const isPlain = (code: number): boolean => code > SPACE && code < ASCII_END
+const isPlainAscii = (code: number): boolean => code > SPACE && code < ASCII_END
 
 /**
  * Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`.
@@ -81,13 +81,13 @@ const isPlain = (code: number): boolean => code > SPACE && code < ASCII_END
  */
 function isCut(text: string, at: number, strict: boolean): boolean {
   const before = text.charCodeAt(at - 1)
-  if (isPlain(before)) {
-    if (CUTTING[before] === BEHIND && isBehindMark(text, at - 1)) return true
+  if (isPlainAscii(before)) {
+    if (CUT_SIDES[before] === CUT_AFTER && isAfterMark(text, at - 1)) return true
     const next = codeAt(text, at)
-    return isPlain(next) && CUTTING[next] === BEFORE && isBehindName(text, at)
+    return isPlainAscii(next) && CUT_SIDES[next] === CUT_BEFORE && isAfterJsonName(text, at)
   }
   if (before === LINE_FEED) return true
-  if (isSpace(before)) return isBehindWord(text, at - 1, strict)
+  if (isSpace(before)) return isAfterWord(text, at - 1, strict)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
 
@@ -98,22 +98,22 @@ function isCut(text: string, at: number, strict: boolean): boolean {
 function firstCut(text: string, start: number, from: number, to: number, strictFrom: number): number {
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    if (isPlain(code)) {
-      const cutting = CUTTING[code]
-      if (cutting === BEHIND && isBehindMark(text, at)) return at + 1
-      if (cutting === BEFORE && at > start && isBehindName(text, at)) return at
+    if (isPlainAscii(code)) {
+      const cutting = CUT_SIDES[code]
+      if (cutting === CUT_AFTER && isAfterMark(text, at)) return at + 1
+      if (cutting === CUT_BEFORE && at > start && isAfterJsonName(text, at)) return at
       continue
     }
     if (isSpace(code)) {
       if (code === LINE_FEED) return at + 1
-      if (isBehindWord(text, at, at >= strictFrom)) return at + 1
+      if (isAfterWord(text, at, at >= strictFrom)) return at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
   return -1
 }
 
 /** Finds where the segments of a text begin and end; the text may grow at its end. */
-export class Cutter {
+export class Segmenter {
   /** Where the next private key begins in the text; -1 for none so far. */
   #key = -1
   #keySearched = 0
@@ -121,17 +121,17 @@ export class Cutter {
 
   /** @param kinds what is looked for: names and addresses have cuts behind fewer words */
   constructor(kinds: KindSet) {
-    this.#strict = holdsWords(kinds)
+    this.#strict = mayContainWords(kinds)
   }
 
   /** To be told when the text has lost `count` characters at its beginning. */
-  forget(count: number): void {
+  dropPrefix(count: number): void {
     this.#key = Math.max(-1, this.#key - count)
     this.#keySearched = Math.max(0, this.#keySearched - count)
   }
 
   /** The last cut in (from, at], or `from`. For texts without private keys. */
-  before(text: string, from: number, at: number): number {
+  lastCut(text: string, from: number, at: number): number {
     for (let cut = at; cut > from; cut--) if (isCut(text, cut, this.#strict)) return cut
     return from
   }
@@ -140,8 +140,8 @@ export class Cutter {
    * The end of the segment that begins at `start`, -1 if the text so far does not say.
    * @param known characters that are known to hold no end
    */
-  next(text: string, start: number, known: number): number {
-    let at = Math.max(start, known)
+  nextCut(text: string, start: number, searched: number): number {
+    let at = Math.max(start, searched)
     // Where the length may end it.
     let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
     const key = this.#strict ? 0 : this.#nextKey(text, start)
@@ -149,12 +149,12 @@ export class Cutter {
     for (;;) {
       const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
-        if (text.charCodeAt(cut - 1) !== LINE_FEED || !this.#insideKey(text, start, cut - 1)) return cut
+        if (text.charCodeAt(cut - 1) !== LINE_FEED || !this.#isInsideKey(text, start, cut - 1)) return cut
         at = cut
       } else {
         // What stands behind the cut counts, too.
         if (limit >= text.length) return -1
-        if (!this.#isLongValue(text, start, limit)) return forcedCut(text, limit)
+        if (!this.#holdsLongValue(text, start, limit)) return forcedCut(text, limit)
         at = limit
         limit += MAX_SEGMENT
       }
@@ -171,19 +171,19 @@ export class Cutter {
     return this.#key < start ? -1 : this.#key
   }
 
-  #insideKey(text: string, start: number, end: number): boolean {
+  #isInsideKey(text: string, start: number, end: number): boolean {
     const key = this.#nextKey(text, start)
-    return key >= 0 && key < end && insideKey(text, start, end)
+    return key >= 0 && key < end && isInsideKey(text, start, end)
   }
 
-  #isLongValue(text: string, start: number, end: number): boolean {
+  #holdsLongValue(text: string, start: number, end: number): boolean {
     if (end - start >= MAX_LONG_VALUE) return false
-    return LONG_VALUE.test(text.slice(start, end)) || this.#insideKey(text, start, end)
+    return LONG_VALUE.test(text.slice(start, end)) || this.#isInsideKey(text, start, end)
   }
 }
 
 /** Whether a cut that is forced by the length of a line stands before a number rather than in it. */
-export function isUncut(text: string, number: number): boolean {
+export function staysWhole(text: string, number: number): boolean {
   const before = text[number - 1] ?? ''
   return DELIMITER.test(before) ? !isDigit(codeAt(text, number - 2)) : DELIMITER.test(text[number - 2] ?? '')
 }

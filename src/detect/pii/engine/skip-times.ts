@@ -16,15 +16,15 @@ import {
 } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 import { isMacCharacter } from '../network.ts'
-import { separatorAt } from '../number/separators.ts'
-import { isNoSecret } from '../secrets.ts'
-import { mayNameAny } from './label-prefilter.ts'
+import { endOfSeparator } from '../number/separators.ts'
+import { holdsNoSecret } from '../secrets.ts'
+import { mayHaveLabel } from './label-prefilter.ts'
 
 /** Further than this is not looked. */
 const MAX_RUN = 24
 
 /** `2026-11-10`, `2026-11-10T` before a time. */
-export function endOfDate(text: string, at: number, end: number): number {
+export function skipDate(text: string, at: number, end: number): number {
   const last = end + 6
   if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === DIGIT_0) return at
   const before = codeAt(text, at - 1)
@@ -38,16 +38,16 @@ export function endOfDate(text: string, at: number, end: number): number {
     return at
   if (!isDigit(codeAt(text, end + 2)) || !isDigit(codeAt(text, end + 4)) || !isDigit(codeAt(text, end + 5)))
     return at
-  if (mayNameAny(text, at)) return at
+  if (mayHaveLabel(text, at)) return at
   const after = codeAt(text, last)
   if (after === UPPER_T && isDigit(codeAt(text, last + 1)) && isDigit(codeAt(text, last + 2)))
-    return codeAt(text, last + 3) === COLON ? endOfTime(text, last + 1, last + 3, at) : at
+    return codeAt(text, last + 3) === COLON ? skipTime(text, last + 1, last + 3, at) : at
   if (isWordCharacter(after) || after >= ASCII_END || after === COLON || after === HYPHEN) return at
-  return separatorAt(text, last) === 0 && isNoSecret(text, at, last) ? last : at
+  return endOfSeparator(text, last) === 0 && holdsNoSecret(text, at, last) ? last : at
 }
 
 /** The hours and minutes of `10:15:30.123`: the seconds are a number by themselves. */
-export function endOfTime(text: string, at: number, colon: number, start = at): number {
+export function skipTime(text: string, at: number, colon: number, start = at): number {
   if (colon - at > 2 || (start === at && isMacCharacter(codeAt(text, at - 1)))) return at
   let last = colon
   let colons = 1
@@ -58,14 +58,14 @@ export function endOfTime(text: string, at: number, colon: number, start = at): 
       if (end - last !== 3 || ++colons > 2) return start
       last = end
     } else if (!isDigit(code)) {
-      if (code === DOT) return isColonBehind(text, end) ? start : last + 1
+      if (code === DOT) return isColonAfterRun(text, end) ? start : last + 1
       return isHexDigit(code) ? start : last + 1
     }
   }
 }
 
 /** Whether a run of digits, hexadecimal ones and dots goes on behind a colon, or further than is looked at. */
-function isColonBehind(text: string, dot: number): boolean {
+function isColonAfterRun(text: string, dot: number): boolean {
   let end = dot
   while (codeAt(text, end) === DOT || isHexDigit(codeAt(text, end))) if (++end - dot > MAX_RUN) return true
   return codeAt(text, end) === COLON
@@ -78,7 +78,7 @@ export function isLoneColon(text: string, at: number): boolean {
   const after = codeAt(text, end)
   const length = end - at - 1
   if (after === COLON || (after === HYPHEN && length === 2)) return false
-  if (after === DOT && (length === 4 || isColonBehind(text, end))) return false
+  if (after === DOT && (length === 4 || isColonAfterRun(text, end))) return false
   let start = at
   while (isHexDigit(codeAt(text, start - 1))) if (at - --start > MAX_RUN) return false
   return codeAt(text, start - 1) !== COLON

@@ -1,6 +1,7 @@
 // Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
 
 import {
+  ASTERISK,
   AT_SIGN,
   COLON,
   COMMA,
@@ -10,14 +11,17 @@ import {
   isDigit,
   isHexDigit,
   LOWER_O,
+  QUOTE,
+  SLASH,
   SPACE,
   UNDERSCORE,
 } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import { ADDRESS, type KindSet } from '../kinds.ts'
-import type { Words } from '../words/context.ts'
+import type { ContextWords } from '../words/context.ts'
 import { mayBeMonth } from '../words/months.ts'
-import { endOfNothing } from './skip-numbers.ts'
+import { skipNumber } from './skip-numbers.ts'
+import { isLoneColon } from './skip-times.ts'
 
 /** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
 const TRIGGER =
@@ -27,14 +31,14 @@ export const TRIGGER_CHARACTERS = 21
 /** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
 const NEAR = 6
 /** Behind one that is none, where most are. */
-const NEAR_NOTHING = 16
+const NEAR_SKIPPED = 16
 
 /** The first place from one on where a value may begin, by the characters there and right behind; -1 for none. */
-export function nextPlace(text: string, from: number, kinds: KindSet): number {
-  let at = nextMark(text, from, NEAR)
+export function nextCandidate(text: string, from: number, kinds: KindSet): number {
+  let at = nextTriggerCharacter(text, from, NEAR)
   // A house number is followed by words, too.
   if ((kinds & ADDRESS) !== 0) return at
-  while (at >= 0 && isQuantity(text, at)) at = nextMark(text, endOfDigits(text, at), NEAR)
+  while (at >= 0 && isFollowedByWord(text, at)) at = nextTriggerCharacter(text, endOfDigits(text, at), NEAR)
   return at
 }
 
@@ -47,20 +51,34 @@ export function nextTrigger(
   text: string,
   from: number,
   kinds: KindSet,
-  words: Words | null,
+  words: ContextWords | null,
   until = text.length,
 ): number {
-  let at = nextMark(text, from, NEAR)
+  let at = nextTriggerCharacter(text, from, NEAR)
   if ((kinds & ADDRESS) !== 0) return at
   while (at >= 0 && at < until) {
-    const end = isQuantity(text, at) ? endOfDigits(text, at) : endOfNothing(text, at, words)
+    const end = isFollowedByWord(text, at) ? endOfDigits(text, at) : skip(text, at, words)
     if (end === at) return at
-    at = nextMark(text, end, NEAR_NOTHING)
+    at = nextTriggerCharacter(text, end, NEAR_SKIPPED)
   }
   return at
 }
 
-function nextMark(text: string, from: number, near: number): number {
+/** Where to continue after a trigger that no value begins at; `at` if one may begin there. */
+function skip(text: string, at: number, words: ContextWords | null): number {
+  const code = text.charCodeAt(at)
+  if (isDigit(code)) return skipNumber(text, at, words)
+  if (code === COLON) return isLoneColon(text, at) ? at + 1 : at
+  return code === AT_SIGN && hasNoLocalPart(text, at) ? at + 1 : at
+}
+
+/** No part of an address or a password ends before it. */
+function hasNoLocalPart(text: string, at: number): boolean {
+  const before = codeAt(text, at - 1)
+  return before <= SPACE || before === SLASH || before === QUOTE || before === ASTERISK
+}
+
+function nextTriggerCharacter(text: string, from: number, near: number): number {
   const limit = Math.min(text.length, from + near)
   for (let at = from; at < limit; at++) {
     const code = text.charCodeAt(at)
@@ -86,7 +104,7 @@ const YEAR_CHARACTERS = 5
  * Whether a number is followed by a word, as most in prose are: `under 120 words`, `in 2024, the`. No value is like
  * that, wherever the text is cut behind its beginning; a day may be, before its month.
  */
-function isQuantity(text: string, at: number): boolean {
+function isFollowedByWord(text: string, at: number): boolean {
   if (codeAt(text, at - 1) !== SPACE) return false
   let end = at
   while (isDigit(codeAt(text, end))) if (++end - at > MAX_QUANTITY_DIGITS) return false

@@ -20,24 +20,24 @@ const NAMING_SIGNS = codesOf('"\'`=:>([{,;|：＝（「『【')
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 
 /** Whether words may begin a value, or go on with one behind a number: names and addresses. */
-export const holdsWords = (kinds: KindSet): boolean => (kinds & (PERSON | ADDRESS)) !== 0
+export const mayContainWords = (kinds: KindSet): boolean => (kinds & (PERSON | ADDRESS)) !== 0
 
 /**
  * Whether no value goes on behind the word that ends there.
  * @param strict words may be of a value: inside private keys, and where names and addresses are looked for
  */
-export const isBehindWord = (text: string, end: number, strict: boolean): boolean =>
+export const isAfterWord = (text: string, end: number, strict: boolean): boolean =>
   // Whatever a key is glued to.
   !text.startsWith(HEADER, end - HEADER.length) &&
-  (isBehindPlainWord(text, end, strict) ||
-    (!strict && (isBehindParting(text, end) || isBehindCapitalised(text, end))))
+  (isAfterPlainWord(text, end, strict) ||
+    (!strict && (isAfterTerminator(text, end) || isAfterCapitalised(text, end))))
 
 /**
  * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
  * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`. Where a name stands right before
  * what it names, that is the word: `"dob":"May`, `key=-----BEGIN`.
  */
-function isBehindPlainWord(text: string, end: number, strict: boolean): boolean {
+function isAfterPlainWord(text: string, end: number, strict: boolean): boolean {
   let start = end
   /** Of the word, and where it begins behind what names it. */
   let first = 0
@@ -55,18 +55,18 @@ function isBehindPlainWord(text: string, end: number, strict: boolean): boolean 
   // As a whole, too, so that one character tells it: `Mitchell's`, `KEY=value`.
   if (isAsciiUpper(text.charCodeAt(start))) return false
   if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
-  return !isSticky(text, start, end, strict)
+  return !mayBeInsideValue(text, start, end, strict)
 }
 
 /** In no value: what a sentence, a statement, a string ends with. */
-const ENDINGS = codesOf(';!?"}]')
+const TERMINATORS = codesOf(';!?"}]')
 /** Between the cells of a table, the sides of an equation: between the groups of no number. */
 const LONE_MARKS = codesOf('|=*<>&×±→')
 
 /** `| 4.3 × | 2.4`, `add ebx, 4; mov` */
-function isBehindParting(text: string, end: number): boolean {
+function isAfterTerminator(text: string, end: number): boolean {
   const mark = codeAt(text, end - 1)
-  return ENDINGS.has(mark) || (LONE_MARKS.has(mark) && (end === 1 || isSpace(codeAt(text, end - 2))))
+  return TERMINATORS.has(mark) || (LONE_MARKS.has(mark) && (end === 1 || isSpace(codeAt(text, end - 2))))
 }
 
 /** Shorter ones are no words: `A`, `AB`. */
@@ -77,16 +77,16 @@ const BANK_LETTERS = 4
 const ITALIAN_LETTERS = 6
 
 /** A capitalised word of letters alone, with marks around it, that is no month: `Hallo!`, `**Deutsche`, `SELECT`. */
-function isBehindCapitalised(text: string, end: number): boolean {
+function isAfterCapitalised(text: string, end: number): boolean {
   const first = Math.max(0, end - MAX_WORD)
-  const last = endOfMarks(text, end, first)
+  const last = startOfMarks(text, end, first)
   let start = last
   while (start > first && isLetter(text.charCodeAt(start - 1))) start--
   if (last - start < MIN_CAPITALISED || isUncapitalised(text.charCodeAt(start))) return false
-  const word = endOfMarks(text, start, first)
+  const word = startOfMarks(text, start, first)
   if (!isUncapitalised(text.charCodeAt(start + 1)) && mayBeGroup(text, word, last - start)) return false
   if (word > 0 && (word === first || !isSpace(text.charCodeAt(word - 1)))) return false
-  return !isMonth(text, start, last) && !isSticky(text, word, end, false)
+  return !isMonth(text, start, last) && !mayBeInsideValue(text, word, end, false)
 }
 
 /** Capitals that may be a group of a number: `RSS MRA 85T10 A562S`, the last but one of `QA14 KVHW QPUI 6ZCF`. */
@@ -98,7 +98,7 @@ function mayBeGroup(text: string, word: number, letters: number): boolean {
 }
 
 /** Where the marks begin that end before `end`: neither of a word nor of a number. */
-function endOfMarks(text: string, end: number, first: number): number {
+function startOfMarks(text: string, end: number, first: number): number {
   let at = end
   for (; at > first; at--) {
     const code = text.charCodeAt(at - 1)
@@ -108,10 +108,10 @@ function endOfMarks(text: string, end: number, first: number): number {
 }
 
 /** What may stand between a number and what goes on with it: `9 de mayo`, `555 1234 ext 12`. */
-const JOINING = new Set('of de di del x ext extn extension poste int'.split(' '))
+const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.split(' '))
 
 /** Whether the word from `start` to `end` may be in the middle of a value, by what stands before it. */
-function isSticky(text: string, start: number, end: number, strict: boolean): boolean {
+function mayBeInsideValue(text: string, start: number, end: number, strict: boolean): boolean {
   let at = start
   while (at > 0 && start - at < MAX_GAP) {
     const code = text.charCodeAt(at - 1)
@@ -123,16 +123,16 @@ function isSticky(text: string, start: number, end: number, strict: boolean): bo
   for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
     const code = text.charCodeAt(at - 1)
     if (isAsciiLower(code)) continue
-    if (isDigit(code)) return strict || isJoining(text, start, end)
+    if (isDigit(code)) return strict || mayContinueNumber(text, start, end)
     if (isSpace(code)) break
   }
   return isMonth(text, at, wordEnd)
 }
 
 /** A word behind a number; four letters may be a group of an account number, `gb29 nwbk 6016`. */
-function isJoining(text: string, start: number, end: number): boolean {
-  const last = endOfMarks(text, end, start)
+function mayContinueNumber(text: string, start: number, end: number): boolean {
+  const last = startOfMarks(text, end, start)
   let first = start
   while (first < last && !isLetter(text.charCodeAt(first))) first++
-  return last - first === BANK_LETTERS || JOINING.has(text.slice(first, last).toLowerCase())
+  return last - first === BANK_LETTERS || JOINING_WORDS.has(text.slice(first, last).toLowerCase())
 }

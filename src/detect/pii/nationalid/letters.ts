@@ -155,15 +155,15 @@ const isDatedName = (number: string): boolean => isDated(number, 4)
 const any = (): boolean => true
 
 const END = '(?![A-Za-z0-9_])'
-const row = (
+const identifier = (
   shape: string,
   words: string,
   valid: (number: string) => boolean,
   alone = true,
 ): LetterIdentifier => ({ shape: new RegExp(shape + END, 'iy'), words, valid, alone })
 /** Parted by spaces only capitals are: `DNI 12345678 y` goes on with a word, `12 ms 511880D` begins with one. */
-const parted = (...of: Parameters<typeof row>): LetterIdentifier => ({
-  ...row(...of),
+const spaced = (...of: Parameters<typeof identifier>): LetterIdentifier => ({
+  ...identifier(...of),
   shape: new RegExp(of[0] + END, 'y'),
 })
 
@@ -179,62 +179,62 @@ const PAN_WORDS = '\\bpan\\b|permanent ?account'
 /** By the number of letters at the beginning. */
 export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   [
-    row(`\\d{8}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
-    row(`\\d{7}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
-    row(`\\d{1,2}\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
-    parted(`\\d{1,2}(?:\\.?\\d{3}){2}(?: ?- ?| ?)${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
-    row('\\d{6}[-+A-FYXWVU]\\d{3}[0-9A-FHJ-NPR-Y]', 'hetu|henkil|finnish|identity code', isFinnish),
-    row('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
-    row('\\d{17}X', '身份', isChinese),
-    row('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
-    row('\\d{7,8}-?[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
-    row('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
-    row('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', any, false),
-    row('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', passesIcao),
-    row('\\d{8} ?\\d ?[A-Z]{2}\\d', 'cart[ãa]o de cidad|\\bcc\\b', isPortuguese, false),
-    row('\\d{9}[VX]', '\\bnic\\b|sri lanka', any, false),
-    row('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
-    row('[1-478] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3} \\d{2}', NIR_WORDS, isCorsican),
+    identifier(`\\d{8}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
+    identifier(`\\d{7}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
+    identifier(`\\d{1,2}\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
+    spaced(`\\d{1,2}(?:\\.?\\d{3}){2}(?: ?- ?| ?)${SPANISH_LETTER}`, DNI_WORDS, isSpanish, false),
+    identifier('\\d{6}[-+A-FYXWVU]\\d{3}[0-9A-FHJ-NPR-Y]', 'hetu|henkil|finnish|identity code', isFinnish),
+    identifier('\\d{8}[A-Z]\\d{3}', 'rvnr|versicherungsnummer', isGermanInsurance),
+    identifier('\\d{17}X', '身份', isChinese),
+    identifier('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
+    identifier('\\d{7,8}-?[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
+    identifier('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
+    identifier('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', any, false),
+    identifier('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', passesIcao),
+    identifier('\\d{8} ?\\d ?[A-Z]{2}\\d', 'cart[ãa]o de cidad|\\bcc\\b', isPortuguese, false),
+    identifier('\\d{9}[VX]', '\\bnic\\b|sri lanka', any, false),
+    identifier('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
+    identifier('[1-478] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3} \\d{2}', NIR_WORDS, isCorsican),
   ],
   [
-    row(`[XYZ]-?\\d{7}-?${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
-    row(`[XYZ]-?\\d\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
-    parted(
+    identifier(`[XYZ]-?\\d{7}-?${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
+    identifier(`[XYZ]-?\\d\\.\\d{3}\\.\\d{3}-${SPANISH_LETTER}`, NIE_WORDS, isForeignerInSpain),
+    spaced(
       `[XYZ][- ]?\\d(?:\\.?\\d{3}){2}(?: ?- ?| ?)${SPANISH_LETTER}`,
       NIE_WORDS,
       isForeignerInSpain,
       false,
     ),
-    row('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
-    row('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
-    row('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', passesIcao, false),
-    row('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
-    row('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', any, false),
-    row('P-?\\d{8}', '\\bptin\\b', any, false),
-    row('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, any, false),
-    row('[VE]-?\\d{7,8}', CEDULA_WORDS, any, false),
-    row('A\\d{9}[A-Z]', '\\bkra\\b', any, false),
-    row('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
+    identifier('[STFGM]\\d{7}[A-Z]', 'nric|\\bfin\\b|singapore', isSingaporean),
+    identifier('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
+    identifier('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', passesIcao, false),
+    identifier('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
+    identifier('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', any, false),
+    identifier('P-?\\d{8}', '\\bptin\\b', any, false),
+    identifier('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, any, false),
+    identifier('[VE]-?\\d{7,8}', CEDULA_WORDS, any, false),
+    identifier('A\\d{9}[A-Z]', '\\bkra\\b', any, false),
+    identifier('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
   ],
   [
-    row('[A-Z]{2}\\d{2}(?: ?\\d{2}){2} ?[A-D]', INSURANCE_WORDS, isInsurance),
-    row('[A-Z]{2}-\\d{2}(?:[ -]\\d{2}){2}[ -][A-D]', INSURANCE_WORDS, isInsurance),
-    parted('[A-Z]{2} \\d{2}(?:[ -]?\\d{2}){2}[ -]?[A-D]', INSURANCE_WORDS, isInsurance),
-    row('[A-Z]{2}\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
+    identifier('[A-Z]{2}\\d{2}(?: ?\\d{2}){2} ?[A-D]', INSURANCE_WORDS, isInsurance),
+    identifier('[A-Z]{2}-\\d{2}(?:[ -]\\d{2}){2}[ -][A-D]', INSURANCE_WORDS, isInsurance),
+    spaced('[A-Z]{2} \\d{2}(?:[ -]?\\d{2}){2}[ -]?[A-D]', INSURANCE_WORDS, isInsurance),
+    identifier('[A-Z]{2}\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
   ],
-  [row('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', any, false)],
+  [identifier('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', any, false)],
   [
-    row('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
-    row('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
+    identifier('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
+    identifier('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
   ],
   [
     // It has no check digit: names of devices are like it in small letters.
-    parted('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan),
-    row('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan, false),
+    spaced('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan),
+    identifier('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan, false),
   ],
   [
-    row(`[A-Z]{6}\\d{2}[A-EHLMPRST]${OMOCODE}{2}[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
-    row('[A-Z]{6}\\d{8}[HM]\\d{3}', 'elector', isVoterInMexico, false),
-    parted(`[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
+    identifier(`[A-Z]{6}\\d{2}[A-EHLMPRST]${OMOCODE}{2}[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
+    identifier('[A-Z]{6}\\d{8}[HM]\\d{3}', 'elector', isVoterInMexico, false),
+    spaced(`[A-Z]{3} ?[A-Z]{3} \\d{2}[A-EHLMPRST]\\d{2} ?[A-Z]${OMOCODE}{3}[A-Z]`, FISCAL_WORDS, isItalian),
   ],
 ]

@@ -14,7 +14,7 @@ import {
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import type { Segment } from '../engine/segment.ts'
 import type { NumberRuns } from '../number/run.ts'
-import { asWords, labelBefore } from '../words/label.ts'
+import { labelBefore, toWords } from '../words/label.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
@@ -35,15 +35,15 @@ const ANY_WORD = new RegExp(
 )
 
 /** What `mayBePersonal` looks for. */
-export const PERSONAL_WORDS = ANY_WORD.source
+export const PERSONAL_LABELS = ANY_WORD.source
 
 /** Whether a word before a number may be for a personal number: a quick look. */
-export const mayBePersonal = (before: string): boolean => ANY_WORD.test(asWords(before))
+export const mayBePersonalLabel = (before: string): boolean => ANY_WORD.test(toWords(before))
 
 const compiled = new Map<string, RegExp>()
 
 /** What stands before a number, read when it is first asked what it names. */
-class Label {
+class NumberLabel {
   readonly #segment: Segment
   readonly #at: number
   #words: string | null = null
@@ -55,7 +55,7 @@ class Label {
 
   /** Whether one of the words is in it, with no digit behind. */
   names(words: string): boolean {
-    if (!this.#segment.isBehindWords(this.#at)) return false
+    if (!this.#segment.isAfterLetter(this.#at)) return false
     let pattern = compiled.get(words)
     if (pattern === undefined) {
       pattern = new RegExp(`(?:${words})[^\\d]{0,${MAX_BETWEEN}}$`)
@@ -67,7 +67,7 @@ class Label {
 }
 
 /** The end of a longer identifier, of a path or of a version. */
-function isTail(text: string, start: number): boolean {
+function isIdentifierTail(text: string, start: number): boolean {
   const before = codeAt(text, start - 1)
   return (
     (before === HYPHEN || before === SLASH || before === DOT || before === PLUS) &&
@@ -75,7 +75,7 @@ function isTail(text: string, start: number): boolean {
   )
 }
 
-const goesOn = (text: string, end: number): boolean =>
+const continuesAfter = (text: string, end: number): boolean =>
   (text[end] === '-' || text[end] === '/' || text[end] === '.' || text[end] === ':') &&
   isAlphanumeric(codeAt(text, end + 1))
 
@@ -85,16 +85,16 @@ const goesOn = (text: string, end: number): boolean =>
  * @returns where the number ends; 0 if there is none
  */
 export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number {
-  const behindWords = segment.isBehindWords(runs.start)
-  const label = new Label(segment, runs.start)
+  const mayBeLabelled = segment.isAfterLetter(runs.start)
+  const label = new NumberLabel(segment, runs.start)
   for (let i = runs.count - 1; i >= 0; i--) {
-    const identifiers = identifiersOf(runs.shape(i), behindWords)
+    const identifiers = identifiersOf(runs.shape(i), mayBeLabelled)
     if (identifiers.length === 0 || runs.isOpen(i)) continue
     const run = runs.run(i)
     const form = `${run.groups} ${run.separators}`
     for (const identifier of identifiers) {
       if (!identifier.valid(run.digits) || !identifier.form.test(form)) continue
-      const proven = identifier.alone?.test(form) === true && !isTail(segment.text, run.start)
+      const proven = identifier.alone?.test(form) === true && !isIdentifierTail(segment.text, run.start)
       const named =
         proven || label.names(identifier.words) || (identifier.general && label.names(GENERAL_WORDS))
       if (named) return segment.add('national_id', run.start, run.end) ? run.end : 0
@@ -126,15 +126,15 @@ const HEXADECIMAL = /^[0-9a-f]*$/
 export function scanLetterIdentifier(segment: Segment, word: number, at: number, digitsEnd: number): number {
   const { text } = segment
   const letters = lettersBetween(text, word, at)
-  if (!maySuit(text, letters, at, digitsEnd)) return 0
-  const label = new Label(segment, word)
+  if (!mayBeIdentifier(text, letters, at, digitsEnd)) return 0
+  const label = new NumberLabel(segment, word)
   for (const { shape, alone, words, valid } of LETTER_IDENTIFIERS[letters] ?? []) {
     shape.lastIndex = word
     const found = shape.exec(text)?.[0]
     if (found === undefined) continue
     const end = word + found.length
-    if (goesOn(text, end) || !valid(found.replace(/[^A-Za-z0-9ñÑ]/g, '').toUpperCase())) continue
-    const proven = alone && !isTail(text, word) && !HEXADECIMAL.test(found)
+    if (continuesAfter(text, end) || !valid(found.replace(/[^A-Za-z0-9ñÑ]/g, '').toUpperCase())) continue
+    const proven = alone && !isIdentifierTail(text, word) && !HEXADECIMAL.test(found)
     if (!proven && !label.names(words) && !label.names(GENERAL_WORDS)) continue
     return segment.add('national_id', word, end) ? end : 0
   }
@@ -142,17 +142,17 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
 }
 
 /** By the number of letters at the beginning, how many digits follow on them: one bit a number. */
-const DIGITS_BEHIND = [[6, 7, 8, 9, 17], [6, 7, 8, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2, 8]].map(
+const DIGITS_AFTER_LETTERS = [[6, 7, 8, 9, 17], [6, 7, 8, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2, 8]].map(
   (counts) => counts.reduce((mask, count) => mask | (1 << count), 0),
 )
-const MAX_DIGITS_BEHIND = 17
+const MAX_DIGITS_AFTER_LETTERS = 17
 
 /** A quick look: whether any number with so many letters goes on like this. */
-function maySuit(text: string, letters: number, at: number, end: number): boolean {
+function mayBeIdentifier(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
   if (letters <= 1 && digits <= 2) return isInThousands(text, end) || isBeforeCorsica(text, end)
-  if (digits > MAX_DIGITS_BEHIND || letters >= DIGITS_BEHIND.length) return false
-  return (((DIGITS_BEHIND[letters] ?? 0) >> digits) & 1) === 1
+  if (digits > MAX_DIGITS_AFTER_LETTERS || letters >= DIGITS_AFTER_LETTERS.length) return false
+  return (((DIGITS_AFTER_LETTERS[letters] ?? 0) >> digits) & 1) === 1
 }
 
 /** Whether digits go on as in `12.345`. */
@@ -165,14 +165,14 @@ const isBeforeCorsica = (text: string, end: number): boolean =>
 const CORSICA = new Set(['2A', '2B', '2a', '2b'])
 
 /** Whether any number with so many letters has as many digits behind them, or fewer: where a text is cut is not known. */
-export const mayGrowToSuit = (letters: number, digits: number): boolean =>
-  letters < DIGITS_BEHIND.length && ((DIGITS_BEHIND[letters] ?? 0) & ((2 << digits) - 1)) !== 0
+export const mayStartIdentifier = (letters: number, digits: number): boolean =>
+  letters < DIGITS_AFTER_LETTERS.length && ((DIGITS_AFTER_LETTERS[letters] ?? 0) & ((2 << digits) - 1)) !== 0
 
 /**
  * Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`, `RSS MRA 85T10 A562S`;
  * the digit if none do.
  */
-export function lettersBefore(text: string, at: number, from: number): number {
+export function startOfLettersBefore(text: string, at: number, from: number): number {
   const separator = codeAt(text, at - 1)
   if (separator !== SPACE && separator !== HYPHEN) return at
   const single = at - 2
@@ -187,13 +187,13 @@ export function lettersBefore(text: string, at: number, from: number): number {
 const ITALIAN = /(?<![A-Za-z0-9_])[A-Z]{3} ?[A-Z]{3} $/
 
 function italianNamesBefore(text: string, at: number, from: number): number {
-  if (!isBirthGroup(text, at)) return at
+  if (!isItalianDateGroup(text, at)) return at
   const names = ITALIAN.exec(text.slice(Math.max(0, at - ITALIAN_NAMES - 2), at))?.[0] ?? ''
   return names !== '' && at - names.length >= from ? at - names.length : at
 }
 
 /** Whether a capital stands before the space before a group such as `85T10`, which are not many. */
-export const isBirthGroup = (text: string, at: number): boolean =>
+export const isItalianDateGroup = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === SPACE &&
   isAsciiUpper(codeAt(text, at - 2)) &&
   isAsciiUpper(codeAt(text, at + 2)) &&

@@ -32,8 +32,8 @@ const BY_SHAPE = byShape(({ form }) => form)
 const ALONE_BY_SHAPE = byShape(({ alone }) => alone)
 
 /** Shapes of personal numbers, and of those that need no word. */
-export const SHAPES: Iterable<number> = BY_SHAPE.keys()
-export const ALONE_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
+export const NATIONAL_ID_SHAPES: Iterable<number> = BY_SHAPE.keys()
+export const LONE_NATIONAL_ID_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
 
 /** The numbers that a run of a shape may be. @param named whether words stand before, which most of them need */
 export const identifiersOf = (shape: number, named: boolean): readonly DigitIdentifier[] =>

@@ -9,7 +9,7 @@ const TIME_DIGITS = 2
 const NOT_BEFORE = codesOf('$€£¥₹%^')
 
 /** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
-export function mayBegin(text: string, at: number): boolean {
+export function mayBeginNumber(text: string, at: number): boolean {
   if (at === 0) return true
   const before = codeAt(text, at - 1)
   if (before === SPACE) return true

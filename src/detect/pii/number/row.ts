@@ -10,62 +10,64 @@ const MAX_NUMBER = 16
 /** More neighbours on one side say nothing more. */
 const MAX_NEIGHBOURS = 4
 /** So many in the same form are a list of them, and no row of others. */
-const MAX_ALIKE = 4
+const MAX_REPEATS = 4
 
 /** `:`, `/`, `(` and `-`: of a time, a date, an extension, which are no neighbours. */
-const GOES_ON = codesOf(':/(-')
+const CONTINUING = codesOf(':/(-')
 const NAMING = codesOf(' :,=')
 
 /** How many numbers stand on the same line right before and right behind, whole or with decimals. */
 export interface Neighbours {
   readonly before: number
-  readonly behind: number
+  readonly after: number
   /** A word stands right before the first of them: `Suite 200 415 555 2671`. */
   readonly areNamed: boolean
 }
 
 /** @param from where the last value ended: what stands before is none of the row */
-export function neighbours(text: string, start: number, end: number, from: number): Neighbours {
+export function neighboursInRow(text: string, start: number, end: number, from: number): Neighbours {
   let first = start
   let before = 0
   for (let at = start; before < MAX_NEIGHBOURS; before++) {
-    at = startOfNumber(text, beforeGap(text, at), from)
+    at = startOfNumber(text, startOfGap(text, at), from)
     if (at < 0) break
     first = at
   }
-  let behind = 0
-  for (let at = end; behind < MAX_NEIGHBOURS; behind++) {
-    at = endOfNumber(text, behindGap(text, at))
+  let after = 0
+  for (let at = end; after < MAX_NEIGHBOURS; after++) {
+    at = endOfNumber(text, endOfGap(text, at))
     if (at < 0) break
   }
-  return { before, behind, areNamed: isNamed(text, first) }
+  return { before, after, areNamed: isNamed(text, first) }
 }
 
 /** Where the last number ends that stands behind in the same form: `415 555 2671 212 555 0143`; -1 in a list of them. */
-export function endOfAlike(text: string, start: number, end: number): number {
+export function endOfRepeats(text: string, start: number, end: number): number {
   let last = end
-  for (let alike = 0; alike < MAX_ALIKE && codeAt(text, last) === SPACE; alike++) {
+  for (let repeats = 0; repeats < MAX_REPEATS && codeAt(text, last) === SPACE; repeats++) {
     const shift = last + 1 - start
     if ((codeAt(text, start) === DIGIT_0) !== (codeAt(text, start + shift) === DIGIT_0)) return last
-    for (let at = start; at < end; at++) if (kindOf(text, at) !== kindOf(text, at + shift)) return last
+    for (let at = start; at < end; at++)
+      if (shapeOfCharacter(text, at) !== shapeOfCharacter(text, at + shift)) return last
     if (isWordCharacter(codeAt(text, end + shift))) return last
     last = end + shift
   }
-  return (last - end) / (end - start + 1) === MAX_ALIKE ? -1 : last
+  return (last - end) / (end - start + 1) === MAX_REPEATS ? -1 : last
 }
 
-const kindOf = (text: string, at: number): number => (isDigit(codeAt(text, at)) ? 0 : codeAt(text, at))
+const shapeOfCharacter = (text: string, at: number): number =>
+  isDigit(codeAt(text, at)) ? 0 : codeAt(text, at)
 
 const isGap = (code: number): boolean => code === SPACE || code === TAB
 
 /** Where the gap begins that ends at a place; -1 if there is none. */
-function beforeGap(text: string, end: number): number {
+function startOfGap(text: string, end: number): number {
   let at = end
   while (end - at <= MAX_GAP && isGap(codeAt(text, at - 1))) at--
   return at === end ? -1 : at
 }
 
-function behindGap(text: string, start: number): number {
+function endOfGap(text: string, start: number): number {
   let at = start
   while (at - start <= MAX_GAP && isGap(codeAt(text, at))) at++
   return at === start ? -1 : at
@@ -82,7 +84,7 @@ function startOfNumber(text: string, end: number, from: number): number {
     at--
   if (end < 0 || at >= end || !isDigit(codeAt(text, end - 1))) return -1
   if (at > from && codeAt(text, at - 1) === HYPHEN) at--
-  return at === from || !isInside(codeAt(text, at - 1)) ? at : -1
+  return at === from || !continuesToken(codeAt(text, at - 1)) ? at : -1
 }
 
 function endOfNumber(text: string, start: number): number {
@@ -91,10 +93,10 @@ function endOfNumber(text: string, start: number): number {
   let end = endOfDigits(text, digits)
   if (end === digits || end - digits > MAX_NUMBER) return -1
   if (codeAt(text, end) === DOT && isDigit(codeAt(text, end + 1))) end = endOfDigits(text, end + 1)
-  return isInside(codeAt(text, end)) ? -1 : end
+  return continuesToken(codeAt(text, end)) ? -1 : end
 }
 
-const isInside = (code: number): boolean => isWordCharacter(code) || GOES_ON.has(code)
+const continuesToken = (code: number): boolean => isWordCharacter(code) || CONTINUING.has(code)
 
 function isNamed(text: string, start: number): boolean {
   let at = start

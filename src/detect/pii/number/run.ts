@@ -1,8 +1,8 @@
 // A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
 
 import { CASE_BIT, DIGIT_0, isDigit, LOWER_X } from '../../../core/ascii.ts'
-import { codeAt, endOfDigits, isWordBehind } from '../code-unit-classes.ts'
-import { hasSpace, separatorAt, separatorClass } from './separators.ts'
+import { codeAt, endOfDigits, isWordAfter } from '../code-unit-classes.ts'
+import { endOfSeparator, hasSpace, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
 /** Shorter ones say nothing. */
@@ -65,8 +65,8 @@ export class DigitRun {
 }
 
 /** A power of two, for the places of more groups than are looked at. */
-const PLACES = 8
-const LAST_PLACE = PLACES - 1
+const SLOTS = 8
+const SLOT_MASK = SLOTS - 1
 const NORTH_AMERICAN_EXIT = '011'
 /** A group that goes on as a word belongs to something else. */
 const BROKEN = -1
@@ -79,41 +79,41 @@ export class NumberRuns {
   start = 0
   count = 0
   /** All that the shapes of the runs may be. */
-  marks = 0
+  flags = 0
   #text = ''
   #first = 0
   #digits: string | null = null
   /** -1 as long as nobody has asked. */
   #zeros = -1
-  readonly #marksOf: ReadonlyMap<number, number>
+  readonly #flagsOf: ReadonlyMap<number, number>
   // The groups from the one at #head on: a ring.
   #head = 0
-  #known = 0
-  readonly #starts = new Int32Array(PLACES)
-  readonly #ends = new Int32Array(PLACES)
-  readonly #lengths = new Int32Array(PLACES)
+  #groupCount = 0
+  readonly #starts = new Int32Array(SLOTS)
+  readonly #ends = new Int32Array(SLOTS)
+  readonly #lengths = new Int32Array(SLOTS)
   /** Where the next one begins; 0 if none follows, or BROKEN. */
-  readonly #nexts = new Int32Array(PLACES)
+  readonly #nexts = new Int32Array(SLOTS)
   // What the run has that ends with a group.
-  readonly #digitCounts = new Int32Array(PLACES)
-  readonly #shapes = new Int32Array(PLACES)
-  readonly #marks = new Int32Array(PLACES)
+  readonly #digitCounts = new Int32Array(SLOTS)
+  readonly #shapes = new Int32Array(SLOTS)
+  readonly #flags = new Int32Array(SLOTS)
 
   /** @param marksOf what numbers of a shape may be, as bits; 0 for a shape that is not in it */
-  constructor(marksOf: ReadonlyMap<number, number>) {
-    this.#marksOf = marksOf
+  constructor(flagsOf: ReadonlyMap<number, number>) {
+    this.#flagsOf = flagsOf
   }
 
   /** Goes on with another text. */
-  begin(text: string): void {
+  reset(text: string): void {
     this.#text = text
-    this.#known = 0
+    this.#groupCount = 0
   }
 
   /** @param at of a digit at the beginning of a word */
   read(at: number): void {
     this.start = at
-    this.marks = 0
+    this.flags = 0
     this.count = 0
     this.#digits = null
     this.#zeros = -1
@@ -123,10 +123,10 @@ export class NumberRuns {
     let shape = 0
     let next = at
     for (let group = 0; group < MAX_GROUPS; group++) {
-      const place = (head + group) & LAST_PLACE
-      if (group >= this.#known) this.#readGroup(place, next)
-      const length = this.#lengths[place] ?? 0
-      next = this.#nexts[place] ?? 0
+      const slot = (head + group) & SLOT_MASK
+      if (group >= this.#groupCount) this.#readGroup(slot, next)
+      const length = this.#lengths[slot] ?? 0
+      next = this.#nexts[slot] ?? 0
       if (next === BROKEN) return
       digits += length
       if (digits > MAX_DIGITS) return
@@ -140,41 +140,41 @@ export class NumberRuns {
 
   /** Numbers begin with group after group: most groups have been read for the one before. */
   #moveTo(at: number): void {
-    while (this.#known > 0 && (this.#starts[this.#head] ?? 0) < at) {
-      this.#head = (this.#head + 1) & LAST_PLACE
-      this.#known--
+    while (this.#groupCount > 0 && (this.#starts[this.#head] ?? 0) < at) {
+      this.#head = (this.#head + 1) & SLOT_MASK
+      this.#groupCount--
     }
-    if (this.#starts[this.#head] !== at) this.#known = 0
+    if (this.#starts[this.#head] !== at) this.#groupCount = 0
   }
 
-  #readGroup(place: number, start: number): void {
+  #readGroup(slot: number, start: number): void {
     const text = this.#text
     const end = endOfDigits(text, start)
-    this.#starts[place] = start
-    this.#ends[place] = end
-    this.#lengths[place] = end - start
+    this.#starts[slot] = start
+    this.#ends[slot] = end
+    this.#lengths[slot] = end - start
     // An extension (`x123`) does not count.
-    const broken = isWordBehind(text, end) && !isExtension(text, end)
-    this.#nexts[place] = broken ? BROKEN : separatorAt(text, end)
-    this.#known++
+    const broken = isWordAfter(text, end) && !isExtension(text, end)
+    this.#nexts[slot] = broken ? BROKEN : endOfSeparator(text, end)
+    this.#groupCount++
   }
 
   #add(group: number, digits: number, shape: number): void {
     if (this.count === 0) this.#first = group
     this.#digitCounts[group] = digits
     this.#shapes[group] = shape
-    const marks = this.#marksOf.get(shape) ?? 0
-    this.#marks[group] = marks
-    this.marks |= marks
+    const flags = this.#flagsOf.get(shape) ?? 0
+    this.#flags[group] = flags
+    this.flags |= flags
     this.count++
   }
 
   #nextOf(group: number): number {
-    return this.#nexts[(this.#head + group) & LAST_PLACE] ?? 0
+    return this.#nexts[(this.#head + group) & SLOT_MASK] ?? 0
   }
 
   end(index: number): number {
-    return this.#ends[(this.#head + this.#first + index) & LAST_PLACE] ?? 0
+    return this.#ends[(this.#head + this.#first + index) & SLOT_MASK] ?? 0
   }
 
   digitCount(index: number): number {
@@ -186,8 +186,8 @@ export class NumberRuns {
   }
 
   /** What the shape of a run may be. */
-  marksAt(index: number): number {
-    return this.#marks[this.#first + index] ?? 0
+  flagsAt(index: number): number {
+    return this.#flags[this.#first + index] ?? 0
   }
 
   /** How many zeros the first group begins with, at most two: none, that before an area, the way out of a country. */
@@ -211,7 +211,7 @@ export class NumberRuns {
   }
 
   groupLength(group: number): number {
-    return this.#lengths[(this.#head + group) & LAST_PLACE] ?? 0
+    return this.#lengths[(this.#head + group) & SLOT_MASK] ?? 0
   }
 
   isPlain(index: number): boolean {
@@ -230,7 +230,7 @@ export class NumberRuns {
   }
 
   /** The class of the separator that a run is followed by; it is not whole. */
-  separatorBehind(index: number): string {
+  separatorAfter(index: number): string {
     return this.separator(this.#first + index)
   }
 
@@ -242,9 +242,9 @@ export class NumberRuns {
   codeOfDigit(index: number): number {
     let left = index
     for (let group = 0; ; group++) {
-      const place = (this.#head + group) & LAST_PLACE
-      const start = this.#starts[place] ?? 0
-      const length = (this.#ends[place] ?? 0) - start
+      const slot = (this.#head + group) & SLOT_MASK
+      const start = this.#starts[slot] ?? 0
+      const length = (this.#ends[slot] ?? 0) - start
       if (left < length || group === MAX_GROUPS) return codeAt(this.#text, start + left)
       left -= length
     }
@@ -263,7 +263,7 @@ export class NumberRuns {
 
   /** The class of the separator behind a group, see `separatorClass`. */
   separator(group: number): string {
-    return separatorClass(this.#text, this.#ends[(this.#head + group) & LAST_PLACE] ?? 0, this.#nextOf(group))
+    return separatorClass(this.#text, this.#ends[(this.#head + group) & SLOT_MASK] ?? 0, this.#nextOf(group))
   }
 
   /** How many of the separators are slashes. */

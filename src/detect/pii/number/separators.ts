@@ -13,7 +13,7 @@ export function hasSpace(text: string, start: number, end: number): boolean {
 }
 
 /** End of the separator behind a group that ends at `start`; 0 if no further group follows. */
-export function separatorAt(text: string, start: number): number {
+export function endOfSeparator(text: string, start: number): number {
   let spaces = 0
   let marks = 0
   for (let end = start; end <= start + MAX_SEPARATOR; end++) {

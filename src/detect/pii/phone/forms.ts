@@ -12,8 +12,8 @@ import { isNorthAmerican } from './callingcodes.ts'
  */
 interface Form {
   readonly same?: string
-  readonly behindBracket?: string
-  readonly behindHyphen?: string
+  readonly afterBracket?: string
+  readonly afterHyphen?: string
   readonly beginning: RegExp
 }
 
@@ -23,38 +23,38 @@ const TRUNK_ZERO = /^0[1-9]/
 const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '2-2-2-2-2': [{ same: ' .-', beginning: TRUNK_ZERO }], // France
   '5-6': [{ beginning: TRUNK_ZERO }], // United Kingdom
-  '5-3-3': [{ same: ' -', behindBracket: ' ', beginning: TRUNK_ZERO }], // United Kingdom
+  '5-3-3': [{ same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }], // United Kingdom
   '3-4-4': [
-    { same: ' -', behindBracket: ' ', beginning: TRUNK_ZERO }, // United Kingdom, Japan, Korea, Australia, Turkey
+    { same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }, // United Kingdom, Japan, Korea, Australia, Turkey
     { same: ' -', beginning: /^1[3-9]/ }, // China
   ],
-  '4-3-4': [{ same: ' -', behindBracket: ' ', beginning: TRUNK_ZERO }],
+  '4-3-4': [{ same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }],
   '4-3-3': [{ same: ' -', beginning: TRUNK_ZERO }],
   '2-4-4': [
-    { same: ' -', behindBracket: ' -', beginning: TRUNK_ZERO }, // Japan, Australia
-    { behindBracket: ' -', beginning: /^[1-9]{2}/ }, // Brazil, Mexico
+    { same: ' -', afterBracket: ' -', beginning: TRUNK_ZERO }, // Japan, Australia
+    { afterBracket: ' -', beginning: /^[1-9]{2}/ }, // Brazil, Mexico
   ],
-  '2-5-4': [{ behindBracket: ' -', beginning: /^[1-9]{2}/ }],
+  '2-5-4': [{ afterBracket: ' -', beginning: /^[1-9]{2}/ }],
   '4-7': [
     { same: ' -', beginning: /^0(?:1[567]|[3-9])/ }, // Germany, Pakistan
     { same: '/', beginning: /^01[567]/ }, // Germany
   ],
   '4-8': [{ same: ' -/', beginning: /^01[567]/ }], // Germany
-  '3-3-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Switzerland, Sweden
-  '4-2-2-2': [{ same: ' -', behindHyphen: ' ', beginning: TRUNK_ZERO }], // Sweden
-  '2-3-2-2': [{ behindHyphen: ' ', beginning: TRUNK_ZERO }],
+  '3-3-2-2': [{ same: ' -', afterHyphen: ' ', beginning: TRUNK_ZERO }], // Switzerland, Sweden
+  '4-2-2-2': [{ same: ' -', afterHyphen: ' ', beginning: TRUNK_ZERO }], // Sweden
+  '2-3-2-2': [{ afterHyphen: ' ', beginning: TRUNK_ZERO }],
   '4-2-4': [{ same: '-', beginning: TRUNK_ZERO }], // Japan
   '4-4-4': [{ same: '-', beginning: /^08[1-9]/ }], // Indonesia
   '2-3-4': [{ same: '-', beginning: TRUNK_ZERO }], // Korea, Thailand
   '1-3-3-2-2': [{ beginning: /^8[3489]/ }], // Russia
   '4-3-2-2': [{ same: ' -', beginning: /^0/ }], // Turkey, Belgium
   '2-2-3-4': [{ beginning: /^06[2-9]/ }], // Hungary
-  '2-1-3-4': [{ behindHyphen: '/-', beginning: /^061/ }], // Budapest
+  '2-1-3-4': [{ afterHyphen: '/-', beginning: /^061/ }], // Budapest
   '11': [{ beginning: /^0[579]/ }], // mobile numbers in the United Kingdom, Turkey, the Philippines
-  '3-3-4': [{ same: '-', behindBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
-  '3-7': [{ behindBracket: '', beginning: /^(?:0[1-9]|[2-9]\d\d[2-9])/ }], // North America, others
-  '2-8': [{ behindBracket: '', beginning: /^(?:0[1-9]|[1-9]{2}[2-9])/ }], // Brazil, Mexico, others
-  '2-9': [{ behindBracket: '', beginning: /^[1-9]{2}9/ }], // Brazil
+  '3-3-4': [{ same: '-', afterBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
+  '3-7': [{ afterBracket: '', beginning: /^(?:0[1-9]|[2-9]\d\d[2-9])/ }], // North America, others
+  '2-8': [{ afterBracket: '', beginning: /^(?:0[1-9]|[1-9]{2}[2-9])/ }], // Brazil, Mexico, others
+  '2-9': [{ afterBracket: '', beginning: /^[1-9]{2}9/ }], // Brazil
 }
 const NATIONAL_FORMS = new Map(
   Object.entries(NATIONAL_FORMS_BY_GROUPS).map(([groups, forms]) => [shapeOf(groups), forms]),
@@ -66,16 +66,16 @@ const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/
 
 /** Forms that need no word, if the number begins with the one 0 that is dialled before an area: most of them. */
-export const TRUNK_FORMS: ReadonlySet<number> = new Set(
+export const PHONE_TRUNK_FORMS: ReadonlySet<number> = new Set(
   [...NATIONAL_FORMS]
     .filter(([, forms]) => forms.every(({ beginning }) => beginning.source.startsWith('^0')))
     .map(([shape]) => shape)
     .filter((shape) => shape !== NORTH_AMERICAN && !CHINESE_FORMS.has(shape)),
 )
 /** Forms that need no word, whatever the number begins with. */
-export const FORMS: ReadonlySet<number> = new Set(
+export const PHONE_FORMS: ReadonlySet<number> = new Set(
   [...NATIONAL_FORMS.keys(), NORTH_AMERICAN, NORTH_AMERICAN_WITH_CODE, ...CHINESE_FORMS].filter(
-    (shape) => !TRUNK_FORMS.has(shape),
+    (shape) => !PHONE_TRUNK_FORMS.has(shape),
   ),
 )
 
@@ -99,12 +99,12 @@ export function hasNationalForm(run: DigitRun): boolean {
   return false
 }
 
-function hasSeparators(run: DigitRun, { same, behindBracket, behindHyphen }: Form): boolean {
-  if (same === undefined && behindBracket === undefined && behindHyphen === undefined) return true
+function hasSeparators(run: DigitRun, { same, afterBracket, afterHyphen }: Form): boolean {
+  if (same === undefined && afterBracket === undefined && afterHyphen === undefined) return true
   const first = run.separator(0)
   if (same?.includes(first) === true && isFollowedBy(run, first)) return true
-  if (first === '-') return behindHyphen !== undefined && isFollowedBy(run, behindHyphen)
-  return first === ')' && behindBracket !== undefined && isFollowedBy(run, behindBracket)
+  if (first === '-') return afterHyphen !== undefined && isFollowedBy(run, afterHyphen)
+  return first === ')' && afterBracket !== undefined && isFollowedBy(run, afterBracket)
 }
 
 /** Whether all separators but the first are among these. */

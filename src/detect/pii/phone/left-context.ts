@@ -4,7 +4,7 @@ import { HASH, HYPHEN, isAsciiUpper, isDigit, isWordCharacter, SLASH, SPACE } fr
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import type { DigitRun } from '../number/run.ts'
 import { shapeOf } from '../number/shape.ts'
-import { leadsOn } from '../words/context.ts'
+import { areLinkWords } from '../words/context.ts'
 
 const SOMEBODYS_NUMBER = [
   String.raw`(?:my|your|his|her|their|our) (?:\w{2,10} )?number(?:'s)?`,
@@ -26,7 +26,7 @@ const CALLED_LINE =
   /\b(?:direct|office|phone|telephone|help|support|main|home|land|hot|fax|mobile|business|customer)[ -]?line[s:\s]*$/
 
 /** @param window the text before the number, small letters */
-export const isCalledLine = (window: string): boolean => CALLED_LINE.test(window)
+export const isPhoneLine = (window: string): boolean => CALLED_LINE.test(window)
 
 /** Behind the beginning of a line, an escaped one among them: `Customer: it is `, `**User:** `. */
 const SPEAKER =
@@ -36,7 +36,7 @@ const SPEAKER =
  * Whether somebody is named as who says it, as in a transcript: what such people have numbers of is not what follows.
  * @param window the text before the number, small letters
  */
-export const isSaidBy = (window: string): boolean => SPEAKER.test(window)
+export const isAfterSpeaker = (window: string): boolean => SPEAKER.test(window)
 
 const CHAT_LINK = 'wa.me/'
 
@@ -47,7 +47,7 @@ export const isChatLink = (text: string, start: number): boolean => text.endsWit
 const MIN_CALLED_DIGITS = 10
 
 /** `#1234567`: a number of something, not one to call. */
-export function isCounted(text: string, start: number): boolean {
+export function isAfterHash(text: string, start: number): boolean {
   return codeAt(text, start - 1) === HASH && endOfDigits(text, start) - start < MIN_CALLED_DIGITS
 }
 
@@ -59,14 +59,14 @@ const COUNTED_THINGS =
  * Whether a number in one piece is how many use something: one to call has more digits.
  * @param window the text before the number, small letters
  */
-export const isHowMany = (window: string, digits: number): boolean =>
+export const isUsageCount = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
 /** What is named by numbers: a text in a library (DOI), a resource of a cloud (ARN). */
 const IN_NAME = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
 
 /** @param window the text before the number, small letters */
-export const isInName = (window: string): boolean => IN_NAME.test(window)
+export const isInIdentifier = (window: string): boolean => IN_NAME.test(window)
 
 /** Words for a phone that speak of much else: of tables, of programs, of costs. */
 const WEAK_WORD =
@@ -93,7 +93,7 @@ const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
  * `direct costs 12345678`.
  * @param distance how far before the digits the word ends
  */
-export function isUnspoken(text: string, start: number, run: DigitRun, distance: number): boolean {
+export function isUnrelatedToWord(text: string, start: number, run: DigitRun, distance: number): boolean {
   const wordEnd = start - distance
   if (!run.isPlain && !FEW_DIGITS.has(run.shape)) return false
   // `555.1234`, which is a decimal unless it is called.
@@ -104,7 +104,7 @@ export function isUnspoken(text: string, start: number, run: DigitRun, distance:
   return (
     run.digitCount <= MAX_LOCAL_DIGITS &&
     !CALLED_AT.test(between) &&
-    !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || leadsOn(word))
+    !between.split(/[^\p{L}\p{M}\p{N}]+/u).every((word) => BETWEEN_WORD.test(word) || areLinkWords(word))
   )
 }
 

@@ -11,7 +11,7 @@ import {
   SPACE,
 } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
-import { DASHED } from '../engine/number-shapes.ts'
+import { DASHED_SSN } from '../engine/number-shapes.ts'
 import type { DigitRun, NumberRuns } from '../number/run.ts'
 import { groupsOf, shapeOf } from '../number/shape.ts'
 import { isItalianMobile } from './forms.ts'
@@ -27,21 +27,22 @@ const CHEMICALS = new Set(['4-2-1', '5-2-1', '6-2-1', '7-2-1'].map(shapeOf))
 function isChemical({ shape, separators, digits }: DigitRun): boolean {
   if (!CHEMICALS.has(shape) || separators !== '--') return false
   let sum = 0
-  for (let place = 1; place < digits.length; place++) sum += place * Number(digits.at(-1 - place))
+  for (let position = 1; position < digits.length; position++)
+    sum += position * Number(digits.at(-1 - position))
   return sum % 10 === Number(digits.at(-1))
 }
 
 /** Brazil's CPF, social security numbers, a version with a date, chemicals. */
-export const isOtherForm = (run: DigitRun): boolean =>
+export const hasOtherForm = (run: DigitRun): boolean =>
   (run.shape === CPF && !run.separators.includes('/')) ||
-  (run.shape === DASHED && run.separators === '--') ||
+  (run.shape === DASHED_SSN && run.separators === '--') ||
   groupsOf(run.shape, 3, 2) === VERSION_DATE ||
   isChemical(run)
 
 /** `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`: volume, year and pages of what was printed. */
 const PRINTED = /.\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
 
-export const isPrinted = (text: string, start: number, end: number): boolean =>
+export const isCitation = (text: string, start: number, end: number): boolean =>
   PRINTED.test(text.slice(start, end))
 
 /** Dates and years, which pass for groups of digits. */
@@ -80,7 +81,7 @@ export const isCodePoints = (text: string, run: DigitRun): boolean =>
   CODE_POINTS.test(text.slice(run.start, run.end))
 
 /** Degrees and minutes, and seconds, of latitude and longitude. */
-const PLACES = new Set(['4-5', '6-7'].map(shapeOf))
+const COORDINATES = new Set(['4-5', '6-7'].map(shapeOf))
 /** A calling code and an area in one piece are no longer. */
 const MAX_AREA = 5
 const MIN_DOTTED_DIGITS = 7
@@ -88,13 +89,13 @@ const MIN_DOTTED_DIGITS = 7
 /** `+35236450.6`, `+48.858370` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
 export const isSigned = (runs: NumberRuns, index: number): boolean =>
   runs.gaps(index) === 1 &&
-  ((runs.separator(0) === '.' && !mayLead(runs, index)) || PLACES.has(runs.shape(index)))
+  ((runs.separator(0) === '.' && !isCallingCodeBeforeDot(runs, index)) || COORDINATES.has(runs.shape(index)))
 
 /**
  * Before a dot stands a calling code, perhaps with an area: of one digit there are two. What follows in one piece is
  * longer than decimals are (RFC 5733: `+49.30123456`).
  */
-const mayLead = (runs: NumberRuns, index: number): boolean =>
+const isCallingCodeBeforeDot = (runs: NumberRuns, index: number): boolean =>
   runs.groupLength(0) <= MAX_AREA &&
   runs.digitCount(index) - runs.groupLength(0) >= MIN_DOTTED_DIGITS &&
   (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === DIGIT_1 || runs.codeOfDigit(0) === DIGIT_7)
@@ -126,7 +127,7 @@ function isBinary(digits: string): boolean {
 const SINGLE_DIGITS = /(?<!\d)\d \d(?!\d)/
 
 /** Whether it is a count, a time, a flag, decimals, even behind a word for a phone. */
-export function isUndialled(text: string, run: DigitRun): boolean {
+export function isNotDialled(text: string, run: DigitRun): boolean {
   if (run.isPlain) return isTimestamp(text, run) || NOT_DIALLED.test(run.digits) || isBinary(run.digits)
   return isDecimal(run) || SINGLE_DIGITS.test(text.slice(run.start, run.end))
 }
@@ -134,7 +135,7 @@ export function isUndialled(text: string, run: DigitRun): boolean {
 /** `869 869 2281`, `-261 1250`: with spaces alone between, perhaps some of them negative. */
 const NUMBERS = /^\d+(?: -?\d+)+$/
 
-export const areNumbers = (text: string, run: DigitRun): boolean =>
+export const isSpaceSeparated = (text: string, run: DigitRun): boolean =>
   NUMBERS.test(text.slice(run.start, run.end))
 
 const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))

@@ -3,41 +3,41 @@
 
 import { CLOSE_PAREN, DOT, isDigit, OPEN_PAREN, PLUS, SPACE } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter, isUnspaced, isWordBefore } from '../code-unit-classes.ts'
-import { FORM, TRUNK_FORM } from '../engine/number-shapes.ts'
+import { PHONE_FORM, PHONE_TRUNK_FORM } from '../engine/number-shapes.ts'
 import type { Segment } from '../engine/segment.ts'
-import { mayBegin } from '../number/begin.ts'
+import { mayBeginNumber } from '../number/begin.ts'
 import { isPathData } from '../number/pathdata.ts'
-import { endOfAlike, neighbours } from '../number/row.ts'
+import { endOfRepeats, neighboursInRow } from '../number/row.ts'
 import type { DigitRun, NumberRuns } from '../number/run.ts'
 import { isUniform } from '../number/separators.ts'
 import { shapeOf } from '../number/shape.ts'
-import { leadsOn, type Words } from '../words/context.ts'
+import { areLinkWords, type ContextWords } from '../words/context.ts'
 import { isInternational } from './callingcodes.ts'
 import { hasNationalForm, isChineseMobile, isItalianMobile, isNorthAmericanForm } from './forms.ts'
 import {
-  isCalledLine,
+  isAfterHash,
+  isAfterSpeaker,
   isChatLink,
-  isCounted,
-  isHowMany,
-  isInName,
+  isInIdentifier,
   isOwnNumber,
-  isSaidBy,
+  isPhoneLine,
   isTail,
-  isUnspoken,
+  isUnrelatedToWord,
+  isUsageCount,
 } from './left-context.ts'
 import {
-  areNumbers,
   endsInDate,
   hasDateForm,
+  hasOtherForm,
   isByteDump,
+  isCitation,
   isCodePoints,
   isFarDate,
-  isOtherForm,
-  isPrinted,
+  isNotDialled,
   isSigned,
-  isUndialled,
+  isSpaceSeparated,
 } from './not-phone.ts'
-import { endsInTime, isLabelBehind, isQuantity, withExtension } from './right-context.ts'
+import { endsInTime, isLabelAfter, isQuantity, withExtension } from './right-context.ts'
 
 /** How far before a number the word for it may end. */
 const PHONE_WORD_DISTANCE = 46
@@ -75,69 +75,69 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   if (plus > 0 || isChatLink(text, at)) return scanInternational(segment, at, runs, plus)
   const bracket = codeAt(text, at - 1) === OPEN_PAREN && isClosed(text, at)
   const start = bracket ? at - 1 : at
-  if (bracket && !mayBegin(text, start)) return 0
+  if (bracket && !mayBeginNumber(text, start)) return 0
   const words = segment.before(start)
   // Right behind a number it is the other of two.
   if (start - 1 !== segment.end && isTail(text, start)) return 0
   const other = relationToOther(segment, start, words)
   if (other === 'is') return 0
-  const silent = other === 'near' || isSilent(words) || isContinued(segment, start)
+  const unlabelled = other === 'near' || hasNoPhoneWord(words) || followsDigits(segment, start)
   const zeros = runs.leadingZeros
-  const exit = runs.exitDigits
+  const exitDigits = runs.exitDigits
   /** The longest that seems to take in the hours behind it: only if nothing shorter is left. */
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
-    const maySpeak = !silent || isAbroad(runs, i, exit) || mayBeFormed(runs.marksAt(i), zeros)
-    if (!maySpeak && !(runs.isWhole(i) && isLabelBehind(text, runs.end(i)))) continue
+    const mayBePhone = !unlabelled || hasExitCode(runs, i, exitDigits) || mayHaveForm(runs.flagsAt(i), zeros)
+    if (!mayBePhone && !(runs.isWhole(i) && isLabelAfter(text, runs.end(i)))) continue
     if ((runs.isOpen(i) && !isAlternative(runs, i)) || isByteDump(text, start, runs.shape(i), runs.end(i)))
       continue
     const run = runs.run(i)
-    if (exit > 0 && isCodePoints(text, run)) continue
-    if (other === 'near' && !isUnmistaken(run, exit)) continue
-    if (!isPhone(segment, start, run, exit) || isQuantity(text, run.end)) continue
+    if (exitDigits > 0 && isCodePoints(text, run)) continue
+    if (other === 'near' && !isUnmistakable(run, exitDigits)) continue
+    if (!isPhone(segment, start, run, exitDigits) || isQuantity(text, run.end)) continue
     if (isInRow(segment, start, run)) continue
-    if (!endsInTime(text, start, run.end)) return take(segment, start, run.end)
+    if (!endsInTime(text, start, run.end)) return addPhone(segment, start, run.end)
     timed ||= run.end
   }
-  return timed && take(segment, start, timed)
+  return timed && addPhone(segment, start, timed)
 }
 
 /** With its extension. */
-function take(segment: Segment, start: number, numberEnd: number): number {
+function addPhone(segment: Segment, start: number, numberEnd: number): number {
   const end = withExtension(segment.text, numberEnd)
   return segment.add('phone', start, end) ? end : 0
 }
 
 /** By its groups and whether it begins with one 0: a quick look. */
-const mayBeFormed = (marks: number, zeros: number): boolean =>
-  (marks & (zeros === 1 ? FORM | TRUNK_FORM : FORM)) !== 0
+const mayHaveForm = (flags: number, zeros: number): boolean =>
+  (flags & (zeros === 1 ? PHONE_FORM | PHONE_TRUNK_FORM : PHONE_FORM)) !== 0
 
 /** @param exit how many digits lead out of the country */
-const isAbroad = (runs: NumberRuns, index: number, exit: number): boolean =>
-  exit > 0 && isInternational(runs, exit, runs.digitCount(index))
+const hasExitCode = (runs: NumberRuns, index: number, exitDigits: number): boolean =>
+  exitDigits > 0 && isInternational(runs, exitDigits, runs.digitCount(index))
 
 /** A whole number with another behind a slash: `030 1234567/0171 2345678`. */
 const isAlternative = (runs: NumberRuns, index: number): boolean =>
-  runs.digitCount(index) >= MIN_ALTERNATIVE_DIGITS && runs.separatorBehind(index) === '/'
+  runs.digitCount(index) >= MIN_ALTERNATIVE_DIGITS && runs.separatorAfter(index) === '/'
 
 /** Whether a letter follows the longest run: a word for a phone may stand there. A quick look. */
-export const isLetterBehind = (text: string, runs: NumberRuns): boolean =>
+export const isLetterAfter = (text: string, runs: NumberRuns): boolean =>
   runs.isWhole(runs.count - 1) && isLetterNear(text, runs.end(runs.count - 1))
 
 /** Whether it begins with the way out of a country, and goes on as such numbers do. */
-export function leadsAbroad(runs: NumberRuns): boolean {
-  const exit = runs.exitDigits
-  for (let i = 0; exit > 0 && i < runs.count; i++) if (isAbroad(runs, i, exit)) return true
+export function startsWithExitCode(runs: NumberRuns): boolean {
+  const exitDigits = runs.exitDigits
+  for (let i = 0; exitDigits > 0 && i < runs.count; i++) if (hasExitCode(runs, i, exitDigits)) return true
   return false
 }
 
 /** No word before makes a number a phone number: then it must be of a form, or a word follow. */
-const isSilent = (words: Words): boolean =>
-  words.isSilent || (words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE)
+const hasNoPhoneWord = (words: ContextWords): boolean =>
+  words.isEmpty || (words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE)
 
 /** Whether digits stand before that are no value: what a word says, it says of them. */
-const isContinued = (segment: Segment, start: number): boolean =>
+const followsDigits = (segment: Segment, start: number): boolean =>
   codeAt(segment.text, start - 1) === SPACE &&
   start - 2 >= segment.end &&
   isDigit(codeAt(segment.text, start - 2))
@@ -146,32 +146,32 @@ const isContinued = (segment: Segment, start: number): boolean =>
  * Whether the words say that it `is` a number of something else, or what has such numbers is named `near` it: an order, a
  * customer, whose phone it may be.
  */
-function relationToOther(segment: Segment, start: number, words: Words): 'is' | 'near' | 'none' {
-  if (words.isSilent) return 'none'
+function relationToOther(segment: Segment, start: number, words: ContextWords): 'is' | 'near' | 'none' {
+  if (words.isEmpty) return 'none'
   const { other } = words
   // `part no. 415-332-8871`
   const isNumbered = words.number <= NUMBER_DISTANCE && words.label <= NUMBERED_DISTANCE
   if (isNumbered && words.phone > PHONE_WORD_DISTANCE) return 'is'
-  if (words.label <= LABEL_DISTANCE && !isCalledLine(segment.windowBefore(start))) return 'is'
+  if (words.label <= LABEL_DISTANCE && !isPhoneLine(segment.windowBefore(start))) return 'is'
   if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
   // Nothing else is written `(415) 555-2671`.
   const { text } = segment
-  if (codeAt(text, start) === OPEN_PAREN || isSaidBy(segment.windowBefore(start))) return 'near'
-  return leadsOn(text.slice(start - other, start)) ? 'is' : 'near'
+  if (codeAt(text, start) === OPEN_PAREN || isAfterSpeaker(segment.windowBefore(start))) return 'near'
+  return areLinkWords(text.slice(start - other, start)) ? 'is' : 'near'
 }
 
 /** In groups, in a form that phone numbers alone have. */
-const isUnmistaken = (run: DigitRun, exit: number): boolean =>
-  !run.isPlain && exit === 0 && (isNorthAmericanForm(run) || hasNationalForm(run))
+const isUnmistakable = (run: DigitRun, exitDigits: number): boolean =>
+  !run.isPlain && exitDigits === 0 && (isNorthAmericanForm(run) || hasNationalForm(run))
 
 /** Whether it is a part of a row of numbers: of a long one even behind a word for a phone. */
 function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
-  if (run.isPlain || !areNumbers(text, run)) return false
-  const end = endOfAlike(text, start, run.end)
+  if (run.isPlain || !isSpaceSeparated(text, run)) return false
+  const end = endOfRepeats(text, start, run.end)
   if (end < 0) return false
-  const row = neighbours(text, start, end, segment.end)
-  const count = row.before + row.behind
+  const row = neighboursInRow(text, start, end, segment.end)
+  const count = row.before + row.after
   const isNamed = segment.before(start).phone <= PHONE_WORD_DISTANCE
   return count > (isNamed ? MAX_NAMED_NEIGHBOURS : row.areNamed ? 1 : 0)
 }
@@ -201,14 +201,14 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
     if (digits > MAX_INTERNATIONAL_DIGITS || (i < runs.count - 1 && runs.isOpen(i))) continue
     if (!isInternational(runs, 0, digits) || runs.slashes(i) > 1 || isSigned(runs, i)) continue
     if (isFarDate(text, at, runs.end(i))) continue
-    if (!endsInTime(text, at, runs.end(i))) return take(segment, start, runs.end(i))
+    if (!endsInTime(text, at, runs.end(i))) return addPhone(segment, start, runs.end(i))
     timed ||= runs.end(i)
   }
-  return timed > 0 ? take(segment, start, timed) : scanCalled(segment, start, runs)
+  return timed > 0 ? addPhone(segment, start, timed) : scanNamedInternational(segment, start, runs)
 }
 
 /** `Phone: +1-123-456-7890`: no country has such numbers, but the words say that it is one. */
-function scanCalled(segment: Segment, start: number, runs: NumberRuns): number {
+function scanNamedInternational(segment: Segment, start: number, runs: NumberRuns): number {
   const words = segment.before(start)
   if (words.phone > PHONE_WORD_DISTANCE || relationToOther(segment, start, words) !== 'none') return 0
   for (let i = runs.count - 1; i >= 0; i--) {
@@ -217,31 +217,34 @@ function scanCalled(segment: Segment, start: number, runs: NumberRuns): number {
       continue
     const run = runs.run(i)
     if (isQuantity(segment.text, run.end) || isFarDate(segment.text, run.start, run.end)) continue
-    if (isLabelled(segment, start, run)) return take(segment, start, run.end)
+    if (isLabelled(segment, start, run)) return addPhone(segment, start, run.end)
   }
   return 0
 }
 
 /** @param exit how many digits lead out of the country */
-function isPhone(segment: Segment, start: number, run: DigitRun, exit: number): boolean {
+function isPhone(segment: Segment, start: number, run: DigitRun, exitDigits: number): boolean {
   const { text } = segment
-  if (isOtherForm(run) || isPrinted(text, start, run.end)) return false
+  if (hasOtherForm(run) || isCitation(text, start, run.end)) return false
   // `, .00387103730162`, and `c.08.33.15.66.19`, a drawing.
   if (codeAt(text, start - 1) === DOT && !isLetter(codeAt(text, start - 2))) return false
-  if ((exit > 0 || run.separators.startsWith('..')) && isPathData(segment.windowBefore(start))) return false
-  if (exit > 0 && isInternational(run, exit, run.digitCount)) return true
-  if (exit === DOUBLE_ZERO) return isLabelled(segment, start, run)
+  if ((exitDigits > 0 || run.separators.startsWith('..')) && isPathData(segment.windowBefore(start)))
+    return false
+  if (exitDigits > 0 && isInternational(run, exitDigits, run.digitCount)) return true
+  if (exitDigits === DOUBLE_ZERO) return isLabelled(segment, start, run)
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (isChineseMobile(run)) {
     const near = isUnspaced(codeAt(text, start - 1)) || isUnspaced(codeAt(text, run.end))
     if (near || segment.before(start).number <= NUMBER_WORD_DISTANCE) return true
   }
-  return (run.digitCount >= MIN_OWN_DIGITS && isOwn(segment, start)) || isLabelled(segment, start, run)
+  return (
+    (run.digitCount >= MIN_OWN_DIGITS && isSomebodysNumber(segment, start)) || isLabelled(segment, start, run)
+  )
 }
 
-const isOwn = (segment: Segment, start: number): boolean =>
+const isSomebodysNumber = (segment: Segment, start: number): boolean =>
   segment.before(start).number <= NUMBER_WORD_DISTANCE &&
-  segment.isBehindWords(start) &&
+  segment.isAfterLetter(start) &&
   isOwnNumber(segment.windowBefore(start))
 
 /** Whether the words around say that it is one. */
@@ -250,19 +253,19 @@ function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   const words = segment.before(start)
   const { phone } = words
   const weak = words.number <= NUMBER_WORD_DISTANCE && words.other > OTHER_WORD_DISTANCE
-  const behind = isLabelBehind(text, run.end)
+  const after = isLabelAfter(text, run.end)
   // Nothing is said: most runs in tables of numbers.
-  if (phone > PHONE_WORD_DISTANCE && !weak && !behind) return false
+  if (phone > PHONE_WORD_DISTANCE && !weak && !after) return false
   const { separators } = run
   if (run.digitCount > MAX_DIGITS || hasDateForm(run) || separators.includes('/')) {
     if (!isSlashedArea(run, separators) && !EIGHT_DIGITS.has(run.shape)) return false
   }
   if (endsInDate(text, start, run.end)) return false
-  if (isInName(segment.windowBefore(start))) return false
-  if (run.isPlain && isHowMany(segment.windowBefore(start), run.digitCount)) return false
-  if (behind) return true
-  if (isUndialled(text, run) || (run.isPlain && isCounted(text, start))) return false
-  if (phone <= PHONE_WORD_DISTANCE && isUnspoken(text, start, run, phone)) return false
+  if (isInIdentifier(segment.windowBefore(start))) return false
+  if (run.isPlain && isUsageCount(segment.windowBefore(start), run.digitCount)) return false
+  if (after) return true
+  if (isNotDialled(text, run) || (run.isPlain && isAfterHash(text, start))) return false
+  if (phone <= PHONE_WORD_DISTANCE && isUnrelatedToWord(text, start, run, phone)) return false
   if (phone <= PHONE_WORD_DISTANCE) return isUniform(separators.replace(/[)/]/, '')) || run.digitCount >= 9
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }

@@ -3,7 +3,7 @@
 import { CASE_BIT, isDigit } from '../../../core/ascii.ts'
 import { codeAt, codesOf, isLetter } from '../code-unit-classes.ts'
 
-const LABEL_BEHIND =
+const LABEL_AFTER =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
 /** What the labels begin with, small letters. */
 const LABEL_LETTERS = codesOf('ofmchwdtpb')
@@ -15,7 +15,7 @@ const QUANTITY =
   / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
 const HOUR_DIGITS = 2
 /** Behind an hour, perhaps the first of two. */
-const TIME_BEHIND =
+const TIME_AFTER =
   /(?:[:.]\d\d)?(?: ?[-–] ?\d{1,2}(?:[:.]\d\d)?)? ?(?:uhr|hrs|o'clock|[ap]\.?m)\b|:\d\d(?!\d)/iy
 
 function matchesAt(pattern: RegExp, text: string, at: number): boolean {
@@ -31,15 +31,15 @@ export const withExtension = (text: string, end: number): number =>
   EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
 /** Whether a word that is put behind phone numbers follows. */
-export function isLabelBehind(text: string, end: number): boolean {
+export function isLabelAfter(text: string, end: number): boolean {
   let at = end
   while (at < end + 4 && !isLetter(codeAt(text, at))) at++
-  return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_BEHIND, text, end)
+  return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_AFTER, text, end)
 }
 
 /** Whether the last group is an hour: `030 901820 9-17 Uhr`, `555-2671 8:00-17:00`. */
 export function endsInTime(text: string, start: number, end: number): boolean {
   let hour = end
   while (hour > start && end - hour <= HOUR_DIGITS && isDigit(codeAt(text, hour - 1))) hour--
-  return end - hour <= HOUR_DIGITS && hour > start && matchesAt(TIME_BEHIND, text, end)
+  return end - hour <= HOUR_DIGITS && hour > start && matchesAt(TIME_AFTER, text, end)
 }

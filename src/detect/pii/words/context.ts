@@ -70,7 +70,7 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
 }
 
 /** Words that lead from what a number is of to the number: `order number is`, `Kunde mit der Nr.` */
-const LEADING = new Set(
+const LINK_WORDS = new Set(
   (
     'number numbers no num nr n id ids code ref reference is was are be being the a an for of your my our his her their its ' +
     'this that these it on under with as at by to from and or new old nummer numero número numéro numer ist war lautet ' +
@@ -127,7 +127,7 @@ const NEVER = -NOWHERE
  * count that begin less than 64 characters before, on the line of the last word before the place. Places come in
  * order, but for steps back over punctuation.
  */
-export class Words {
+export class ContextWords {
   readonly #text: string
   /** Up to here the text has been read. */
   #read = 0
@@ -180,7 +180,7 @@ export class Words {
   }
 
   /** No word of any class stands before. */
-  get isSilent(): boolean {
+  get isEmpty(): boolean {
     return this.#at - this.#lastStart >= CONTEXT_CHARACTERS
   }
 
@@ -217,7 +217,7 @@ export class Words {
     }
     this.#beginLine()
     const found = classesOf(text, start, end)
-    if (found !== 0) this.#note(found, start, end)
+    if (found !== 0) this.#record(found, start, end)
     return end
   }
 
@@ -225,7 +225,7 @@ export class Words {
     this.#beginLine()
     for (const [word, found] of UNSPACED_WORDS.get(this.#text.charCodeAt(at)) ?? []) {
       if (at + word.length <= limit && this.#text.startsWith(word, at))
-        this.#note(found, at, at + word.length)
+        this.#record(found, at, at + word.length)
     }
   }
 
@@ -237,7 +237,7 @@ export class Words {
     this.#lastStart = NEVER
   }
 
-  #note(found: number, start: number, end: number): void {
+  #record(found: number, start: number, end: number): void {
     for (let i = 0; found >> i !== 0; i++) {
       if (((found >> i) & 1) === 0) continue
       this.#starts[i] = start
@@ -264,11 +264,11 @@ function mayBeKnown(text: string, start: number, length: number): boolean {
 }
 
 /** Whether nothing but words that lead on stands there; what is not written in Latin letters counts as such. */
-export const leadsOn = (between: string): boolean =>
+export const areLinkWords = (between: string): boolean =>
   between
     .toLowerCase()
     .split(/[^\p{L}\p{M}\p{N}]+/u)
-    .every((word) => word === '' || LEADING.has(word) || word.charCodeAt(0) >= BEYOND_LATIN)
+    .every((word) => word === '' || LINK_WORDS.has(word) || word.charCodeAt(0) >= BEYOND_LATIN)
 
 function classesOf(text: string, start: number, end: number): number {
   const length = end - start

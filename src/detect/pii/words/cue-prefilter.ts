@@ -17,18 +17,18 @@ const CLASSES = Uint8Array.from({ length: ASCII_END }, (_, code) => {
 /** What one piece of a pattern may match, as far as its first characters; '' if it may match nothing. */
 type Beginnings = ReadonlySet<string>
 
-const NOTHING: Beginnings = new Set([''])
+const EMPTY: Beginnings = new Set([''])
 
 function joined(first: Beginnings, second: Beginnings): Beginnings {
   const all = new Set<string>()
   if ([...first].every(({ length }) => length === LENGTH)) return first
   for (const one of first)
-    for (const two of one.length < LENGTH ? second : NOTHING) all.add((one + two).slice(0, LENGTH))
+    for (const two of one.length < LENGTH ? second : EMPTY) all.add((one + two).slice(0, LENGTH))
   return all
 }
 
 /** Reads a pattern from its beginning to its end. */
-class Pattern {
+class PatternReader {
   readonly #source: string
   #at = 0
 
@@ -38,11 +38,11 @@ class Pattern {
 
   alternatives(): Beginnings {
     const all = new Set<string>()
-    let sequence = NOTHING
+    let sequence = EMPTY
     while (this.#at < this.#source.length && this.#source[this.#at] !== ')') {
       if (this.#source[this.#at] === '|') {
         for (const beginning of sequence) all.add(beginning)
-        sequence = NOTHING
+        sequence = EMPTY
         this.#at++
       } else sequence = joined(sequence, this.#repeated(this.#piece()))
     }
@@ -60,7 +60,7 @@ class Pattern {
     const inside = this.alternatives()
     this.#at++
     // What is only looked at takes nothing.
-    return isGroup ? inside : NOTHING
+    return isGroup ? inside : EMPTY
   }
 
   #oneOf(): Beginnings {
@@ -84,33 +84,33 @@ class Pattern {
 }
 
 const escaped = (character: string): Beginnings =>
-  character === 'b' ? NOTHING : new Set([character === 's' ? ' ' : character])
+  character === 'b' ? EMPTY : new Set([character === 's' ? ' ' : character])
 
 /** Where words of some patterns may begin. */
-export class Cues {
+export class CuePrefilter {
   readonly #table = new Uint8Array(1 << (LENGTH * CLASS_BITS))
 
   /** @param patterns sources; any case */
   constructor(patterns: readonly string[]) {
     for (const source of patterns) {
-      for (const beginning of new Pattern(source).alternatives()) this.#add(beginning)
+      for (const beginning of new PatternReader(source).alternatives()) this.#add(beginning)
     }
   }
 
   #add(beginning: string): void {
-    let known = 0
+    let prefix = 0
     for (const character of beginning) {
       const code = character.charCodeAt(0)
       // In a text such characters are a cue by themselves.
       if (code >= ASCII_END) return
-      known = (known << CLASS_BITS) | (CLASSES[code] ?? OTHER)
+      prefix = (prefix << CLASS_BITS) | (CLASSES[code] ?? OTHER)
     }
     const open = CLASS_BITS * (LENGTH - beginning.length)
-    this.#table.fill(1, known << open, (known + 1) << open)
+    this.#table.fill(1, prefix << open, (prefix + 1) << open)
   }
 
   /** @returns false only if nothing between the places matches one of the patterns */
-  mayStand(text: string, start: number, end: number): boolean {
+  mayMatch(text: string, start: number, end: number): boolean {
     let last = (OTHER << CLASS_BITS) | OTHER
     for (let at = start; at < end; at++) {
       const code = text.charCodeAt(at)

@@ -11,7 +11,7 @@ const LENGTH = /[([]\d{1,2}[ -]?\p{L}[^()[\]\d\n]{0,16}[)\]]/gu
 const ANY_HUMP = /[a-z][A-Z]|[A-Z]{3}[a-z]/
 
 /** The words of a text before a number: small letters, spaces between them. */
-export function asWords(before: string): string {
+export function toWords(before: string): string {
   let words = ANY_HUMP.test(before) ? before.replace(HUMP, ' ') : before
   if (words.includes('_') || words.includes('-')) words = words.replace(JOINT, ' ')
   if (words.includes('(') || words.includes('[')) words = words.replace(LENGTH, '')
@@ -20,7 +20,7 @@ export function asWords(before: string): string {
 
 /** The words before a position, from so many characters on. */
 export const labelBefore = (text: string, at: number, characters: number): string =>
-  asWords(text.slice(Math.max(0, at - characters), at))
+  toWords(text.slice(Math.max(0, at - characters), at))
 
 /** Letters that stand for words, with or without dots, perhaps with what is numbered: `sin`, `S.I.N.`, `sinnumber`. */
 export const abbreviation = (letters: string): string =>
