@@ -1,4 +1,5 @@
-// The detector in the shape detector benchmarks ask for: `detect`, `redact` and a stream that redacts.
+// Adapts the detector to the interface of detector benchmarks: `detect`, `redact` and a redacting
+// stream.
 
 import { type Finding, PII_KINDS } from '../../src/core/finding.ts'
 import { detect as find } from '../../src/detect/pii/detect.ts'
@@ -9,15 +10,15 @@ export const name = 'sidegate'
 
 const EVERY_KIND = kindSet(PII_KINDS)
 
-/** Every kind, the opt-in ones included. */
+/** Detects every kind, including the opt-in ones. */
 export const detect = (text: string): Finding[] => find(text, EVERY_KIND)
 
-/** What is on without configuration: the call whose time counts. */
+/** Detects the default kinds; its time is measured. */
 export const fast = (text: string): Finding[] => find(text)
 
 const label = (finding: Finding): string => `[${finding.kind.toUpperCase()}]`
 
-/** The text with every finding replaced by its kind. */
+/** Returns the text with every finding replaced by its kind. */
 export function redact(text: string): string {
   let out = ''
   let from = 0
@@ -35,7 +36,7 @@ interface RedactingStream {
   pending(): number
 }
 
-/** `redact` for a text that arrives in pieces. */
+/** `redact` for a text that arrives in chunks. */
 export function createStream(): RedactingStream {
   const detector = new StreamDetector()
   let held = ''

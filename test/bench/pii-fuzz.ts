@@ -1,6 +1,7 @@
-// A search for texts that take the detector long: units that are repeated, changed and crossed, the slowest kept.
+// Searches for texts that are slow to scan: repeats, mutates and crosses units and keeps the
+// slowest.
 
-/** Units that were slow once, or look as if they might be. */
+/** Units that were slow once, or may be. */
 export const UNITS: readonly string[] = [
   '1-', '4 ', '1.', '1:', '1/', 'a@', 'a.', 'ab:', '+1 ', '1 a ', 'GB29', 'sk-a1', 'eyJhbGciOi.', '-----BEGIN ',
   'passport 12 ', 'born 1 ', '12345678A ', 'AB 12 ', 'cpf 111.111.111-11 ', 'id 123456789 ', 'tel 12345 67 ',
@@ -9,7 +10,7 @@ export const UNITS: readonly string[] = [
   '28 028 (00 0\n', '1/11-144) 4)',
 ] // biome-ignore format: a list of fragments
 
-/** What values, and what looks like them, are made of. */
+/** Parts of values and of similar texts. */
 const PIECES: readonly string[] = [
   '12/05/1990', '1990-05-12', '5 May 1990', '12.05.90 ', '19900512', '1990年5月12日', 'May 5, 1990',
   'DE89 3704 0044 ', 'GB82WEST', 'FR14 2004 1010 0505 0001 3M02 606', 'DE00 ', 'TR33 0006 1005 1978 6457 8413 27',
@@ -33,12 +34,12 @@ const MAX_UNIT = 200
 const MEASURED_CHARACTERS = 16_384
 const ROUNDS = 3
 const POOL = 32
-/** How many of the fastest give way to new ones, so that one family does not fill the pool. */
+/** Least units per round that replace the fastest, so that one family does not fill the pool. */
 const NEWCOMERS = 8
 
 export interface SlowUnit {
   readonly unit: string
-  /** Of MEASURED_CHARACTERS, the best of all its rounds. */
+  /** Time for MEASURED_CHARACTERS, the best of all rounds. */
   timeMs: number
 }
 
@@ -65,10 +66,10 @@ function changed(unit: string, pool: readonly SlowUnit[]): string {
 }
 
 /**
- * @param run what is measured
- * @param fill repeats a unit to so many characters
- * @param durationMs how long to search
- * @returns the slowest first
+ * Returns the slow units it found, the slowest first.
+ * @param run the function to measure
+ * @param fill repeats a unit to a number of characters
+ * @param durationMs duration of the search
  */
 export function findSlow(
   run: (text: string) => void,
@@ -92,13 +93,13 @@ export function findSlow(
     known.add(unit)
     pool.push({ unit, timeMs: measure(unit) })
   }
-  // Twice: the first to be measured are measured before anything is compiled.
+  // The first pass warms up the compiler.
   for (const unit of [...UNITS, ...PIECES]) measure(unit)
   for (const unit of [...UNITS, ...PIECES]) enter(unit)
   const started = performance.now()
   while (performance.now() - started < durationMs) {
     const parent = pick(pool)
-    // A time that something else on the machine made long does not last.
+    // Measure again: other load on the machine may have caused the time.
     parent.timeMs = Math.min(parent.timeMs, measure(parent.unit))
     enter((Math.random() < 0.1 ? madeOfPieces() : changed(parent.unit, pool)).slice(0, MAX_UNIT))
     if (pool.length < POOL + NEWCOMERS) continue

@@ -1,7 +1,10 @@
-// What finding personal data costs, beside a plain loop over the same text, and what it finds. Prints markdown.
-//   node test/bench/pii.ts [--fuzz] [--corpus FILE] [--clean FOLDER]
-// --corpus: JSON Lines of {text, spans: [{start, end, kind}]}, optionally `ignore` (spans that do not count) and
-// `kinds` (those annotated in the row). --clean: texts without personal data. --fuzz: a minute of search for slow texts.
+// Measures the cost of detecting personal data, relative to a plain loop over the same text, and
+// its accuracy. Prints Markdown.
+// node test/bench/pii.ts [--fuzz] [--corpus FILE] [--clean FOLDER]
+// --corpus: JSON Lines of {text, spans: [{start, end, kind}]}, optionally with `ignore` (spans that
+// do not count) and `kinds` (the kinds annotated in the row).
+// --clean: a folder of texts without personal data.
+// --fuzz: searches for slow texts for a minute.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +30,7 @@ const TOKEN_CHARACTERS = 4
 const KILOBYTE = 1024
 const SLOW_TEXT_CHARACTERS = 65_536
 
-/** A string without the ropes that building it left. */
+/** Returns a copy of a string in one piece, not as a rope. */
 const flat = (text: string): string => Buffer.from(text).toString()
 const fill = (unit: string, characters: number): string =>
   flat(unit.repeat(Math.ceil(characters / unit.length)).slice(0, characters))
@@ -37,7 +40,7 @@ function plainLoop(text: string): void {
   for (let i = 0; i < text.length; i++) sink = (sink + text.charCodeAt(i)) | 0
 }
 
-/** Microseconds of one call, the best of several rounds: what else runs here only adds. */
+/** Microseconds per call, the minimum of several rounds: other load can only add time. */
 function best(run: () => void, calls: number): number {
   let least = Number.POSITIVE_INFINITY
   for (let round = 0; round < 15; round++) {
@@ -126,7 +129,7 @@ function reportSlowest(): void {
 const FUZZ_MS = 60_000
 const FUZZ_SHOWN = 8
 
-/** What was found is measured again, larger. */
+/** Measures what the search found once more, on larger texts. */
 function fuzz(): void {
   const found = findSlow(detect, fill, FUZZ_MS)
   const times = found
@@ -156,7 +159,10 @@ interface Counts {
   missed: number
 }
 
-/** A finding is right if it shares half of either with a span of its kind; a core span leaks if half of it stays. */
+/**
+ * A finding is correct if it overlaps a span of its kind by half of either. A core span leaks if
+ * half of it remains.
+ */
 function reportCorpus(file: string): void {
   const counts = new Map<PiiKind, Counts>(PII_KINDS.map((kind) => [kind, { right: 0, wrong: 0, missed: 0 }]))
   let core = 0
@@ -204,7 +210,9 @@ function reportCorpus(file: string): void {
 const CLEAN_FILES = /\.(?:md|txt|[cm]?[jt]s)$|^[^.]+$/
 const MAX_CLEAN_FILES = 5000
 
-/** Every finding is listed: who reads it tells the author's address from a false alarm. */
+/**
+ * Lists every finding, so that a reader can separate the addresses of authors from false alarms.
+ */
 function reportClean(folder: string): void {
   let characters = 0
   const found = new Map<string, number>()

@@ -1,4 +1,5 @@
-// Credentials behind the name of a header and a scheme: `Authorization: Basic …`, `Authorization: Bearer …`.
+// Detects credentials after a header and a scheme: `Authorization: Basic …`,
+// `Authorization: Bearer …`.
 
 import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
@@ -6,13 +7,13 @@ import type { Segment } from './engine/segment.ts'
 import { isRandom, NO_PASSWORD } from './randomness.ts'
 
 const SCHEME = /authorization["']?\]?\s{0,3}(?:[:=]{1,2}>?|,)\s{0,3}["']?(?<scheme>basic|bearer) $/
-/** RFC 7617 §2: a name, a colon and a password, in base64 behind the scheme. */
+/** Name, colon and password in base64 (RFC 7617 §2). */
 const BASIC_VALUE = /[A-Za-z0-9+/]{15,400}={0,2}(?![A-Za-z0-9+/=])/y
 const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
-/** RFC 6750 §2.1 */
+/** RFC 6750 §2.1. */
 const BEARER_VALUE = /[A-Za-z0-9._~+/-]{15,400}={0,2}(?![A-Za-z0-9._~+/=-])/y
 
-/** A quick look for `basic ` and `bearer `. */
+/** Prefilter for `basic ` and `bearer `. */
 export function isAfterScheme(text: string, start: number): boolean {
   if (codeAt(text, start - 1) !== SPACE) return false
   const last = codeAt(text, start - 2) | CASE_BIT
@@ -20,7 +21,10 @@ export function isAfterScheme(text: string, start: number): boolean {
   return (codeAt(text, start - 3) | CASE_BIT) === LOWER_E && (codeAt(text, start - 4) | CASE_BIT) === LOWER_R
 }
 
-/** @param start of what stands behind the scheme */
+/**
+ * @param start the offset after the scheme
+ * @returns end of the credentials; 0 if there are none
+ */
 export function scanCredentials(segment: Segment, start: number): number {
   const scheme = SCHEME.exec(segment.windowBefore(start))?.groups?.['scheme']
   if (scheme === undefined) return 0

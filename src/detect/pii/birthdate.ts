@@ -1,4 +1,5 @@
-// Dates of birth: a date in any usual writing, behind a word that says so. A date alone is nobody's.
+// Detects dates of birth: a date in a common notation after a label. Without a label, a date is not
+// personal.
 
 import { isDigit } from '../../core/ascii.ts'
 import { isDay } from './checksums.ts'
@@ -7,7 +8,7 @@ import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 import { isMonth, mayBeMonth } from './words/months.ts'
 
-/** Words that say so, small letters. */
+/** Words of a label, in lower case. */
 const WORDS = [
   // English.
   String.raw`\bd\.?o\.?b\b|\bdo ?b\b|\bd\/o\/b\b|birth(?! ?time)|\bborn\b|\bb[- ]?day`,
@@ -46,20 +47,20 @@ const WORDS = [
   // Vietnam, Indonesia, Philippines.
   String.raw`sinh|lahir|\bttl ?: ?[a-z]{3,20},|kapanganakan|ipinanganak`,
 ].join('|')
-/** Before a date, with no digit between. */
+/** A label before a date, with no digit between. */
 const BIRTH = new RegExp(`(?:${WORDS})[^\\d]{0,32}$`)
 /**
- * For a quick look at a whole segment, where words are not taken apart: they may begin within a name, `userDob`, and be
- * joined otherwise, `née_le`.
+ * Prefilter for a window of text. Words are not split there: a label may start inside a name,
+ * `userDob`, and have other joints, `née_le`.
  */
 const ANY_WORD = new RegExp(WORDS.replace(/\\b|\(\?<!.*?\)/g, '').replace(/ \??/g, '[ _-]?'), 'i')
-/** What `mayBeBirth` looks for. */
+/** Source of the pattern that `mayBeBirthLabel` tests. */
 export const BIRTH_LABELS = ANY_WORD.source
 
-/** Whether a word before a date may say so: a quick look. */
+/** Reports whether the text before a date may hold the label of a date of birth. */
 export const mayBeBirthLabel = (before: string): boolean => ANY_WORD.test(before)
 
-/** Characters before a date that are looked at. */
+/** Characters before a date that are read. */
 const WINDOW_CHARACTERS = 56
 
 const NUMERIC = [
@@ -68,10 +69,13 @@ const NUMERIC = [
   /(?<year>(?:19|20)\d{2}) (?<a>\d{2}) (?<b>\d{2})(?!\d)/y,
   /(?<year>\d{4}) ?[年년] ?(?<a>\d{1,2}) ?[月월] ?(?<b>\d{1,2}) ?[日일]/y,
   /(?<year>(?:19|20)\d{2})(?<a>\d{2})(?<b>\d{2})(?!\d)/y,
-  // Years of emperors.
+  // Years of Japanese eras.
   /(?<=昭和|平成|令和)(?<year>\d{1,2})年(?<a>\d{1,2})月(?<b>\d{1,2})日/y,
 ]
-/** `12 May 1990`, `12 de mayo de 1990`, `12/May/1990`, `12MAY1990`; not the beginning of `7feb27e1b8`, but of `12-May-1990T00:00` */
+/**
+ * `12 May 1990`, `12 de mayo de 1990`, `12/May/1990`, `12MAY1990`; not the start of `7feb27e1b8`,
+ * but that of `12-May-1990T00:00`
+ */
 const DAY_FIRST =
   /\d{1,2}(?:st|nd|rd|th|\.|º|er)?[ /-]?(?:(?:of|de|di) )?(?<month>[\p{L}\p{M}]{3,12})[.,]?[ /-]?(?:(?:de|del) )?(?:\d{4}|\d{2})(?!\d)(?:(?![a-z])|(?<=[ /-]\d{2,4})(?:(?=t\d)|(?![a-z]{1,16}\d)))/iuy
 /** `1973. augusztus 30.` */
@@ -80,9 +84,9 @@ const DAY_AND_YEAR = /\d{1,2}(?:st|nd|rd|th)?,? \d{4}(?!\d)/y
 const MONTH_CHARACTERS = 14
 
 /**
- * @param at of a digit at the beginning of a word
- * @param digitsEnd where the digits end that begin there
- * @returns where the date ends, 0 if there is no date of birth
+ * @param at of a digit that starts a word
+ * @param digitsEnd end of the digits that start there
+ * @returns end of the date; 0 if there is no date of birth
  */
 export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
@@ -93,18 +97,21 @@ export function scanBirthDate(segment: Segment, at: number, digitsEnd: number): 
   return segment.add('date_of_birth', span.start, span.end) ? span.end : 0
 }
 
-/** Behind a day or a month: the separators of dates, the suffixes of ordinal numbers. */
+/** First characters after a day or a month: separators of dates, suffixes of ordinal numbers. */
 const AFTER_DAY = codesOf('-/／., \u00baestnrd年')
 const AFTER_YEAR = codesOf('-/／. 年년')
 
-/** A quick look. */
+/** Prefilter: reports whether the digits in [at, end) may start a date. */
 export function mayBeDate(text: string, at: number, end: number): boolean {
   const digits = end - at
   if (digits <= 2) return AFTER_DAY.has(codeAt(text, end)) || mayBeMonth(text, end)
   return digits === 8 || (digits === 4 && AFTER_YEAR.has(codeAt(text, end)))
 }
 
-/** Whether a word is a day, a month and a year, `12MAY1990`. @param end of the day */
+/**
+ * Reports whether a word is a day, a month and a year: `12MAY1990`.
+ * @param end end of the day
+ */
 export function isDateInOneWord(text: string, end: number, wordEnd: number): boolean {
   let year = wordEnd
   while (isDigit(codeAt(text, year - 1))) year--

@@ -1,4 +1,4 @@
-// Payment card numbers: issuer ranges and lengths, grouping, Luhn (ISO/IEC 7812-1).
+// Recognises payment card numbers by issuer range, length, grouping and Luhn (ISO/IEC 7812-1).
 
 import { isAlphanumeric, isHexDigit, isWordCharacter } from '../../core/ascii.ts'
 import { isOneDigit, passesLuhnAt } from './checksums.ts'
@@ -70,16 +70,16 @@ export const CARD_GROUPINGS: ReadonlySet<number> = new Set(
   ].map(shapeOf),
 )
 
-/** As cards are printed. */
+/** Groups as printed on cards. */
 const COMMON_GROUPINGS = new Set(['4-4-4-4', '4-6-5', '4-6-4'].map(shapeOf))
 
-/** How sure a card number is by its form alone. */
+/** How certain a card number is by its form alone. */
 export type CardForm = 'no' | 'known' | 'rare' | 'unbranded'
 
 /**
- * @param run of one of the shapes of cards, with a right check digit
- * @returns `known`: of an issuer, in a form that is common for it; `rare`: only with a word for it near;
- *   `unbranded`: right but for the issuer
+ * @param run has the shape of a card and a valid check digit
+ * @returns `known`: an issuer's number in a common form; `rare`: needs a label nearby; `unbranded`:
+ * valid, but of no known issuer
  */
 export function cardForm(run: DigitRun): CardForm {
   const grouped = !run.isPlain
@@ -87,7 +87,7 @@ export function cardForm(run: DigitRun): CardForm {
   if (isOneDigit(digits)) return 'no'
   if (!isIssued(digits.slice(0, GROUP), digits.length)) return 'unbranded'
   if (digits[0] === '1') return 'rare'
-  // Ten in a hundred numbers pass Luhn: a number in one piece with a length of its own proves less.
+  // One in ten numbers passes Luhn, so a number in one piece with an unusual length proves less.
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
 }
 
@@ -97,17 +97,18 @@ function isIssued(prefix: string, length: number): boolean {
 }
 
 const GROUP = 4
-/** A group of four with the separator before or behind it. */
+/** A group of four and one separator. */
 const STEP = GROUP + 1
 /** One more group may be a date or a code: `4111 1111 1111 1111 1227`. */
 const ROW_GROUPS = 2
-/** `4111 1111 1111 1111 12 27 123`: more numbers behind are a row. */
+/** More numbers after it make a row: `4111 1111 1111 1111 12 27 123`. */
 const MAX_AFTER = 3
 
 /**
- * `7365 8447 7654 4039 8145 2729 …`: whether numbers go on before the run or behind it, in the same way. One in ten of
- * such numbers passes Luhn; two cards beside each other both do.
- * @param from where the last value ended: a group before belongs to a row if it is part of none
+ * Reports whether numbers of the same form precede or follow: `7365 8447 7654 4039 8145 2729 …`.
+ * One in ten of such numbers passes Luhn; of two adjacent cards, both do.
+ * @param from end of the last value; a group before belongs to a row if it is not part of that
+ * value
  */
 export function isInRow(text: string, run: DigitRun, from: number): boolean {
   if (run.isPlain) return false
@@ -119,13 +120,13 @@ export function isInRow(text: string, run: DigitRun, from: number): boolean {
   return after > MAX_AFTER || (before > 0 && before + after > 1)
 }
 
-/** Whether another number of the same length follows that may be a card's. */
+/** Reports whether another number of the same length follows that may be a card number. */
 function isCardAfter(text: string, { start, end, digitCount }: DigitRun): boolean {
   const next = end + 1
   return isIssued(text.slice(next, next + GROUP), digitCount) && passesLuhnAt(text, next, next + end - start)
 }
 
-/** Groups of four hexadecimal digits. */
+/** Reports whether groups of four hexadecimal digits precede or follow. */
 function isInRowOfGroups(text: string, { start, end }: DigitRun, from: number, isAnother: boolean): boolean {
   const separator = codeAt(text, start + GROUP)
   const isGroupFrom = (at: number, sign: number): boolean =>
@@ -136,16 +137,16 @@ function isInRowOfGroups(text: string, { start, end }: DigitRun, from: number, i
   return !isAnother
 }
 
-/** The month a card is good until, perhaps with its check number: `4111111111111111/0927`, `…/09/27/123`. */
+/** Expiry month, perhaps with the security code: `4111111111111111/0927`, `…/09/27/123`. */
 const EXPIRY = /[-/](?:0[1-9]|1[0-2])[-/]?(?:\d\d)?\d\d(?:[-/]\d{3,4})?(?![\w/-])/y
 
-/** Whether it follows right behind a card. */
+/** Reports whether an expiry date directly follows a card number. */
 export function isExpiryAfter(text: string, end: number): boolean {
   EXPIRY.lastIndex = end
   return EXPIRY.test(text)
 }
 
-/** Four hexadecimal digits by themselves. */
+/** Reports whether four hexadecimal digits form a word. */
 function isGroup(text: string, at: number): boolean {
   for (let i = at; i < at + GROUP; i++) if (!isHexDigit(codeAt(text, i))) return false
   return !isWordCharacter(codeAt(text, at - 1)) && !isAlphanumeric(codeAt(text, at + GROUP))

@@ -1,4 +1,5 @@
-// Check digits that several kinds of number share. Digits are ASCII; a wrong length is the caller's mistake.
+// Verifies check digits that several kinds of number share. Digits are ASCII; the caller checks the
+// length.
 
 import { DIGIT_0 } from '../../core/ascii.ts'
 
@@ -12,7 +13,7 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
-/** The same for the digits of a stretch of text, whatever stands between them. */
+/** `passesLuhn` for the digits in a range of a text; other characters are ignored. */
 export function passesLuhnAt(text: string, start: number, end: number): boolean {
   let sum = 0
   let doubled = false
@@ -25,24 +26,24 @@ export function passesLuhnAt(text: string, start: number, end: number): boolean 
   return sum % 10 === 0
 }
 
-/** Sum of the first digits times the weights. */
+/** Sum of the first digits, each multiplied by its weight. */
 export function weighted(digits: string, weights: readonly number[]): number {
   let sum = 0
   for (let i = 0; i < weights.length; i++) sum += (digits.charCodeAt(i) - DIGIT_0) * (weights[i] ?? 0)
   return sum
 }
 
-/** The digit at an index, from the end for a negative one. */
+/** The digit at an index; a negative index counts from the end. */
 export const digitAt = (digits: string, index: number): number => Number(digits.at(index))
 
-/** The whole as a number modulo `modulus` (at most 2^20), for numbers too long to convert. */
+/** The number modulo `modulus` (at most 2^20), for numbers too long to convert. */
 export function remainder(digits: string, modulus: number): number {
   let rest = 0
   for (let i = 0; i < digits.length; i++) rest = (rest * 10 + digits.charCodeAt(i) - DIGIT_0) % modulus
   return rest
 }
 
-/** ISO 7064 mod 11,10: the last digit checks those before. */
+/** ISO 7064 mod 11,10: the last digit is the check digit. */
 export function passesMod11And10(digits: string): boolean {
   let product = 10
   for (let i = 0; i < digits.length - 1; i++) {
@@ -60,7 +61,7 @@ function dihedral(a: number, b: number): number {
   return b < 5 ? 5 + ((a - b) % 5) : (a - b + 5) % 5
 }
 
-/** Verhoeff, 1969. */
+/** Verhoeff's check digit (1969). */
 export function passesVerhoeff(digits: string): boolean {
   let check = 0
   for (let i = 0; i < digits.length; i++) {
@@ -71,7 +72,7 @@ export function passesVerhoeff(digits: string): boolean {
   return check === 0
 }
 
-/** Whether it is one digit over and over. */
+/** Reports whether all digits are the same. */
 export function isOneDigit(digits: string): boolean {
   for (let i = 1; i < digits.length; i++) if (digits[i] !== digits[0]) return false
   return true
@@ -79,7 +80,7 @@ export function isOneDigit(digits: string): boolean {
 
 const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-/** Whether there is such a day in some year. */
+/** Reports whether the day exists in some year. */
 export function isDay(month: number, day: number): boolean {
   return day >= 1 && day <= (MONTH_DAYS[month - 1] ?? 0)
 }

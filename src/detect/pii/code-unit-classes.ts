@@ -1,4 +1,5 @@
-// What a UTF-16 code unit is, as far as finding values needs to know. Half of a surrogate pair is none of these.
+// Classifies UTF-16 code units and their neighbourhood, as far as detection needs it. Half of a
+// surrogate pair belongs to no class.
 
 import {
   CARRIAGE_RETURN,
@@ -14,14 +15,17 @@ import {
 
 const NO_BREAK_SPACE = 0xa0
 
-/** The code units of the characters of a text. */
+/** The code units of a string of single-unit characters. */
 export const codesOf = (characters: string): ReadonlySet<number> =>
   new Set(Array.from(characters, (character) => character.charCodeAt(0)))
 
 /** `Name: ____415-555-2671____` */
 const MAX_EMPHASIS = 32
 
-/** Whether a word goes on before a place. Underscores by themselves are emphasis, as in `_415-555-2671_`. */
+/**
+ * Reports whether a word continues across the left side of `at`. Underscores alone are emphasis, as
+ * in `_415-555-2671_`.
+ */
 export function isWordBefore(text: string, at: number): boolean {
   const code = codeAt(text, at - 1)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
@@ -30,7 +34,7 @@ export function isWordBefore(text: string, at: number): boolean {
   return isWordCharacter(codeAt(text, i))
 }
 
-/** Whether a word goes on from a place on, see `isWordBefore`. */
+/** Reports whether a word continues at `at`, see `isWordBefore`. */
 export function isWordAfter(text: string, at: number): boolean {
   const code = codeAt(text, at)
   if (code !== UNDERSCORE) return isAlphanumeric(code)
@@ -45,8 +49,8 @@ export const isSpace = (code: number): boolean =>
     : code >= NO_BREAK_SPACE && (code === NO_BREAK_SPACE || code === 0x3000)
 
 /**
- * Scripts written without spaces: Thai to Khmer, kana, Han, Hangul, and their punctuation. No value contains two in a
- * row.
+ * Scripts written without spaces: Thai to Khmer, kana, Han, Hangul, and their punctuation. No value
+ * contains two in a row.
  */
 export const isUnspaced = (code: number): boolean => code >= FIRST_UNSPACED && isBeyondSpaces(code)
 
@@ -63,20 +67,20 @@ const isBeyondSpaces = (code: number): boolean =>
   code === 0xff1b ||
   code === 0xff1f
 
-/** Letters beyond ASCII of scripts that put spaces between words. */
+/** A letter beyond ASCII, of a script that separates words by spaces. */
 export const isSpacedLetter = (code: number): boolean =>
   code >= FIRST_LETTER && code < 0x2000 && code !== 0xd7 && code !== 0xf7 && !isUnspaced(code)
 
 const FIRST_LETTER = 0xc0
 
-/** Letters of any script that puts spaces between words. */
+/** A letter of any script that separates words by spaces. */
 export const isLetter = (code: number): boolean =>
   isAsciiLower(code) || isAsciiUpper(code) || isSpacedLetter(code)
 
-/** First code unit behind Greek, Cyrillic and Armenian: scripts from here on have no capitals. */
+/** First code unit after Greek, Cyrillic and Armenian; later scripts have no capitals. */
 const CASELESS = 0x590
 
-/** A letter that is not a capital. */
+/** A letter that is no capital. */
 export function isUncapitalised(code: number): boolean {
   if (isAsciiLower(code)) return true
   if (!isSpacedLetter(code)) return false
@@ -86,13 +90,14 @@ export function isUncapitalised(code: number): boolean {
 }
 
 /**
- * The code unit at a place, 0 before and behind the text. For places that may be there: a `charCodeAt` that once gave
- * NaN is not compiled to a load any more, and takes five times as long from then on.
+ * The code unit at an offset, or 0 outside of the text.
+ * Use it wherever the offset may lie outside: V8 does not compile a `charCodeAt` that has returned
+ * NaN to a plain load, and it stays five times slower.
  */
 export const codeAt = (text: string, at: number): number =>
   at >= 0 && at < text.length ? text.charCodeAt(at) : 0
 
-/** Where the digits from `at` on end. */
+/** Where the digits that start at `at` end. */
 export function endOfDigits(text: string, at: number): number {
   let end = at
   while (end < text.length && isDigit(text.charCodeAt(end))) end++
@@ -101,7 +106,10 @@ export function endOfDigits(text: string, at: number): number {
 
 const MAX_PUNCTUATION = 10
 
-/** Whether what stands before the place, but for white space and punctuation, is a letter: a number may be named. */
+/**
+ * Reports whether a letter precedes, apart from white space and punctuation: a number there may
+ * have a label.
+ */
 export function isLetterBefore(text: string, at: number): boolean {
   for (let i = at - 1; i >= 0 && at - i <= MAX_PUNCTUATION; i--) {
     const code = text.charCodeAt(i)

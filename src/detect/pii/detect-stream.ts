@@ -1,4 +1,5 @@
-// Detection on a text that arrives in pieces: segments between cuts, each searched with a little of what came before.
+// Detects personal data in a text that arrives in chunks. Holds back the last segment until its end
+// is known.
 
 import type { Finding } from '../../core/finding.ts'
 import { newSearch, scanFrom, scanSegment } from './engine/scan.ts'
@@ -10,17 +11,18 @@ import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 
 /**
- * Finds what `detect` finds on the whole text, for every way to cut it into pieces. Offsets are UTF-16 and count from
- * the beginning of the stream. Holds at most one segment: 1,024 characters, 16,384 of a private key or token.
+ * Finds what `detect` finds in the whole text, for every way to split it into chunks.
+ * Offsets are UTF-16 and count from the start of the stream. Holds at most one segment: 1,024
+ * characters, or 16,384 of a private key or token.
  */
 export class StreamDetector {
   readonly #kinds: KindSet
   readonly #segmenter: Segmenter
-  /** Context, then the segment that has not ended, folded; begins at offset #start. */
+  /** The context and the unfinished segment, folded. Starts at offset #start of the stream. */
   #text = ''
   #start = 0
   #safe = 0
-  /** Characters of #text in which the end of the segment was looked for. */
+  /** Characters at the start of #text that hold no end of the segment. */
   #searched = 0
 
   constructor(kinds: KindSet = DEFAULT_KINDS) {
@@ -28,12 +30,15 @@ export class StreamDetector {
     this.#segmenter = new Segmenter(kinds)
   }
 
-  /** Everything before this offset is final and may leave. */
+  /** Everything before this offset is final and may be released. */
   get safe(): number {
     return this.#safe
   }
 
-  /** Takes a piece; returns the findings that have become certain, in order. Time is linear in the text so far. */
+  /**
+   * Takes a chunk and returns the findings that have become final, in order.
+   * Over all chunks, time is linear in the text.
+   */
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
     this.#text += fold(chunk, this.#text)
@@ -45,7 +50,7 @@ export class StreamDetector {
     return findings
   }
 
-  /** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
+  /** Scans every segment: for private keys, and for kinds that have no trigger. */
   #scanEverySegment(findings: Finding[]): void {
     const search = this.#newSearch(findings)
     for (;;) {
@@ -55,7 +60,7 @@ export class StreamDetector {
     }
   }
 
-  /** The segments that hold something to look at; those between are let go unread. */
+  /** Scans the segments that hold a trigger and releases the others unread. */
   #scanTriggeredSegments(findings: Finding[]): void {
     const text = this.#text
     let search: SegmentSearch | null = null
@@ -71,7 +76,7 @@ export class StreamDetector {
       }
       this.#safe = this.#start + segment
       if (end < 0) return
-      // Only now: what has not ended comes again with the next piece.
+      // Created late: an unfinished segment is scanned with a later chunk.
       search ??= this.#newSearch(findings)
       trigger = nextTrigger(text, trigger, this.#kinds, search.words)
       if (trigger >= 0 && trigger < end) trigger = scanFrom(search, trigger, segment, end)
@@ -79,7 +84,7 @@ export class StreamDetector {
     }
   }
 
-  /** The text is over: searches what is left. */
+  /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
     this.#scan(this.#text.length, this.#newSearch(findings))
@@ -90,7 +95,7 @@ export class StreamDetector {
     return newSearch(this.#text, this.#start, this.#kinds, findings)
   }
 
-  /** @param end of the segment, in #text */
+  /** @param end end of the segment, offset in #text */
   #scan(end: number, search: SegmentSearch): void {
     scanSegment(search, this.#safe - this.#start, end, true)
     this.#safe = this.#start + end
@@ -98,7 +103,7 @@ export class StreamDetector {
 
   #dropReleased(): void {
     const count = this.#safe - this.#start - CONTEXT_CHARACTERS
-    // Not for every word: taking a few characters off a string costs as much as taking off many.
+    // Wait until much can be dropped: dropping a few characters costs as much as dropping many.
     if (count < CONTEXT_CHARACTERS) return
     this.#text = this.#text.slice(count)
     this.#start += count

@@ -1,4 +1,5 @@
-// Detection on a whole text: the same segments as on a stream, but only those that hold something to look at.
+// Detects personal data in a whole text. Uses the same segments as a stream, but scans only those
+// that hold a trigger.
 
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
@@ -10,13 +11,16 @@ import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 
-/** Findings in order, not overlapping, the same as StreamDetector gives. Time is linear in the text. */
+/**
+ * Returns the findings in order, without overlap, exactly as `StreamDetector` returns them. Time is
+ * linear in the text.
+ */
 export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[] =>
   atOnce(detectSteps(whole, kinds))
 
-/** As `detect`, in steps. */
+/** `detect` as steps, so that the caller can pause between them. */
 export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
-  // Names of persons have nothing that search could go from.
+  // Names of persons have no trigger, and the lines of a private key do not end segments.
   if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return yield* detectBySegments(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
@@ -29,14 +33,14 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   while (at >= 0) {
     at = nextTrigger(text, at, kinds, search.words, pause)
     if (at >= pause) {
-      // It need not be a trigger.
+      // The offset is a place to pause; it need not be a trigger.
       yield
       pause = at + STEP_UNITS
       continue
     }
     if (at < 0) break
     let start = segmenter.lastCut(text, end, at)
-    // No cut stands between, but for one that is forced by length.
+    // No cut lies in between, except one forced by length.
     end = segmenter.nextCut(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {
       start = end
@@ -48,7 +52,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   return findings
 }
 
-/** Every segment: with private keys, whose lines do not end segments, and for what has no trigger. */
+/** Scans every segment: for texts with private keys, and for kinds that have no trigger. */
 function* detectBySegments(text: string, kinds: KindSet): Steps<Finding[]> {
   const detector = new StreamDetector(kinds)
   const findings: Finding[] = []

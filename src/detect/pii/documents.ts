@@ -1,19 +1,22 @@
-// Numbers of passports, identity cards and driving licences. No form of theirs is a proof: only right behind a word for
-// the document.
+// Detects the numbers of passports, identity cards and driving licences. Their forms prove nothing,
+// so a label must directly precede.
 
 import { HYPHEN, isAlphanumeric, isAsciiUpper, isDigit, PLUS, SLASH, SPACE } from '../../core/ascii.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 
-/** Other things that are numbered. */
+/** Things that have other numbers. */
 const OTHER = '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))'
-/** Words for a number in a label, with their endings. */
+/** Words for a number in a label, with their inflections. */
 const NUMBER_WORD =
   'numbers?|numm?er|n[uú]mero|num[eé]ro|num[aă]r|numaras[iı]|\\bno|n[rº°]|№|#|номер|nomor|αριθμ[οό]ς|号码|號碼|番号|번호|หมายเลข|số|מספר|رقم|संख्या'
-/** At the end of its line a label has a colon, or says that it is for a number; its value may stand on the next line. */
+/**
+ * The end of a label at a line end: a colon, or a word for a number. The value may be on the next
+ * line.
+ */
 const LINE_END = `(?:[:：]|(?<=${NUMBER_WORD})\\.?)[ \\t*_|"]{0,4}\\r?\\n[\\s*_>|"]{0,8}$`
-/** What may stand between the word and the number: `passport number (US): `. */
+/** Text allowed between label and number: `passport number (US): `. */
 const BETWEEN = `${OTHER}[^\\d\\n]{0,36}(?:$|${LINE_END})`
 const PASSPORT = new RegExp(
   '(?:passport|\\bpas ?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potn(?:i|ega) list|\\bpasu |cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass ?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
@@ -35,47 +38,50 @@ const IDENTITY_CARD = new RegExp(
     BETWEEN,
   'u',
 )
-/** `licence` alone is also what software has: only with a form of driving licences. */
+/** `licence` may mean that of software, so the number must have LICENCE_FORM. */
 const ANY_LICENCE = new RegExp(`(?:licen[cs]e|\\bd\\.?l)${BETWEEN}`)
-/** United Kingdom, Korea, India, Ontario. */
+/** Forms of the United Kingdom, Korea, India and Ontario. */
 const LICENCE_FORM =
   /^(?:[A-Z9]{5}\d{6}[A-Z9]{2}[A-Z0-9]{3}|\d{2}-\d{2}-\d{6}-\d{2}|[A-Z]{2}\d{2}[ -]?(?:19|20)\d{9}|[A-Z]\d{4}-\d{5}-\d{5})$/i
 
-/** Letters and digits, in groups perhaps. */
+/** Letters and digits, perhaps in groups. */
 const NUMBER = /[A-Za-z0-9]{1,16}(?:[ -](?=[A-Z0-9]*\d)[A-Z0-9]{1,12}){0,4}(?![A-Za-z0-9_])/y
-/** Poland. */
+/** Form of Poland. */
 const SLASHED = /\d{5}\/\d{2}\/\d{4}(?![\d/])/y
 const PLAIN_NUMBER = /[A-Za-z0-9]{1,16}(?![A-Za-z0-9_])/y
-/** Characters of a group behind the first, see NUMBER. */
+/** Most characters of a group after the first, see NUMBER. */
 const MAX_GROUP = 12
-/** The longest that NUMBER matches: the first group, and four with what stands before them. */
+/** Longest match of NUMBER: the first group, and four with a separator each. */
 const MAX_LOOK_AHEAD = 16 + 4 * (1 + MAX_GROUP)
 const MIN_CHARACTERS = 6
 const MAX_PASSPORT = 12
 const MAX_IDENTITY_CARD = 12
 const MAX_LICENCE = 20
 const MIN_DIGITS = 3
-/** Germany: capitals that are no vowels, and a digit; France: capitals and two digits. */
+/** Germany: capitals without vowels and a digit. France: capitals and two digits. */
 const FEW_DIGITS = /^(?:[CFGHJ-NPRTV-Z][CFGHJ-NPRTV-Z\d]{8}\d?|(?=.*\d.*\d)[A-Z\d]{9})$/
 const FEW_DIGITS_CHARACTERS = 9
-/** Nothing but a date, perhaps with its hour; years; a week. */
+/** Only a date, perhaps with the hour; years; a week. */
 const DATE =
   /^(?:(?:\d{4}[-. ]\d{1,2}[-. ]\d{1,2}|\d{1,2}[-. ]\d{1,2}[-. ]\d{2,4})(?:[ T]\d{1,2})?|(?:19|20)\d{2}(?:-(?:19|20)\d{2}|-W\d{2})?)$/
 const UUID_AFTER = /-[\da-f]{4}-/iy
 const WINDOW_CHARACTERS = 60
-/** Any word of the above, for a quick look at a whole segment, where words are not taken apart: `userDL`, `user_dl`. */
+/**
+ * Prefilter for all labels above on a window of text. Matches inside of words, which are not split
+ * there: `userDL`, `user_dl`.
+ */
 const ANY_WORD =
   /pa[sșş]|licen[cs]|driv|d\.?l(?![a-mo-z])|führer|fuhrer|permis|carn|patente|carteira|cnh|condu|rijbewijs|prawo|kort|belge|ehliyet|útlevél|διαβ|паспорт|водит|جواز|דרכון|पास|护照|護照|パス|旅券|여권|หนังสือ|hộ chiếu|驾|駕|免許|면허|ใบขับ|bằng lái|посвід|putov|potn|cestov|گذر|พาส|পাস|пасош|[rř]idi[cč]|vodič|voza[cč]|возач|шофьор|jogos|vezet|گواهی|رخصة|ड्राइ|נהיגה|οδήγ|lái|vozni|juhil|vad[iī]t|vairuo|свидет|ausweis|identit|osob|i[sz]kazn|li[cč]n|kaart|průkaz|preukaz|személyi|henkil|tapatyb|apliec|личн/i
 
-/** What `mayBeDocument` looks for. */
+/** Source of the pattern that `mayBeDocumentLabel` tests. */
 export const DOCUMENT_LABELS = ANY_WORD.source
 
-/** Whether a word before a number may be for a document: a quick look. */
+/** Reports whether the text before a number may hold the label of a document. */
 export const mayBeDocumentLabel = (before: string): boolean => ANY_WORD.test(before)
 
 /**
- * @param word where the word begins that holds a digit
- * @returns where the number ends; 0 if there is none
+ * @param word start of a word with a digit
+ * @returns end of the number; 0 if there is none
  */
 export function scanDocument(segment: Segment, word: number): number {
   if (!segment.isAfterLetter(word) || !mayBeDocumentNumber(segment.text, word)) return 0
@@ -91,7 +97,7 @@ export function scanDocument(segment: Segment, word: number): number {
   return LICENCE_FORM.test(form) ? addDocument(segment, word, 'driver_license', MAX_LICENCE, ANY_LICENCE) : 0
 }
 
-/** A quick look: whether so many characters and digits are there before what no number goes on behind. */
+/** Prefilter: reports whether enough letters and digits follow before the number must end. */
 export function mayBeDocumentNumber(text: string, word: number): boolean {
   if (codeAt(text, word - 1) === PLUS) return false
   let characters = 0
@@ -109,7 +115,7 @@ export function mayBeDocumentNumber(text: string, word: number): boolean {
   return false
 }
 
-/** Capitals and digits, a digit among them. */
+/** Reports whether a group of capitals and digits starts there that contains a digit. */
 export function isDocumentGroup(text: string, start: number): boolean {
   for (let at = start; at - start < MAX_GROUP; at++) {
     const code = codeAt(text, at)
@@ -119,12 +125,15 @@ export function isDocumentGroup(text: string, start: number): boolean {
   return false
 }
 
-/** A series right before the digits, `EM 969752`, `L-123456`; not the words that a number is announced with. */
+/**
+ * A series directly before the digits, `EM 969752`, `L-123456`; words that announce a number are
+ * excluded.
+ */
 const SERIES = /(?<![\p{L}\p{N}])(?:(?!(?:NO|NR|ID|DL|US|UK|EU) )[A-Z]{1,3} |(?!(?:NO|NR|ID)-)[A-Z]{1,3}-)$/u
-/** And one character before. */
+/** Longest series, and one character before it. */
 const MAX_SERIES = 5
 
-/** Length of a series that stands between the label and digits. */
+/** Length of the series between label and digits; 0 if there is none. */
 function seriesBefore(segment: Segment, word: number, label: RegExp): number {
   if (!isDigit(codeAt(segment.text, word))) return 0
   const before = segment.text.slice(Math.max(segment.end, word - MAX_SERIES), word)

@@ -1,4 +1,4 @@
-// E-mail addresses (RFC 5321, RFC 6531) as people write them: from the @ to both sides, bounded.
+// Detects e-mail addresses (RFC 5321, RFC 6531): expands from the `@` to both sides, within bounds.
 
 import {
   ASCII_END,
@@ -27,12 +27,15 @@ const MAX_LABEL = 63
 const MAX_TOP_LEVEL = 24
 
 const LOCAL_PUNCTUATION = "._%+-'&~=#!"
-/** May stand in a local part, but at its beginning belongs to what is around; and all before a `=`. */
+/**
+ * Characters allowed in a local part that at its start belong to the surrounding text; also
+ * everything up to a `=`.
+ */
 const LEADING = /^(?:[.'&~=#!%+-]+|[^=]*=(?=[^=]))+/
-/** `\nfoo@…`, `\u003cfoo@…`: escapes of JSON in a text that is not decoded. */
+/** Escapes of JSON before an address in a text that is not decoded: `\nfoo@…`, `\u003cfoo@…`. */
 const ESCAPED = /^(?:u00[0-9a-f]{2}|[nrt])/
 const ENCODED_TOP_LEVEL = /^xn--[a-z0-9-]{2,59}$/i
-/** What files and members of programs end in: `logo@2x.png`, `this@Service.java`. */
+/** Endings of files and of members in code: `logo@2x.png`, `this@Service.java`. */
 const NOT_TOP_LEVEL = new Set(
   (
     'png jpg jpeg gif svg webp avif ico bmp tiff pdf css scss less html htm js mjs cjs jsx ts tsx json map lock toml ' +
@@ -40,23 +43,29 @@ const NOT_TOP_LEVEL = new Set(
     'service socket target timer mount length prototype exports'
   ).split(' '),
 )
-/** Of what people send each other. */
+/** Endings of files that people send to each other. */
 const FILE_ENDING = /^(?:pdf|txt|csv|jpe?g|png|zip|json|html?|xml|md)$/i
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
 const MAX_TOOL = 3
-/** What stands before a local part inside `scheme://user:password@host`. */
+/** The part before a local part in `scheme://user:password@host`. */
 const USER_INFO = /\/\/[^\s/@]*$/
 
-/** Top-level domains that need not be looked up: of a country, or of old. */
+/**
+ * Top-level domains accepted after a name with a call or an index: country codes and the oldest
+ * generic ones.
+ */
 const COUNTRY_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
 
-/** Behind %, of an @. */
+/** The digits of a percent-encoded `@`, after the `%`. */
 const CODED_DIGITS = '40'
-/** Coded characters but `+`, with what stands before: of a name and a sign before the address. */
+/**
+ * Percent-encoded characters other than `+` with all text before them: a name and a sign before the
+ * address.
+ */
 const CODED_LEADING = /^.*%(?!2b)[0-9a-f]{2}/i
 
-/** ASCII that may stand in a local part: letters and digits, or one of the others. */
+/** Classes of ASCII in a local part: letters and digits, and other characters. */
 const ORDINARY = 1
 const OTHER = 2
 const LOCAL = Uint8Array.from({ length: ASCII_END }, (_, code) =>
@@ -64,18 +73,27 @@ const LOCAL = Uint8Array.from({ length: ASCII_END }, (_, code) =>
 )
 const isLocal = (code: number): boolean => (code < ASCII_END ? LOCAL[code] !== 0 : isSpacedLetter(code))
 
-/** @param at of the @; returns where to go on */
+/**
+ * @param at of the `@`
+ * @returns where to continue
+ */
 export function scanEmail(segment: Segment, at: number): number {
   const localStart = startOfLocalCharacters(segment, at)
   const isPassword = scanUserInfo(segment, at, localStart)
   return isPassword ? at + 1 : scanAround(segment, localStart, at, at + 1)
 }
 
-/** @param at of a digit; returns whether the @ of an address in a URL stands there (RFC 3986 §2.1): `ana%40example.com` */
+/**
+ * Reports whether a digit belongs to the percent-encoded `@` of an address in a URL (RFC 3986
+ * §2.1): `ana%40example.com`.
+ */
 export const isCodedSign = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === PERCENT && text.startsWith(CODED_DIGITS, at)
 
-/** @param at of the digits of a coded @; returns where to go on */
+/**
+ * @param at of the digits of a percent-encoded `@`
+ * @returns where to continue
+ */
 export function scanCodedEmail(segment: Segment, at: number): number {
   const sign = at - 1
   const localStart = startOfLocalCharacters(segment, sign)
@@ -84,7 +102,7 @@ export function scanCodedEmail(segment: Segment, at: number): number {
 }
 
 /**
- * @param run where the characters begin that may stand in a local part
+ * @param localStart start of the characters that may belong to the local part
  * @param at of the sign, which ends at `domain`
  */
 function scanAround(segment: Segment, localStart: number, at: number, domain: number): number {
@@ -104,14 +122,17 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   return segment.add('email', start, end) ? end : domain
 }
 
-/** Whether a name of a program ends there: a product of matrices in Python, `A@np.linalg.inv(B)`, `x@rows.index[0]`. */
+/**
+ * Reports whether the name that ends at `end` is code, such as a matrix product of Python:
+ * `A@np.linalg.inv(B)`, `x@rows.index[0]`.
+ */
 function isMatrixProduct(text: string, end: number): boolean {
-  const behind = codeAt(text, end)
-  if (behind !== OPEN_PAREN && behind !== OPEN_BRACKET) return false
+  const after = codeAt(text, end)
+  if (after !== OPEN_PAREN && after !== OPEN_BRACKET) return false
   return !COUNTRY_OR_COMMON.test(text.slice(Math.max(0, end - MAX_TOP_LEVEL), end))
 }
 
-/** Where the characters begin that may stand in a local part. */
+/** Where the characters that may belong to the local part start. */
 function startOfLocalCharacters({ text, end: limit }: Segment, at: number): number {
   const least = Math.max(limit, at - MAX_LOCAL)
   let start = at
@@ -132,7 +153,7 @@ function trimLocalStart(text: string, localStart: number, at: number, end: numbe
 const isVersionControlUser = (text: string, start: number, at: number): boolean =>
   at - start <= MAX_TOOL && NOT_LOCAL.test(text.slice(start, at))
 
-/** End of the longest domain name that ends in a top-level domain; 0 for none. */
+/** End of the longest domain name with a top-level domain; 0 if there is none. */
 function domainEnd(text: string, start: number): number {
   const limit = Math.min(text.length, start + MAX_DOMAIN)
   let end = 0
@@ -151,7 +172,7 @@ function domainEnd(text: string, start: number): number {
     if (length === 0 || length > MAX_LABEL || text.charCodeAt(at - 1) === HYPHEN) break
     if (label > start && isTopLevel(text.slice(label, at), isAlphabetic)) end = at
     if (code !== DOT) {
-      // A file's ending, or a name that goes on otherwise, is no domain.
+      // Neither a file ending nor a name that continues differently is a domain.
       if (end !== at && label > start && !isFileNamed(text, end, label, at)) end = 0
       break
     }
@@ -161,16 +182,22 @@ function domainEnd(text: string, start: number): number {
   return end
 }
 
-/** Behind these a hyphen and a word are no part of a name: `bob@example.com-Ann`. */
+/** After these, a hyphen and a word are not part of the domain: `bob@example.com-Ann`. */
 const COMMON_TOP_LEVEL = /^(?:com|net|org|edu|gov|info)$/i
 
-/** Whether a file is called by an address: `bob@example.com.pdf`. @param end of the domain before the label */
+/**
+ * Reports whether a file is named after an address: `bob@example.com.pdf`.
+ * @param end end of the domain before the label
+ */
 const isFileNamed = (text: string, end: number, label: number, labelEnd: number): boolean =>
   end === label - 1 &&
   FILE_ENDING.test(text.slice(label, labelEnd)) &&
   COMMON_TOP_LEVEL.test(text.slice(text.lastIndexOf('.', end - 1) + 1, end))
 
-/** Where the hyphen is that a top-level domain ends at, if nothing follows it, or such that no name goes on so; else 0. */
+/**
+ * Where the hyphen is that ends a top-level domain; 0 if there is none. Either nothing follows the
+ * hyphen, or the domain is one that has no such continuation.
+ */
 function hyphenAfterTopLevel(text: string, label: number, end: number): number {
   const hyphen = text.indexOf('-', label)
   if (hyphen <= label || hyphen >= end || end - label > MAX_LABEL) return 0

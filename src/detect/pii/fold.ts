@@ -1,11 +1,11 @@
-// Digits of other scripts, the signs that numbers and addresses are written with in full width, and the spaces of
-// typography as those of ASCII; and line ends and tabs written as escapes, as in JSON that somebody pasted or asked
-// for: what stands behind `\n` begins there. One for one, so that offsets stay what they are and a stream may fold
-// piece by piece.
+// Folds variants of characters to ASCII: digits of other scripts, full-width signs, typographic
+// spaces. Escaped line ends and tabs, as in pasted JSON, become spaces, so that a value can start
+// after `\n`. Every code unit maps to one, so offsets stay valid and a stream can fold chunk by
+// chunk.
 
 import { DIGIT_0 } from '../../core/ascii.ts'
 
-/** The zeros of decimal digits that people write numbers with; nine more follow on each (Unicode, category Nd). */
+/** The zeros of the decimal digits in common use; nine digits follow each (Unicode category Nd). */
 const ZEROS = [
   0x0660, // Arabic
   0x06f0, // Persian, Urdu
@@ -26,7 +26,7 @@ for (const zero of ZEROS) {
   for (let digit = 0; digit < DIGITS; digit++)
     FOLDED.set(String.fromCharCode(zero + digit), String.fromCharCode(DIGIT_0 + digit))
 }
-/** Spaces of other widths (Unicode, category Zs). */
+/** Spaces of other widths (Unicode category Zs). */
 for (const space of '\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u205f')
   FOLDED.set(space, ' ')
 const FOREIGN = `[${[...FOLDED.keys()].join('')}]`
@@ -35,12 +35,12 @@ const EVERY_FOREIGN = new RegExp(FOREIGN, 'g')
 
 const ESCAPED_SPACE = /\\[nrt]/g
 const BACKSLASH = '\\'
-/** By itself: the others are beyond Latin-1, so that most texts are not searched for them at all. */
+/** Tested separately: the others lie beyond Latin-1, so V8 rejects them at once for most texts. */
 const NO_BREAK_SPACE = '\u00a0'
 
 /**
- * The text in which numbers are looked for; the same text if there is nothing to fold.
- * @param before what came before it in a stream, folded
+ * Returns the text to scan; the same string if nothing has to be folded.
+ * @param before the folded text before it in a stream
  */
 export function fold(text: string, before = ''): string {
   let folded = ANY_FOREIGN.test(text)

@@ -1,4 +1,4 @@
-// International bank account numbers (ISO 13616): length by country, mod 97.
+// Detects international bank account numbers (ISO 13616) by country, length and mod 97.
 
 import {
   CASE_BIT,
@@ -13,7 +13,7 @@ import {
 import { codeAt, isWordBefore } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 
-/** Characters by country, from the IBAN registry, with the countries that use the form without being in it. */
+/** Lengths by country: the IBAN registry, and countries that use the form without being listed. */
 const LENGTHS: ReadonlyMap<string, number> = new Map(
   (
     'AD24 AE23 AL28 AO25 AT20 AZ28 BA20 BE16 BF28 BG22 BH22 BI27 BJ28 BR29 BY28 CF27 CG27 CH21 CI28 CM27 CR22 CV25 ' +
@@ -27,7 +27,10 @@ const LENGTHS: ReadonlyMap<string, number> = new Map(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 )
 
-/** Whether digits stand behind a country by itself, as in `DE 89 3704 0044`: in capitals, as small letters are a word. */
+/**
+ * Reports whether a country code precedes the digits with a space between, as in `DE 89 3704 0044`.
+ * Capitals only: lower-case letters are a word.
+ */
 export const isAfterCountryCode = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === SPACE &&
   isAsciiUpper(codeAt(text, at - 2)) &&
@@ -37,8 +40,8 @@ export const isAfterCountryCode = (text: string, at: number): boolean =>
 const isSeparator = (code: number): boolean => code === SPACE || code === HYPHEN || code === DOT
 
 /**
- * @param at of two letters before two digits, perhaps with a space between, not inside a word
- * @returns where the number ends; 0 if there is none
+ * @param at of two letters before two digits, perhaps with a space between; not inside a word
+ * @returns end of the IBAN; 0 if there is none
  */
 export function scanIban(segment: Segment, at: number): number {
   const { text } = segment
@@ -63,7 +66,7 @@ function passesMod97(iban: string): boolean {
   let remainder = 0
   for (let i = 0; i < iban.length; i++) {
     const code = iban.charCodeAt((i + 4) % iban.length) | CASE_BIT
-    // Digits have that bit already; letters count from 10.
+    // The case bit is already set in digits. Letters count from 10.
     remainder = code >= LOWER_A ? (remainder * 100 + code - 87) % 97 : (remainder * 10 + code - 48) % 97
   }
   return remainder === 1

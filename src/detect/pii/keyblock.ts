@@ -1,6 +1,7 @@
-// Private keys in PEM (RFC 7468) and OpenPGP armour (RFC 9580 §6.2): from BEGIN to END, over line ends.
+// Finds private keys in PEM (RFC 7468) and OpenPGP armour (RFC 9580 §6.2), from BEGIN to END across
+// line ends.
 
-/** A stretch of a segment, offsets as in a finding. */
+/** A range of a text: UTF-16 offsets, end exclusive. */
 export interface Span {
   readonly start: number
   readonly end: number
@@ -9,21 +10,22 @@ export interface Span {
 export const KEY_BEGIN = '-----BEGIN '
 const KEY_END = '-----END '
 
-/** A line of a key, with what quoting, indenting and diffs put around it. */
+/** A line of a key, including characters added by quoting, indentation and diffs. */
 const KEY_LINE = /^[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*$/
 const MAX_KEY_LINE = 4096
 const KEY_HEADER = /-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/g
 const KEY_FOOTER = /-----END [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----/
 const KEY_BODY = /[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*/y
-/** A shorter one is a text about keys. */
+/** A text with a shorter body only mentions keys. */
 const MIN_BODY = 40
 
 /**
- * Whether a key that has begun in the segment is still open at `end`, which ends a line. Lines before the last have
- * been asked about already: had one closed the key, the segment would have ended there.
+ * Reports whether a key that began in the segment is still open at `end`, where a line ends.
+ * Only the last line is read: had an earlier one closed the key, the segment would have ended
+ * there.
  */
 export function isInsideKey(text: string, start: number, end: number): boolean {
-  // In the segment alone: the whole text would be gone through for every line.
+  // Search the segment only: searching the whole text for every line would take quadratic time.
   const line = start + text.slice(start, end).lastIndexOf('\n') + 1
   const last = text.slice(line, Math.min(end, line + MAX_KEY_LINE))
   const begin = last.lastIndexOf(KEY_BEGIN)
@@ -31,20 +33,23 @@ export function isInsideKey(text: string, start: number, end: number): boolean {
   return line > start && !last.includes(KEY_END) && KEY_LINE.test(last)
 }
 
-/** A line of nothing but the key itself. */
+/** A line that consists of key material only. */
 const BARE_LINE = /^[A-Za-z0-9+/]{16,}={0,2}$/
 
-/** Whether what was found is a key that does not end where it was found. */
+/** Reports whether a found key lacks its END line. */
 export const isOpenKey = (value: string): boolean => value.startsWith(KEY_BEGIN) && !value.includes(KEY_END)
 
 export interface KeyRest {
-  /** Where it ends in the text; 0 where the text does not go on with the key. */
+  /** End of the rest in the text; 0 if the text does not continue the key. */
   readonly end: number
-  /** Whether the key ends there. */
+  /** Reports whether the key ends there. */
   readonly isOver: boolean
 }
 
-/** What of a key that began in a text before lies in this one: up to END, or all of it where there is nothing else in it. */
+/**
+ * Returns the rest of a key that began in a previous text: up to its END line, or the whole text if
+ * it consists of key material only.
+ */
 export function restOfKey(text: string): KeyRest {
   KEY_BODY.lastIndex = 0
   const footer = KEY_FOOTER.exec(KEY_BODY.exec(text)?.[0] ?? '')
@@ -55,7 +60,7 @@ export function restOfKey(text: string): KeyRest {
   return { end: isBare ? text.length : 0, isOver: false }
 }
 
-/** The keys in a segment: up to END, or as far as the text looks like a key. */
+/** Yields the keys of a segment, up to END or as far as the text looks like a key. */
 export function* keyBlocks(text: string, from: number): Generator<Span> {
   KEY_HEADER.lastIndex = from
   for (let header = KEY_HEADER.exec(text); header !== null; header = KEY_HEADER.exec(text)) {

@@ -1,8 +1,8 @@
-// Which kinds are looked for, as a bit mask that is cheap to test.
+// Holds a set of enabled kinds as a bit mask that is cheap to test.
 
 import { DEFAULT_PII_KINDS, PII_KINDS, type PiiKind } from '../../core/finding.ts'
 
-/** One bit a kind, in the order of PII_KINDS. */
+/** One bit per kind, in the order of PII_KINDS. */
 export type KindSet = number
 
 const BITS: ReadonlyMap<PiiKind, KindSet> = new Map(PII_KINDS.map((kind, index) => [kind, 1 << index]))
@@ -15,7 +15,7 @@ export function kindSet(kinds: Iterable<PiiKind>): KindSet {
 
 export const DEFAULT_KINDS: KindSet = kindSet(DEFAULT_PII_KINDS)
 
-/** The kinds that are looked for in ways of their own: `(kinds & PERSON) !== 0`. */
+/** The kinds that need a scan of their own; test with `(kinds & PERSON) !== 0`. */
 export const PERSON: KindSet = kindSet(['person'])
 export const ADDRESS: KindSet = kindSet(['address'])
 

@@ -1,4 +1,5 @@
-// Addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses (IEEE 802).
+// Detects addresses of machines: IPv4, IPv6 (RFC 4291, with zones of RFC 4007) and MAC addresses
+// (IEEE 802).
 
 import { COLON, DIGIT_0, DOT, HYPHEN, isDigit, isHexDigit, SLASH } from '../../core/ascii.ts'
 import { codeAt, codesOf, isLetter, isWordAfter, isWordBefore } from './code-unit-classes.ts'
@@ -8,19 +9,22 @@ import { isPathData } from './number/pathdata.ts'
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
 const THOUSANDS = /^\d{1,3}(?:\.\d{3}){3}$/
 const PREFIX_LENGTH = /\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./])/y
-/** What a version or a place in a document is written behind: `foo==1.2.3.4`, `>= 1.2.3.4`, `§ 1.2.3.4`. */
+/**
+ * Comparisons and section signs before a version or a section number: `foo==1.2.3.4`, `>= 1.2.3.4`,
+ * `§ 1.2.3.4`.
+ */
 const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?|\w<)$/
 /** `Chrome/122.0.3231.213`, `foo-1.2.3.4` */
 const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
 /** `node@0.10.33.1`, but also `root@203.0.113.7`. */
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
-/** What may stand between the word for a version and the version, another version among it. */
+/** Text allowed between a word for a version and the version; it may contain other versions. */
 const AFTER_VERSION_WORD =
   /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
-/** Behind the word come at most "number is" or another version. */
+/** After the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
-/** A capitalised word right before, perhaps with a digit, and none that machines and their addresses go by. */
+/** A capitalised word directly before, perhaps with a digit; MACHINES are excluded. */
 const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}|[A-Z][A-Za-z]{0,9}\d) $/
 const MAX_PRODUCT = 26
 const MACHINES =
@@ -41,13 +45,13 @@ const PORT_OR_PREFIX = codesOf(':/')
 const ADDRESS_SIGNS = codesOf('/@=["')
 const NETWORK_WORD =
   /\b(?:ip|ips|ipv4|hosts?|servers?|dns|nameservers?|address(?:es)?|addr|gateway|router|ping|ssh|clients?|peer|nodes?|src|dst|subnet|network|proxy|firewall|login|logged)\b/
-/** Octets of versions are smaller than this. */
+/** Versions have smaller octets. */
 const LARGE_OCTET = 100
 
 /**
- * @param at of a digit that begins a word
- * @param digitsEnd where the digits end that begin there
- * @returns where the address ends, or the dotted run; 0 for neither
+ * @param at of a digit that starts a word
+ * @param digitsEnd end of the digits that start there
+ * @returns end of the address, or of the dotted run; 0 for neither
  */
 export function scanIpv4(segment: Segment, at: number, digitsEnd: number): number {
   const { text } = segment
@@ -58,12 +62,12 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
   const end = at + match[0].length
   const next = codeAt(text, end)
   if (isWordAfter(text, end)) return 0
-  // With a zero first it is no version either, but may be a phone number: `01.23.45.67.89`.
+  // With a leading zero it is no version, but may be a phone number: `01.23.45.67.89`.
   const zero = codeAt(text, at) === DIGIT_0 && codeAt(text, at + 1) !== DOT
   if (next === DOT && isDigit(codeAt(text, end + 1))) return zero ? 0 : endOfDottedRun(text, end)
   const octets = match.slice(1)
   const usable = octets.every(isOctet) && octets[0] !== '127' && octets[0] !== '0' && octets[0] !== '255'
-  // `1.020.345.678` has thousands.
+  // `1.020.345.678` has groups of thousands.
   if (!usable && THOUSANDS.test(match[0])) return 0
   if (!usable || isVersion(segment, at, end, octets)) return end
   PREFIX_LENGTH.lastIndex = end
@@ -76,7 +80,7 @@ const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.lengt
 function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
   const before = text.slice(Math.max(0, at - 4), at)
-  // Right behind an address it is the other end of a range.
+  // Directly after an address it is the other end of a range.
   if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true
   if (COMPARED_BEFORE.test(before)) return true
   if (AT_NAME_BEFORE.test(before) && !isLarge(octets)) return !REMOTE_SHELL.test(segment.windowBefore(at))
@@ -102,21 +106,28 @@ const MAX_TABLE = 12
 
 const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)
 
-/** Whether all are below a limit, outside of the private range of 10. */
+/** Reports whether all octets are below a limit, except in the private range of 10. */
 const areSmall = (octets: readonly string[], limit: number): boolean =>
   octets[0] !== '10' && octets.every((octet) => Number(octet) < limit)
 
-/** `Oracle 11.2.0.4`: small numbers behind a name. Not where machines are named. */
+/**
+ * Reports whether small numbers follow the name of a product, not of a machine: `Oracle 11.2.0.4`.
+ */
 function isProductVersion(segment: Segment, at: number, octets: readonly string[]): boolean {
   if (!areSmall(octets, LARGE_OCTET)) return false
   const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
   return name !== undefined && !MACHINES.test(name)
 }
 
-/** Names of attributes and extensions in certificates (X.500), and of what organisations define. */
+/**
+ * Object identifiers of attributes and extensions in certificates (X.500), and of organisations.
+ */
 const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.(?:6|14|36|101|132))\./
 
-/** `3.2.1.4`, `2.5.29.31`: of numbers so small are versions and places in documents, hardly any machine but public resolvers. */
+/**
+ * Reports whether it is a section number or an object identifier: `3.2.1.4`, `2.5.29.31`. Of the
+ * machines, only public resolvers have numbers so small.
+ */
 function isSectionNumber(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
   if (ARCS.test(text.slice(at, end))) return !NETWORK_WORD.test(segment.windowBefore(at))
@@ -136,15 +147,15 @@ const ZONE_AND_PREFIX = /(?:%[A-Za-z0-9_.-]{1,15})?(?:\/(?:12[0-8]|1[01]\d|[1-9]
 const MAC = /[0-9A-Fa-f]{2}([:-])[0-9A-Fa-f]{2}(?:\1[0-9A-Fa-f]{2}){4}(?![0-9A-Za-z_]|[:-][0-9A-Fa-f])/y
 const DOTTED_MAC = /[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}\.[0-9A-Fa-f]{4}(?![0-9A-Za-z_]|\.\w)/y
 const MAX_MAC = 17
-/** `.` and `*`: more dotted groups, as in tables of collation. */
+/** More dotted groups, as in collation tables. */
 const DOTTED_BEFORE = codesOf('.*')
-/** Broadcast and none. */
+/** Broadcast and null addresses. */
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
 
 export const isMacCharacter = (code: number): boolean =>
   isHexDigit(code) || code === COLON || code === HYPHEN || code === DOT
 
-/** Whether a word may be one of the first groups of one: a quick look. */
+/** Prefilter: reports whether a word may be one of the first groups of a MAC address. */
 export function isPartOfMac(text: string, word: number, end: number): boolean {
   const length = end - word
   const separator = codeAt(text, end)
@@ -153,7 +164,10 @@ export function isPartOfMac(text: string, word: number, end: number): boolean {
   return isHexDigit(codeAt(text, end + 1))
 }
 
-/** @param inside somewhere in its first two groups; returns where the address ends, 0 for none */
+/**
+ * @param inside offset in one of the first two groups
+ * @returns end of the address; 0 if there is none
+ */
 export function scanMac(segment: Segment, inside: number): number {
   const { text } = segment
   let at = inside
@@ -176,14 +190,17 @@ function macAt(segment: Segment, at: number): number {
   return segment.add('mac_address', at, end) ? end : 0
 }
 
-/** @param at of a colon; returns where the IPv6 or MAC address around it ends; 0 for none */
+/**
+ * @param at of a colon
+ * @returns end of the IPv6 or MAC address around it; 0 if there is none
+ */
 export function scanColons(segment: Segment, at: number): number {
   const { text } = segment
   if (at < segment.colonsEnd) return 0
   let start = at
   while (start > segment.end && at - start < MAX_IPV6 && isAddressCharacter(text.charCodeAt(start - 1)))
     start--
-  // A label may end in a colon right before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
+  // A label may end with a colon directly before the address: `mac:00:1a:…`, `ip:2001:db8::1`.
   if (isWordBefore(text, start)) {
     if (!isLetter(codeAt(text, at - 1)) || /\d/.test(text.slice(start, at))) return 0
     start = at + 1
@@ -192,7 +209,7 @@ export function scanColons(segment: Segment, at: number): number {
   let end = at + 1
   while (end < text.length && isAddressCharacter(text.charCodeAt(end), true)) end++
   const found = macAt(segment, start) || scanIpv6(segment, start, end)
-  // One look a run: what is no address from here is none from a later colon.
+  // A run that holds no address from here on holds none from a later colon on.
   if (found === 0) segment.colonsEnd = end
   return found
 }
@@ -209,19 +226,22 @@ function scanIpv6(segment: Segment, start: number, runEnd: number): number {
   return segment.add('ip_address', start, whole) ? whole : 0
 }
 
-/** Eight pairs: a serial number or EUI-64, for a leading zero is not written in addresses. */
+/** Eight pairs are a serial number or an EUI-64; addresses have no leading zeros. */
 const PAIRS = /^(?:[0-9A-Fa-f]{2}:){7}[0-9A-Fa-f]{2}$/
 
-/** `less than 1000::`, where an example follows; `x[102::-3]` */
+/** `less than 1000::` before an example, or `x[102::-3]` */
 const DECIMAL_BEGINNING = /^\d{1,4}::$/
 
-/** `x:101:104::/home/x`, a line of `/etc/passwd`; pairs. */
+/** Reports whether it is no address: a line of `/etc/passwd`, `x:101:104::/home/x`, or pairs. */
 const isNotIpv6 = (text: string, start: number, end: number): boolean =>
   (DECIMAL_BEGINNING.test(text.slice(start, end)) && codeAt(text, end) !== SLASH) ||
   (text.endsWith('::', end) && codeAt(text, end) === SLASH && !isDigit(codeAt(text, end + 1))) ||
   PAIRS.test(text.slice(start, end))
 
-/** A quick look: two colons in a row, or six between the parts of a whole address, the last of which may be IPv4. */
+/**
+ * Prefilter: two colons in a row, or six between the parts of a whole address, which may end in
+ * IPv4.
+ */
 function hasColons(text: string, start: number, end: number): boolean {
   let colons = 0
   for (let at = start; at < end; at++) {
@@ -235,14 +255,17 @@ function hasColons(text: string, start: number, end: number): boolean {
 const isAddressCharacter = (code: number, dots = false): boolean =>
   isHexDigit(code) || code === COLON || (dots && code === DOT)
 
-/** What may stand at the end of an address instead of its last two groups. */
+/** May replace the last two groups of an address. */
 const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
 const MAX_GROUP = 4
 const GROUPS = 8
-/** Loopback and unspecified addresses are nobody's. */
+/** Loopback and unspecified addresses. */
 const LOOPBACK_OR_UNSPECIFIED = /^[0:]*1?$/
 
-/** Groups of hexadecimal digits with colons between, two of them at one place; `1::2` is a slice in a program. */
+/**
+ * Reports whether it consists of groups of hexadecimal digits between colons, with at most one
+ * `::`. `1::2` is a slice in code.
+ */
 function isIpv6(text: string): boolean {
   let groups = 0
   let longest = 0

@@ -1,12 +1,12 @@
-// Names of persons by cues: a title, a greeting, "my name is", a label. Opt-in: a name without such a cue is not found,
-// and a thing that is named behind one is.
+// Detects names of persons by cues: a title, a greeting, "my name is", a label. Opt-in: names
+// without a cue are missed, and things named after one are found.
 
 import type { Span } from './keyblock.ts'
 
 const NAME = "\\p{Lu}[\\p{L}\\p{M}'’]{1,24}(?:-\\p{Lu}[\\p{L}\\p{M}]{1,24})?"
 const PARTICLE = '(?:van der|van den|van|von|de la|de|del|della|di|da|dos|bin|ibn|al|el|le|la|[A-Z]\\.)'
 const FULL_NAME = `${NAME}(?: (?:${PARTICLE} )?${NAME}){0,3}`
-/** A title belongs to no name, but to nothing else either. */
+/** A title is not part of the name, but always precedes one. */
 const TITLE =
   '(?:Mr|Mrs|Ms|Miss|Mx|Dr|Prof|Herr|Frau|Mme|Mlle|Monsieur|Madame|Señora?|Sra?|Dott|Signora?|Sig|Dona|Senhora?)\\.? '
 const CUE =
@@ -18,15 +18,15 @@ const CUED = new RegExp(
   `(?<![\\p{L}\\d])(?:${CUE}\\s{0,3}["']?(?:${TITLE})?|${TITLE})(?<name>${FULL_NAME})(?![\\p{L}\\d@_])`,
   'gu',
 )
-/** What such words are also followed by. */
+/** Words that also follow a cue. */
 const NOT_NAME =
   /^(?:Sir|Madam|Team|All|Everyone|Everybody|Hiring|Customer|Support|Friends?|Colleagues?|There|World|Mom|Dad|The|This|That|These|Those|It|You|We|They|He|She|If|When|What|Why|How|Where|Who|And|But|Not|Yes|No|Please|Can|Could|Would|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday|January|February|March|April|June|July|August|September|October|November|December|Damen|Herren|Python|Java|JavaScript|Windows|Linux|Google|Your|Our|My|Thanks|Thank|Re|Fwd)(?![\p{L}])/u
 
-/** Names in the text that begin at `from` or later and end at `to` or before, in order. */
+/** Yields the names that lie in [from, to), in order. */
 export function* personNames(text: string, from: number, to: number): Generator<Span> {
   CUED.lastIndex = 0
   for (let found = CUED.exec(text); found !== null; found = CUED.exec(text)) {
-    // Read before yielding: whoever takes the name may begin another search.
+    // The pattern is shared: the consumer may start another search between two names.
     const resume = CUED.lastIndex
     const name = found.groups?.['name'] ?? ''
     const end = found.index + found[0].length

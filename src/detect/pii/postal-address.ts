@@ -1,5 +1,5 @@
-// Postal addresses by cues: a house number beside a word for a street, and what follows of place and code. Opt-in:
-// finds the usual writings of a few countries, never addresses in general.
+// Detects postal addresses by cues: a house number next to a word for a street, then town and code.
+// Opt-in: covers common notations of a few countries, not addresses in general.
 
 import { COMMA, DOT } from '../../core/ascii.ts'
 import { codeAt, isLetter } from './code-unit-classes.ts'
@@ -12,10 +12,10 @@ const STREET =
   'Pike|Ridge|Run|Path|Bend|Cove|Crossing|Village|Estates|Meadows|Springs|Station|Junction|Shore|Shores|View|Views|' +
   'Skyway|Lakes|Mill|Mills|Landing|Mount|Manor|Lodge|Knoll|Island|Heights|Green|Fields|Falls|Extension|Expressway|' +
   'Corner|Common|Cliff|Canyon|Camp|Bypass|Bridge|Branch|Turnpike|Track|Throughway|Summit|Rue|Straße|Str'
-/** Apartment, town, state or code, country behind it. */
+/** Apartment or suite. LOCALITY is the town, and state or code. */
 const UNIT = '(?:,? (?:Apt|Apartment|Suite|Ste|Unit|Flat|Floor|Fl|#)\\.? ?#?\\w{1,6})?'
 const LOCALITY = `(?:,? (?:${NAME})(?: ${NAME}){0,2})?(?:,? (?:[A-Z]{2,3} )?(?:\\d{4,6}(?:-\\d{4})?|[A-Z]{1,2}\\d[A-Z\\d]? ?\\d[A-Z]{2}))?`
-/** What a street's name ends in, and what stands before one, where the house number follows. */
+/** Endings of street names, and words before them, where the house number follows. */
 const STREET_END =
   'straße|strasse|str\\.|weg|platz|gasse|allee|ufer|straat|laan|plein|gatan|vägen|vej|veien|gata|katu|tie'
 const STREET_WORD =
@@ -25,7 +25,7 @@ const WINDOW_CHARACTERS = 60
 interface Expressions {
   /** `221B Baker Street, London NW1 6XE`, `12 rue Lepic, 75018 Paris` */
   readonly numberFirst: RegExp
-  /** Behind the house number: `Hauptstraße 12, 10115 Berlin`. */
+  /** Matches from the house number on: `Hauptstraße 12, 10115 Berlin`. */
   readonly numberAndLocality: RegExp
   readonly streetBefore: RegExp
 }
@@ -47,10 +47,16 @@ const readExpressions = (): Expressions => ({
   ),
 })
 
-/** Read when an address is first looked for: their classes of letters are an eighth of a start, and few look for any. */
+/**
+ * Built on first use: their letter classes take an eighth of the start-up time, and the kind is
+ * rarely enabled.
+ */
 let expressions: Expressions | null = null
 
-/** @param at of a digit at the beginning of a word; returns where the address ends, 0 if there is none */
+/**
+ * @param at of a digit that starts a word
+ * @returns end of the address; 0 if there is none
+ */
 export function scanAddress(segment: Segment, at: number): number {
   expressions ??= readExpressions()
   const { numberFirst, numberAndLocality, streetBefore } = expressions

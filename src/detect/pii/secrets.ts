@@ -1,4 +1,5 @@
-// Credentials by the prefixes their issuers give them, with enough chance behind: the form alone proves nothing.
+// Detects credentials by the prefixes of their issuers. The form alone proves nothing: the rest
+// must look random.
 
 import { parseApiKey } from '../../core/apikey.ts'
 import {
@@ -20,17 +21,19 @@ import type { Span } from './keyblock.ts'
 import { distinctCharacters, isRandom, MIN_DISTINCT, NO_PASSWORD, PLACEHOLDER } from './randomness.ts'
 import { mayBeginToken, TOKEN } from './tokenforms.ts'
 
-/** No secret is shorter, nor the chance to judge one by. */
+/** Length of the shortest secret, and of the part that must look random. */
 export const MIN_TOKEN = 15
 const MAX_DOTTED = 64
 
-/** Secret keys of AWS and Azure have no prefix: 40 or 86 characters of base64 behind their name. */
+/**
+ * Labels of secret keys without a prefix: those of AWS and Azure are 40 or 86 characters of base64.
+ */
 const NAMED_KEY =
   /(?:aws_?secret_?access_?key|secret_?access_?key|account_?key)["']?\s{0,3}[:=]{1,2}>?\s{0,3}["']?$/
-/** Of AWS; Azure's are the longest. */
+/** Length of an AWS key. Azure's are the longest. */
 const KEY_CHARACTERS = 40
 const MAX_KEY = 88
-/** The host and the path of a Slack webhook: whoever has them can post. */
+/** Host and path of a Slack webhook; the path permits posting. */
 const WEBHOOK_HOST = 'hooks.slack.'
 const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-z0-9]{24})(?![A-Za-z0-9/+])/y
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
@@ -40,12 +43,12 @@ const SIGNER = /x-amz-credential=$/
 
 /**
  * @param start of the word (letters, digits, `_`, `-`)
- * @returns where the secret ends; 0 if there is none
+ * @returns end of the secret; 0 if there is none
  */
 export function scanSecret(segment: Segment, start: number): number {
   const { text } = segment
   const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
-  // Whose signature a URL carries is no secret, and without it the URL is of no use.
+  // The key id in a signed URL is no secret, and the URL is useless without it.
   const isSignatureKeyId = token !== null && SIGNER.test(segment.windowBefore(token.start))
   if (token !== null && !isSignatureKeyId && isSecret(text.slice(token.start, token.end))) {
     return segment.add('secret', token.start, token.end) ? token.end : 0
@@ -55,7 +58,7 @@ export function scanSecret(segment: Segment, start: number): number {
 
 const BOT_ID_DIGITS = 8
 
-/** Where the number of a bot begins that a colon ends, as tokens of Telegram do; -1 for none. */
+/** Where the bot id of a Telegram token starts, which ends at a colon; -1 if there is none. */
 export function startOfBotId(text: string, colon: number): number {
   if (codeAt(text, colon) !== COLON || !text.startsWith('AA', colon + 1)) return -1
   let start = colon
@@ -69,7 +72,7 @@ function tokenAt(text: string, start: number): Span | null {
   return token === undefined ? null : { start, end: start + token.length }
 }
 
-/** Prefixes may end in a dot (`SG.`, `hvs.`), and a web token has two. */
+/** Prefixes may end with a dot (`SG.`, `hvs.`), and a web token contains two. */
 function dottedStart(text: string, start: number, from: number): number {
   let dotted = start
   while (
@@ -91,9 +94,9 @@ function isSecret(token: string): boolean {
 }
 
 /**
- * A key that its name tells.
- * @param at inside the value: it begins behind the name and its sign
- * @returns where it ends; 0 if there is none
+ * Finds a key that its label identifies.
+ * @param at inside the value, which directly follows the label and its sign
+ * @returns end of the key; 0 if there is none
  */
 export function scanNamedKey(segment: Segment, at: number): number {
   const { text } = segment
@@ -114,7 +117,7 @@ export function scanNamedKey(segment: Segment, at: number): number {
   return segment.add('secret', start, start + value.length) ? start + value.length : 0
 }
 
-/** @param start of what stands behind WEBHOOK_HOST */
+/** @param start the offset after WEBHOOK_HOST */
 function scanWebhook(segment: Segment, start: number): number {
   WEBHOOK.lastIndex = start
   const path = WEBHOOK.exec(segment.text)?.groups?.['path']
@@ -122,16 +125,19 @@ function scanWebhook(segment: Segment, start: number): number {
   return segment.add('secret', WEBHOOK.lastIndex - path.length, WEBHOOK.lastIndex) ? WEBHOOK.lastIndex : 0
 }
 
-/** RFC 3986 §3.2.1: the password between a name and the host, `https://name:password@host`. */
+/**
+ * The password between a user name and the host: `https://name:password@host` (RFC 3986 §3.2.1).
+ */
 const USER_INFO = /\/\/[^\s/@:"'<>]{0,64}:(?<password>[^\s/@:"'<>{}$*]{4,128})$/
 const MAX_USER_INFO = 200
-/** URLs have none there (RFC 3986 §3.2.1): `//x:link[@href]` */
+/** Not allowed there in a URL: `//x:link[@href]` (RFC 3986 §3.2.1). */
 const BRACKET = /[[\]]/
 
 /**
- * @param at of the @ before a host
- * @param from not behind it: what is between may stand in a password
- * @returns whether a password stands before the @
+ * Adds the password before the `@` of a URL.
+ * @param at of the `@` before a host
+ * @param from where the search back for `//` starts; a password may contain what lies between
+ * @returns whether a password was added
  */
 export function scanUserInfo(segment: Segment, at: number, from: number): boolean {
   const { text } = segment
@@ -145,7 +151,7 @@ export function scanUserInfo(segment: Segment, at: number, from: number): boolea
 
 const isUserInfo = (code: number): boolean => code > SPACE && code !== SLASH && code !== AT_SIGN
 
-/** Where the word of letters, digits, `_` and `-` around `at` begins, not before `from`. */
+/** Where the word of letters, digits, `_` and `-` around `at` starts, not before `from`. */
 export function tokenStart(text: string, at: number, from: number): number {
   let start = at
   while (start > from && isTokenCharacter(text.charCodeAt(start - 1))) start--
@@ -153,7 +159,7 @@ export function tokenStart(text: string, at: number, from: number): number {
   return start
 }
 
-/** Where the word around `at` ends, dots included that have more behind them. */
+/** Where the word around `at` ends. A dot inside belongs to it. */
 export function tokenEnd(text: string, at: number): number {
   let end = at
   while (
@@ -164,12 +170,12 @@ export function tokenEnd(text: string, at: number): number {
   return end
 }
 
-/** Further than this is not looked. */
+/** Most characters that are read on either side. */
 const MAX_QUICK = 64
 
 /**
- * Whether no secret begins in the word of letters, digits, `_` and `-` around a stretch, nor in what follows behind
- * dots: a quick look, which holds wherever the text is cut.
+ * Prefilter: reports whether no secret starts in the word of letters, digits, `_` and `-` around
+ * [from, to), or after dots that follow it. Holds wherever the text is cut.
  */
 export function holdsNoSecret(text: string, from: number, to: number): boolean {
   let start = from
@@ -185,14 +191,14 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
     return startOfBotId(text, end) < 0 && !(isPartOfBase64(text, start, end) && isFirstWordOfKey(text, start))
   if (end - to > MAX_QUICK || before === DOT || after === COLON) return false
   if (isAfterScheme(text, start)) return false
-  // Paths are made of base64, too.
+  // Paths consist of base64 characters, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(after)) {
     if (holdsKey(text, start, end) || isFirstWordOfKey(text, start)) return false
   }
   return !holdsTokenStart(text, start, end)
 }
 
-/** Whether a word begins like a secret; behind a dot any part of one may. */
+/** Reports whether a word starts like a secret. After a dot, so may any part of it. */
 function holdsTokenStart(text: string, start: number, end: number): boolean {
   let isInside = false
   let mayBeginNumber = false
@@ -209,13 +215,13 @@ function holdsTokenStart(text: string, start: number, end: number): boolean {
   return mayBeginNumber && hasDots
 }
 
-/** `…/4EpPk+…`: whether a word is a part of base64 with other signs. */
+/** Reports whether a word is next to other signs of base64: `…/4EpPk+…`. */
 export const isPartOfBase64 = (text: string, start: number, end: number): boolean =>
   isKeySign(codeAt(text, start - 1)) || isKeySign(codeAt(text, end))
 
 /**
- * Whether a word is the first with a digit of as many characters of base64 as keys have, or of what stands behind a scheme:
- * the others were looked at with it.
+ * Reports whether a word is the first with a digit in a run of base64 as long as a key, or after an
+ * authorization scheme. The run was examined at that word.
  */
 function isFirstWordOfKey(text: string, word: number): boolean {
   let start = word
@@ -230,7 +236,7 @@ function isFirstWordOfKey(text: string, word: number): boolean {
   return end - start >= KEY_CHARACTERS
 }
 
-/** Whether there are as many characters of base64 in a row as named keys have. */
+/** Reports whether a run of base64 is as long as a key. */
 function holdsKey(text: string, start: number, end: number): boolean {
   let at = start
   while (start - at < KEY_CHARACTERS && isBase64(codeAt(text, at - 1))) at--

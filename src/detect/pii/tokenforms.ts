@@ -1,6 +1,6 @@
-// What credentials look like whose issuers give them a prefix.
+// Lists the forms of credentials whose issuers give them a prefix.
 
-/** A token by prefix, and what an issuer's own scanner looks for behind it. */
+/** Tokens by prefix, as the issuers' own scanners match them. */
 export const TOKEN_FORMS: readonly string[] = [
   'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
   '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
@@ -57,13 +57,13 @@ export const TOKEN_FORMS: readonly string[] = [
   'PMAK-[0-9a-f]{24}-[0-9a-f]{34}', // Postman
   'AGE-SECRET-KEY-1[0-9A-Z]{58}',
   'sgate_live_[A-Za-z0-9]{49}(?![A-Za-z0-9])',
-  // JSON web token, RFC 7519: two objects and a signature, which may be missing.
+  // JSON web token (RFC 7519): two objects and a signature, which may be missing.
   'eyJ[A-Za-z0-9_-]{8,4000}\\.[A-Za-z0-9_-]{8,12000}\\.[A-Za-z0-9_-]{0,2000}',
   '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
 ]
 export const TOKEN = new RegExp(TOKEN_FORMS.join('|'), 'y')
 
-/** The first two characters of all that TOKEN matches, but for digits before a colon. */
+/** The first two characters of all tokens, except those that start with digits. */
 const BEGINNINGS = new Uint8Array(128 * 128)
 const beginningOf = (first: number, second: number): number => first * 128 + second
 for (const [first = '', second = ''] of (
@@ -72,6 +72,6 @@ for (const [first = '', second = ''] of (
 ).split(' '))
   BEGINNINGS[beginningOf(first.charCodeAt(0), second.charCodeAt(0))] = 1
 
-/** Whether a token may begin with two characters. */
+/** Reports whether a token may start with two characters. */
 export const mayBeginToken = (first: number, second: number): boolean =>
   BEGINNINGS[beginningOf(first, second)] === 1

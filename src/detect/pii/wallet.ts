@@ -1,33 +1,33 @@
-// Addresses of crypto wallets: Base58Check (Bitcoin, Litecoin, Dogecoin, Tron, Dash), bech32 and bech32m (BIP 173,
-// BIP 350), and the forty hexadecimal digits of Ethereum.
+// Detects addresses of crypto wallets: Base58Check (Bitcoin, Litecoin, Dogecoin, Tron, Dash),
+// bech32 and bech32m (BIP 173, BIP 350), and Ethereum's forty hexadecimal digits.
 
 import { createHash } from 'node:crypto'
 import type { Segment } from './engine/segment.ts'
 
-/** Shorter words hold none, longer ones neither. */
+/** Bounds of the length of an address. */
 export const MIN_WALLET = 26
 const MAX_WALLET = 110
 
 const ETHEREUM = /^0x[0-9a-f]{40}$/i
-/** Addresses that nobody holds: `0x0000…`, `0x…dEaD`. */
+/** Addresses with fewer distinct digits are in use by no one: `0x0000…`, `0x…dEaD`. */
 const MIN_DISTINCT = 6
 const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
-/** The first characters that the version bytes in use come to. */
+/** First characters that result from the version bytes in use. */
 const BASE58_SHAPE = /^[123AD79LMTXmn][1-9A-HJ-NP-Za-km-z]{25,34}$/
 const ADDRESS_BYTES = 25
 const CHECKSUM_BYTES = 4
 const BECH32_SHAPE =
   /^(?:bc|tb|ltc|bcrt|addr|stake|cosmos|osmo|celestia|inj|terra|juno|zil|one|nano)1[02-9ac-hj-np-z]{20,100}$/
 const BECH32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l'
-/** What the checksum must come to, BIP 173 and BIP 350. */
+/** Required results of the checksum (BIP 173, BIP 350). */
 const BECH32_CONSTANT = 1
 const BECH32M_CONSTANT = 0x2bc830a3
 const GENERATOR = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3]
 
 /**
- * @param word where the word of letters and digits begins
- * @param end where it ends
- * @returns `end` if it is an address, 0 if not
+ * @param word start of a word of letters and digits
+ * @param end end of the word
+ * @returns `end` if it is an address, otherwise 0
  */
 export function scanWallet(segment: Segment, word: number, end: number): number {
   if (end - word > MAX_WALLET) return 0
@@ -39,7 +39,7 @@ export function scanWallet(segment: Segment, word: number, end: number): number 
 const isEthereum = (text: string): boolean =>
   ETHEREUM.test(text) && new Set(text.slice(2).toLowerCase()).size >= MIN_DISTINCT
 
-/** Four bytes of the double SHA-256 of the rest. */
+/** The checksum is the first four bytes of the double SHA-256 of the rest. */
 function isBase58Check(text: string): boolean {
   if (!BASE58_SHAPE.test(text)) return false
   const bytes = decodeBase58(text)
@@ -51,7 +51,7 @@ function isBase58Check(text: string): boolean {
 
 const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest()
 
-/** 25 bytes, null for a number that takes more. */
+/** Returns 25 bytes; null if the number needs more. */
 function decodeBase58(text: string): Uint8Array | null {
   const bytes = new Uint8Array(ADDRESS_BYTES)
   for (const character of text) {

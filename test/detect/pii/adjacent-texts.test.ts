@@ -1,4 +1,5 @@
-// What is found where texts touch: no less than a search of the whole finds there.
+// Compares the findings at boundaries between adjacent texts with those of a scan of the whole
+// text.
 
 import fc from 'fast-check'
 import t from 'tap'

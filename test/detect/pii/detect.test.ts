@@ -11,7 +11,7 @@ const found = (text: string) =>
 const KEY = `-----BEGIN RSA PRIVATE KEY-----\n${'MIIEpAIBAAKCAQEA1234567890abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL\n'.repeat(3)}-----END RSA PRIVATE KEY-----`
 const OWN = createApiKey(Buffer.alloc(32, 9))
 
-/** «…» marks what is to be found. */
+/** «…» encloses an expected finding. */
 const POSITIVE: Partial<Record<PiiKind, string[]>> = {
   email: [
     'Write to «alice@example.com».',

@@ -1,8 +1,8 @@
-// Texts for labels.test.ts: what is to be found stands between «».
+// Texts for labels.test.ts; «…» encloses an expected finding.
 
 import type { PiiKind } from '../../../src/core/finding.ts'
 
-/** By kind. */
+/** Texts by the kind of their findings. */
 export const NAMED: Partial<Record<PiiKind, readonly string[]>> = {
   national_id: [
     '{"nhsNumber":"«7369661873»"}',

@@ -1,5 +1,5 @@
-// Values that count only behind their name: the ways in which it is written before them, kind by kind, whole and in
-// pieces. «…» marks what is to be found; a text without it holds nothing.
+// Tests values that need a label: the ways to write it, for each kind, in whole texts and in
+// streams. «…» encloses an expected finding; a text without it has none.
 
 import t from 'tap'
 import { type Finding, PII_KINDS, type PiiKind } from '../../../src/core/finding.ts'

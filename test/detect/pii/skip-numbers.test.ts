@@ -1,5 +1,5 @@
-// What is passed over without a look is nothing: where addresses are looked for every number is looked at, and the
-// findings in the same segments are the same.
+// Checks that skipped numbers are no values. With the kind `address` enabled, every number is
+// examined; the findings in the same segments must be equal.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -102,7 +102,7 @@ const machine = fc
   .array(fc.tuple(NUMBERS, BETWEEN), { minLength: 1, maxLength: 40 })
   .map((parts) => parts.flat().join(''))
 
-/** Every segment of a text, cut as ever, with a look at every number. */
+/** Scans every segment of a text, cut as usual, and examines every number. */
 function everyNumber(whole: string): Finding[] {
   const text = fold(whole)
   const findings: Finding[] = []
@@ -146,7 +146,7 @@ t.test('a cue stands wherever a pattern matches', async (t) => {
   t.notOk(cuePrefilter.mayMatch(',"created_at":', 0, 14))
 })
 
-/** Words of a label as programs and tables write them. */
+/** Notations of a label in code and tables. */
 const STYLES: readonly ((text: string) => string)[] = [
   (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '_'),
   (text) => text.replace(/(?<=\p{L}) (?=\p{L})/gu, '-'),
@@ -183,7 +183,7 @@ t.test('what begins like any form of a secret is looked at', async (t) => {
     const ends = form.replaceAll(/[(][?]![^)]*[)]/g, '')
     const token = fc.stringMatching(new RegExp(`^(?:${ends})$`), { size: 'small' })
     fc.assert(
-      // Behind a colon nothing is passed over.
+      // After a colon nothing is skipped.
       fc.property(token, (text) => text.includes(':') || !holdsNoSecret(` ${text} `, 1, 1 + text.length)),
       { numRuns: 100 },
     )

@@ -1,7 +1,7 @@
-// Text after text with what is to be found in it between «», each kind in the forms people write. A line without
-// such a mark holds nothing: numbers of other things.
+// Texts for texts.test.ts in the notations that people use; «…» encloses an expected finding. A
+// text without it contains only numbers that are not personal.
 
-/** One text a row. */
+/** One text per row. */
 export const TEXTS: readonly string[] = [
   'mac:«00:1A:2B:3C:4D:5E»',
   'ip:«2001:db8::8a2e:370:7334»',
@@ -390,7 +390,7 @@ export const TEXTS: readonly string[] = [
   'passport control opens at 1000',
   'passport number',
   'born to run 2024',
-  // Numbers before words are nothing but days before months.
+  // A number before a word is no value, except a day before a month.
   'born on «4 of July 1976» in under 120 words',
   'nacido el «12 de mayo de 1990» a los 12 meses',
   'geboren am «12. Mai 1990» als 3. Kind von 5, das',
@@ -410,7 +410,8 @@ export const TEXTS: readonly string[] = [
   'logo@2x.png',
   '5105 1051 0510 5101',
   '4242 4242 4242 4243',
-  // As test data and labelled sentences write them, in English, German, French, Italian, Spanish and Dutch.
+  // Typical test data and labelled sentences in English, German, French, Italian, Spanish and
+  // Dutch.
   'Physical address is «aabb.ccdd.eeff»',
   'ref 5524 5808 7092 2383 is an internal reference',
   'Thai National ID «1234567890121»',
@@ -608,7 +609,7 @@ export const TEXTS: readonly string[] = [
   'született «1948. 02. 18»',
   'Karta podarunkowa 1984 2926 1942 1178',
   'bellen kan op «06-41882094»',
-  // Numbers in rows, logs, drawings and programs.
+  // Numbers in rows, logs, drawings and code.
   '0.0231 0.0442 0.0131 0.0093 0.0088',
   '-0.0483 1.9688 -0.1301',
   '0 1814 1974 957 643 4650 3447 1156',
@@ -650,7 +651,7 @@ export const TEXTS: readonly string[] = [
   'San Francisco CA 94110 «415 555 2671»',
   'Suite 200 «415 555 2671»',
   '«4111 1111 1111 1111» 12 27 123',
-  // Words for them in other languages, and signs.
+  // Labels in other languages, and symbols.
   'téléphone «612345678»',
   'numéro de téléphone: «612 345 678»',
   'mijn nummer is «612345678»',
@@ -673,7 +674,7 @@ export const TEXTS: readonly string[] = [
   'https://wa.me/«14155552671»',
   '📱 «4155552671»',
   '☎ «4155552671»',
-  // Forms of them.
+  // Forms of phone numbers.
   '«+33.6.60.90.72.80»',
   'call «011 44 20 7946 0958»',
   '«011-44-20-7946-0958»',
@@ -683,7 +684,7 @@ export const TEXTS: readonly string[] = [
   '«4111111111111111»/0927',
   '«4111111111111111»-0927',
   '«4111 1111 1111 1111»/09/27/123',
-  // What goes on behind a value, and values without a digit.
+  // Text that continues after a value, and values without a digit.
   'mail «alice@example.com»- thanks',
   'mail «alice@example.com»-«bob@example.com»',
   'user@host.name-with-hyphens',
@@ -696,7 +697,7 @@ export const TEXTS: readonly string[] = [
   'key «AKIADKVQGHIAZBJHZJTM» of ours',
   'token «glpat-ykjkqKePUtLabsCdHy-P» here',
   'key=«AIzaeSr48POSz9E5DDUiIKkFX5o9kztPbdTZBt-»&x',
-  // Underscores for emphasis, and to be filled in.
+  // Underscores as emphasis and as blanks to fill in.
   'call _«+1 415 555 2671»_',
   '_«415-555-2671»_ or __«4111 1111 1111 1111»__',
   'from _«192.168.12.7»_ to _«2001:db8::ff00:42:8329»_',
@@ -753,7 +754,7 @@ export const TEXTS: readonly string[] = [
   'Authorization: Bearer 1111111111111111111, the ring bearer q7Zp2Lx9Vb4Nm8Rt6Ws3',
   'data-migration-20241103-final.part.2 and file-2024-11-03-report.pdf',
   'pull-request-1234567 of path/to/patch-2024.06.diff',
-  // What is counted, in the words of phones.
+  // Counts next to words that also mean phones.
   'mobile users: 1234567',
   '{"mobile_users": 1234567}',
   'SMS volume 12345678',
@@ -776,14 +777,14 @@ export const TEXTS: readonly string[] = [
   'Anrufe: 1234567; llamadas: 1234567; telemetry 12345678',
   'mobile requests 12345678, mobile app errors: 1234567',
   'Emergency contacts: «5551234»',
-  // A day and an hour are no number to call, whatever was called then.
+  // A date and an hour are no phone number, even after "call".
   '[2024-11-02 08:15] Ann: my new cell is «590-412-5269»\n[2024-11-02 08:16] Bob: ok',
   'called 2024-11-02 08:16, Last call: 2024-11-02 08:16:33 +0100, phone call 2024-11-02 10:00-11:00',
   '{"phone_verified_at": "2024-11-02 08:16:33", "mobile_updated": "2024.11.02 8:16:33.120"}',
   'phone:\n20241102 0816 Ann: hi',
   'phone:\n11-02-2024 08:16 Ann: hi, or mobile 20241102 08:16',
   'phone «2024 1102 08», «020 2411 0208»',
-  // Words for a phone that speak of much else: a few digits need them right before.
+  // Words for a phone with other meanings: few digits need them directly before.
   '{"cell_size": 12345678, "direct_memory": 12345678, "call": {"start": 1234567, "end": 2345678}}',
   'cell B12: 1234567\nThe direct costs 12345678.\ncalls received: 1234567\ndirect flight 1234567',
   'call option strike 12345678\nmobile sales 12345678\nText STOP to 12345 or 1234567',
@@ -794,13 +795,13 @@ export const TEXTS: readonly string[] = [
   'Ring our shop on «5551234», contact the front desk at «5551234», {"call": «5551234»}',
   'direct costs «415-555-2671», cell B12: «4155552671»',
   '{"cellSize": 123456789, "mobileNumber": "«9876543210»", "PaleTextBackground": [3150769919]}',
-  // What is printed, in whichever volume and year.
+  // Publications by volume and year.
   'Signal Processing 20 (1990) 171-182. Math. Comp. 23, p. 221-230 (1969). SIAM 10(4), 692–701 (1981)',
   'J. Mol. Biol. 112 pp. 535-542 (1977), (pp. 480–487). 1998. Speech, and Signal Processing, 29(6):1153–1160, 1981',
   'DOI: 10.1016/j.cell.2006.01.040, doi:10.1049/cp:19990446',
   'Tel. «(1932) 123456», «+49 (2051) 123456»',
   'tel: «415-419 2012», call «(415) 555-2671» (2012)',
-  // Decimals, chemicals, days far from now.
+  // Decimals, chemicals, dates far from today.
   "text='%', logprob=-0.0463562, text=' to', logprob=-0.08520508",
   '"120.4861", "Manaoag", "PH", "Asia/Manila", "120.5875"',
   'Ph4P+ 18459-37-5, phenol 108-95-2, Ph 16887-00-6',
@@ -813,18 +814,18 @@ export const TEXTS: readonly string[] = [
   'text += "1.5,bar,2.5,3,4998-01-01 00:00:00"',
   'arn:aws:ssm-contacts:us-east-2:682428703967:page/akuam',
   'EN 60870-5-101:2003, sec. 7.2.6.20 (p. 51), see sect 2.2.42.1',
-  // Programs.
+  // Code.
   'W = (G@np.array([[0, 1]]) + A@np.linalg.inv(B) + x@rows.index[0]',
   '«bob@example.com»(work), «ann@firma.de»(Büro), «joe@x.info»[1]',
   '//base[@href]|//x:base[@href], git://[path-to-repo[:ref@]path/to/file.py',
   'x[102::-3], say 100:: or less than 1000::\n  f()',
   'ObjectIdentifier("2.5.29.17"), "1.3.101.112": "ed25519", types-requests<2.31.0.7',
   '«100::/64», «2001:db8::»',
-  // Who speaks is no customer whose number it is.
+  // A speaker in a transcript is not a customer number's label.
   'Agent: And the phone number on file?\nCustomer: «747-661-2727»\nAgent: Thank you.',
   '**Customer:** «747-661-2727»',
   'Customer ID: 747-661-2727, Customer: 7476612727',
-  // Hardly a digit is German; days, years and names by chance are no passport.
+  // Few digits are allowed for Germany only; dates, years and random names are no passport.
   'Reisepass-Nr.: «CG41WVGLC», Passport number: «CK9YLYKVT», passport FACTOR1ZE',
   'passport scanned 2024-11-02 08:16, passport: 2024-11-02T08:16:33Z, driver license 2024-11-02 08:16:33',
   'passport 2024-2025, passport week 2024-W45',
@@ -833,10 +834,10 @@ export const TEXTS: readonly string[] = [
   'IPv4 «93.68.6.86», gateway',
   'mobile users: «415-555-2671», «4155552671»',
   '{"users": ["«415-555-2671»"]}',
-  // What the French call a mobile; ports have five digits at most.
+  // Labels for mobile numbers in French; ports have at most five digits.
   'Tél : «01 44 55 66 77» – Port. : «06 12 34 56 78»',
   'port 8080 and port 54321',
-  // Spaces of typography, which word processors and web pages put between groups.
+  // Typographic spaces, which word processors and web pages put between groups.
   'Phone: «(312)\u2009346-4218», «+33\u20096\u200910\u200989\u200959\u200965»',
   'card «4111\u20091111\u20091111\u20091111», «4111\u200a1111\u200a1111\u200a1111»',
   'IBAN «FR14\u202f2004\u202f1010\u202f0505\u202f0001\u202f3M02\u202f606»',
@@ -847,18 +848,18 @@ export const TEXTS: readonly string[] = [
   // Cards of fourteen and fifteen digits in a table with commas.
   '«135-28-1257»,«3694 166590 5801»,12',
   '10442,«3782 822463 10005»',
-  // The colon of full width names what stands behind it.
+  // A full-width colon after a label.
   'NI number：«PR 50 67 33 C»',
   'birthday：«May 5, 1990»',
   'nací el «22 de julio de 1999» en Lima',
   'yo nací: «22/07/1999»; nacimos 22/07/2024',
   'DLN: «37559861», D.L.N. «B9876543»',
-  // Underscores around an address are emphasis, one before it is a part.
+  // Underscores around an address are emphasis; one before it belongs to it.
   'write to _«n.santos@acme-corp.com»_ or __«m@acme-corp.com»__, «_n@acme-corp.com»',
   // Ranges of addresses.
   'allow «10.0.0.1»-«10.0.0.20» and «192.168.7.10»–«192.168.7.99»',
   'nginx-1.24.0.3 and 2024-10.0.3.1',
-  // An area in brackets, and the rest in one piece.
+  // An area code in brackets, and the rest in one piece.
   'Jane Roe «(415)5552671»',
   'Rua das Flores 12; «(11)987654321», «(11)33334444»',
   'f(415)5552671 and (115)5552671 and [415]5552671',
@@ -868,7 +869,7 @@ export const TEXTS: readonly string[] = [
   '7,«07911 123456»,yes',
   'total 12,415 555 267 and 1,234 567 890 and 0,415 5552',
   "driver's lic. «D1234562»; driver lic # «D1234563»",
-  // Who speaks in a transcript is not what a number is of.
+  // A speaker in a transcript does not label a number.
   'Agent: what is the best number?\nCustomer: «702-856-2571»',
   'Customer: it is «702.856.2571», thanks',
   '**User:** «415-555-2671»',
@@ -877,7 +878,7 @@ export const TEXTS: readonly string[] = [
   'customer 702-856-2571, Customer ID: 702-856-2571, Customer: 7028562571',
   'Customer number: 702-856-2571',
   'b-day: «02/06/1956»',
-  // Passports of Germany, which may have few digits.
+  // German passports, which may have few digits.
   'passport_number=«KWF3V0YTR»',
   'Passport No\t«FZ3MPW0VG»',
   'passport section12 and passport FORMULAR1A and passport kwf3v0ytr',

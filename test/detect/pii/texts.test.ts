@@ -1,4 +1,5 @@
-// What is found in a few hundred texts, whole and in pieces, and how much of a stream is held back.
+// Tests detection on a few hundred texts, whole and in chunks, and how much of a stream is held
+// back.
 
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
@@ -125,7 +126,10 @@ t.test('a value over the place where a long text is cut in any case', async (t) 
   t.same(different, [])
 })
 
-/** With the mean and the most characters that may be held back while the text comes one by one. */
+/**
+ * The mean and the most characters that may be held back while the text arrives one character at a
+ * time.
+ */
 const ANSWERS: readonly (readonly [kind: string, text: string, mean: number, most: number])[] = [
   ['English prose', PROSE, 4, 12],
   ['the first words of an answer', "Sure! Here's the list. Hello, World! I'm Bot. ", 5, 10],

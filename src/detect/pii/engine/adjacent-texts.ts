@@ -1,5 +1,5 @@
-// Detection where texts that are read as one touch: what begins in one of them and ends in another. Each text by itself
-// has been searched by then, so that of the whole only the surroundings of the joints are.
+// Detects values that cross a boundary between adjacent texts, such as the parts of a message. Each
+// text has been scanned alone before, so only the surroundings of the boundaries are scanned here.
 
 import type { Finding } from '../../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../../core/steps.ts'
@@ -12,22 +12,26 @@ import { newSearch, scanFrom } from './scan.ts'
 import { MAX_SEGMENT, Segmenter } from './segmenter.ts'
 import { nextTrigger } from './trigger.ts'
 
-/** Longest value with white space or punctuation in it; longer ones, such as tokens, have neither. */
+/**
+ * Longest value that contains white space or punctuation. Longer ones, such as tokens, have
+ * neither.
+ */
 const MAX_SPACED_VALUE = 128
-/** In no value: where one of these stands, search may begin or end as well as anywhere. */
+/** Characters that occur in no value. Scanning may start or stop at any of them. */
 const DELIMITERS = codesOf(`"'<>{}|\\;`)
 
 /**
- * The findings of `detectSteps` that begin before one of the joints and end behind it, and perhaps others near them. Time is
- * linear in the text and mostly that of the surroundings of the joints. In steps.
- * @param joints offsets in the text, ascending
+ * Returns at least the findings of `detectSteps` that start before a boundary and end after it;
+ * others near a boundary may be among them.
+ * Time is linear in the text, and mostly that of the surroundings of the boundaries.
+ * @param boundaries offsets in the text, ascending
  */
 export function* detectInAdjacentTexts(
   whole: string,
   boundaries: readonly number[],
   kinds: KindSet,
 ): Steps<Finding[]> {
-  // Keys and names have segments of their own, and addresses have lines.
+  // Keys and names have segments of their own; addresses span lines.
   if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0) return yield* detectSteps(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
@@ -60,14 +64,14 @@ export function* detectInAdjacentTexts(
   return findings
 }
 
-/** Behind the last parting character of [start, at), or `start`. */
+/** The offset after the last delimiter in [start, at), or `start`. */
 function delimiterBefore(text: string, at: number, start: number): number {
   let from = Math.max(at, start)
   while (from > start && !DELIMITERS.has(text.charCodeAt(from - 1))) from--
   return from
 }
 
-/** The first parting character of [at, end), or `end`. */
+/** The offset of the first delimiter in [at, end), or `end`. */
 function delimiterAfter(text: string, at: number, end: number): number {
   let until = Math.min(at, end)
   while (until < end && !DELIMITERS.has(text.charCodeAt(until))) until++

@@ -1,4 +1,5 @@
-// Whether a word before a number may say what it is, told without trying the patterns of the kinds on most texts.
+// Rules out that a number has a label, without trying the label patterns of the kinds on most
+// texts.
 
 import { isDigit, OPEN_BRACKET, OPEN_PAREN } from '../../../core/ascii.ts'
 import { BIRTH_LABELS, mayBeBirthLabel } from '../birthdate.ts'
@@ -7,15 +8,15 @@ import { DOCUMENT_LABELS, mayBeDocumentLabel } from '../documents.ts'
 import { mayBePersonalLabel, PERSONAL_LABELS } from '../nationalid/nationalid.ts'
 import { CuePrefilter } from '../words/cue-prefilter.ts'
 
-/** As far before a number as a word for it may stand: no digit is between. */
+/** How far before a number its label may start. No digit lies between. */
 const WINDOW_CHARACTERS = 60
-/** Of the number of digits that a number has. */
+/** Digits of a stated length, as in `CPF (11 digits)`. */
 const MAX_LENGTH_DIGITS = 2
 
-/** Read when first asked. */
+/** Built on first use. */
 let cuePrefilter: CuePrefilter | null = null
 
-/** The text in which a word for a number may stand; '' if none does. */
+/** The text that may hold a label; '' if there is none. */
 function wordsBefore(text: string, at: number): string {
   if (!isLetterBefore(text, at)) return ''
   let start = at
@@ -28,7 +29,10 @@ function wordsBefore(text: string, at: number): string {
   return cuePrefilter.mayMatch(text, start, at) ? text.slice(start, at) : ''
 }
 
-/** Where the bracket is that a length begins with, as in `CPF (11 digits)`; -1 if the digits there are none. */
+/**
+ * Where the bracket of a stated length opens, as in `CPF (11 digits)`; -1 if the digits are
+ * something else.
+ */
 function bracketBefore(text: string, end: number): number {
   let at = end - 1
   while (end - at < MAX_LENGTH_DIGITS && isDigit(codeAt(text, at - 1))) at--
@@ -36,19 +40,19 @@ function bracketBefore(text: string, end: number): number {
   return before === OPEN_PAREN || before === OPEN_BRACKET ? at - 1 : -1
 }
 
-/** For a date of birth. */
+/** Reports whether the label of a date of birth may precede. */
 export function mayHaveBirthLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
   return words !== '' && mayBeBirthLabel(words)
 }
 
-/** For the number of a document. */
+/** Reports whether the label of a document number may precede. */
 export function mayHaveDocumentLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
   return words !== '' && mayBeDocumentLabel(words)
 }
 
-/** For a date of birth, a document or a person. */
+/** Reports whether the label of a date of birth, a document or a personal number may precede. */
 export function mayHaveLabel(text: string, at: number): boolean {
   const words = wordsBefore(text, at)
   return words !== '' && (mayBeBirthLabel(words) || mayBeDocumentLabel(words) || mayBePersonalLabel(words))

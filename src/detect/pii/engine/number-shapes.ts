@@ -1,4 +1,5 @@
-// What a number may be by the lengths of its groups alone: bits. Most shapes are none of these.
+// Lists what a number may be, judged by the lengths of its groups alone. Most shapes are none of
+// these.
 
 import { CARD_GROUPINGS, CARD_LENGTHS } from '../card.ts'
 import { LONE_NATIONAL_ID_SHAPES, NATIONAL_ID_SHAPES } from '../nationalid/shapes.ts'
@@ -6,21 +7,21 @@ import { shapeOf } from '../number/shape.ts'
 import { PHONE_FORMS, PHONE_TRUNK_FORMS } from '../phone/forms.ts'
 
 export const CARD = 1
-/** Of the United States. */
+/** Social security number of the United States. */
 export const SOCIAL_SECURITY = 2
 export const NATIONAL_ID = 4
-/** Of a phone, see FORMS. */
+/** Phone number, see PHONE_FORMS. */
 export const PHONE_FORM = 8
-/** The same, if it begins with one 0. */
+/** Phone number, if it starts with exactly one 0. */
 export const PHONE_TRUNK_FORM = 16
-/** Something without a word before it, FORM among it. */
+/** A value that needs no label; includes PHONE_FORM. */
 export const NEEDS_NO_CUE = 32
 
-/** As it is printed on the card. */
+/** As printed on the card. */
 export const DASHED_SSN = shapeOf('3-2-4')
 const SOCIAL_SECURITY_SHAPES = [DASHED_SSN, ...['9', '3-3-3', '5-4'].map(shapeOf)]
 
-/** By shape, see `shapeOf`. */
+/** Flags by shape, see `shapeOf`. */
 export const SHAPE_FLAGS: ReadonlyMap<number, number> = flagsOf([
   [CARD, [...CARD_GROUPINGS, ...CARD_LENGTHS]],
   [SOCIAL_SECURITY, SOCIAL_SECURITY_SHAPES],

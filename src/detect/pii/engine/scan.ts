@@ -1,5 +1,6 @@
-// The search of one segment: from trigger to trigger, a bounded look around each. Says which kinds are tried where
-// and in what order; what they are is said in the files of the kinds.
+// Scans one segment: goes from trigger to trigger and examines the bounded surroundings of each.
+// Decides which kinds are tried where, and in what order; the files of the kinds decide what a
+// value is.
 
 import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
@@ -65,10 +66,12 @@ export function scanSegment(search: SegmentSearch, start: number, end: number, m
 }
 
 /**
- * Adds the findings of one segment of a text without private keys, where no names are looked for.
- * @param trigger the first in the segment, offset in the text
- * @param until triggers from there on are left alone, and may be none
- * @returns the first of those, -1 if there is none
+ * Adds the findings of one segment, in order. For texts without private keys and without the kind
+ * `person`.
+ * @param trigger the first trigger of the segment, offset in the text
+ * @param until where scanning stops
+ * @returns the first candidate at or after `until`, which need not be a trigger; -1 if there is
+ * none
  */
 export function scanFrom(
   search: SegmentSearch,
@@ -82,7 +85,7 @@ export function scanFrom(
   const { offset } = segment
   let at = trigger
   while (at >= 0 && at < (until ?? end)) {
-    // What stands behind the segment does not count, as it may not have arrived yet.
+    // Text after the segment does not count: in a stream it may not have arrived.
     const isWhole =
       at + TRIGGER_CHARACTERS <= end || nextCandidate(segment.text, at - offset, kinds) === at - offset
     const next = isWhole ? Math.max(scanAt(segment, at - offset) + offset, at + 1) : at + 1
@@ -92,7 +95,7 @@ export function scanFrom(
   return at
 }
 
-/** Names of persons where they are looked for, and between them all else. */
+/** Adds names of persons, if enabled, and scans the text between them for everything else. */
 function scanNames(segment: Segment, from: number, to: number): void {
   let done = from
   if ((segment.kinds & PERSON) !== 0) {
@@ -111,7 +114,7 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
   while (at >= 0 && at < to) at = nextTrigger(text, Math.max(scanAt(segment, at), at + 1), kinds, null)
 }
 
-/** Looks around a trigger; returns where to go on. */
+/** Examines the surroundings of a trigger. Returns where to continue. */
 function scanAt(segment: Segment, at: number): number {
   const code = segment.text.charCodeAt(at)
   if (isDigit(code))
@@ -121,7 +124,7 @@ function scanAt(segment: Segment, at: number): number {
   return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1
 }
 
-/** The first digit of a word: what begins with the word, or with the digit. */
+/** Tries what starts with the word that holds the digit, then what starts with the digit. */
 function scanDigit(segment: Segment, at: number): number {
   const { text } = segment
   const digitsEnd = endOfDigits(text, at)
@@ -154,7 +157,7 @@ function scanDigit(segment: Segment, at: number): number {
     : scanDocument(segment, at) || wordEnd
 }
 
-/** What begins with a digit and holds letters, or is a date. */
+/** Tries what starts with a digit and contains letters, and dates. */
 function scanLettersOrDate(segment: Segment, at: number, digitsEnd: number): number {
   const letters = startOfLettersBefore(segment.text, at, segment.end)
   return (
@@ -166,34 +169,34 @@ function scanLettersOrDate(segment: Segment, at: number, digitsEnd: number): num
   )
 }
 
-/** A secret that begins where the word does, or the part of it before a `-` or `_`. */
+/** Tries a secret that starts with the word, or with the part of it before a `-` or `_`. */
 function scanToken(segment: Segment, word: number, wordEnd: number): number {
   if (word < segment.tokenEnd) return 0
   const start = tokenStart(segment.text, word, segment.end)
   segment.tokenEnd = tokenEnd(segment.text, wordEnd)
   const bot = startOfBotId(segment.text, segment.tokenEnd)
   if (bot >= segment.end) return scanSecret(segment, bot)
-  // An underscore before may be for emphasis, or a part of the key: `SG._…`.
+  // An underscore before it may be emphasis, or part of the key: `SG._…`.
   if (isAlphanumeric(codeAt(segment.text, start - 1))) return 0
   if (segment.tokenEnd - start >= MIN_TOKEN) return scanSecret(segment, start)
   return isPartOfBase64(segment.text, start, segment.tokenEnd) ? scanNamedKey(segment, start) : 0
 }
 
-/** One for all searches: none begins before another has ended, and it keeps no text. */
+/** Shared by all searches: one ends before the next begins, and no text is retained. */
 const SHARED_RUNS = new NumberRuns(SHAPE_FLAGS)
 
-/** Whether anything says what a number is: a word before it, or a calling code. */
+/** Reports whether something indicates what a number is: a word before it, or a calling code. */
 const hasCue = (segment: Segment, at: number): boolean =>
   segment.isAfterLetter(at) ||
   plusBefore(segment.text, at) > 0 ||
   !segment.before(at).isEmpty ||
   startsWithExitCode(segment.runs)
 
-/** Whether it may be something without a word before it. */
+/** Reports whether a number of this shape may be a value without a label. */
 const needsNoCue = (runs: NumberRuns): boolean =>
   (runs.flags & NEEDS_NO_CUE) !== 0 || ((runs.flags & PHONE_TRUNK_FORM) !== 0 && runs.leadingZeros === 1)
 
-/** Numbers in groups: cards, social security numbers, phones. */
+/** Tries numbers in groups: cards, social security numbers, phone numbers. */
 function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   const { text, runs } = segment
   if (!mayBeginNumber(text, at)) return firstEnd
@@ -202,7 +205,7 @@ function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
   const cued = hasCue(segment, at)
-  // In tables nearly all: nothing speaks of the number, nor is it of a shape that speaks for itself.
+  // Most numbers in tables: they have no label, and their shape needs one.
   if (!cued && !needsNoCue(runs) && !isLetterAfter(text, runs)) return firstEnd
   return (
     ((runs.flags & NATIONAL_ID) !== 0 ? scanDigitIdentifier(segment, runs) : 0) ||
@@ -216,7 +219,7 @@ function scanNumber(segment: Segment, at: number, firstEnd: number): number {
 
 const CARD_WORD_DISTANCE = 40
 const SHORT_CARD_DIGITS = 12
-/** Other numbers that pass Luhn, or are as long. */
+/** Labels of other numbers that pass Luhn or have the same length. */
 const NOT_CARD_BEFORE =
   /(?:\bimei|\bmeid|\biccid|serial|tracking|invoice|isbn|\bean|\bupc|gtin|barcode|sendungs|rechnung|факт)[^\d\n]{0,16}$/
 
@@ -231,7 +234,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     if (form === 'no' || !isUniform(separators) || separators[0] === '/') continue
     const words = segment.before(run.start)
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
-    // The last three of four groups, which together are no card.
+    // The last three groups of four, which together are no card number.
     if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(text, run.start - 2))) continue
     if (!named && isInRow(text, run, segment.end)) continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
@@ -241,9 +244,9 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
 }
 
 const SSN_WORD_DISTANCE = 40
-/** SSA: no area 000, 666 or 9xx, no group 00, no serial 0000. */
+/** SSA rules: no area 000, 666 or 9xx, no group 00, no serial 0000. */
 const ISSUED_SSN = /^(?!000|666|9)\d{3}(?!00)\d{2}(?!0000)\d{4}$/
-/** Printed on samples. */
+/** Numbers printed on sample cards. */
 const SAMPLE_SSNS = new Set(['078051120', '219099999'])
 
 /** `69-263-10-3948` */

@@ -1,4 +1,5 @@
-// One segment while it is searched: the text with a little before it, what was found, the words before a place.
+// Holds the state of one segment during a scan: its text with the context before it, the findings,
+// and the words before an offset.
 
 import type { Finding, PiiKind } from '../../../core/finding.ts'
 import { isLetterBefore } from '../code-unit-classes.ts'
@@ -7,10 +8,10 @@ import type { NumberRuns } from '../number/run.ts'
 import { ContextWords } from '../words/context.ts'
 import { CONTEXT_CHARACTERS } from './segmenter.ts'
 
-/** What the segments of one text share while they are searched, in order. */
+/** What the segments of one text share while they are scanned in order. */
 export class SegmentSearch {
   readonly text: string
-  /** Offset of `text` in what the findings are offsets of. */
+  /** Added to an offset in `text` to get the offset of a finding. */
   readonly base: number
   readonly kinds: KindSet
   readonly findings: Finding[]
@@ -18,7 +19,7 @@ export class SegmentSearch {
   readonly runs: NumberRuns
   #windows: Map<RegExp, TestedWindow> | null = null
 
-  /** @param runs a record that no other search is using */
+  /** @param runs must not be in use by another search */
   constructor(text: string, base: number, kinds: KindSet, findings: Finding[], runs: NumberRuns) {
     this.text = text
     this.base = base
@@ -28,7 +29,10 @@ export class SegmentSearch {
     this.runs = runs
   }
 
-  /** Whether the stretch around a place has a match of a pattern: asked once a stretch. */
+  /**
+   * Reports whether the window around an offset, or the one before it, matches a pattern. Each
+   * window is tested once.
+   */
   mentions(pattern: RegExp, at: number): boolean {
     const index = Math.floor(at / CONTEXT_CHARACTERS)
     this.#windows ??= new Map()
@@ -43,36 +47,38 @@ export class SegmentSearch {
   }
 }
 
-/** The last stretch that was asked about, counted in CONTEXT_CHARACTERS. */
+/** The last window that a pattern was tested on; `index` counts units of CONTEXT_CHARACTERS. */
 interface TestedWindow {
   readonly index: number
   readonly hasMatch: boolean
 }
 
 export class Segment {
-  /** Context and segment; nothing behind the segment's end may be looked at. */
+  /** Context and segment. Ends with the segment, so a detector cannot read beyond it. */
   readonly text: string
-  /** Of `text` in the text of the search. */
+  /** Offset of `text` in the text of the search. */
   readonly offset: number
-  /** Where the segment begins in the text: no finding begins before. */
+  /** Where the segment starts in `text`. No finding starts before. */
   readonly from: number
   readonly kinds: KindSet
-  /** To be filled for every digit that may begin a number. */
+  /** Refilled at every digit that may start a number. */
   readonly runs: NumberRuns
-  /** Up to here secrets have been looked for: one look a word. */
+  /** End of the last token examined for secrets; each word is examined once. */
   tokenEnd = 0
-  /** Up to here keys without a prefix have been looked for: one look a run of base64. */
+  /**
+   * End of the last run of base64 examined for keys without a prefix; each run is examined once.
+   */
   keyEnd = 0
-  /** Up to here colons have been looked at: one look a run of hexadecimal digits and colons. */
+  /** End of the last run of hexadecimal digits and colons examined; each run is examined once. */
   colonsEnd = 0
   readonly #search: SegmentSearch
-  /** End of the last value, in the text. */
+  /** End of the last value, in `text`. */
   #end: number
-  /** Where was last asked for words right before, and the answer. */
+  /** The last offset asked for in `isAfterLetter`, and the answer. */
   #askedAt = -1
   #isAfterLetter = false
 
-  /** Offsets of the segment in the text of the search. */
+  /** Offsets are those of the text of the search. */
   constructor(search: SegmentSearch, start: number, end: number) {
     const offset = Math.max(0, start - CONTEXT_CHARACTERS)
     this.text = search.text.slice(offset, end)
@@ -85,14 +91,15 @@ export class Segment {
     this.#end = this.from
   }
 
-  /** End of the last value that was recognised, the segment's beginning if none was. */
+  /** End of the last recognised value, or the start of the segment. */
   get end(): number {
     return this.#end
   }
 
   /**
-   * Takes a value, offsets in `text`. Values come in order.
-   * @returns whether it is one here: false if it begins in what was before; true also for a kind that is not looked for
+   * Records a value, offsets in `text`. Values come in order.
+   * @returns false if it overlaps the value before; true otherwise, also for a kind that is not
+   * enabled
    */
   add(kind: PiiKind, start: number, end: number): boolean {
     if (start < this.#end) return false
@@ -104,12 +111,15 @@ export class Segment {
     return true
   }
 
-  /** The words before a place. */
+  /** The context words before an offset. */
   before(at: number): ContextWords {
     return this.#search.words.before(this.offset + at)
   }
 
-  /** Whether what stands before the place, but for white space and punctuation, is a letter: it may be named. */
+  /**
+   * Reports whether a letter precedes, apart from white space and punctuation: the number may have
+   * a label.
+   */
   isAfterLetter(at: number): boolean {
     if (at !== this.#askedAt) {
       this.#askedAt = at
@@ -119,14 +129,14 @@ export class Segment {
   }
 
   /**
-   * A quick look before a pattern is tried on `windowBefore`: whether what it is made of stands around.
-   * @returns false only if there is no match in the window
+   * Prefilter for a pattern on `windowBefore`.
+   * @returns false only if the window holds no match
    */
   mentions(pattern: RegExp, at: number): boolean {
     return this.#search.mentions(pattern, this.offset + at)
   }
 
-  /** The text before a place, for patterns that end there; small letters. */
+  /** The text before an offset in lower case, for patterns that end there. */
   windowBefore(at: number, characters = CONTEXT_CHARACTERS): string {
     return this.text.slice(Math.max(0, at - characters), at).toLowerCase()
   }

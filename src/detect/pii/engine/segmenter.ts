@@ -1,5 +1,6 @@
-// Where a text may be cut so that its parts can be searched by themselves. Cuts depend on the text alone, never on
-// how it arrives, which is what makes a stream say the same as the whole. Knows nothing of values but how they go on.
+// Cuts a text into segments that can be scanned independently. A cut depends on the text alone,
+// never on how it arrives; so a stream finds what the whole text gives. Knows how values continue,
+// not what they are.
 
 import {
   ASCII_END,
@@ -18,34 +19,41 @@ import { isInsideKey, KEY_BEGIN } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
 import { isAfterWord, mayContainWords } from './word-boundaries.ts'
 
-/** Characters before a segment that may be looked at, by a detector or to tell a cut. */
+/** Characters before a segment that a detector, or the test for a cut, may read. */
 export const CONTEXT_CHARACTERS = 64
-/** Longest segment of ordinary text; a longer one is cut in any case. Longer than any value but keys and tokens. */
+/**
+ * Longest segment of ordinary text; a cut is forced there. Longer than any value except keys and
+ * tokens.
+ */
 export const MAX_SEGMENT = 1024
-/** How far back from there a better place for a cut is looked for. */
+/** How far back from there a better offset for the forced cut is sought. */
 const FORCED_CUT_CHOICE = 256
-/** Longest segment that holds one private key or token: PKCS#8 of RSA-16384 takes 12.6 KB. */
+/** Longest segment that holds one private key or token. PKCS#8 of RSA-16384 takes 12.6 KB. */
 const MAX_LONG_VALUE = 16_384
 
-/** Behind these no value goes on. */
+/** No value continues across one of these. */
 const DELIMITER = /[\s,;"'<>{}|\\]/
-/** The beginning of a JSON web token or one line of a key at the end of the text so far. */
+/** Matches the start of a JSON web token, or one line of a key, at the end of the text so far. */
 const LONG_VALUE =
   /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
 
-/** Marks that a text without spaces may be cut at: behind it, or before it. */
+/** Characters next to which a text without spaces may be cut: after them, or before them. */
 const CUT_AFTER = 1
 const CUT_BEFORE = 2
 const CUT_SIDES = new Uint8Array(ASCII_END)
 for (const mark of ',}]>') CUT_SIDES[mark.charCodeAt(0)] = CUT_AFTER
 for (const mark of '"[{-0123456789') CUT_SIDES[mark.charCodeAt(0)] = CUT_BEFORE
-/** Characters of a number in a list, with and without a point: longer ones may be called, and be said to be behind. */
+/**
+ * Most characters of a number in a list, with a decimal point and without. Longer ones may be phone
+ * numbers, which a word after them can label.
+ */
 const MAX_LISTED = { fraction: 20, whole: 6 }
 
 /**
- * No value goes on behind a tag, a string or a name in JSON, a number in a list: structured text has no spaces, and a stream of it
- * would come in lumps of MAX_SEGMENT.
- * @param at a mark of this kind is there
+ * Reports whether a cut may follow the mark at `at`: no value continues after a tag, a JSON string
+ * or name, or a number in a list. Without these cuts, a stream of text without spaces would be
+ * released in lumps of MAX_SEGMENT.
+ * @param at of a character with CUT_AFTER
  */
 function isAfterMark(text: string, at: number): boolean {
   const mark = text.charCodeAt(at)
@@ -53,11 +61,11 @@ function isAfterMark(text: string, at: number): boolean {
   return mark === COMMA && isAfterListItem(text, at)
 }
 
-/** `"name":"`, but not `"::1"`. */
+/** `"name":"`, but not `"::1"` */
 const isAfterJsonName = (text: string, at: number): boolean =>
   text.charCodeAt(at - 1) === COLON && text.charCodeAt(at - 2) === QUOTE
 
-/** Whether a number stands before, and before that what a list begins with or another comma. */
+/** Reports whether a number ends at `end` and follows a comma or the start of a list. */
 function isAfterListItem(text: string, end: number): boolean {
   let start = end
   let points = 0
@@ -72,12 +80,13 @@ function isAfterListItem(text: string, end: number): boolean {
   return start < end && (before === COMMA || before === OPEN_BRACKET)
 }
 
-/** Most of a text: neither white space nor of a script without spaces. */
+/** Most characters of a text: not white space, nor of a script without spaces. */
 const isPlainAscii = (code: number): boolean => code > SPACE && code < ASCII_END
 
 /**
- * Whether the text is cut before `at`, told from at most CONTEXT_CHARACTERS before and the character at `at`.
- * @param strict see `isBehindWord`
+ * Reports whether a cut lies before `at`. Reads at most CONTEXT_CHARACTERS before it and one
+ * character after.
+ * @param strict see `isAfterWord`
  */
 function isCut(text: string, at: number, strict: boolean): boolean {
   const before = text.charCodeAt(at - 1)
@@ -92,8 +101,9 @@ function isCut(text: string, at: number, strict: boolean): boolean {
 }
 
 /**
- * The first cut of a segment that begins at `start`, behind a character in [from, to); -1 for none.
- * @param strictFrom where cuts behind words become strict
+ * The first cut of a segment that starts at `start`, after a character in [from, to); -1 if there
+ * is none.
+ * @param strictFrom where cuts after words become strict
  */
 function firstCut(text: string, start: number, from: number, to: number, strictFrom: number): number {
   for (let at = from; at < to; at++) {
@@ -112,19 +122,19 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
   return -1
 }
 
-/** Finds where the segments of a text begin and end; the text may grow at its end. */
+/** Finds the cuts of a text that may grow at its end. */
 export class Segmenter {
-  /** Where the next private key begins in the text; -1 for none so far. */
+  /** Where the next private key starts in the text; -1 if none is known. */
   #key = -1
   #keySearched = 0
   readonly #strict: boolean
 
-  /** @param kinds what is looked for: names and addresses have cuts behind fewer words */
+  /** @param kinds enabled kinds: with names or addresses, fewer words allow a cut after them */
   constructor(kinds: KindSet) {
     this.#strict = mayContainWords(kinds)
   }
 
-  /** To be told when the text has lost `count` characters at its beginning. */
+  /** Adjusts to a text that has lost `count` characters at its start. */
   dropPrefix(count: number): void {
     this.#key = Math.max(-1, this.#key - count)
     this.#keySearched = Math.max(0, this.#keySearched - count)
@@ -137,12 +147,12 @@ export class Segmenter {
   }
 
   /**
-   * The end of the segment that begins at `start`, -1 if the text so far does not say.
-   * @param known characters that are known to hold no end
+   * The end of the segment that starts at `start`; -1 if the text so far does not determine it.
+   * @param searched characters known to hold no end
    */
   nextCut(text: string, start: number, searched: number): number {
     let at = Math.max(start, searched)
-    // Where the length may end it.
+    // Where length may force the end.
     let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
     const key = this.#strict ? 0 : this.#nextKey(text, start)
     const strictFrom = key < 0 ? text.length : key
@@ -152,7 +162,7 @@ export class Segmenter {
         if (text.charCodeAt(cut - 1) !== LINE_FEED || !this.#isInsideKey(text, start, cut - 1)) return cut
         at = cut
       } else {
-        // What stands behind the cut counts, too.
+        // The character after the cut counts, too.
         if (limit >= text.length) return -1
         if (!this.#holdsLongValue(text, start, limit)) return forcedCut(text, limit)
         at = limit
@@ -161,7 +171,7 @@ export class Segmenter {
     }
   }
 
-  /** Where the first private key begins that does so from `start` on; -1 if there is none so far. */
+  /** Where the first private key at or after `start` begins; -1 if there is none so far. */
   #nextKey(text: string, start: number): number {
     if (this.#key < start && this.#keySearched < text.length) {
       const from = Math.max(start, this.#keySearched - KEY_BEGIN.length)
@@ -182,19 +192,25 @@ export class Segmenter {
   }
 }
 
-/** Whether a cut that is forced by the length of a line stands before a number rather than in it. */
+/**
+ * Reports whether a forced cut leaves the number whole: the cut falls before the number, not inside
+ * it.
+ */
 export function staysWhole(text: string, number: number): boolean {
   const before = text[number - 1] ?? ''
   return DELIMITER.test(before) ? !isDigit(codeAt(text, number - 2)) : DELIMITER.test(text[number - 2] ?? '')
 }
 
-/** Where a segment without a natural end is cut: behind a delimiter that is not between digits, if one is near. */
+/**
+ * Where a segment without a natural end is cut: after a delimiter that is not between digits, if
+ * one is near.
+ */
 function forcedCut(text: string, end: number): number {
   for (let cut = end; cut > end - FORCED_CUT_CHOICE; cut--) {
     if (!DELIMITER.test(text[cut - 1] ?? '')) continue
     if (!isDigit(codeAt(text, cut)) || !isDigit(codeAt(text, cut - 2))) return cut
   }
-  // Not between the halves of a pair.
+  // Do not split a surrogate pair.
   const last = text.charCodeAt(end - 1)
   return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }

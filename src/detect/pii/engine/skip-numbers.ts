@@ -1,5 +1,6 @@
-// Numbers of tables, logs, data and programs that are nothing that is looked for, told by a few characters around them:
-// nearly all of such texts. What is said here holds wherever the text is cut, before the number, in it or behind it.
+// Skips numbers that cannot be personal data (table cells, log fields, code) by looking at a few
+// neighbouring characters. Most numbers in such texts are skipped. The result is the same wherever
+// the text is cut: before the number, inside it or after it.
 
 import {
   ASCII_END,
@@ -36,18 +37,18 @@ import { CONTEXT_CHARACTERS, staysWhole } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
 import { MAX_SHORT_DIGITS, MAX_SKIPPED_WORD, skipWord } from './skip-words.ts'
 
-/** Numbers in groups have as many. */
+/** A number in groups has at least so many digits. */
 const MIN_DIGITS = 7
-/** No number of so many digits and a point is one to call. */
+/** No phone number has so many digits and a point. */
 const MIN_LONG_DECIMAL = 16
-/** Longer ones may be cards without a word. */
+/** Longer ones may be card numbers without a label. */
 const MAX_UNLABELLED_DIGITS = 13
-/** More decimals than a computer writes. */
+/** More decimals than programs print. */
 const MAX_DECIMALS = 20
 
 /**
- * Where to continue after a digit that no value begins at, nor at the characters passed over; `at` if a value may begin
- * there.
+ * Where to continue after a digit; `at` if a value may start there. No value starts at a skipped
+ * character.
  */
 export function skipNumber(text: string, at: number, words: ContextWords | null): number {
   if (isCodedSign(text, at)) return at
@@ -71,7 +72,7 @@ function skipDigits(text: string, at: number, words: ContextWords | null): numbe
   return isLoneShortNumber(text, at, end, after) ? end : at
 }
 
-/** Six digits, and no word for a document before. */
+/** Reports whether a number of at most six digits has no label of a document. */
 function isNoDocumentNumber(text: string, at: number, end: number, after: number): boolean {
   if (end - at > MAX_SHORT_DIGITS + 1 || after === HYPHEN || after === PLUS) return false
   // `AB 123456 C`
@@ -79,7 +80,7 @@ function isNoDocumentNumber(text: string, at: number, end: number, after: number
   return !mayHaveDocumentLabel(text, at)
 }
 
-/** A number in one piece, with no word near that would make it anything. */
+/** Reports whether no word and no sign near a number in one piece indicates what it is. */
 function hasNoCue(text: string, at: number, end: number, words: ContextWords): boolean {
   const before = codeAt(text, at - 1)
   if (
@@ -96,7 +97,7 @@ function hasNoCue(text: string, at: number, end: number, words: ContextWords): b
   return !mayHaveLabel(text, at)
 }
 
-/** Few digits, and no other group of digits behind. */
+/** Reports whether few digits have no other group of digits after them. */
 function isLoneShortNumber(text: string, at: number, end: number, after: number): boolean {
   if (after === COLON) return false
   // `July 4, 1990`
@@ -106,7 +107,10 @@ function isLoneShortNumber(text: string, at: number, end: number, after: number)
   return !isToken || holdsNoSecret(text, at, end)
 }
 
-/** Whether a date, a number with letters or an address may go on behind few digits and a separator. */
+/**
+ * Reports whether a date, a number with letters or an address may continue after few digits and a
+ * separator.
+ */
 function mayContinue(text: string, at: number, end: number, separator: number): boolean {
   const next = codeAt(text, end + 1)
   if (separator === SLASH) return isDocumentGroup(text, end + 1) || mayBeMonthOrGroup(text, end + 1, end - at)
@@ -121,7 +125,7 @@ function mayContinue(text: string, at: number, end: number, separator: number): 
 const isSeparator = (code: number): boolean =>
   code === SPACE || code === HYPHEN || code === DOT || code === SLASH || isParenthesis(code)
 
-/** Whether what follows a day or a year, or the beginning of a number with letters, may be more of it. */
+/** Reports whether the word at `at` may continue a date or a number with letters. */
 function mayBeMonthOrGroup(text: string, at: number, digits: number): boolean {
   const first = codeAt(text, at)
   if (first >= ASCII_END) return true
@@ -146,9 +150,9 @@ function skipDecimal(text: string, at: number, point: number): number {
   return endOfSeparator(text, end) === 0 && holdsNoSecret(text, at, end) ? end : at
 }
 
-/** Behind decimals. */
+/** Skips what follows the decimals, such as a unit. */
 function skipUnit(text: string, at: number, point: number, from: number): number {
-  // An extension.
+  // The `x` of an extension.
   if ((codeAt(text, from) | CASE_BIT) === LOWER_X && isDigit(codeAt(text, from + 1))) return at
   let end = from
   while (isAlphanumeric(codeAt(text, end))) if (++end - from > MAX_SKIPPED_WORD - MAX_DECIMALS) return at
@@ -157,7 +161,7 @@ function skipUnit(text: string, at: number, point: number, from: number): number
   return holdsNoSecret(text, at, end) ? end : at
 }
 
-/** Three small numbers. */
+/** Skips three small numbers, as in a version. */
 function skipVersion(text: string, at: number, first: number, second: number): number {
   const end = endOfDigits(text, second + 1)
   const after = codeAt(text, end)
@@ -169,13 +173,13 @@ function skipVersion(text: string, at: number, first: number, second: number): n
   return holdsNoSecret(text, at, end) ? end : at
 }
 
-/** Not the end of something longer. */
+/** Reports whether the number is not the end of something longer. */
 function startsAtBoundary(text: string, at: number, point: number): boolean {
   const before = codeAt(text, at - 1)
   if (before >= ASCII_END || before === PLUS) return false
   return point - at !== 4 || !isMacCharacter(before) || !isWordCharacter(codeAt(text, at - 2))
 }
 
-/** What makes a number part of something longer, or one from abroad. */
+/** Signs that join a number to something longer, or start an international one. */
 const JOINING_BEFORE = codesOf('-+./(')
 const JOINING_AFTER = codesOf('-+.:_/')

@@ -1,4 +1,4 @@
-// Dates, times and colons that are nothing that is looked for; see nothing.ts.
+// Skips dates, times and colons that cannot be personal data. Follows the rules of skip-numbers.ts.
 
 import {
   ASCII_END,
@@ -20,10 +20,10 @@ import { endOfSeparator } from '../number/separators.ts'
 import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveLabel } from './label-prefilter.ts'
 
-/** Further than this is not looked. */
+/** Longest run of characters that is read. */
 const MAX_RUN = 24
 
-/** `2026-11-10`, `2026-11-10T` before a time. */
+/** Skips `2026-11-10`, and `2026-11-10T` before a time. */
 export function skipDate(text: string, at: number, end: number): number {
   const last = end + 6
   if (end - at !== 4 || codeAt(text, end + 3) !== HYPHEN || codeAt(text, at) === DIGIT_0) return at
@@ -46,7 +46,7 @@ export function skipDate(text: string, at: number, end: number): number {
   return endOfSeparator(text, last) === 0 && holdsNoSecret(text, at, last) ? last : at
 }
 
-/** The hours and minutes of `10:15:30.123`: the seconds are a number by themselves. */
+/** Skips hours and minutes, as in `10:15:30.123`. The seconds are a number of their own. */
 export function skipTime(text: string, at: number, colon: number, start = at): number {
   if (colon - at > 2 || (start === at && isMacCharacter(codeAt(text, at - 1)))) return at
   let last = colon
@@ -64,14 +64,17 @@ export function skipTime(text: string, at: number, colon: number, start = at): n
   }
 }
 
-/** Whether a run of digits, hexadecimal ones and dots goes on behind a colon, or further than is looked at. */
+/**
+ * Reports whether a colon follows a run of hexadecimal digits and dots; true also for a run that is
+ * too long to read.
+ */
 function isColonAfterRun(text: string, dot: number): boolean {
   let end = dot
   while (codeAt(text, end) === DOT || isHexDigit(codeAt(text, end))) if (++end - dot > MAX_RUN) return true
   return codeAt(text, end) === COLON
 }
 
-/** Between a name and a value: no other colon near, no address. */
+/** Reports whether a colon only separates a name from a value: no other colon near, no address. */
 export function isLoneColon(text: string, at: number): boolean {
   let end = at + 1
   while (isHexDigit(codeAt(text, end))) if (++end - at > MAX_RUN) return false

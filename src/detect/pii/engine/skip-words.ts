@@ -1,4 +1,5 @@
-// Words with digits in them that are nothing that is looked for; see nothing.ts.
+// Skips words with digits that cannot be personal data, such as `utf8` or `10px`. Follows the rules
+// of skip-numbers.ts.
 
 import {
   ASCII_END,
@@ -21,15 +22,15 @@ import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
 import { staysWhole } from './segmenter.ts'
 
-/** Numbers of documents have six characters, and no other number has so few digits. */
+/** Document numbers have six characters; no other number has so few digits. */
 export const MAX_SHORT_DIGITS = 5
-/** Shorter than a wallet or what is coded. */
+/** Shorter than a wallet address or base64. */
 export const MAX_SKIPPED_WORD = 25
-/** The shortest IBAN is Norway's. */
+/** Length of the shortest IBAN, Norway's. */
 const MIN_IBAN = 15
-/** Of ordinal numbers. */
+/** Letters of an ordinal suffix. */
 const SUFFIX = 2
-/** By the number of digits at their beginning, how long the personal numbers are that have letters behind. */
+/** Lengths of the personal numbers that start with so many digits and continue with letters. */
 const IDENTIFIER_LENGTHS: Readonly<Record<number, readonly number[]>> = {
   6: [7, 11, 13, 15],
   7: [8, 9, 14],
@@ -38,7 +39,10 @@ const IDENTIFIER_LENGTHS: Readonly<Record<number, readonly number[]>> = {
   17: [18],
 }
 
-/** A word with a digit in it: `x12`, `utf8`, `3f2a9c`, `10px`. */
+/**
+ * Where to continue after a word with a digit in it, such as `x12`, `utf8`, `3f2a9c` or `10px`;
+ * `at` if it may be a value or part of one.
+ */
 export function skipWord(text: string, at: number): number {
   let word = at
   while (isAlphanumeric(codeAt(text, word - 1))) if (at - --word > MAX_SKIPPED_WORD) return at
@@ -64,10 +68,13 @@ export function skipWord(text: string, at: number): number {
   return holdsNoSecret(text, word, end) ? end : at
 }
 
-/** No value in groups goes on behind. */
+/** After any other character, no value in groups continues. */
 const isNoSeparator = (code: number): boolean => code !== SPACE && code !== HYPHEN && code !== DOT
 
-/** Digits at the beginning of a word that are neither a date nor of a number with letters or an extension. */
+/**
+ * Reports whether the digits at the start of a word start no date, no number with letters and no
+ * extension.
+ */
 function startsNoValue(text: string, at: number, end: number, wordEnd: number): boolean {
   const digits = end - at
   // `4th`, `20240115T3456`

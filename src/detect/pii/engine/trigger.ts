@@ -1,4 +1,5 @@
-// Where looking begins: what every value has that is found. Knows nothing of values but what none of them is like.
+// Finds triggers: the characters at which a value may be found. Every value has one; nothing else
+// about values is known here, except what rules them out.
 
 import {
   ASTERISK,
@@ -23,29 +24,42 @@ import { mayBeMonth } from '../words/months.ts'
 import { skipNumber } from './skip-numbers.ts'
 import { isLoneColon } from './skip-times.ts'
 
-/** What every value has that is found: one character, those between hexadecimal digits or long words only before such. */
+/**
+ * Matches a trigger. A digit or an `@` is one alone; the others are only before hexadecimal digits
+ * or a long word.
+ */
 const TRIGGER =
   /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})|A(?=[KS]IA[A-Z]{16})/g
-/** So many characters say whether one is a trigger: itself, and what the pattern looks at behind it. */
+/**
+ * Characters that decide whether one is a trigger: itself, and those that the pattern looks ahead
+ * at.
+ */
 export const TRIGGER_CHARACTERS = 21
-/** The next trigger is mostly near where a number was: so many characters are looked at before the pattern is. */
+/**
+ * The next trigger is usually near the last number: so many characters are read one by one before
+ * the pattern is used.
+ */
 const NEAR = 6
-/** Behind one that is none, where most are. */
+/** The same after a skipped trigger, where the next is usually further away. */
 const NEAR_SKIPPED = 16
 
-/** The first place from one on where a value may begin, by the characters there and right behind; -1 for none. */
+/**
+ * The first offset at or after `from` where a value may start, judged by the characters there and
+ * just after; -1 if there is none.
+ */
 export function nextCandidate(text: string, from: number, kinds: KindSet): number {
   let at = nextTriggerCharacter(text, from, NEAR)
-  // A house number is followed by words, too.
+  // A house number may precede a word.
   if ((kinds & ADDRESS) !== 0) return at
   while (at >= 0 && isFollowedByWord(text, at)) at = nextTriggerCharacter(text, endOfDigits(text, at), NEAR)
   return at
 }
 
 /**
- * The first trigger from a place on: less than half of such places in prose, next to none in tables; -1 for none.
- * @param words of the text, if they are at hand: with them fewer places are triggers
- * @param until from there on any place is good enough
+ * The first trigger at or after `from`; -1 if there is none. In prose less than half of the
+ * candidates are triggers, in tables almost none.
+ * @param words context words of the text; with them, more candidates are ruled out
+ * @param until from here on, any candidate may be returned
  */
 export function nextTrigger(
   text: string,
@@ -64,7 +78,7 @@ export function nextTrigger(
   return at
 }
 
-/** Where to continue after a trigger that no value begins at; `at` if one may begin there. */
+/** Where to continue after a candidate at which no value starts; `at` if one may start there. */
 function skip(text: string, at: number, words: ContextWords | null): number {
   const code = text.charCodeAt(at)
   if (isDigit(code)) return skipNumber(text, at, words)
@@ -72,7 +86,7 @@ function skip(text: string, at: number, words: ContextWords | null): number {
   return code === AT_SIGN && hasNoLocalPart(text, at) ? at + 1 : at
 }
 
-/** No part of an address or a password ends before it. */
+/** Reports whether no address and no password can end before the `@`. */
 function hasNoLocalPart(text: string, at: number): boolean {
   const before = codeAt(text, at - 1)
   return before <= SPACE || before === SLASH || before === QUOTE || before === ASTERISK
@@ -93,16 +107,17 @@ function nextTriggerCharacter(text: string, from: number, near: number): number 
   return TRIGGER.test(text) ? TRIGGER.lastIndex - 1 : -1
 }
 
-/** Numbers of documents have six characters, and no number has so few digits before a word. */
+/** Document numbers have six characters; no other number before a word has so few digits. */
 const MAX_QUANTITY_DIGITS = 5
-/** Of a day. */
+/** Digits of a day of the month. */
 const MAX_DAY_DIGITS = 2
 /** `1973.` */
 const YEAR_CHARACTERS = 5
 
 /**
- * Whether a number is followed by a word, as most in prose are: `under 120 words`, `in 2024, the`. No value is like
- * that, wherever the text is cut behind its beginning; a day may be, before its month.
+ * Reports whether a number is followed by a word, as most are in prose: `under 120 words`,
+ * `in 2024, the`. No value has that form, wherever the text is cut after its start, except a day
+ * before its month.
  */
 function isFollowedByWord(text: string, at: number): boolean {
   if (codeAt(text, at - 1) !== SPACE) return false
@@ -115,7 +130,7 @@ function isFollowedByWord(text: string, at: number): boolean {
   if (codeAt(text, end) !== SPACE) return false
   const first = codeAt(text, end + 1)
   if (isEnded ? !isLetter(first) : !isAsciiLower(first)) return false
-  // `4 July`, `4 of July`, `4 de julio`: the last begins like December. `1973. augusztus 30.`
+  // `4 July`, `4 of July`, `4 de julio` (`de` looks like December), `1973. augusztus 30.`
   if (isDay) return first !== LOWER_O && !mayBeMonth(text, end + 1)
   return mark !== DOT || end - at !== YEAR_CHARACTERS || !mayBeMonth(text, end + 1)
 }

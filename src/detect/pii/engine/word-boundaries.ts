@@ -1,4 +1,5 @@
-// Words that no value goes on behind: most cuts of a text stand there. Knows what values are made of, and not more.
+// Recognises words after which no value continues. Most cuts follow one. Knows what values consist
+// of, and no more.
 
 import { isAsciiLower, isAsciiUpper, isDigit, LINE_FEED } from '../../../core/ascii.ts'
 import { codeAt, codesOf, isLetter, isSpace, isUncapitalised, isUnspaced } from '../code-unit-classes.ts'
@@ -6,40 +7,44 @@ import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { isMonth } from '../words/months.ts'
 
-/** A longer word is taken for something else. */
+/** A longer word is not treated as one. */
 const MAX_WORD = 32
-/** White space that may separate the parts of one value. */
+/** Most white space between the parts of one value. */
 const MAX_GAP = 4
-/** Characters of the word before that are looked at. All four together are less than CONTEXT_CHARACTERS. */
+/**
+ * Characters of the word before that are read. MAX_WORD, two gaps and this together stay below
+ * CONTEXT_CHARACTERS.
+ */
 const MAX_LOOK_BACK = 24
 
-/** Before the first space of a private key. */
+/** The header of a private key up to its first space. */
 const HEADER = KEY_BEGIN.trimEnd()
-/** What may stand between a name and its value. */
+/** Signs between a name and its value. */
 const NAMING_SIGNS = codesOf('"\'`=:>([{,;|：＝（「『【')
 const isNamingSign = (code: number): boolean => NAMING_SIGNS.has(code)
 
-/** Whether words may begin a value, or go on with one behind a number: names and addresses. */
+/** Reports whether words may start a value, or continue one after a number: names and addresses. */
 export const mayContainWords = (kinds: KindSet): boolean => (kinds & (PERSON | ADDRESS)) !== 0
 
 /**
- * Whether no value goes on behind the word that ends there.
- * @param strict words may be of a value: inside private keys, and where names and addresses are looked for
+ * Reports whether no value continues after the word that ends at `end`.
+ * @param strict words may belong to a value: inside private keys, and when names or addresses are
+ * enabled
  */
 export const isAfterWord = (text: string, end: number, strict: boolean): boolean =>
-  // Whatever a key is glued to.
+  // A key header ends no segment, even if it is glued to other text.
   !text.startsWith(HEADER, end - HEADER.length) &&
   (isAfterPlainWord(text, end, strict) ||
     (!strict && (isAfterTerminator(text, end) || isAfterCapitalised(text, end))))
 
 /**
- * Behind a word that begins with a small letter and holds no digit no value goes on, unless what stands before the
- * word is the beginning of one: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`. Where a name stands right before
- * what it names, that is the word: `"dob":"May`, `key=-----BEGIN`.
+ * Reports whether a word ends there that starts with a lower-case letter, has no digit, and does
+ * not follow the start of a value: `gb29 nwbk 6016`, `9 de mayo de 1990`, `555 1234 office`.
+ * If a name directly precedes its value, the value is the word: `"dob":"May`, `key=-----BEGIN`.
  */
 function isAfterPlainWord(text: string, end: number, strict: boolean): boolean {
   let start = end
-  /** Of the word, and where it begins behind what names it. */
+  /** The first letter of the word, and where the word starts after a name; -1 without one. */
   let first = 0
   let named = -1
   for (; start > 0; start--) {
@@ -52,15 +57,18 @@ function isAfterPlainWord(text: string, end: number, strict: boolean): boolean {
     }
     if (end - start >= MAX_WORD) return false
   }
-  // As a whole, too, so that one character tells it: `Mitchell's`, `KEY=value`.
+  // The first character decides for the whole: `Mitchell's`, `KEY=value`.
   if (isAsciiUpper(text.charCodeAt(start))) return false
   if (first === 0 || !isUncapitalised(first) || isMonth(text, Math.max(start, named), end)) return false
   return !mayBeInsideValue(text, start, end, strict)
 }
 
-/** In no value: what a sentence, a statement, a string ends with. */
+/** Ends of sentences, statements and strings. No value contains one. */
 const TERMINATORS = codesOf(';!?"}]')
-/** Between the cells of a table, the sides of an equation: between the groups of no number. */
+/**
+ * Signs between the cells of a table or the sides of an equation, never between the groups of a
+ * number.
+ */
 const LONE_MARKS = codesOf('|=*<>&×±→')
 
 /** `| 4.3 × | 2.4`, `add ebx, 4; mov` */
@@ -69,14 +77,17 @@ function isAfterTerminator(text: string, end: number): boolean {
   return TERMINATORS.has(mark) || (LONE_MARKS.has(mark) && (end === 1 || isSpace(codeAt(text, end - 2))))
 }
 
-/** Shorter ones are no words: `A`, `AB`. */
+/** Shorter ones are not words: `A`, `AB`. */
 const MIN_CAPITALISED = 3
-/** A group of an account number. */
+/** Letters in a group of an IBAN. */
 const BANK_LETTERS = 4
-/** Both names of an Italian number: `BDZRGL 98B46 F839J`. */
+/** Letters of both names in an Italian number: `BDZRGL 98B46 F839J`. */
 const ITALIAN_LETTERS = 6
 
-/** A capitalised word of letters alone, with marks around it, that is no month: `Hallo!`, `**Deutsche`, `SELECT`. */
+/**
+ * Reports whether a capitalised word of letters ends there, with punctuation around it, that is no
+ * month: `Hallo!`, `**Deutsche`, `SELECT`.
+ */
 function isAfterCapitalised(text: string, end: number): boolean {
   const first = Math.max(0, end - MAX_WORD)
   const last = startOfMarks(text, end, first)
@@ -89,7 +100,10 @@ function isAfterCapitalised(text: string, end: number): boolean {
   return !isMonth(text, start, last) && !mayBeInsideValue(text, word, end, false)
 }
 
-/** Capitals that may be a group of a number: `RSS MRA 85T10 A562S`, the last but one of `QA14 KVHW QPUI 6ZCF`. */
+/**
+ * Reports whether capitals may be a group of a number: `RSS MRA 85T10 A562S`, or the third of
+ * `QA14 KVHW QPUI 6ZCF`.
+ */
 function mayBeGroup(text: string, word: number, letters: number): boolean {
   if (letters !== BANK_LETTERS) return letters < BANK_LETTERS || letters === ITALIAN_LETTERS
   for (let back = 2; back < 2 + BANK_LETTERS; back++)
@@ -97,7 +111,7 @@ function mayBeGroup(text: string, word: number, letters: number): boolean {
   return true
 }
 
-/** Where the marks begin that end before `end`: neither of a word nor of a number. */
+/** Where the punctuation that ends at `end` starts. */
 function startOfMarks(text: string, end: number, first: number): number {
   let at = end
   for (; at > first; at--) {
@@ -107,10 +121,10 @@ function startOfMarks(text: string, end: number, first: number): number {
   return at
 }
 
-/** What may stand between a number and what goes on with it: `9 de mayo`, `555 1234 ext 12`. */
+/** Words inside values: `9 de mayo`, `555 1234 ext 12`. */
 const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.split(' '))
 
-/** Whether the word from `start` to `end` may be in the middle of a value, by what stands before it. */
+/** Reports whether the word may be inside a value, judged by what precedes it. */
 function mayBeInsideValue(text: string, start: number, end: number, strict: boolean): boolean {
   let at = start
   while (at > 0 && start - at < MAX_GAP) {
@@ -129,7 +143,10 @@ function mayBeInsideValue(text: string, start: number, end: number, strict: bool
   return isMonth(text, at, wordEnd)
 }
 
-/** A word behind a number; four letters may be a group of an account number, `gb29 nwbk 6016`. */
+/**
+ * Reports whether a word after a number may continue it; four letters may be a group of an IBAN,
+ * `gb29 nwbk 6016`.
+ */
 function mayContinueNumber(text: string, start: number, end: number): boolean {
   const last = startOfMarks(text, end, start)
   let first = start

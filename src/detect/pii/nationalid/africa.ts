@@ -1,4 +1,4 @@
-// Personal numbers of digits alone: Africa.
+// Lists the personal numbers that consist of digits: Africa.
 
 import { isDated, isSouthAfrican } from './checks.ts'
 import { checked, type DigitIdentifier, unchecked } from './digits.ts'

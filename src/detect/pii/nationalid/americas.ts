@@ -1,13 +1,13 @@
-// Personal numbers of digits alone: North, Central and South America.
+// Lists the personal numbers that consist of digits: North, Central and South America.
 
 import { digitAt, isOneDigit, passesLuhn, weighted } from '../checksums.ts'
 import { abbreviation } from '../words/label.ts'
 import { elevenMinus, isChilean, isCpf } from './checks.ts'
 import { checked, type DigitIdentifier, SPACED_3, unchecked } from './digits.ts'
 
-/** ITIN and ATIN: the groups that the Internal Revenue Service has given out. */
+/** ITIN and ATIN: the groups issued by the Internal Revenue Service. */
 const TAXPAYER = /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9\d)\d{4}$/
-/** Letters alone are other things, too: continuous integration. */
+/** `ci` alone also means continuous integration. */
 export const CEDULA_WORDS = 'c[ée]dula|\\bc\\. ?[ci]\\.'
 
 export const AMERICAS: readonly DigitIdentifier[] = [
@@ -20,7 +20,7 @@ export const AMERICAS: readonly DigitIdentifier[] = [
   ), // United States
   checked(
     9,
-    // Not the function.
+    // Not the function `sin(`.
     `${abbreviation('sin')}(?!\\()|social ?insurance|${abbreviation('nas')}|assurance sociale`,
     (d) => passesLuhn(d) && !isOneDigit(d),
     SPACED_3,

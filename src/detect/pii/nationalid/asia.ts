@@ -1,4 +1,4 @@
-// Personal numbers of digits alone: Asia and Oceania.
+// Lists the personal numbers that consist of digits: Asia and Oceania.
 
 import { digitAt, isDay, isOneDigit, passesLuhn, passesVerhoeff, weighted } from '../checksums.ts'
 import {
@@ -53,7 +53,7 @@ export const ASIA: readonly DigitIdentifier[] = [
     /^1-4-5-2-1 (?: {4}|-{4})$/,
   ),
   checked(9, 'teudat|ת"ז|ת\\.ז|ת״ז|זהות|israeli', passesLuhn, /^(?:9 |8-1 -)$/), // Israel
-  // Zeros at the beginning left out.
+  // Without the leading zero.
   checked(8, 'teudat|ת"ז|ת\\.ז|ת״ז|זהות|israeli', passesLuhn, /^(?:8 |7-1 -)$/),
   checked(12, 'my ?number|マイナンバー|個人番号', isMyNumber, SPACED_4), // Japan
   unchecked(

@@ -1,10 +1,13 @@
-// Check digits and dates inside the personal numbers of single countries. Each takes exactly as many digits as its
-// number has.
+// Verifies check digits and dates in the personal numbers of single countries. The caller checks
+// the length.
 
 import { digitAt, isDay, isOneDigit, passesLuhn, remainder, weighted } from '../checksums.ts'
 
 export const twoDigits = (digits: string, at: number): number => Number(digits.slice(at, at + 2))
-/** A date of birth at the beginning, year first; some countries add to the month for a century or a sex. */
+/**
+ * Reports whether a date of birth starts at `at`, year first. Some countries add to the month for
+ * the century or the sex.
+ */
 export const isDated = (digits: string, at = 0, monthsPer = 100): boolean =>
   isDay(twoDigits(digits, at + 2) % monthsPer, twoDigits(digits, at + 4))
 export const isDayFirst = (digits: string, addedToDay = 0): boolean => {
@@ -35,7 +38,7 @@ export function isBaltic(digits: string): boolean {
   return (first < 10 ? first : second % 10) === digitAt(digits, 10)
 }
 
-/** Who is not registered has the day plus 40, or a number of a hospital's with the month plus 40. */
+/** Temporary numbers add 40 to the day, those of hospitals 40 to the month. */
 export function isNorwegian(digits: string): boolean {
   const month = twoDigits(digits, 2)
   if (!isDayFirst(digits, 40) && !isDay(month - 40, twoDigits(digits, 0))) return false
@@ -46,37 +49,37 @@ export function isNorwegian(digits: string): boolean {
 }
 
 export const elevenMinus = (sum: number): number => (11 - (sum % 11)) % 11
-/** Co-ordination numbers, of who is not registered, have the day plus 60. */
+/** Co-ordination numbers add 60 to the day. */
 export const isSwedish = (digits: string): boolean => {
   const [month, day] = [twoDigits(digits, digits.length - 8), twoDigits(digits, digits.length - 6)]
   return isDay(month, day > 60 ? day - 60 : day) && passesLuhn(digits.slice(-10))
 }
-/** Months of women have 50 more; where a day's numbers are used up, 20 more. */
+/** Women have 50 added to the month, and 20 more where the numbers of a day are used up. */
 export const isCzechDay = (digits: string): boolean => {
   const month = twoDigits(digits, 2) % 50
   return isDay(month > 20 ? month - 20 : month, twoDigits(digits, 4))
 }
-/** Until 1985 a rest of ten gave a zero. */
+/** Until 1985, a remainder of ten gave the check digit 0. */
 export const isCzech = (digits: string): boolean =>
   isCzechDay(digits) && remainder(digits.slice(0, 9), 11) % 10 === digitAt(digits, 9)
-/** The day may have 40 more; behind the check digit stands the century. */
+/** The day may have 40 added. The century follows the check digit. */
 export const isIcelandic = (digits: string): boolean =>
   isDayFirst(digits, 40) && elevenMinus(weighted(digits, [3, 2, 7, 6, 5, 4, 3, 2])) === digitAt(digits, 8)
-/** Until 1996 the weights ascend. */
+/** Until 1996 the weights ascended. */
 export const isHungarian = (digits: string): boolean =>
   isDated(digits, 1) &&
   [
     [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
     [10, 9, 8, 7, 6, 5, 4, 3, 2, 1],
   ].some((weights) => weighted(digits, weights) % 11 === digitAt(digits, 10))
-/** Since July 2017 they begin with 32 and tell no date. */
+/** Since July 2017 the numbers start with 32 and contain no date. */
 export const isLatvian = (digits: string): boolean => digits.startsWith('32') || isDayFirst(digits)
-/** A rest of ten gives a one. */
+/** A remainder of ten gives the check digit 1. */
 export const isRomanian = (digits: string): boolean => {
   const rest = weighted(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11
   return isDated(digits, 1) && (rest === 10 ? 1 : rest) === digitAt(digits, 12)
 }
-/** Social security: a zero behind the province does not count. */
+/** Social security number: a zero after the province is ignored. */
 export const isSpanishInsurance = (digits: string): boolean =>
   remainder(digits.slice(0, 2) + digits.slice(digits[2] === '0' ? 3 : 2, 10), 97) === Number(digits.slice(10))
 export const isBelgian = (digits: string): boolean =>
@@ -91,7 +94,7 @@ export const isFrench = (digits: string): boolean =>
 export const isCorsican = (number: string): boolean =>
   isFrench(number.replace('2A', '19').replace('2B', '18'))
 export const isKorean = (digits: string): boolean => isDated(digits)
-/** Check digits were given until October 2020. */
+/** Check digits were in use until October 2020. */
 export const isOldKorean = (digits: string): boolean => {
   const sum = weighted(digits, [2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5])
   return isKorean(digits) && [(11 - (sum % 11)) % 10, (13 - (sum % 11)) % 10].includes(digitAt(digits, 12))
@@ -116,13 +119,13 @@ export function isRussianTaxpayer(digits: string): boolean {
 
 export const isSouthAfrican = (digits: string): boolean =>
   isDated(digits) && /^\d{10}[012]/.test(digits) && passesLuhn(digits)
-/** Where the first weights give ten, others are taken. */
+/** If the first weights give ten, the second apply. */
 export const isKazakh = (digits: string): boolean => {
   const rest = weighted(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11
   const check = rest < 10 ? rest : weighted(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11
   return isDated(digits) && /^.{6}[0-6]/.test(digits) && check === digitAt(digits, 11)
 }
-/** Inland Revenue: eight digits have a zero before them. */
+/** Inland Revenue number: eight digits are padded with a zero. */
 export const isNewZealandTaxpayer = (digits: string): boolean => {
   const padded = digits.padStart(9, '0')
   const first = elevenMinus(weighted(padded, [3, 2, 7, 6, 5, 4, 3, 2]))
@@ -139,7 +142,7 @@ export const isThai = (digits: string): boolean =>
 export const isEuropeanArticle = (digits: string): boolean =>
   (10 - (weighted(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10)) % 10 === digitAt(digits, 12)
 
-/** Chile: weights 2 to 7 from the end, the check character may be a K. */
+/** Chile: weights 2 to 7 from the end; the check character may be a K. */
 export function isChilean(number: string): boolean {
   let sum = 0
   for (let i = 0; i < number.length - 1; i++) sum += digitAt(number, -2 - i) * (2 + (i % 6))

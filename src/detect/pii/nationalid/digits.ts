@@ -1,21 +1,22 @@
-// What is known of a personal number that is digits alone: length, grouping, check digits, the words it goes by. How it
-// is used is said in nationalid.ts, the countries are in africa.ts, americas.ts, asia.ts and europe.ts.
+// Defines a personal number that consists of digits: length, grouping, check digits, labels. See
+// nationalid.ts for its use; the numbers of the countries are in africa.ts, americas.ts, asia.ts
+// and europe.ts.
 
 /** One personal number of one country. */
 export interface DigitIdentifier {
   readonly digits: number
-  /** How it is written: lengths of the groups, a space, the separators between them. */
+  /** Matches the notation: lengths of the groups, a space, the separators. */
   readonly form: RegExp
-  /** Forms that nothing else has: no word needs to stand before. */
+  /** Matches notations that no other number has; these need no label. */
   readonly alone?: RegExp
-  /** Its names, small letters, for the text right before. */
+  /** Pattern of its labels, in lower case, for the text directly before. */
   readonly words: string
-  /** Whether a word for such numbers in general does. */
+  /** Whether a general label for personal numbers is enough. */
   readonly general: boolean
   readonly valid: (digits: string) => boolean
 }
 
-/** The form of one in one piece. */
+/** Form of a number in one piece. */
 export const PLAIN = /^\d+ $/
 export const SPACED_3 = /^(?:9 |3-3-3 (?: {2}|-{2}|\.{2}))$/
 export const SPACED_4 = /^(?:12 |4-4-4 (?: {2}|--))$/
@@ -30,7 +31,7 @@ const row = (
   alone?: RegExp,
 ): DigitIdentifier => ({ digits, words, valid, form, general, ...(alone === undefined ? {} : { alone }) })
 
-/** A number whose check digits prove it. */
+/** Defines a number that its check digits prove. */
 export const checked = (
   digits: number,
   words: string,
@@ -39,7 +40,10 @@ export const checked = (
   alone?: RegExp,
 ): DigitIdentifier => row(true, digits, words, valid, form, alone)
 
-/** A number that nothing proves but its own name before it. @param valid what is known all the same */
+/**
+ * Defines a number that only its own label proves.
+ * @param valid what can be verified nevertheless
+ */
 export const unchecked = (
   digits: number,
   words: string,

@@ -1,4 +1,4 @@
-// Personal numbers of digits alone: Europe.
+// Lists the personal numbers that consist of digits: Europe.
 
 import {
   digitAt,
@@ -75,7 +75,7 @@ export const EUROPE: readonly DigitIdentifier[] = [
     (d) => d[0] !== '0' && passesMod11And10(d) && !isOneDigit(d),
     /^(?:11 |2-3-3-3 {4})$/,
   ), // Germany
-  // Of a tax office, a form for each state.
+  // Tax numbers; the form differs by state.
   unchecked(10, TAX_OFFICE_WORDS, /^(?:2-3-5 (?:\/\/| {2})|5-5 \/)$/),
   unchecked(11, TAX_OFFICE_WORDS, /^(?:3-3-5 (?:\/\/| {2})|3-4-4 \/\/)$/),
   unchecked(13, TAX_OFFICE_WORDS, PLAIN, (d) => d[4] === '0'),

@@ -1,5 +1,5 @@
-// Personal numbers of countries that have letters in them: shape, check characters, the words they go by. A table; how
-// it is used is said in nationalid.ts.
+// Lists the personal numbers that contain letters: shape, check characters, labels. See
+// nationalid.ts for their use.
 
 import { DIGIT_0, UPPER_A } from '../../../core/ascii.ts'
 import { digitAt, isDay, weighted } from '../checksums.ts'
@@ -12,15 +12,15 @@ import { NIR_WORDS } from './europe.ts'
 export interface LetterIdentifier {
   /** Sticky. */
   readonly shape: RegExp
-  /** The shape proves it: no word needs to stand before. */
+  /** The shape proves the number, so it needs no label. */
   readonly alone: boolean
-  /** Its names, small letters, for the text right before. */
+  /** Pattern of its labels, in lower case, for the text directly before. */
   readonly words: string
-  /** @param number capitals and digits, separators left out */
+  /** @param number capitals and digits, without separators */
   readonly valid: (number: string) => boolean
 }
 
-/** The place of a capital letter in the alphabet, 1 for A. */
+/** The position of a capital letter in the alphabet, 1 for A. */
 const letterIndex = (number: string, index: number): number => number.charCodeAt(index) - UPPER_A + 1
 
 const DNI_WORDS = `${abbreviation('dni')}|${abbreviation('nif')}|documento`
@@ -38,7 +38,10 @@ function isFinnish(number: string): boolean {
   )
 }
 
-/** Insurance number of German pensions: the letter counts as its place in the alphabet, sums of digits are added. */
+/**
+ * Pension insurance of Germany: the letter counts as its position in the alphabet; the digits of
+ * each product are added.
+ */
 function isGermanInsurance(number: string): boolean {
   const month = Number(number.slice(4, 6))
   const day = Number(number.slice(2, 4))
@@ -48,7 +51,7 @@ function isGermanInsurance(number: string): boolean {
   return crossSum(digits, [2, 1, 2, 5, 7, 1, 2, 1, 2, 1, 2, 1]) % 10 === digitAt(digits, 12)
 }
 
-/** Sum of the digits of each of the first digits times its weight. */
+/** Sum of the digits of the products of the first digits and their weights. */
 function crossSum(digits: string, weights: readonly number[]): number {
   let sum = 0
   for (const [index, weight] of weights.entries()) {
@@ -69,7 +72,7 @@ function passesIcao(number: string): boolean {
 const ODD_VALUES = [
   1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
 ]
-/** Decree of 23 December 1976: places are counted from one, so that the first is odd. */
+/** Decree of 23 December 1976: positions count from one, so the first is odd. */
 function isItalian(number: string): boolean {
   let sum = 0
   for (let i = 0; i < 15; i++) {
@@ -95,7 +98,7 @@ function isSingaporean(number: string): boolean {
   )
 }
 
-/** Letters of cities stand for 10 to 35, not in the order of the alphabet. */
+/** City letters count as 10 to 35, not in alphabetical order. */
 const TAIWAN = 'ABCDEFGHJKLMNPQRSTUVXYWZIO'
 function isTaiwanese(number: string): boolean {
   const city = 10 + TAIWAN.indexOf(number.charAt(0))
@@ -103,7 +106,7 @@ function isTaiwanese(number: string): boolean {
   return sum % 10 === 0
 }
 
-/** Without a second letter the place before counts as 36. */
+/** With one letter, the missing position before it counts as 36. */
 function isHongKong(number: string): boolean {
   const padded = number.length === 8 ? ` ${number}` : number
   let sum = 0
@@ -130,7 +133,7 @@ function isMexican(number: string): boolean {
   return (10 - (sum % 10)) % 10 === digitAt(number, 17)
 }
 
-/** Cartão de Cidadão: Luhn, letters count from 10 and are doubled as they are. */
+/** Cartão de Cidadão: Luhn; letters count from 10 and are doubled like digits. */
 function isPortuguese(number: string): boolean {
   let sum = 0
   for (let i = 0; i < number.length; i++) {
@@ -140,7 +143,10 @@ function isPortuguese(number: string): boolean {
   return sum % 10 === 0
 }
 
-/** Health insurance of Germany: the letter as its place in the alphabet, sums of digits are added. */
+/**
+ * Health insurance of Germany: the letter counts as its position in the alphabet; the digits of
+ * each product are added.
+ */
 function isGermanPatient(number: string): boolean {
   const digits = String(letterIndex(number, 0)).padStart(2, '0') + number.slice(1)
   return crossSum(digits, [1, 2, 1, 2, 1, 2, 1, 2, 1, 2]) % 10 === digitAt(digits, 10)
@@ -148,7 +154,7 @@ function isGermanPatient(number: string): boolean {
 
 const NINO_PREFIX = /^(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]/
 const isInsurance = (number: string): boolean => NINO_PREFIX.test(number)
-/** The fourth letter tells a person from a company, a trust and so on. */
+/** The fourth letter distinguishes persons from companies, trusts and others. */
 const isPan = (number: string): boolean => /^[A-Z]{3}[ABCFGHLJPT]/.test(number)
 const isVoterInMexico = (number: string): boolean => isDated(number, 6)
 const isDatedName = (number: string): boolean => isDated(number, 4)
@@ -161,14 +167,17 @@ const identifier = (
   valid: (number: string) => boolean,
   alone = true,
 ): LetterIdentifier => ({ shape: new RegExp(shape + END, 'iy'), words, valid, alone })
-/** Parted by spaces only capitals are: `DNI 12345678 y` goes on with a word, `12 ms 511880D` begins with one. */
+/**
+ * With spaces, only capitals count: `DNI 12345678 y` continues with a word, `12 ms 511880D` starts
+ * with one.
+ */
 const spaced = (...of: Parameters<typeof identifier>): LetterIdentifier => ({
   ...identifier(...of),
   shape: new RegExp(of[0] + END, 'y'),
 })
 
 const SPANISH_LETTER = '[A-HJ-NP-TV-Z]'
-/** Where two persons would have the same number, letters stand for digits, from the last one on. */
+/** If two persons had equal numbers, letters replace digits, the last digit first. */
 const OMOCODE = '[\\dLMNP-V]'
 const FISCAL_WORDS = 'codice ?fiscale|cod\\. ?fisc|\\bc\\.?f\\.?\\b'
 const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
@@ -176,7 +185,7 @@ const NIE_WORDS = `${abbreviation('nie')}|${DNI_WORDS}`
 const INSURANCE_WORDS = 'nino|insurance'
 const PAN_WORDS = '\\bpan\\b|permanent ?account'
 
-/** By the number of letters at the beginning. */
+/** Indexed by the count of letters at the start. */
 export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
   [
     identifier(`\\d{8}-?${SPANISH_LETTER}`, DNI_WORDS, isSpanish),
@@ -228,7 +237,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     identifier('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),
   ],
   [
-    // It has no check digit: names of devices are like it in small letters.
+    // There is no check digit, and names of devices look like it in lower case.
     spaced('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan),
     identifier('[A-Z]{5}\\d{4}[A-Z]', PAN_WORDS, isPan, false),
   ],

@@ -1,5 +1,5 @@
-// Personal numbers that states give to people: by shape and check digits, and by the words before where those prove
-// too little. The countries are in the tables of the continents, and in letters.ts.
+// Detects personal numbers issued by states: by shape and check digits, and by a label where these
+// prove too little. The countries are listed by continent, those with letters in letters.ts.
 
 import {
   DOT,
@@ -18,10 +18,10 @@ import { labelBefore, toWords } from '../words/label.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
-/** How far before a number the word for it may end, and how far back it is looked for. */
+/** Most characters between a label and its number, and how far back a label is sought. */
 const MAX_BETWEEN = 32
 const WINDOW_CHARACTERS = 60
-/** Behind these no number of a person is meant. */
+/** General labels for the number of a person. */
 const GENERAL_WORDS =
   'national ?(?:id|identity|identification|insurance|registration)|identity ?(?:card|number|code|document)|' +
   '(?:personal|social|citizen|national|tax|taxpayer) ?(?:id|identification|identity)(?: (?:number|code|no))?|' +
@@ -34,15 +34,15 @@ const ANY_WORD = new RegExp(
   ),
 )
 
-/** What `mayBePersonal` looks for. */
+/** Source of the pattern that `mayBePersonalLabel` tests. */
 export const PERSONAL_LABELS = ANY_WORD.source
 
-/** Whether a word before a number may be for a personal number: a quick look. */
+/** Reports whether the text before a number may hold the label of a personal number. */
 export const mayBePersonalLabel = (before: string): boolean => ANY_WORD.test(toWords(before))
 
 const compiled = new Map<string, RegExp>()
 
-/** What stands before a number, read when it is first asked what it names. */
+/** The text before a number, read only when it is needed. */
 class NumberLabel {
   readonly #segment: Segment
   readonly #at: number
@@ -53,7 +53,7 @@ class NumberLabel {
     this.#at = at
   }
 
-  /** Whether one of the words is in it, with no digit behind. */
+  /** Reports whether one of the words precedes, with no digit after it. */
   names(words: string): boolean {
     if (!this.#segment.isAfterLetter(this.#at)) return false
     let pattern = compiled.get(words)
@@ -66,7 +66,7 @@ class NumberLabel {
   }
 }
 
-/** The end of a longer identifier, of a path or of a version. */
+/** Reports whether the number ends a longer identifier, a path or a version. */
 function isIdentifierTail(text: string, start: number): boolean {
   const before = codeAt(text, start - 1)
   return (
@@ -80,9 +80,9 @@ const continuesAfter = (text: string, end: number): boolean =>
   isAlphanumeric(codeAt(text, end + 1))
 
 /**
- * Numbers of digits alone.
- * @param runs that begin at one digit
- * @returns where the number ends; 0 if there is none
+ * Detects numbers that consist of digits.
+ * @param runs the runs that start at one digit
+ * @returns end of the number; 0 if there is none
  */
 export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number {
   const mayBeLabelled = segment.isAfterLetter(runs.start)
@@ -103,25 +103,25 @@ export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number 
   return 0
 }
 
-/** Characters of Italian names in groups, as in `RSS MRA 85T10 A562S`. */
+/** Characters of the two groups of an Italian name, as in `RSS MRA 85T10 A562S`. */
 const ITALIAN_NAMES = 7
 
-/** How many letters a number begins with. */
+/** Count of letters that a number starts with. */
 function lettersBetween(text: string, word: number, at: number): number {
   const before = codeAt(text, at - 1)
   const width = before === SPACE || before === HYPHEN ? Math.max(0, at - 1 - word) : at - word
   return width === ITALIAN_NAMES && codeAt(text, word + 3) === SPACE ? width - 1 : width
 }
 
-/** Small letters that might be hexadecimal digits. */
+/** Lower-case letters and digits that may be hexadecimal. */
 const HEXADECIMAL = /^[0-9a-f]*$/
 
 /**
- * Numbers with letters.
- * @param word where the word begins that holds the digit, or the two letters before it and a space
+ * Detects numbers that contain letters.
+ * @param word start of the word with the digit, or of the letters before it and a space
  * @param at of the first digit
- * @param digitsEnd where the digits end that begin there
- * @returns where the number ends; 0 if there is none
+ * @param digitsEnd end of the digits that start there
+ * @returns end of the number; 0 if there is none
  */
 export function scanLetterIdentifier(segment: Segment, word: number, at: number, digitsEnd: number): number {
   const { text } = segment
@@ -141,13 +141,13 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
   return 0
 }
 
-/** By the number of letters at the beginning, how many digits follow on them: one bit a number. */
+/** Counts of digits after the letters, one bit each, by the count of letters at the start. */
 const DIGITS_AFTER_LETTERS = [[6, 7, 8, 9, 17], [6, 7, 8, 9], [2, 4, 6], [7], [6, 7, 8, 9], [4], [2, 8]].map(
   (counts) => counts.reduce((mask, count) => mask | (1 << count), 0),
 )
 const MAX_DIGITS_AFTER_LETTERS = 17
 
-/** A quick look: whether any number with so many letters goes on like this. */
+/** Prefilter: reports whether any number with so many letters continues like this. */
 function mayBeIdentifier(text: string, letters: number, at: number, end: number): boolean {
   const digits = end - at
   if (letters <= 1 && digits <= 2) return isInThousands(text, end) || isBeforeCorsica(text, end)
@@ -155,22 +155,25 @@ function mayBeIdentifier(text: string, letters: number, at: number, end: number)
   return (((DIGITS_AFTER_LETTERS[letters] ?? 0) >> digits) & 1) === 1
 }
 
-/** Whether digits go on as in `12.345`. */
+/** Reports whether the digits continue as in `12.345`. */
 export const isInThousands = (text: string, end: number): boolean =>
   codeAt(text, end) === DOT && endOfDigits(text, end + 1) === end + 4
 
-/** `1 85 05 2A`, behind the first digit. */
+/** The first digit of `1 85 05 2A`. */
 const isBeforeCorsica = (text: string, end: number): boolean =>
   codeAt(text, end) === SPACE && CORSICA.has(text.slice(end + 7, end + 9))
 const CORSICA = new Set(['2A', '2B', '2a', '2b'])
 
-/** Whether any number with so many letters has as many digits behind them, or fewer: where a text is cut is not known. */
+/**
+ * Reports whether any number with so many letters has at least one digit and at most so many after
+ * them, since the text may be cut after any digit.
+ */
 export const mayStartIdentifier = (letters: number, digits: number): boolean =>
   letters < DIGITS_AFTER_LETTERS.length && ((DIGITS_AFTER_LETTERS[letters] ?? 0) & ((2 << digits) - 1)) !== 0
 
 /**
- * Where the letters begin that stand by themselves before a digit: `AB 12 34 56 C`, `X-1234567-L`, `RSS MRA 85T10 A562S`;
- * the digit if none do.
+ * Where separate letters before a digit start: `AB 12 34 56 C`, `X-1234567-L`,
+ * `RSS MRA 85T10 A562S`. Returns `at` if there are none.
  */
 export function startOfLettersBefore(text: string, at: number, from: number): number {
   const separator = codeAt(text, at - 1)
@@ -192,7 +195,7 @@ function italianNamesBefore(text: string, at: number, from: number): number {
   return names !== '' && at - names.length >= from ? at - names.length : at
 }
 
-/** Whether a capital stands before the space before a group such as `85T10`, which are not many. */
+/** Reports whether a group such as `85T10` follows a capital and a space, which is rare. */
 export const isItalianDateGroup = (text: string, at: number): boolean =>
   codeAt(text, at - 1) === SPACE &&
   isAsciiUpper(codeAt(text, at - 2)) &&

@@ -1,4 +1,5 @@
-// Personal numbers of digits alone by the lengths of their groups, so that a number is tried as few of them.
+// Indexes the personal numbers that consist of digits by the lengths of their groups, so that few
+// are tried for one number.
 
 import { shapeOf } from '../number/shape.ts'
 import { AFRICA } from './africa.ts'
@@ -9,7 +10,7 @@ import { EUROPE } from './europe.ts'
 
 export const IDENTIFIERS: readonly DigitIdentifier[] = [...AFRICA, ...AMERICAS, ...ASIA, ...EUROPE]
 
-/** The shapes that a form names: lengths of groups before a space. */
+/** The shapes in the source of a form: lengths of groups before a space. */
 const shapesOf = (form: RegExp, digits: number): number[] =>
   form === PLAIN
     ? [digits]
@@ -31,10 +32,13 @@ function byShape(form: (identifier: DigitIdentifier) => RegExp | undefined): Map
 const BY_SHAPE = byShape(({ form }) => form)
 const ALONE_BY_SHAPE = byShape(({ alone }) => alone)
 
-/** Shapes of personal numbers, and of those that need no word. */
+/** Shapes of personal numbers, and of those that need no label. */
 export const NATIONAL_ID_SHAPES: Iterable<number> = BY_SHAPE.keys()
 export const LONE_NATIONAL_ID_SHAPES: Iterable<number> = ALONE_BY_SHAPE.keys()
 
-/** The numbers that a run of a shape may be. @param named whether words stand before, which most of them need */
+/**
+ * The personal numbers that a run of a shape may be.
+ * @param named whether a label may precede, which most of them need
+ */
 export const identifiersOf = (shape: number, named: boolean): readonly DigitIdentifier[] =>
   (named ? BY_SHAPE : ALONE_BY_SHAPE).get(shape) ?? []

@@ -1,14 +1,17 @@
-// Whether a number may begin at a place, by what stands before it.
+// Decides by the characters before it whether a number may start at an offset.
 
 import { COLON, COMMA, DOT, HYPHEN, isDigit, OPEN_PAREN, SPACE } from '../../../core/ascii.ts'
 import { codeAt, codesOf, endOfDigits, isLetter, isSpace, isWordBefore } from '../code-unit-classes.ts'
 
-/** Of minutes and seconds. */
+/** Digits of minutes and seconds. */
 const TIME_DIGITS = 2
-/** Currencies, a percentage, an exponent. */
+/** Signs of currencies, a percentage, an exponent. */
 const NOT_BEFORE = codesOf('$€£¥₹%^')
 
-/** Whether a number may begin at `at`: not inside a word, a decimal, a dotted run or an amount. */
+/**
+ * Reports whether a number may start at `at`: not inside a word, a decimal, a dotted run or an
+ * amount.
+ */
 export function mayBeginNumber(text: string, at: number): boolean {
   if (at === 0) return true
   const before = codeAt(text, at - 1)
@@ -24,18 +27,18 @@ export function mayBeginNumber(text: string, at: number): boolean {
   return !NOT_BEFORE.has(before)
 }
 
-/** Nobody writes so many decimals, nor thousands like that. */
+/** Longer than decimals and groups of thousands. */
 const MIN_FIELD_DIGITS = 9
 
-/** Four numbers between dots, which no amount is. */
+/** Four numbers between dots, which is no amount. */
 const DOTTED_FIELD = /\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}(?!\.?\d)/y
 
-/** Groups as those of cards and phones, which thousands are not. */
+/** Groups of cards and phone numbers, which thousands do not have. */
 const GROUPED_FIELD = /\d{4} (?:\d{4}|\d{6}) \d{4}|\d{3} \d{3,4} \d{4}(?!\d)|0\d{4} \d{6}(?!\d)/y
 
 /**
- * Whether a number behind a digit and a comma is a field of its own: `10442,555-867-5309`, `7,4111111111111111`,
- * `17,192.0.2.48`, `12,(415) 713-7408`.
+ * Reports whether a number after a digit and a comma is a field of its own: `10442,555-867-5309`,
+ * `7,4111111111111111`, `17,192.0.2.48`, `12,(415) 713-7408`.
  */
 function isField(text: string, at: number): boolean {
   if (codeAt(text, at) === OPEN_PAREN) return true

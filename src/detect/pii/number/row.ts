@@ -1,30 +1,31 @@
-// Numbers in a row with spaces between, as tables, logs and matrices have them: some of them pass for a number in groups.
+// Recognises rows of numbers separated by spaces, as in tables, logs and matrices, where
+// neighbouring numbers can look like one number in groups.
 
 import { DIGIT_0, DOT, HYPHEN, isDigit, isWordCharacter, SPACE, TAB } from '../../../core/ascii.ts'
 import { codeAt, codesOf, endOfDigits, isLetter } from '../code-unit-classes.ts'
 
-/** Further away it is another column, and counts all the same. */
+/** Widest gap between neighbours; a wider one separates columns. */
 const MAX_GAP = 8
-/** Longer ones are numbers by themselves. */
+/** Longest number that counts as a neighbour. */
 const MAX_NUMBER = 16
-/** More neighbours on one side say nothing more. */
+/** Most neighbours counted on one side. */
 const MAX_NEIGHBOURS = 4
-/** So many in the same form are a list of them, and no row of others. */
+/** So many numbers of the same form are a list of such numbers, not a row of others. */
 const MAX_REPEATS = 4
 
-/** `:`, `/`, `(` and `-`: of a time, a date, an extension, which are no neighbours. */
+/** Signs of a time, a date or an extension; such a number is no neighbour. */
 const CONTINUING = codesOf(':/(-')
 const NAMING = codesOf(' :,=')
 
-/** How many numbers stand on the same line right before and right behind, whole or with decimals. */
+/** Counts of the numbers on the same line directly before and after, whole or with decimals. */
 export interface Neighbours {
   readonly before: number
   readonly after: number
-  /** A word stands right before the first of them: `Suite 200 415 555 2671`. */
+  /** A word directly precedes the first of them: `Suite 200 415 555 2671`. */
   readonly areNamed: boolean
 }
 
-/** @param from where the last value ended: what stands before is none of the row */
+/** @param from end of the last value; text before it is not part of the row */
 export function neighboursInRow(text: string, start: number, end: number, from: number): Neighbours {
   let first = start
   let before = 0
@@ -41,7 +42,10 @@ export function neighboursInRow(text: string, start: number, end: number, from: 
   return { before, after, areNamed: isNamed(text, first) }
 }
 
-/** Where the last number ends that stands behind in the same form: `415 555 2671 212 555 0143`; -1 in a list of them. */
+/**
+ * End of the last number that follows in the same form: `415 555 2671 212 555 0143`. -1 if there is
+ * a list of them.
+ */
 export function endOfRepeats(text: string, start: number, end: number): number {
   let last = end
   for (let repeats = 0; repeats < MAX_REPEATS && codeAt(text, last) === SPACE; repeats++) {
@@ -60,7 +64,7 @@ const shapeOfCharacter = (text: string, at: number): number =>
 
 const isGap = (code: number): boolean => code === SPACE || code === TAB
 
-/** Where the gap begins that ends at a place; -1 if there is none. */
+/** Where the gap that ends at `end` starts; -1 if there is none. */
 function startOfGap(text: string, end: number): number {
   let at = end
   while (end - at <= MAX_GAP && isGap(codeAt(text, at - 1))) at--
@@ -73,7 +77,9 @@ function endOfGap(text: string, start: number): number {
   return at === start ? -1 : at
 }
 
-/** Where the number begins that ends at a place; -1 if there is none by itself. */
+/**
+ * Where the number that ends at `end` starts; -1 if none does, or it is part of something longer.
+ */
 function startOfNumber(text: string, end: number, from: number): number {
   let at = end
   while (
@@ -101,6 +107,6 @@ const continuesToken = (code: number): boolean => isWordCharacter(code) || CONTI
 function isNamed(text: string, start: number): boolean {
   let at = start
   while (start - at < MAX_GAP && NAMING.has(codeAt(text, at - 1))) at--
-  // One letter is a name in tables, too.
+  // In tables, a single letter is a name of a column.
   return isLetter(codeAt(text, at - 1)) && isLetter(codeAt(text, at - 2))
 }

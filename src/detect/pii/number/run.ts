@@ -1,21 +1,22 @@
-// A number as people write it: groups of digits with separators between. Knows nothing of what numbers mean.
+// Reads a number as people write it: groups of digits with separators. Does not know what numbers
+// mean.
 
 import { CASE_BIT, DIGIT_0, isDigit, LOWER_X } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isWordAfter } from '../code-unit-classes.ts'
 import { endOfSeparator, hasSpace, separatorClass } from './separators.ts'
 import { isPlainShape, lengthsOf, MAX_DIGITS, MAX_GROUPS, withGroup } from './shape.ts'
 
-/** Shorter ones say nothing. */
+/** Fewer digits are not examined. */
 const MIN_DIGITS = 7
 
-/** Groups from the first on that may be a number: of the record it comes from, until that is read again. */
+/** A view of one run: the first groups of a record. Valid until the record is read again. */
 export class DigitRun {
   readonly start: number
   readonly end: number
   readonly digitCount: number
   /** Lengths of the groups, see `shapeOf`. */
   readonly shape: number
-  /** How many separators there are. */
+  /** Count of separators. */
   readonly gaps: number
   readonly #runs: NumberRuns
 
@@ -32,17 +33,17 @@ export class DigitRun {
     return this.#runs.digits.slice(0, this.digitCount)
   }
 
-  /** Character code of a digit. */
+  /** UTF-16 code of a digit. */
   codeOfDigit(index: number): number {
     return this.#runs.codeOfDigit(index)
   }
 
-  /** Digits in one piece. */
+  /** The digits are in one group. */
   get isPlain(): boolean {
     return isPlainShape(this.shape)
   }
 
-  /** The first group is a single digit. */
+  /** The first group has one digit. */
   get isSingle(): boolean {
     return this.#runs.groupLength(0) === 1
   }
@@ -52,7 +53,10 @@ export class DigitRun {
     return lengthsOf(this.shape)
   }
 
-  /** One character a separator, spaces around it left out: `(555) 123-4567` has `)-`, `555 123 4567` two spaces. */
+  /**
+   * One character per separator, surrounding spaces omitted: `)-` for `(555) 123-4567`, two spaces
+   * for `555 123 4567`.
+   */
   get separators(): string {
     let separators = ''
     for (let gap = 0; gap < this.gaps; gap++) separators += this.separator(gap)
@@ -64,53 +68,54 @@ export class DigitRun {
   }
 }
 
-/** A power of two, for the places of more groups than are looked at. */
+/** Size of the ring: a power of two, at least MAX_GROUPS. */
 const SLOTS = 8
 const SLOT_MASK = SLOTS - 1
 const NORTH_AMERICAN_EXIT = '011'
-/** A group that goes on as a word belongs to something else. */
+/** Marks a group that continues as a word, so the digits belong to something else. */
 const BROKEN = -1
 
 /**
- * The runs of 7 to 19 digits that begin at one digit: 0 is the shortest. One record is filled again for every digit
- * that a number may begin with, as nearly all that is read is no number; a group is read once for all that it is in.
+ * The runs of 7 to 19 digits that start at one digit, the shortest first.
+ * One record is refilled at every digit that may start a number, since nearly none does. Each group
+ * is read once for all runs that contain it.
  */
 export class NumberRuns {
   start = 0
   count = 0
-  /** All that the shapes of the runs may be. */
+  /** Union of the flags of all runs. */
   flags = 0
   #text = ''
   #first = 0
   #digits: string | null = null
-  /** -1 as long as nobody has asked. */
+  /** -1 until computed. */
   #zeros = -1
   readonly #flagsOf: ReadonlyMap<number, number>
-  // The groups from the one at #head on: a ring.
+  // A ring of groups, which starts with the one at #head.
   #head = 0
   #groupCount = 0
   readonly #starts = new Int32Array(SLOTS)
   readonly #ends = new Int32Array(SLOTS)
   readonly #lengths = new Int32Array(SLOTS)
-  /** Where the next one begins; 0 if none follows, or BROKEN. */
+  /** Start of the next group; 0 if none follows, or BROKEN. */
   readonly #nexts = new Int32Array(SLOTS)
-  // What the run has that ends with a group.
+  // Properties of the run that ends with a group.
   readonly #digitCounts = new Int32Array(SLOTS)
   readonly #shapes = new Int32Array(SLOTS)
   readonly #flags = new Int32Array(SLOTS)
 
-  /** @param marksOf what numbers of a shape may be, as bits; 0 for a shape that is not in it */
+  /** @param flagsOf flags by shape; a shape without an entry has none */
   constructor(flagsOf: ReadonlyMap<number, number>) {
     this.#flagsOf = flagsOf
   }
 
-  /** Goes on with another text. */
+  /** Switches to another text. */
   reset(text: string): void {
     this.#text = text
     this.#groupCount = 0
   }
 
-  /** @param at of a digit at the beginning of a word */
+  /** @param at of a digit that starts a word */
   read(at: number): void {
     this.start = at
     this.flags = 0
@@ -131,14 +136,14 @@ export class NumberRuns {
       digits += length
       if (digits > MAX_DIGITS) return
       shape = withGroup(shape, length)
-      // Counting: three groups of one digit.
+      // Three groups of one digit are counting.
       if (group === 2 && digits === 3) return
       if (digits >= MIN_DIGITS) this.#add(group, digits, shape)
       if (next === 0) return
     }
   }
 
-  /** Numbers begin with group after group: most groups have been read for the one before. */
+  /** Most groups have been read for the previous number, which started earlier in the row. */
   #moveTo(at: number): void {
     while (this.#groupCount > 0 && (this.#starts[this.#head] ?? 0) < at) {
       this.#head = (this.#head + 1) & SLOT_MASK
@@ -153,7 +158,7 @@ export class NumberRuns {
     this.#starts[slot] = start
     this.#ends[slot] = end
     this.#lengths[slot] = end - start
-    // An extension (`x123`) does not count.
+    // An extension (`x123`) does not break the group.
     const broken = isWordAfter(text, end) && !isExtension(text, end)
     this.#nexts[slot] = broken ? BROKEN : endOfSeparator(text, end)
     this.#groupCount++
@@ -185,12 +190,15 @@ export class NumberRuns {
     return this.#shapes[this.#first + index] ?? 0
   }
 
-  /** What the shape of a run may be. */
+  /** The flags of one run. */
   flagsAt(index: number): number {
     return this.#flags[this.#first + index] ?? 0
   }
 
-  /** How many zeros the first group begins with, at most two: none, that before an area, the way out of a country. */
+  /**
+   * Zeros at the start of the first group, at most two: one precedes an area code, two lead out of
+   * a country.
+   */
   get leadingZeros(): number {
     if (this.#zeros < 0)
       this.#zeros = codeAt(this.#text, this.start) !== DIGIT_0 ? 0 : this.#isZeroNext ? 2 : 1
@@ -201,7 +209,10 @@ export class NumberRuns {
     return codeAt(this.#text, this.start + 1) === DIGIT_0
   }
 
-  /** How many digits lead out of a country, 00 or North America's 011 by itself; 0 for none. */
+  /**
+   * Digits that lead out of a country: 00, or North America's 011 as its own group. 0 if there are
+   * none.
+   */
   get exitDigits(): number {
     if (this.leadingZeros !== 1) return this.leadingZeros
     return this.groupLength(0) === NORTH_AMERICAN_EXIT.length &&
@@ -218,18 +229,18 @@ export class NumberRuns {
     return isPlainShape(this.shape(index))
   }
 
-  /** No further group follows. */
+  /** Reports whether no group follows. */
   isWhole(index: number): boolean {
     return this.#nextOf(this.#first + index) === 0
   }
 
-  /** What goes on behind without a space is a part of the same thing. */
+  /** Reports whether a group follows without a space: it belongs to the same number. */
   isOpen(index: number): boolean {
     const next = this.#nextOf(this.#first + index)
     return next > 0 && !hasSpace(this.#text, this.end(index), next)
   }
 
-  /** The class of the separator that a run is followed by; it is not whole. */
+  /** The class of the separator after a run; a group must follow. */
   separatorAfter(index: number): string {
     return this.separator(this.#first + index)
   }
@@ -238,7 +249,7 @@ export class NumberRuns {
     return new DigitRun(this, index)
   }
 
-  /** Character code of a digit of the longest run. */
+  /** UTF-16 code of a digit of the longest run. */
   codeOfDigit(index: number): number {
     let left = index
     for (let group = 0; ; group++) {
@@ -250,23 +261,23 @@ export class NumberRuns {
     }
   }
 
-  /** Of the longest run. */
+  /** Digits of the longest run. */
   get digits(): string {
     this.#digits ??= this.#text.slice(this.start, this.end(this.count - 1)).replace(/\D+/g, '')
     return this.#digits
   }
 
-  /** How many separators a run has. */
+  /** Count of separators in a run. */
   gaps(index: number): number {
     return this.#first + index
   }
 
-  /** The class of the separator behind a group, see `separatorClass`. */
+  /** The class of the separator after a group, see `separatorClass`. */
   separator(group: number): string {
     return separatorClass(this.#text, this.#ends[(this.#head + group) & SLOT_MASK] ?? 0, this.#nextOf(group))
   }
 
-  /** How many of the separators are slashes. */
+  /** Count of slashes among the separators of a run. */
   slashes(index: number): number {
     let count = 0
     for (let group = 0; group < this.gaps(index); group++) if (this.separator(group) === '/') count++

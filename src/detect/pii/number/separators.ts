@@ -1,18 +1,18 @@
-// What stands between two groups of a number: a few characters, of one class.
+// Reads the separator between two groups of a number: a few characters of one class.
 
 import { CLOSE_PAREN, HYPHEN, isDigit, OPEN_PAREN, SLASH, SPACE } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
 
-/** `1) (2`, ` - `: characters between two groups. */
+/** Longest separator: `) (` or ` - `. */
 const MAX_SEPARATOR = 3
 
-/** Whether there is a space before `end`. */
+/** Reports whether [start, end) contains a space. */
 export function hasSpace(text: string, start: number, end: number): boolean {
   for (let at = start; at < end; at++) if (codeAt(text, at) === SPACE) return true
   return false
 }
 
-/** End of the separator behind a group that ends at `start`; 0 if no further group follows. */
+/** End of the separator that starts at `start`, where a group ends; 0 if no group follows. */
 export function endOfSeparator(text: string, start: number): number {
   let spaces = 0
   let marks = 0
@@ -29,11 +29,14 @@ export function endOfSeparator(text: string, start: number): number {
 
 export const isParenthesis = (code: number): boolean => code === OPEN_PAREN || code === CLOSE_PAREN
 
-/** `(`, `)`, `-`, `.`, `/` and the dashes of typography. */
+/** Parentheses, `-`, `.`, `/` and typographic dashes. */
 const isMark = (code: number): boolean =>
   isParenthesis(code) || (code >= HYPHEN && code <= SLASH) || (code >= 0x2010 && code <= 0x2013)
 
-/** Its class: a bracket if there is one, `.`, `/`, `-` for any dash; a space if there is nothing else. */
+/**
+ * The class of the separator in [start, end): a parenthesis if it contains one, otherwise `.`, `/`,
+ * or `-` for any dash, otherwise a space.
+ */
 export function separatorClass(text: string, start: number, end: number): string {
   let found = ' '
   for (let at = start; at < end; at++) {
@@ -45,7 +48,7 @@ export function separatorClass(text: string, start: number, end: number): string
   return found
 }
 
-/** Whether all separators are the same; also if there are none. */
+/** Reports whether all separators are equal; true if there are none. */
 export function isUniform(separators: string): boolean {
   for (let i = 1; i < separators.length; i++) if (separators[i] !== separators[0]) return false
   return true

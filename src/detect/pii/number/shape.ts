@@ -1,25 +1,26 @@
-// The lengths of the groups of a number as one number, so that forms are told apart without making text of them.
+// Encodes the lengths of the groups of a number as one number, so that shapes are compared without
+// building strings.
 
-/** More groups and digits than any number has that is looked for. */
+/** More groups and digits than any detected number has. */
 export const MAX_GROUPS = 7
 export const MAX_DIGITS = 19
 
-/** Lengths of groups as one number, so that runs can be told apart without making text of them. */
+/** Radix of a shape: each group length is one digit. */
 const SHAPE_BASE = MAX_DIGITS + 1
 const POWERS = Array.from({ length: MAX_GROUPS + 1 }, (_, exponent) => SHAPE_BASE ** exponent)
 
-/** The shape of a form as it is written down: `3-3-4`. */
+/** Parses a shape from its notation: `3-3-4`. */
 export function shapeOf(groups: string): number {
   return groups.split('-').reduce((shape, length) => shape * SHAPE_BASE + Number(length), 0)
 }
 
-/** Digits in one piece. */
+/** Reports whether the digits are in one group. */
 export const isPlainShape = (shape: number): boolean => shape < SHAPE_BASE
 
-/** With one more group behind. */
+/** Appends a group. */
 export const withGroup = (shape: number, length: number): number => shape * SHAPE_BASE + length
 
-/** The shape as it is written down. */
+/** Formats a shape: `3-3-4`. */
 export function lengthsOf(shape: number): string {
   let text = ''
   for (let rest = shape; rest > 0; rest = Math.floor(rest / SHAPE_BASE)) {
@@ -28,7 +29,7 @@ export function lengthsOf(shape: number): string {
   return text
 }
 
-/** The shape of some of the groups; 0 if there are not as many. */
+/** The shape of `count` groups from index `from`; 0 if there are fewer. */
 export function groupsOf(shape: number, from: number, count: number): number {
   const power = (exponent: number): number => POWERS[exponent] ?? 1
   let first = shape

@@ -1,8 +1,8 @@
-// Calling codes of ITU-T E.164 and how many digits national numbers have behind them.
+// Lists the calling codes of ITU-T E.164 and the lengths of the national numbers after them.
 
 import { DIGIT_0, DIGIT_1 } from '../../../core/ascii.ts'
 
-/** Lengths of national numbers (as 6-8 for 6, 7, 8) and the calling codes that have them. */
+/** Lengths of national numbers (`6-8` is 6, 7 or 8) and the calling codes that have them. */
 const PLANS: Readonly<Record<string, string>> = {
   '5': '290 500 682',
   '5-6': '247',
@@ -43,20 +43,20 @@ for (const [lengths, codes] of Object.entries(PLANS)) {
 
 const MAX_CODE = 3
 
-/** Digits one by one, by their character codes: most numbers are told by the first few. */
+/** Access to single digits, since the first few decide about most numbers. */
 interface Digits {
   codeOfDigit(index: number): number
 }
 
 /**
- * Whether the digits from one index to before another are a calling code and a national number of a length it has; a
- * trunk 0 between does not count.
+ * Reports whether the digits in [from, to) are a calling code and a national number of a valid
+ * length. A trunk 0 between them does not count.
  */
 export function isInternational(digits: Digits, from: number, to: number): boolean {
   let code = 0
   for (let end = from + 1; end <= from + MAX_CODE; end++) {
     code = code * 10 + digits.codeOfDigit(end - 1) - DIGIT_0
-    // No code begins with 0.
+    // No code starts with 0.
     if (code === 0) return false
     const range = NATIONAL_DIGITS.get(code)
     if (range === undefined) continue
@@ -70,10 +70,13 @@ export function isInternational(digits: Digits, from: number, to: number): boole
 }
 
 const NORTH_AMERICAN_DIGITS = 10
-/** Digits of an area or an exchange. */
+/** Digits of an area code or an exchange. */
 const PART_DIGITS = 3
 
-/** Ten digits of the North American plan: area and exchange begin with 2–9, neither is a service code. */
+/**
+ * Ten digits of the North American plan: area code and exchange start with 2–9, and neither is a
+ * service code.
+ */
 export const isNorthAmerican = (digits: Digits, from: number, to: number): boolean =>
   to - from === NORTH_AMERICAN_DIGITS && isPart(digits, from) && isPart(digits, from + PART_DIGITS)
 

@@ -1,4 +1,5 @@
-// The forms of phone numbers that need no word before them. Knows digits and separators, not what stands around.
+// Recognises the forms of phone numbers that need no label. Knows digits and separators, not the
+// surrounding text.
 
 import { DIGIT_1, DIGIT_3 } from '../../../core/ascii.ts'
 import type { DigitRun } from '../number/run.ts'
@@ -7,8 +8,9 @@ import { shapeOf } from '../number/shape.ts'
 import { isNorthAmerican } from './callingcodes.ts'
 
 /**
- * One form with given groups. Its separators are all the same, one of `same`; or the first is `)` or `-` and the others
- * are of `behindBracket` or `behindHyphen`. Any will do if none of them is said.
+ * One form for given groups. Either all separators are equal and in `same`; or the first is `)` or
+ * `-` and the others are in `afterBracket` or `afterHyphen`. Without these properties any
+ * separators are valid.
  */
 interface Form {
   readonly same?: string
@@ -17,9 +19,9 @@ interface Form {
   readonly beginning: RegExp
 }
 
-/** The 0 that is dialled before an area. */
+/** The trunk prefix before an area code. */
 const TRUNK_ZERO = /^0[1-9]/
-/** National forms that stand for themselves, by their groups. Others are also numbers of other things. */
+/** National forms that need no label, by their groups. Other forms also occur as other numbers. */
 const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '2-2-2-2-2': [{ same: ' .-', beginning: TRUNK_ZERO }], // France
   '5-6': [{ beginning: TRUNK_ZERO }], // United Kingdom
@@ -65,21 +67,24 @@ const ITALIAN_MOBILE = shapeOf('3-7')
 const CHINESE_FORMS = new Set(['11', '3-4-4'].map(shapeOf))
 const CHINESE_MOBILE = /^1[3-9]\d{9}$/
 
-/** Forms that need no word, if the number begins with the one 0 that is dialled before an area: most of them. */
+/** Shapes that need no label if the number starts with a single trunk 0, as most do. */
 export const PHONE_TRUNK_FORMS: ReadonlySet<number> = new Set(
   [...NATIONAL_FORMS]
     .filter(([, forms]) => forms.every(({ beginning }) => beginning.source.startsWith('^0')))
     .map(([shape]) => shape)
     .filter((shape) => shape !== NORTH_AMERICAN && !CHINESE_FORMS.has(shape)),
 )
-/** Forms that need no word, whatever the number begins with. */
+/** Shapes that need no label, whichever digit the number starts with. */
 export const PHONE_FORMS: ReadonlySet<number> = new Set(
   [...NATIONAL_FORMS.keys(), NORTH_AMERICAN, NORTH_AMERICAN_WITH_CODE, ...CHINESE_FORMS].filter(
     (shape) => !PHONE_TRUNK_FORMS.has(shape),
   ),
 )
 
-/** `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`; in brackets also numbers that are not in use. */
+/**
+ * `555-123-4567`, `1 555 123 4567`, `(555) 123-4567`. With a bracket, numbers that are not in use
+ * also count.
+ */
 export function isNorthAmericanForm(run: DigitRun): boolean {
   const withCode = run.shape === NORTH_AMERICAN_WITH_CODE && run.codeOfDigit(0) === DIGIT_1
   if (run.shape !== NORTH_AMERICAN && !withCode) return false
@@ -92,7 +97,7 @@ export function isNorthAmericanForm(run: DigitRun): boolean {
     : isNorthAmerican(run, from, run.digitCount)
 }
 
-/** By groups, separators and first digits, see NATIONAL_FORMS_BY_GROUPS. */
+/** Decides by groups, separators and first digits, see NATIONAL_FORMS_BY_GROUPS. */
 export function hasNationalForm(run: DigitRun): boolean {
   for (const form of NATIONAL_FORMS.get(run.shape) ?? [])
     if (hasSeparators(run, form) && form.beginning.test(run.digits)) return true
@@ -107,16 +112,16 @@ function hasSeparators(run: DigitRun, { same, afterBracket, afterHyphen }: Form)
   return first === ')' && afterBracket !== undefined && isFollowedBy(run, afterBracket)
 }
 
-/** Whether all separators but the first are among these. */
+/** Reports whether all separators but the first are in `others`. */
 function isFollowedBy(run: DigitRun, others: string): boolean {
   for (let gap = 1; gap < run.gaps; gap++) if (!others.includes(run.separator(gap))) return false
   return true
 }
 
-/** A mobile number in China in one piece or as 3-4-4, which is also a number of other things. */
+/** A mobile number of China in one piece or as 3-4-4. Other numbers have these forms, too. */
 export const isChineseMobile = (run: DigitRun): boolean =>
   CHINESE_FORMS.has(run.shape) && CHINESE_MOBILE.test(run.digits)
 
-/** `333/1234567`, `333.1234567`: a mobile number in Italy, behind a word for it. */
+/** A mobile number of Italy, which needs a label: `333/1234567`, `333.1234567`. */
 export const isItalianMobile = (run: DigitRun): boolean =>
   run.shape === ITALIAN_MOBILE && run.codeOfDigit(0) === DIGIT_3 && run.codeOfDigit(1) > DIGIT_1

@@ -1,4 +1,5 @@
-// What stands right before a phone number: that it is somebody's, a link that calls it; or what shows that it is none.
+// Reads the text directly before a phone number: what marks it as one, such as an owner or a chat
+// link, and what rules it out.
 
 import { HASH, HYPHEN, isAsciiUpper, isDigit, isWordCharacter, SLASH, SPACE } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
@@ -15,38 +16,44 @@ const SOMEBODYS_NUMBER = [
   'số của tôi|मेरा नंबर|ο αριθμός μου',
 ].join('|')
 const IS = 'is|ist|es|é|e|est|è|er|är|on|to|je|este|adalah|là|είναι|это|-|—'
-/** Somebody's number is one to call. */
+/** A number with an owner is a phone number. */
 const OWN_NUMBER = new RegExp(`(?<![\\p{L}\\p{M}])(?:${SOMEBODYS_NUMBER})(?: (?:${IS}))?[\\s:]*$`, 'u')
 
-/** @param window the text before the number, small letters */
+/** @param window the text before the number, in lower case */
 export const isOwnNumber = (window: string): boolean => OWN_NUMBER.test(window)
 
-/** `direct line 020 7946 0958`: where `line 12` is a place. */
+/** `direct line 020 7946 0958`, while `line 12` is a line number. */
 const CALLED_LINE =
   /\b(?:direct|office|phone|telephone|help|support|main|home|land|hot|fax|mobile|business|customer)[ -]?line[s:\s]*$/
 
-/** @param window the text before the number, small letters */
+/** @param window the text before the number, in lower case */
 export const isPhoneLine = (window: string): boolean => CALLED_LINE.test(window)
 
-/** Behind the beginning of a line, an escaped one among them: `Customer: it is `, `**User:** `. */
+/**
+ * The speaker at the start of a line, which may follow an escaped line end: `Customer: it is `,
+ * `**User:** `.
+ */
 const SPEAKER =
   /(?:^|\n|\\ )[\s*_>#-]{0,6}(?:customer|client|caller|user|member|patient|student|employee|guest|kund(?:e|in)|cliente|klant)[*_]{0,2} ?:[^\d\n]{0,24}$/
 
 /**
- * Whether somebody is named as who says it, as in a transcript: what such people have numbers of is not what follows.
- * @param window the text before the number, small letters
+ * Reports whether the label names the speaker in a transcript, not what the number belongs to.
+ * @param window the text before the number, in lower case
  */
 export const isAfterSpeaker = (window: string): boolean => SPEAKER.test(window)
 
 const CHAT_LINK = 'wa.me/'
 
-/** Whether a link that opens a chat with the number ends there; what follows has its calling code. */
+/**
+ * Reports whether a link that opens a chat with the number ends there. The number starts with its
+ * calling code.
+ */
 export const isChatLink = (text: string, start: number): boolean => text.endsWith(CHAT_LINK, start)
 
-/** A number of an issue, a ticket, a commit has fewer. */
+/** Numbers of issues, tickets and commits have fewer digits. */
 const MIN_CALLED_DIGITS = 10
 
-/** `#1234567`: a number of something, not one to call. */
+/** `#1234567`: the number of an issue or ticket. */
 export function isAfterHash(text: string, start: number): boolean {
   return codeAt(text, start - 1) === HASH && endOfDigits(text, start) - start < MIN_CALLED_DIGITS
 }
@@ -56,19 +63,20 @@ const COUNTED_THINGS =
   /(?:users|subscribers|visit(?:or)?s|sessions|views|clicks|downloads|installs|hits|units|calls|anrufe|llamadas|messages|sent|requests|errors|devices|traffic|volume|length|revenue|telemetry)["']?[ \t]{0,3}[:=]?[ \t]{0,3}$/
 
 /**
- * Whether a number in one piece is how many use something: one to call has more digits.
- * @param window the text before the number, small letters
+ * Reports whether a number in one piece is a count of users, visits or the like. Phone numbers have
+ * more digits.
+ * @param window the text before the number, in lower case
  */
 export const isUsageCount = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
-/** What is named by numbers: a text in a library (DOI), a resource of a cloud (ARN). */
+/** Identifiers that contain numbers: DOIs, and ARNs of cloud resources. */
 const IN_NAME = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
 
-/** @param window the text before the number, small letters */
+/** @param window the text before the number, in lower case */
 export const isInIdentifier = (window: string): boolean => IN_NAME.test(window)
 
-/** Words for a phone that speak of much else: of tables, of programs, of costs. */
+/** Words for a phone that also have other meanings, in tables, programs and invoices. */
 const WEAK_WORD =
   /(?:cells?|call(?:s|ed|ing)?|contacts?|direct|home|mobile|office|reach(?:ed|es)?|ring|signal|text)$/iu
 const MAX_WEAK_WORD = 8
@@ -76,27 +84,30 @@ const MAX_WEAK_WORD = 8
 const NUMBER_GLUED = /^n(?:umbers?|o|r|um)(?![a-z])/i
 /** `mobile2: …`, `home_1` */
 const ORDINAL = /^_?\d(?!\w)/
-/** In two groups, of which the last has four digits. */
+/** Two groups, the last of four digits. */
 const FEW_DIGITS = new Set(['4-4', '3-4'].map(shapeOf))
-/** Between a word for a phone and a number that may be a decimal. */
+/** Longest distance from a word for a phone to a number that may be a decimal. */
 const MAX_DECIMAL_DISTANCE = 12
-/** A number of a place, without its area. */
+/** A local number without its area code. */
 const MAX_LOCAL_DIGITS = 8
-/** Who is called, when, and how: all that may stand between such a word and a number, beside words that lead on. */
+/**
+ * Words about whom to call, when and how. Only they and link words may come between such a word and
+ * a number.
+ */
 const BETWEEN_WORD =
   /^(?:\p{Lu}\p{Ll}+|me|us|him|them|back|please|now|today|tonight|tomorrow|anytime|later|again|instead|directly|only|private|personal|work|line|phone|or|via|between|before|after|until|\d{1,2}[ap]m)$/u
 /** `contact the front desk at` */
 const CALLED_AT = /[ ,](?:at|on|under|unter|auf|au|al|op|på)[ :]{1,2}$/
 
 /**
- * Whether a few digits in one piece are not what the word for a phone before them speaks of: `cell B12: 1234567`,
- * `direct costs 12345678`.
- * @param distance how far before the digits the word ends
+ * Reports whether the word for a phone before few digits in one piece does not refer to them:
+ * `cell B12: 1234567`, `direct costs 12345678`.
+ * @param distance from the end of the word to the digits
  */
 export function isUnrelatedToWord(text: string, start: number, run: DigitRun, distance: number): boolean {
   const wordEnd = start - distance
   if (!run.isPlain && !FEW_DIGITS.has(run.shape)) return false
-  // `555.1234`, which is a decimal unless it is called.
+  // `555.1234` is a decimal unless the word is near.
   if (run.gaps > 0 && run.separator(0) === '.' && distance > MAX_DECIMAL_DISTANCE) return true
   if (!WEAK_WORD.test(text.slice(Math.max(0, wordEnd - MAX_WEAK_WORD), wordEnd))) return false
   const between = text.slice(wordEnd, start).replace(ORDINAL, '')
@@ -108,19 +119,25 @@ export function isUnrelatedToWord(text: string, start: number, run: DigitRun, di
   )
 }
 
-/** The end of an identifier or of an address on the web, `INV-2019-8210`, `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`. */
+/**
+ * Reports whether the number is the end of an identifier or a web address: `INV-2019-8210`,
+ * `1Z 999 4E4 03 4567 2994`, `TGHU 448291 6`.
+ */
 export function isTail(text: string, start: number): boolean {
   const before = codeAt(text, start - 1)
   if (before === SPACE) return isCode(text, start - 1)
   return (before === HYPHEN || before === SLASH) && isWordCharacter(codeAt(text, start - 2))
 }
 
-/** Longest group of a code that is looked at. */
+/** Longest group of a code that is read. */
 const MAX_CODE = 12
 const CONTAINER = /[A-Z]{3}[JUZ]$/
 const CONTAINER_LETTERS = 4
 
-/** Whether a group ends there that changes between capitals and digits more than once, or owns a container (ISO 6346). */
+/**
+ * Reports whether a group ends at `end` that alternates between capitals and digits more than once,
+ * or an owner code of a container (ISO 6346).
+ */
 function isCode(text: string, end: number): boolean {
   let at = end
   let changes = -1

@@ -1,4 +1,5 @@
-// What has the form of a phone number and is none, by its digits and groups: dates, decimals, counts, bytes.
+// Rules out numbers that look like phone numbers, by digits and groups: dates, decimals, counts,
+// bytes.
 
 import {
   DIGIT_1,
@@ -17,13 +18,13 @@ import { groupsOf, shapeOf } from '../number/shape.ts'
 import { isItalianMobile } from './forms.ts'
 
 const CPF = shapeOf('3-3-3-2')
-/** Year and month behind a version of three numbers: `1.2.3 2024-05`. */
+/** Year and month after a version of three numbers: `1.2.3 2024-05`. */
 const VERSION_DATE = shapeOf('4-2')
 
-/** `15959-61-2`: chemicals, numbered by the Chemical Abstracts Service. */
+/** Numbers of chemicals by the Chemical Abstracts Service: `15959-61-2`. */
 const CHEMICALS = new Set(['4-2-1', '5-2-1', '6-2-1', '7-2-1'].map(shapeOf))
 
-/** The last digit is the sum of the others, each times its place from the end. */
+/** The last digit is the sum of the others, each multiplied by its position from the end. */
 function isChemical({ shape, separators, digits }: DigitRun): boolean {
   if (!CHEMICALS.has(shape) || separators !== '--') return false
   let sum = 0
@@ -32,20 +33,25 @@ function isChemical({ shape, separators, digits }: DigitRun): boolean {
   return sum % 10 === Number(digits.at(-1))
 }
 
-/** Brazil's CPF, social security numbers, a version with a date, chemicals. */
+/**
+ * Reports whether it has the form of a Brazilian CPF, a social security number, a version with a
+ * date or a chemical.
+ */
 export const hasOtherForm = (run: DigitRun): boolean =>
   (run.shape === CPF && !run.separators.includes('/')) ||
   (run.shape === DASHED_SSN && run.separators === '--') ||
   groupsOf(run.shape, 3, 2) === VERSION_DATE ||
   isChemical(run)
 
-/** `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`: volume, year and pages of what was printed. */
+/**
+ * Volume, year and pages of a publication: `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`.
+ */
 const PRINTED = /.\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
 
 export const isCitation = (text: string, start: number, end: number): boolean =>
   PRINTED.test(text.slice(start, end))
 
-/** Dates and years, which pass for groups of digits. */
+/** Shapes of dates and years. */
 const DATE_FORMS = new Set(
   ['4-1-1', '4-1-2', '4-2-1', '4-2-2', '1-1-2', '1-2-2', '2-1-2', '2-2-2', '1-1-4', '1-2-4', '2-1-4', '2-2-4']
     .concat(['4-4', '4-2', '8', '2-4'])
@@ -54,7 +60,7 @@ const DATE_FORMS = new Set(
 
 export const hasDateForm = (run: DigitRun): boolean => DATE_FORMS.has(run.shape)
 
-/** `2017-2021`, `2016-2-10` at the end. */
+/** Two years, or a date, at the end: `2017-2021`, `2016-2-10`. */
 const YEARS = /(?:19|20)\d\d ?[-–] ?(?:(?:19|20)\d\d|\d{1,2}-\d{1,2})$/
 const YEARS_CHARACTERS = 11
 
@@ -62,45 +68,52 @@ const YEARS_CHARACTERS = 11
 const DATE_AND_HOUR =
   /^(?:(?:\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./]\d\d?[-./](?:19|20)\d\d|(?:19|20)\d\d(?:0[1-9]|1[0-2])[0-3]\d) (?:[01]?\d|2[0-3])(?:[0-5]\d)?|\d\d?[-./]\d\d?[-./]\d\d \d\d?(?=:))(?!\d)/
 
-/** `+32971-04-28 00`: far from now. */
+/** A date far from today: `+32971-04-28 00`. */
 const FAR_DATE = /^\d{4,6}-(?:0[1-9]|1[0-2])-(?:[0-2]\d|3[01])(?: \d\d)?$/
 
 export const isFarDate = (text: string, start: number, end: number): boolean =>
   FAR_DATE.test(text.slice(start, end))
 
-/** Whether it ends with two years or a date, or is a date and an hour. */
+/** Reports whether it ends with two years or a date, or is a date and an hour. */
 export const endsInDate = (text: string, start: number, end: number): boolean =>
   YEARS.test(text.slice(Math.max(start, end - YEARS_CHARACTERS), end)) ||
   DATE_AND_HOUR.exec(text.slice(start, end + 1))?.[0].length === end - start
 
-/** `0061 0308 0061`, `0020.0011.0002`, `0031 2044 0037`: groups of four that begin with 0 throughout, or with 00 twice. */
+/**
+ * Groups of four digits that all start with 0, or twice with 00: `0061 0308 0061`,
+ * `0020.0011.0002`, `0031 2044 0037`.
+ */
 const CODE_POINTS = /^00\d\d(?:(?:[ .]0\d{3})+(?:[ .]\d{4})?|(?:[ .]\d{4})+[ .]00\d\d)$/
 
-/** Characters of Unicode, which begin like a number from abroad. */
+/** Reports whether the run lists Unicode code points, which start like an international number. */
 export const isCodePoints = (text: string, run: DigitRun): boolean =>
   CODE_POINTS.test(text.slice(run.start, run.end))
 
-/** Degrees and minutes, and seconds, of latitude and longitude. */
+/** Degrees, minutes and perhaps seconds of latitude and longitude. */
 const COORDINATES = new Set(['4-5', '6-7'].map(shapeOf))
-/** A calling code and an area in one piece are no longer. */
+/** Most digits of a calling code and an area code in one group. */
 const MAX_AREA = 5
 const MIN_DOTTED_DIGITS = 7
 
-/** `+35236450.6`, `+48.858370` and, as places are written in ISO 6709, `+4612-05957`: numbers with a sign. */
+/**
+ * Reports whether it is a number with a sign: `+35236450.6`, `+48.858370`, or coordinates in ISO
+ * 6709, `+4612-05957`.
+ */
 export const isSigned = (runs: NumberRuns, index: number): boolean =>
   runs.gaps(index) === 1 &&
   ((runs.separator(0) === '.' && !isCallingCodeBeforeDot(runs, index)) || COORDINATES.has(runs.shape(index)))
 
 /**
- * Before a dot stands a calling code, perhaps with an area: of one digit there are two. What follows in one piece is
- * longer than decimals are (RFC 5733: `+49.30123456`).
+ * Reports whether the group before a dot is a calling code, perhaps with an area code. Only two
+ * calling codes have one digit. The digits after the dot are more than decimals have (RFC 5733:
+ * `+49.30123456`).
  */
 const isCallingCodeBeforeDot = (runs: NumberRuns, index: number): boolean =>
   runs.groupLength(0) <= MAX_AREA &&
   runs.digitCount(index) - runs.groupLength(0) >= MIN_DOTTED_DIGITS &&
   (runs.groupLength(0) > 1 || runs.codeOfDigit(0) === DIGIT_1 || runs.codeOfDigit(0) === DIGIT_7)
 
-/** In a city of North America. */
+/** A local number in North America. */
 const LOCAL = shapeOf('3-4')
 
 /** `37.7749295`, `48.858370 2.294481`, but not `555.1234`, `030.1234567`, `04.72 12 34 56`. */
@@ -109,30 +122,30 @@ function isDecimal(run: DigitRun): boolean {
   return run.gaps === 1 ? run.shape !== LOCAL && !isItalianMobile(run) : run.separator(1) === ' '
 }
 
-/** Seconds and milliseconds of this time, which have no sign. */
+/** Seconds or milliseconds of the present time, written without a sign. */
 const TIMESTAMP = /^1\d{9}(?:\d{3})?$/
-/** Days, places in a file, round numbers. */
+/** Dates, positions in a file, round numbers. */
 const NOT_DIALLED = /^(?:(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])|000\d+|[1-9]\d{1,5}0{4,6})$/
 
 const isTimestamp = (text: string, run: DigitRun): boolean =>
   TIMESTAMP.test(run.digits) && codeAt(text, run.start - 1) !== PLUS
 
-/** 2097152, 4294967295: flags, sizes and masks in programs. */
+/** 2097152, 4294967295: flags, sizes and masks in code. */
 function isBinary(digits: string): boolean {
   const value = Number(digits)
   return Number.isInteger(Math.log2(value)) || Number.isInteger(Math.log2(value + 1))
 }
 
-/** `1 0 2249`: counting. */
+/** Counting: `1 0 2249`. */
 const SINGLE_DIGITS = /(?<!\d)\d \d(?!\d)/
 
-/** Whether it is a count, a time, a flag, decimals, even behind a word for a phone. */
+/** Reports whether it is a count, a time, a flag or decimals, even after a word for a phone. */
 export function isNotDialled(text: string, run: DigitRun): boolean {
   if (run.isPlain) return isTimestamp(text, run) || NOT_DIALLED.test(run.digits) || isBinary(run.digits)
   return isDecimal(run) || SINGLE_DIGITS.test(text.slice(run.start, run.end))
 }
 
-/** `869 869 2281`, `-261 1250`: with spaces alone between, perhaps some of them negative. */
+/** Numbers separated by spaces alone, some perhaps negative: `869 869 2281`, `-261 1250`. */
 const NUMBERS = /^\d+(?: -?\d+)+$/
 
 export const isSpaceSeparated = (text: string, run: DigitRun): boolean =>
@@ -140,7 +153,10 @@ export const isSpaceSeparated = (text: string, run: DigitRun): boolean =>
 
 const PAIRS = new Set(['2-2-2-2', '2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
 
-/** Whether pairs of digits go on in pairs of hexadecimal digits, before or behind, or stand as Node shows bytes. */
+/**
+ * Reports whether pairs of digits are part of a hex dump: pairs of hexadecimal digits precede or
+ * follow, or it is how Node prints a buffer.
+ */
 export const isByteDump = (text: string, start: number, shape: number, end: number): boolean =>
   PAIRS.has(shape) &&
   (text.endsWith('Buffer ', start) ||

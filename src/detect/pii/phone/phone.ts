@@ -1,5 +1,5 @@
-// Phone numbers: international by their plan, national by the forms countries write them in, the rest by the words
-// around them.
+// Detects phone numbers: international ones by the numbering plan, national ones by the forms in
+// use in a country, all others by the words around them.
 
 import { CLOSE_PAREN, DOT, isDigit, OPEN_PAREN, PLUS, SPACE } from '../../../core/ascii.ts'
 import { codeAt, endOfDigits, isLetter, isUnspaced, isWordBefore } from '../code-unit-classes.ts'
@@ -39,7 +39,7 @@ import {
 } from './not-phone.ts'
 import { endsInTime, isLabelAfter, isQuantity, withExtension } from './right-context.ts'
 
-/** How far before a number the word for it may end. */
+/** How far before a number its label may end. */
 const PHONE_WORD_DISTANCE = 46
 const OTHER_WORD_DISTANCE = 30
 const LABEL_DISTANCE = 2
@@ -49,25 +49,25 @@ const NUMBER_WORD_DISTANCE = 16
 
 const MAX_DIGITS = 13
 const MAX_INTERNATIONAL_DIGITS = 16
-/** ITU-T E.164. */
+/** Limit of ITU-T E.164. */
 const MAX_PLANNED_DIGITS = 15
 
 const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
-/** Numbers of Poland and North America behind a slash. */
+/** Shapes of local numbers after a slash in Poland and North America. */
 const SLASHED = new Set(['2-3-2-2', '3-3-4'].map(shapeOf))
 /** Digits of `00`. */
 const DOUBLE_ZERO = 2
-/** Digits of a whole number, behind which a slash leads to another. */
+/** Least digits of a whole number that a slash separates from an alternative. */
 const MIN_ALTERNATIVE_DIGITS = 9
-/** Behind a number to call may stand hours, or two of them. */
+/** A labelled number may have opening hours after it, which are two numbers. */
 const MAX_NAMED_NEIGHBOURS = 2
-/** Shorter ones behind "my number is" are those of tickets. */
+/** Shorter numbers after "my number is" are those of tickets. */
 const MIN_OWN_DIGITS = 8
 
 /**
  * @param at of the first digit
- * @param runs that begin there
- * @returns where the number ends; 0 if there is none
+ * @param runs the runs that start there
+ * @returns end of the phone number; 0 if there is none
  */
 export function scanPhone(segment: Segment, at: number, runs: NumberRuns): number {
   const { text } = segment
@@ -77,14 +77,16 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   const start = bracket ? at - 1 : at
   if (bracket && !mayBeginNumber(text, start)) return 0
   const words = segment.before(start)
-  // Right behind a number it is the other of two.
+  // Directly after a phone number it is the second of two.
   if (start - 1 !== segment.end && isTail(text, start)) return 0
   const other = relationToOther(segment, start, words)
   if (other === 'is') return 0
   const unlabelled = other === 'near' || hasNoPhoneWord(words) || followsDigits(segment, start)
   const zeros = runs.leadingZeros
   const exitDigits = runs.exitDigits
-  /** The longest that seems to take in the hours behind it: only if nothing shorter is left. */
+  /**
+   * End of the longest run that seems to include opening hours; used only if no shorter run fits.
+   */
   let timed = 0
   for (let i = runs.count - 1; i >= 0; i--) {
     if (runs.digitCount(i) > MAX_DIGITS + 2 || (bracket && runs.isPlain(i))) continue
@@ -103,48 +105,53 @@ export function scanPhone(segment: Segment, at: number, runs: NumberRuns): numbe
   return timed && addPhone(segment, start, timed)
 }
 
-/** With its extension. */
+/** Adds the number with its extension. */
 function addPhone(segment: Segment, start: number, numberEnd: number): number {
   const end = withExtension(segment.text, numberEnd)
   return segment.add('phone', start, end) ? end : 0
 }
 
-/** By its groups and whether it begins with one 0: a quick look. */
+/** Rules out national forms by shape and leading zeros. */
 const mayHaveForm = (flags: number, zeros: number): boolean =>
   (flags & (zeros === 1 ? PHONE_FORM | PHONE_TRUNK_FORM : PHONE_FORM)) !== 0
 
-/** @param exit how many digits lead out of the country */
+/** @param exitDigits digits that lead out of the country */
 const hasExitCode = (runs: NumberRuns, index: number, exitDigits: number): boolean =>
   exitDigits > 0 && isInternational(runs, exitDigits, runs.digitCount(index))
 
-/** A whole number with another behind a slash: `030 1234567/0171 2345678`. */
+/**
+ * Reports whether a slash separates a whole number from an alternative: `030 1234567/0171 2345678`.
+ */
 const isAlternative = (runs: NumberRuns, index: number): boolean =>
   runs.digitCount(index) >= MIN_ALTERNATIVE_DIGITS && runs.separatorAfter(index) === '/'
 
-/** Whether a letter follows the longest run: a word for a phone may stand there. A quick look. */
+/** Reports whether a letter follows the longest run, so that a label may follow. */
 export const isLetterAfter = (text: string, runs: NumberRuns): boolean =>
   runs.isWhole(runs.count - 1) && isLetterNear(text, runs.end(runs.count - 1))
 
-/** Whether it begins with the way out of a country, and goes on as such numbers do. */
+/** Reports whether it starts with an exit code and a valid international number. */
 export function startsWithExitCode(runs: NumberRuns): boolean {
   const exitDigits = runs.exitDigits
   for (let i = 0; exitDigits > 0 && i < runs.count; i++) if (hasExitCode(runs, i, exitDigits)) return true
   return false
 }
 
-/** No word before makes a number a phone number: then it must be of a form, or a word follow. */
+/**
+ * Reports whether no word before indicates a phone number: the number then needs a form of its own,
+ * or a label after it.
+ */
 const hasNoPhoneWord = (words: ContextWords): boolean =>
   words.isEmpty || (words.phone > PHONE_WORD_DISTANCE && words.number > NUMBER_WORD_DISTANCE)
 
-/** Whether digits stand before that are no value: what a word says, it says of them. */
+/** Reports whether digits precede that are no value: the label refers to them. */
 const followsDigits = (segment: Segment, start: number): boolean =>
   codeAt(segment.text, start - 1) === SPACE &&
   start - 2 >= segment.end &&
   isDigit(codeAt(segment.text, start - 2))
 
 /**
- * Whether the words say that it `is` a number of something else, or what has such numbers is named `near` it: an order, a
- * customer, whose phone it may be.
+ * Reports whether the words say that it `is` the number of something else, or name something with
+ * such numbers `near` it, such as an order or a customer, whose phone number it may be.
  */
 function relationToOther(segment: Segment, start: number, words: ContextWords): 'is' | 'near' | 'none' {
   if (words.isEmpty) return 'none'
@@ -154,17 +161,17 @@ function relationToOther(segment: Segment, start: number, words: ContextWords): 
   if (isNumbered && words.phone > PHONE_WORD_DISTANCE) return 'is'
   if (words.label <= LABEL_DISTANCE && !isPhoneLine(segment.windowBefore(start))) return 'is'
   if (other > OTHER_WORD_DISTANCE || other >= words.phone) return 'none'
-  // Nothing else is written `(415) 555-2671`.
+  // Only phone numbers have the form `(415) 555-2671`.
   const { text } = segment
   if (codeAt(text, start) === OPEN_PAREN || isAfterSpeaker(segment.windowBefore(start))) return 'near'
   return areLinkWords(text.slice(start - other, start)) ? 'is' : 'near'
 }
 
-/** In groups, in a form that phone numbers alone have. */
+/** Reports whether it has groups in a form that only phone numbers have. */
 const isUnmistakable = (run: DigitRun, exitDigits: number): boolean =>
   !run.isPlain && exitDigits === 0 && (isNorthAmericanForm(run) || hasNationalForm(run))
 
-/** Whether it is a part of a row of numbers: of a long one even behind a word for a phone. */
+/** Reports whether it belongs to a row of numbers. A long row outweighs a label. */
 function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
   if (run.isPlain || !isSpaceSeparated(text, run)) return false
@@ -176,13 +183,13 @@ function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   return count > (isNamed ? MAX_NAMED_NEIGHBOURS : row.areNamed ? 1 : 0)
 }
 
-/** Whether the first group ends with a closing bracket, as in `(555) 123-4567`. */
+/** Reports whether a bracket closes after the first group, as in `(555) 123-4567`. */
 function isClosed(text: string, at: number): boolean {
   const end = endOfDigits(text, at)
   return codeAt(text, codeAt(text, end) === SPACE ? end + 1 : end) === CLOSE_PAREN
 }
 
-/** Length of `+`, `(+` or `+(` before the digits. */
+/** Length of `+`, `(+` or `+(` before the digits; 0 if there is none. */
 export function plusBefore(text: string, at: number): number {
   const before = codeAt(text, at - 1)
   if (before === PLUS) return 1
@@ -207,7 +214,7 @@ function scanInternational(segment: Segment, at: number, runs: NumberRuns, plus:
   return timed > 0 ? addPhone(segment, start, timed) : scanNamedInternational(segment, start, runs)
 }
 
-/** `Phone: +1-123-456-7890`: no country has such numbers, but the words say that it is one. */
+/** Adds a number with a label that no country has: `Phone: +1-123-456-7890`. */
 function scanNamedInternational(segment: Segment, start: number, runs: NumberRuns): number {
   const words = segment.before(start)
   if (words.phone > PHONE_WORD_DISTANCE || relationToOther(segment, start, words) !== 'none') return 0
@@ -222,11 +229,11 @@ function scanNamedInternational(segment: Segment, start: number, runs: NumberRun
   return 0
 }
 
-/** @param exit how many digits lead out of the country */
+/** @param exitDigits digits that lead out of the country */
 function isPhone(segment: Segment, start: number, run: DigitRun, exitDigits: number): boolean {
   const { text } = segment
   if (hasOtherForm(run) || isCitation(text, start, run.end)) return false
-  // `, .00387103730162`, and `c.08.33.15.66.19`, a drawing.
+  // `, .00387103730162`, and `c.08.33.15.66.19`, which is path data.
   if (codeAt(text, start - 1) === DOT && !isLetter(codeAt(text, start - 2))) return false
   if ((exitDigits > 0 || run.separators.startsWith('..')) && isPathData(segment.windowBefore(start)))
     return false
@@ -247,14 +254,14 @@ const isSomebodysNumber = (segment: Segment, start: number): boolean =>
   segment.isAfterLetter(start) &&
   isOwnNumber(segment.windowBefore(start))
 
-/** Whether the words around say that it is one. */
+/** Reports whether the words around indicate a phone number. */
 function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
   const words = segment.before(start)
   const { phone } = words
   const weak = words.number <= NUMBER_WORD_DISTANCE && words.other > OTHER_WORD_DISTANCE
   const after = isLabelAfter(text, run.end)
-  // Nothing is said: most runs in tables of numbers.
+  // True of most runs in tables.
   if (phone > PHONE_WORD_DISTANCE && !weak && !after) return false
   const { separators } = run
   if (run.digitCount > MAX_DIGITS || hasDateForm(run) || separators.includes('/')) {
@@ -270,7 +277,7 @@ function isLabelled(segment: Segment, start: number, run: DigitRun): boolean {
   return weak && !run.isPlain && run.digitCount >= 9 && run.digitCount <= 12 && run.digits[0] === '0'
 }
 
-/** A quick look: whether a word follows within four characters. */
+/** Reports whether a letter follows within four characters. */
 function isLetterNear(text: string, end: number): boolean {
   for (let at = end; at <= end + 4; at++) if (isLetter(codeAt(text, at))) return true
   return false

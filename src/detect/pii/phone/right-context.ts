@@ -1,20 +1,21 @@
-// What stands right behind a phone number: its extension, a word for it; or what shows that it is none, or ends before.
+// Reads the text directly after a phone number: an extension or a label, and what rules the number
+// out or ends it earlier.
 
 import { CASE_BIT, isDigit } from '../../../core/ascii.ts'
 import { codeAt, codesOf, isLetter } from '../code-unit-classes.ts'
 
 const LABEL_AFTER =
   /[ \t,]{0,2}[-(]{0,2}(?:office|fax|mobile|cell|home|work|direct|tel|phone|büro|privat|bureau|oficina)\b/iy
-/** What the labels begin with, small letters. */
+/** First letters of the labels, in lower case. */
 const LABEL_LETTERS = codesOf('ofmchwdtpb')
 const EXTENSION = /(?: ?[xX]|,? (?:ext|extn|extension|poste|int)\.? ?| #)\d{1,6}(?!\w)/y
 const EXTENSION_BEGINNINGS = codesOf('xX, ')
 
-/** Right behind: a quantity. */
+/** A unit directly after a quantity. */
 const QUANTITY =
   / ?(?:ns|ms|µs|us|secs?|seconds|minutes|bytes|[kmgt]i?b|%|px|rows|records|items|times|users|people|km|miles|usd|eur|dollars|euros)\b/iy
 const HOUR_DIGITS = 2
-/** Behind an hour, perhaps the first of two. */
+/** What may follow an hour, perhaps the first of two. */
 const TIME_AFTER =
   /(?:[:.]\d\d)?(?: ?[-–] ?\d{1,2}(?:[:.]\d\d)?)? ?(?:uhr|hrs|o'clock|[ap]\.?m)\b|:\d\d(?!\d)/iy
 
@@ -23,21 +24,21 @@ function matchesAt(pattern: RegExp, text: string, at: number): boolean {
   return pattern.test(text)
 }
 
-/** Whether the number is one of things: `600 123 456 bytes`. */
+/** Reports whether the number is a quantity: `600 123 456 bytes`. */
 export const isQuantity = (text: string, end: number): boolean => matchesAt(QUANTITY, text, end)
 
-/** The end of a number with its extension. */
+/** End of the number with its extension. */
 export const withExtension = (text: string, end: number): number =>
   EXTENSION_BEGINNINGS.has(codeAt(text, end)) && matchesAt(EXTENSION, text, end) ? EXTENSION.lastIndex : end
 
-/** Whether a word that is put behind phone numbers follows. */
+/** Reports whether a label follows that is written after phone numbers. */
 export function isLabelAfter(text: string, end: number): boolean {
   let at = end
   while (at < end + 4 && !isLetter(codeAt(text, at))) at++
   return LABEL_LETTERS.has(codeAt(text, at) | CASE_BIT) && matchesAt(LABEL_AFTER, text, end)
 }
 
-/** Whether the last group is an hour: `030 901820 9-17 Uhr`, `555-2671 8:00-17:00`. */
+/** Reports whether the last group is an hour: `030 901820 9-17 Uhr`, `555-2671 8:00-17:00`. */
 export function endsInTime(text: string, start: number, end: number): boolean {
   let hour = end
   while (hour > start && end - hour <= HOUR_DIGITS && isDigit(codeAt(text, hour - 1))) hour--

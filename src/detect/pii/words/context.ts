@@ -1,5 +1,5 @@
-// Words before a number that say what it is. The text is read forward, each word once; every number asks how far
-// before it the nearest word of each class ends.
+// Finds the words before a number that indicate what it is. Reads the text forward, each word once;
+// every number asks how far before it the nearest word of each class ends.
 
 import { ASCII_END, isAsciiLower, isAsciiUpper, LINE_FEED } from '../../../core/ascii.ts'
 import { isLetter, isUnspaced } from '../code-unit-classes.ts'
@@ -8,9 +8,10 @@ import { CONTEXT_CHARACTERS } from '../engine/segmenter.ts'
 const CLASSES = ['phone', 'number', 'other', 'label', 'card', 'ssn', 'version'] as const
 
 /**
- * `phone card ssn`: the number is one. `number`: it may be one. `other`: it is a number of something else (order,
- * invoice, serial, account); `label`: it is, when the word stands right before (`line 12`, but not `the office line is`).
- * `version`: it is a version or a place in a document.
+ * `phone card ssn`: the number is one. `number`: it may be one.
+ * `other`: it is a number of something else (order, invoice, serial, account).
+ * `label`: like `other`, if the word directly precedes (`line 12`, but not `the office line is`).
+ * `version`: it is a version or a section number.
  */
 type WordClass = (typeof CLASSES)[number]
 
@@ -56,7 +57,7 @@ const WORDS: Readonly<Record<WordClass, string>> = {
     'גרסה إصدار الإصدار संस्करण phiên прошивка прошивки',
 }
 
-/** First five letters of longer words, compounds and inflections among them. */
+/** First five letters of longer words, which covers compounds and inflections. */
 const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
     'phone telef telép teléf télép telep telég mobil móvil celul cellu handy rufnu anruf durch fernsp gsmnu whats hotli conta ' +
@@ -69,7 +70,7 @@ const STEMS: Readonly<Partial<Record<WordClass, string>>> = {
   ssn: 'sozia',
 }
 
-/** Words that lead from what a number is of to the number: `order number is`, `Kunde mit der Nr.` */
+/** Words that link a word to its number: `order number is`, `Kunde mit der Nr.` */
 const LINK_WORDS = new Set(
   (
     'number numbers no num nr n id ids code ref reference is was are be being the a an for of your my our his her their its ' +
@@ -79,14 +80,16 @@ const LINK_WORDS = new Set(
     'voor uw mijn är er en et ett till til af av og och på to jest pod dla'
   ).split(' '),
 )
-/** Scripts of which no words are listed above begin there. */
+/** Where scripts start of which LINK_WORDS has no words. */
 const BEYOND_LATIN = 0x370
 
 const STEM_LETTERS = 5
-/** A longer word is of no class but by its stem, which its first letters tell. */
+/** A longer word belongs to a class only by its stem. */
 const MAX_KNOWN_WORD = 16
 
-/** The same for signs and scripts without spaces, where words are not told apart by looking at them. */
+/**
+ * Words by class for signs and scripts without spaces, in which words have no visible boundaries.
+ */
 const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
   phone:
     '📱 📞 📲 ☎ ☏ ✆ 电话 電話 手机 手機 座机 热线 熱線 客服 专线 專線 联系 聯繫 致电 致電 拨打 撥打 携帯 連絡先 传真 傳真 微信 ファックス ファクス ' +
@@ -98,7 +101,7 @@ const UNSPACED: Readonly<Partial<Record<WordClass, string>>> = {
   version: '第 제 升级 升級 版本 バージョン 버전 固件 ファームウェア 펌웨어 เวอร์ชัน',
 }
 
-/** May begin a sign for a phone. */
+/** Code units that may start a phone symbol. */
 const isSign = (code: number): boolean => (code >= 0x260e && code <= 0x2706) || code === 0xd83d
 
 function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: number): Map<string, number> {
@@ -114,37 +117,38 @@ function bits(lists: Readonly<Partial<Record<WordClass, string>>>, letters: numb
 
 const BY_WORD = bits(WORDS, CONTEXT_CHARACTERS)
 const BY_STEM = bits(STEMS, STEM_LETTERS)
-/** By first character. */
+/** Words by their first character. */
 const UNSPACED_WORDS = Map.groupBy(bits(UNSPACED, CONTEXT_CHARACTERS), ([word]) => word.charCodeAt(0))
 
-/** Further away than any word counts. */
+/** A distance beyond any that counts. */
 const NOWHERE = CONTEXT_CHARACTERS + 1
-/** An offset that is nowhere near any place. */
+/** An offset far from every number. */
 const NEVER = -NOWHERE
 
 /**
- * How far before a place in a text the nearest word of each class ends, in characters; more than 64 for none. Words
- * count that begin less than 64 characters before, on the line of the last word before the place. Places come in
- * order, but for steps back over punctuation.
+ * Distances in characters from an offset back to the end of the nearest word of each class; more
+ * than 64 if there is none.
+ * A word counts if it starts less than 64 characters before the offset and on the line of the last
+ * word before it. Offsets ascend, except for steps back over punctuation.
  */
 export class ContextWords {
   readonly #text: string
-  /** Up to here the text has been read. */
+  /** The text has been read up to here. */
   #read = 0
   #at = 0
-  /** Begin and end of the last word of each class. */
+  /** Start and end of the last word of each class. */
   readonly #starts = [NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER]
   readonly #ends = [NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER]
-  /** Begin of the last word of any class. */
+  /** Start of the last word of any class. */
   #lastStart = NEVER
-  /** A line feed stands behind the last word. */
+  /** A line feed follows the last word. */
   #lineEnded = false
 
   constructor(text: string) {
     this.#text = text
   }
 
-  /** These words, as seen from a place. */
+  /** Moves the view to an offset; returns itself. */
   before(at: number): this {
     if (at > this.#read) this.#readTo(at)
     this.#at = at
@@ -179,7 +183,7 @@ export class ContextWords {
     return this.#distance(6)
   }
 
-  /** No word of any class stands before. */
+  /** Reports whether no word of any class precedes. */
   get isEmpty(): boolean {
     return this.#at - this.#lastStart >= CONTEXT_CHARACTERS
   }
@@ -191,7 +195,7 @@ export class ContextWords {
 
   #readTo(end: number): void {
     const text = this.#text
-    // A word that is entered in its middle begins too far away to count.
+    // If this is inside a word, the word starts too far away to count.
     let at = Math.max(this.#read, end - CONTEXT_CHARACTERS)
     while (at < end) {
       const code = text.charCodeAt(at)
@@ -205,7 +209,7 @@ export class ContextWords {
     this.#read = end
   }
 
-  /** A word ends before anything but a letter, and before the hump of camelCase. */
+  /** A word ends before anything but a letter, and before the next hump of camelCase. */
   #readWord(start: number, limit: number): number {
     const text = this.#text
     let end = start + 1
@@ -229,7 +233,7 @@ export class ContextWords {
     }
   }
 
-  /** The words of the lines before do not count any more. */
+  /** Words of earlier lines no longer count. */
   #beginLine(): void {
     if (!this.#lineEnded) return
     this.#lineEnded = false
@@ -247,14 +251,17 @@ export class ContextWords {
   }
 }
 
-/** By the first two letters, which lengths the words have that begin so: one bit a length, the lowest for stems. */
+/**
+ * By two first letters: one bit for each length of the words that start with them, the lowest bit
+ * for stems.
+ */
 const BEGINNINGS = new Int32Array(1024)
 const beginningOf = (first: number, second: number): number => ((first & 31) << 5) | (second & 31)
 for (const word of BY_WORD.keys())
   BEGINNINGS[beginningOf(word.charCodeAt(0), word.charCodeAt(1))]! |= 1 << word.length
 for (const stem of BY_STEM.keys()) BEGINNINGS[beginningOf(stem.charCodeAt(0), stem.charCodeAt(1))]! |= 1
 
-/** A quick look. */
+/** Rules out most words by their first letters and length. */
 function mayBeKnown(text: string, start: number, length: number): boolean {
   const first = text.charCodeAt(start)
   const second = length > 1 ? text.charCodeAt(start + 1) : 0
@@ -263,7 +270,7 @@ function mayBeKnown(text: string, start: number, length: number): boolean {
   return length > STEM_LETTERS ? (lengths & ((1 << length) | 1)) !== 0 : (lengths & (1 << length)) !== 0
 }
 
-/** Whether nothing but words that lead on stands there; what is not written in Latin letters counts as such. */
+/** Reports whether a text consists of link words only. Words not in Latin letters count as such. */
 export const areLinkWords = (between: string): boolean =>
   between
     .toLowerCase()

@@ -1,10 +1,13 @@
-// The first three characters of all that some patterns match, so that a stretch of text which holds none of them is told
-// without trying the patterns. Reads the patterns that are used here: no references, no ranges but in classes.
+// Rules out that patterns match, by the first three characters of their matches. Reads only the
+// pattern syntax in use here: no references, and ranges only in classes.
 
 import { ASCII_END } from '../../../core/ascii.ts'
 
 const LENGTH = 3
-/** Classes of characters: letters by their place in the alphabet, what may stand for a space, all others. */
+/**
+ * Character classes: letters by their position in the alphabet, 0 for white space and joints, OTHER
+ * for the rest.
+ */
 const CLASS_BITS = 5
 const OTHER = 31
 
@@ -14,7 +17,9 @@ const CLASSES = Uint8Array.from({ length: ASCII_END }, (_, code) => {
   return /[\s_-]/.test(character) ? 0 : OTHER
 })
 
-/** What one piece of a pattern may match, as far as its first characters; '' if it may match nothing. */
+/**
+ * What a part of a pattern may start with, at most LENGTH characters; '' if it may match nothing.
+ */
 type Beginnings = ReadonlySet<string>
 
 const EMPTY: Beginnings = new Set([''])
@@ -27,7 +32,7 @@ function joined(first: Beginnings, second: Beginnings): Beginnings {
   return all
 }
 
-/** Reads a pattern from its beginning to its end. */
+/** Reads a pattern from start to end. */
 class PatternReader {
   readonly #source: string
   #at = 0
@@ -59,7 +64,7 @@ class PatternReader {
     this.#at = this.#source.startsWith('?', this.#at) ? this.#at + 2 : this.#at
     const inside = this.alternatives()
     this.#at++
-    // What is only looked at takes nothing.
+    // Lookarounds consume nothing.
     return isGroup ? inside : EMPTY
   }
 
@@ -86,11 +91,11 @@ class PatternReader {
 const escaped = (character: string): Beginnings =>
   character === 'b' ? EMPTY : new Set([character === 's' ? ' ' : character])
 
-/** Where words of some patterns may begin. */
+/** Set of the beginnings of all matches of some patterns. */
 export class CuePrefilter {
   readonly #table = new Uint8Array(1 << (LENGTH * CLASS_BITS))
 
-  /** @param patterns sources; any case */
+  /** @param patterns sources, matched in any case */
   constructor(patterns: readonly string[]) {
     for (const source of patterns) {
       for (const beginning of new PatternReader(source).alternatives()) this.#add(beginning)
@@ -101,7 +106,7 @@ export class CuePrefilter {
     let prefix = 0
     for (const character of beginning) {
       const code = character.charCodeAt(0)
-      // In a text such characters are a cue by themselves.
+      // In a text, such a character alone counts as a cue.
       if (code >= ASCII_END) return
       prefix = (prefix << CLASS_BITS) | (CLASSES[code] ?? OTHER)
     }
@@ -109,7 +114,7 @@ export class CuePrefilter {
     this.#table.fill(1, prefix << open, (prefix + 1) << open)
   }
 
-  /** @returns false only if nothing between the places matches one of the patterns */
+  /** @returns false only if no pattern matches in [start, end) */
   mayMatch(text: string, start: number, end: number): boolean {
     let last = (OTHER << CLASS_BITS) | OTHER
     for (let at = start; at < end; at++) {
@@ -118,7 +123,7 @@ export class CuePrefilter {
       last = ((last << CLASS_BITS) | (CLASSES[code] ?? OTHER)) & (this.#table.length - 1)
       if (this.#table[last] === 1) return true
     }
-    // Words of two letters at the end.
+    // A word of two letters at the end.
     last = ((last << CLASS_BITS) | OTHER) & (this.#table.length - 1)
     return this.#table[last] === 1
   }

@@ -1,16 +1,17 @@
-// What stands before a number as somebody would say it: names that programs and tables give are taken apart.
+// Turns the text before a number into plain words; names from programs and tables are split into
+// theirs.
 
-/** `nhsNumber`, `NHSNumber`; not the plural of an abbreviation. */
+/** Humps in `nhsNumber` and `NHSNumber`, but not before the plural of an abbreviation. */
 const HUMP = /(?<=[a-z])(?=[A-Z])|(?<=[A-Z]{2})(?=[A-Z][a-z]{2})/g
 /** `tax_file_number`, `tax-file-number` */
 const JOINT = /_|(?<=\p{L})-(?=\p{L})/gu
-/** How long the number has to be: `(11 digits)`. */
+/** A stated length: `(11 digits)`. */
 const LENGTH = /[([]\d{1,2}[ -]?\p{L}[^()[\]\d\n]{0,16}[)\]]/gu
 
-/** What a hump is like: quicker to look for where there are none, as in most texts. */
+/** Prefilter for HUMP, faster for the many texts without one. */
 const ANY_HUMP = /[a-z][A-Z]|[A-Z]{3}[a-z]/
 
-/** The words of a text before a number: small letters, spaces between them. */
+/** The words of the text before a number, in lower case, separated by spaces. */
 export function toWords(before: string): string {
   let words = ANY_HUMP.test(before) ? before.replace(HUMP, ' ') : before
   if (words.includes('_') || words.includes('-')) words = words.replace(JOINT, ' ')
@@ -18,10 +19,13 @@ export function toWords(before: string): string {
   return words.toLowerCase()
 }
 
-/** The words before a position, from so many characters on. */
+/** The words of the last `characters` characters before an offset. */
 export const labelBefore = (text: string, at: number, characters: number): string =>
   toWords(text.slice(Math.max(0, at - characters), at))
 
-/** Letters that stand for words, with or without dots, perhaps with what is numbered: `sin`, `S.I.N.`, `sinnumber`. */
+/**
+ * Pattern for an abbreviation, with or without dots, perhaps joined to a word for number: `sin`,
+ * `S.I.N.`, `sinnumber`.
+ */
 export const abbreviation = (letters: string): string =>
   `\\b${[...letters].join('\\.?')}(?:\\b|(?=num|n[or]\\b))`

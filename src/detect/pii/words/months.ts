@@ -1,4 +1,4 @@
-// Names of months, small letters, as dates are written with them.
+// Lists the names of months in lower case, in the forms that dates use.
 
 import { CASE_BIT } from '../../../core/ascii.ts'
 import { codeAt } from '../code-unit-classes.ts'
@@ -36,7 +36,7 @@ const MONTHS = new Set(
 
 const MAX_MONTH = 12
 
-/** By two letters, one bit: most words are no month by their beginning. A few others share a bit. */
+/** Set of first two letters, hashed: rules out most words, and lets a few others pass. */
 const BEGINNINGS = new Uint8Array(1024)
 const beginning = (first: number, second: number): number =>
   ((first | CASE_BIT) * 31 + (second | CASE_BIT)) & 1023
@@ -47,11 +47,11 @@ for (const [first = '', second = ''] of MONTHS) {
   }
 }
 
-/** Whether a word that begins there may be the name of a month, by its first two letters: a quick look. */
+/** Reports whether the word at `at` may be the name of a month, judged by its first two letters. */
 export const mayBeMonth = (text: string, at: number): boolean =>
   BEGINNINGS[beginning(codeAt(text, at), codeAt(text, at + 1))] === 1
 
-/** Whether the word in the text is the name of a month; a `.` or `,` behind it does not count. */
+/** Reports whether a word is the name of a month. A final `.` or `,` is ignored. */
 export function isMonth(text: string, start: number, end: number): boolean {
   if (end - start < 3 || end - start > MAX_MONTH || !mayBeMonth(text, start)) return false
   const word = text.slice(start, end).toLowerCase()
