@@ -34,7 +34,7 @@ const MAX_UNIT = 200
 const MEASURED_CHARACTERS = 16_384
 const ROUNDS = 3
 const POOL = 32
-/** Least units per round that replace the fastest, so that one family does not fill the pool. */
+/** New units between two selections: many, so that one family does not fill the pool. */
 const NEWCOMERS = 8
 
 export interface SlowUnit {

@@ -129,7 +129,7 @@ function reportSlowest(): void {
 const FUZZ_MS = 60_000
 const FUZZ_SHOWN = 8
 
-/** Measures what the search found once more, on larger texts. */
+/** Measures the slowest units of the search again, on larger texts. */
 function fuzz(): void {
   const found = findSlow(detect, fill, FUZZ_MS)
   const times = found

@@ -51,7 +51,7 @@ const text = fc
 
 const KINDS = [DEFAULT_KINDS, kindSet(PII_KINDS), kindSet(['email']), kindSet(['phone', 'credit_card'])]
 
-t.test('all that lies over a joint, for any joints', async (t) => {
+t.test('every finding of the whole text that crosses a boundary is found', async (t) => {
   let across = 0
   fc.assert(
     fc.property(
@@ -59,20 +59,20 @@ t.test('all that lies over a joint, for any joints', async (t) => {
       fc.array(fc.nat(), { maxLength: 8 }),
       fc.constantFrom(...KINDS),
       (whole, places, kinds) => {
-        const joints = places.map((place) => place % (whole.length + 1)).sort((a, b) => a - b)
+        const boundaries = places.map((place) => place % (whole.length + 1)).sort((a, b) => a - b)
         const isAcross = ({ start, end }: { start: number; end: number }) =>
-          joints.some((joint) => start < joint && joint < end)
+          boundaries.some((boundary) => start < boundary && boundary < end)
         const expected = detect(whole, kinds).filter(isAcross)
         across += expected.length
-        t.same(atOnce(detectInAdjacentTexts(whole, joints, kinds)).filter(isAcross), expected)
+        t.same(atOnce(detectInAdjacentTexts(whole, boundaries, kinds)).filter(isAcross), expected)
       },
     ),
     { numRuns: 2500 },
   )
-  t.ok(across > 500, `there are some: ${across}`)
+  t.ok(across > 500, `findings across boundaries: ${across}`)
 })
 
-t.test('whatever else it finds, the whole has as well', async (t) => {
+t.test('nothing is found that the whole text does not have', async (t) => {
   fc.assert(
     fc.property(text, fc.nat(), (whole, place) => {
       const known = new Set(detect(whole).map(({ kind, start, end }) => `${kind} ${start} ${end}`))

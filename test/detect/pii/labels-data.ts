@@ -37,6 +37,8 @@ export const NAMED: Partial<Record<PiiKind, readonly string[]>> = {
     'DNI nº «33942600 - M»',
     'DNI: «33942600» y otro',
     'NIF «44.724.303K»',
+    'Versicherungsnummer: «15070649C103»',
+    'RVNR «65180539W001»',
     'NIF: «44.724.303 K»',
     'NIE «X1234567 L»',
     'NIE: «X-1234567 L»',

@@ -13,20 +13,20 @@ const shown = (text: string, findings: readonly Finding[]): string[] =>
   findings.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
 
 for (const [kind, texts] of Object.entries(NAMED) as [PiiKind, readonly string[]][]) {
-  t.test(`${kind} behind its name`, async (t) => {
+  t.test(`${kind} is found after its label`, async (t) => {
     for (const marked of texts) {
       const text = plain(marked)
-      const wanted = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => `${kind} ${value}`)
-      t.same(shown(text, detect(text)), wanted, text)
+      const expected = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => `${kind} ${value}`)
+      t.same(shown(text, detect(text)), expected, text)
     }
   })
 }
 
-t.test('behind other words', async (t) => {
+t.test('numbers after other words are not found', async (t) => {
   for (const text of UNNAMED) t.same(shown(text, detect(text)), [], text)
 })
 
-t.test('character by character, behind a long text', async (t) => {
+t.test('a stream of single characters finds labelled values after a long text', async (t) => {
   const kinds = kindSet(PII_KINDS)
   for (const text of [...Object.values(NAMED).flat(), ...UNNAMED].map(
     (marked) => `${'a b. '.repeat(30)}${plain(marked)}`,

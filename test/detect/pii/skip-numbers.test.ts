@@ -25,7 +25,7 @@ const plain = (marked: string): string => marked.replace(/[«»]/g, '')
 const triggerOf = (text: string): number =>
   nextTrigger(fold(text), 0, DEFAULT_KINDS, new ContextWords(fold(text)))
 
-const PASSED_OVER = [
+const SKIPPED = [
   'id,created,amount\n100000,2026-10-11,eu-0,12.34,0,1.234\n100001,2026-11-12,eu-1,412.30,11,28.041\n',
   '{"id":10000,"created_at":1763700000,"updated":"2026-11-01T10:00:00Z","ok":false,"score":0.8347234723472342}',
   '  "price": -12.5,\n  "size": 1234.5\n',
@@ -35,11 +35,11 @@ const PASSED_OVER = [
   'created 1763700000000 in batch 7f3a9c2e',
 ]
 
-t.test('tables, data, logs and programs have no trigger', async (t) => {
-  for (const text of PASSED_OVER) t.equal(triggerOf(text), -1, text)
+t.test('tables, data, logs and code without values have no trigger', async (t) => {
+  for (const text of SKIPPED) t.equal(triggerOf(text), -1, text)
 })
 
-t.test('every value is behind a trigger', async (t) => {
+t.test('every value has a trigger', async (t) => {
   for (const marked of TEXTS) {
     const text = plain(marked)
     const [first] = detect(text)
@@ -116,7 +116,7 @@ function everyNumber(whole: string): Finding[] {
   return findings
 }
 
-t.test('what is passed over would not have been found', async (t) => {
+t.test('no skipped number is a value', async (t) => {
   fc.assert(
     fc.property(machine, (text) => {
       const findings = everyNumber(text)
@@ -128,7 +128,7 @@ t.test('what is passed over would not have been found', async (t) => {
   )
 })
 
-t.test('a cue stands wherever a pattern matches', async (t) => {
+t.test('the cue prefilter passes every text that a pattern matches', async (t) => {
   const sources = [BIRTH_LABELS, DOCUMENT_LABELS, PERSONAL_LABELS]
   const cuePrefilter = new CuePrefilter(sources)
   const patterns = sources.map((source) => new RegExp(source, 'i'))
@@ -156,18 +156,18 @@ const STYLES: readonly ((text: string) => string)[] = [
   (text) => `user${text.charAt(0).toUpperCase()}${text.slice(1)}`,
 ]
 
-t.test('quick looks for words leave nothing out, however a name is written', async (t) => {
+t.test('the prefilters for labels lose no finding, in any notation of the label', async (t) => {
   const texts = TEXTS.map(plain).flatMap((text) => [text, ...STYLES.map((style) => style(text))])
-  const quick = texts.map((text) => detect(text))
+  const filtered = texts.map((text) => detect(text))
   t.intercept(SegmentSearch.prototype, 'mentions', { value: () => true })
   t.intercept(CuePrefilter.prototype, 'mayMatch', { value: () => true })
   const different = texts.filter(
-    (text, index) => JSON.stringify(detect(text)) !== JSON.stringify(quick[index]),
+    (text, index) => JSON.stringify(detect(text)) !== JSON.stringify(filtered[index]),
   )
   t.same(different, [])
 })
 
-t.test('a secret is one wherever it is looked at', async (t) => {
+t.test('the prefilter for secrets passes every secret', async (t) => {
   const secrets = TEXTS.flatMap((marked) =>
     detect(plain(marked)).map((finding) => ({ finding, text: plain(marked) })),
   )
@@ -178,7 +178,7 @@ t.test('a secret is one wherever it is looked at', async (t) => {
   t.ok(holdsNoSecret('http-nio-8000-exec-0', 9, 13))
 })
 
-t.test('what begins like any form of a secret is looked at', async (t) => {
+t.test('the prefilter for secrets passes every form of a token', async (t) => {
   for (const form of TOKEN_FORMS) {
     const ends = form.replaceAll(/[(][?]![^)]*[)]/g, '')
     const token = fc.stringMatching(new RegExp(`^(?:${ends})$`), { size: 'small' })

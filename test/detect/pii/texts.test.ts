@@ -13,19 +13,19 @@ import { TEXTS } from './texts-data.ts'
 const EVERY_KIND = kindSet(PII_KINDS)
 const plain = (marked: string): string => marked.replace(/[«»]/g, '')
 
-t.test('texts', async (t) => {
+t.test('each text has exactly the marked findings', async (t) => {
   for (const marked of TEXTS) {
     const text = plain(marked)
-    const wanted = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => value)
+    const expected = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => value)
     t.same(
       detect(text).map(({ start, end }) => text.slice(start, end)),
-      wanted,
+      expected,
       text,
     )
   }
 })
 
-t.test('addresses and names are looked for only where they are asked for', async (t) => {
+t.test('addresses and names are found only if their kinds are enabled', async (t) => {
   const text = 'Dear Maria Keller, ship it to 12 Baker Street, London.'
   t.same(detect(text), [])
   t.same(
@@ -58,7 +58,7 @@ const glued = fc
   .array(fc.oneof(fc.constantFrom(...TEXTS.map(plain)), fc.constantFrom(...FILLER)), { maxLength: 24 })
   .map((parts) => parts.join(''))
 
-function inPieces(text: string, sizes: readonly number[], kinds = EVERY_KIND): Finding[] {
+function inChunks(text: string, sizes: readonly number[], kinds = EVERY_KIND): Finding[] {
   const detector = new StreamDetector(kinds)
   const findings: Finding[] = []
   let at = 0
@@ -70,21 +70,21 @@ function inPieces(text: string, sizes: readonly number[], kinds = EVERY_KIND): F
   return [...findings, ...detector.finish()]
 }
 
-t.test('a stream finds what the whole has, of every kind, also between the halves of a pair', async (t) => {
+t.test('a stream finds what the whole text has, also with chunks that split a surrogate pair', async (t) => {
   const sizes = fc.oneof(
     fc.constant([1]),
     fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 20 }),
   )
   fc.assert(
-    fc.property(glued, sizes, (text, pieces) => {
-      t.same(inPieces(text, pieces), detect(text, EVERY_KIND))
+    fc.property(glued, sizes, (text, chunkSizes) => {
+      t.same(inChunks(text, chunkSizes), detect(text, EVERY_KIND))
       return true
     }),
     { numRuns: 400 },
   )
 })
 
-t.test('a cut at every place of every text', async (t) => {
+t.test('two chunks, split at any offset of any text, give the findings of the whole', async (t) => {
   for (const text of TEXTS.map(plain)) {
     const whole = detect(text, EVERY_KIND)
     for (let at = 1; at < text.length; at++) {
@@ -106,7 +106,7 @@ const PROSE =
   'Nobody objected. After lunch they looked at the drawings of the new library in Porto, which will have four ' +
   'floors, a small garden and a reading room that is open at night. '
 
-t.test('a value over the place where a long text is cut in any case', async (t) => {
+t.test('a value across the longest segment is found alike in all chunk sizes', async (t) => {
   const different: string[] = []
   for (const value of [
     'sk_live_abcdefghijKLMNOPqrstUVWXyzABCDefGHij',
@@ -118,8 +118,8 @@ t.test('a value over the place where a long text is cut in any case', async (t) 
         const text = `${'x'.repeat(at)}${before}${value} and more`
         const whole = JSON.stringify(detect(text))
         for (const size of [40, 1024, 1030])
-          if (JSON.stringify(inPieces(text, [size], DEFAULT_KINDS)) !== whole)
-            different.push(`${value} at ${at} behind ${before}, pieces of ${size}`)
+          if (JSON.stringify(inChunks(text, [size], DEFAULT_KINDS)) !== whole)
+            different.push(`${value} at ${at} after ${before}, chunks of ${size}`)
       }
     }
   }
@@ -158,7 +158,7 @@ const ANSWERS: readonly (readonly [kind: string, text: string, mean: number, mos
 ]
 
 for (const [kind, text, mean, most] of ANSWERS) {
-  t.test(`${kind}: a word is held back, and not much more`, async (t) => {
+  t.test(`${kind}: little more than a word is held back`, async (t) => {
     const detector = new StreamDetector()
     const held: number[] = []
     for (let at = 0; at < text.length; at++) {
@@ -170,9 +170,9 @@ for (const [kind, text, mean, most] of ANSWERS) {
   })
 }
 
-t.test('every example of the manual', async (t) => {
-  const manual = readFileSync(new URL('../../../src/detect/pii/README.md', import.meta.url), 'utf8')
-  const rows = [...manual.matchAll(/^\| `(\w+)` \|.*\| `([^`]+)` \| `([^`]+)` \|$/gm)]
+t.test('the examples in the README hold for each kind', async (t) => {
+  const readme = readFileSync(new URL('../../../src/detect/pii/README.md', import.meta.url), 'utf8')
+  const rows = [...readme.matchAll(/^\| `(\w+)` \|.*\| `([^`]+)` \| `([^`]+)` \|$/gm)]
   t.same(rows.map(([, kind]) => kind).sort(), [...PII_KINDS].sort())
   for (const [, kind, found = '', missed = ''] of rows) {
     t.ok(
