@@ -7,7 +7,7 @@ import type { Segment } from './engine/segment.ts'
 import { labelBefore } from './words/label.ts'
 
 /** Things that have other numbers. */
-const OTHER = '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))'
+const OTHER_NUMBER = '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date))'
 /** Words for a number in a label, with their inflections. */
 const NUMBER_WORD =
   'numbers?|numm?er|n[uú]mero|num[eé]ro|num[aă]r|numaras[iı]|\\bno|n[rº°]|№|#|номер|nomor|αριθμ[οό]ς|号码|號碼|番号|번호|หมายเลข|số|מספר|رقم|संख्या'
@@ -17,7 +17,7 @@ const NUMBER_WORD =
  */
 const LINE_END = `(?:[:：]|(?<=${NUMBER_WORD})\\.?)[ \\t*_|"]{0,4}\\r?\\n[\\s*_>|"]{0,8}$`
 /** Text allowed between label and number: `passport number (US): `. */
-const BETWEEN = `${OTHER}[^\\d\\n]{0,36}(?:$|${LINE_END})`
+const BETWEEN = `${OTHER_NUMBER}[^\\d\\n]{0,36}(?:$|${LINE_END})`
 const PASSPORT = new RegExp(
   '(?:passport|\\bpas ?n(?:umme)?r|\\bpass(?:i|in|ini) |paso[sš]|пасош|putovnic|potn(?:i|ega) list|\\bpasu |cestovní pas|paspor|گذرنامه|พาสปอร์ต|পাসপোর্ট|reisepass|\\bpass ?n(?:umme)?r|passnummer|pasaporte|passaport[eo]|passeport|paspoort|paszport|' +
     'passinumero|pa[sșş]aport|útlevél|διαβατ[ηή]ρ|паспорт|جواز|דרכון|पासपोर्ट|护照|護照|パスポート|旅券|여권|หนังสือเดินทาง|hộ chiếu)' +

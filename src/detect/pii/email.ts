@@ -47,7 +47,7 @@ const NOT_TOP_LEVEL = new Set(
 const FILE_ENDING = /^(?:pdf|txt|csv|jpe?g|png|zip|json|html?|xml|md)$/i
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
-const MAX_TOOL = 3
+const MAX_VERSION_CONTROL_USER = 3
 /** The part before a local part in `scheme://user:password@host`. */
 const USER_INFO = /\/\/[^\s/@]*$/
 
@@ -58,12 +58,12 @@ const USER_INFO = /\/\/[^\s/@]*$/
 const COUNTRY_OR_COMMON = /\.(?:[a-z]{2}|com|net|org|edu|gov|info)$/i
 
 /** The digits of a percent-encoded `@`, after the `%`. */
-const CODED_DIGITS = '40'
+const ENCODED_AT_DIGITS = '40'
 /**
  * Percent-encoded characters other than `+` with all text before them: a name and a sign before the
  * address.
  */
-const CODED_LEADING = /^.*%(?!2b)[0-9a-f]{2}/i
+const ENCODED_LEADING = /^.*%(?!2b)[0-9a-f]{2}/i
 
 /** Classes of ASCII in a local part: letters and digits, and other characters. */
 const ORDINARY = 1
@@ -87,18 +87,18 @@ export function scanEmail(segment: Segment, at: number): number {
  * Reports whether a digit belongs to the percent-encoded `@` of an address in a URL (RFC 3986
  * §2.1): `ana%40example.com`.
  */
-export const isCodedSign = (text: string, at: number): boolean =>
-  codeAt(text, at - 1) === PERCENT && text.startsWith(CODED_DIGITS, at)
+export const isEncodedAtSign = (text: string, at: number): boolean =>
+  codeAt(text, at - 1) === PERCENT && text.startsWith(ENCODED_AT_DIGITS, at)
 
 /**
  * @param at of the digits of a percent-encoded `@`
  * @returns where to continue
  */
-export function scanCodedEmail(segment: Segment, at: number): number {
+export function scanEncodedEmail(segment: Segment, at: number): number {
   const sign = at - 1
   const localStart = startOfLocalCharacters(segment, sign)
-  const coded = CODED_LEADING.exec(segment.text.slice(localStart, sign))?.[0].length ?? 0
-  return scanAround(segment, localStart + coded, sign, at + CODED_DIGITS.length)
+  const coded = ENCODED_LEADING.exec(segment.text.slice(localStart, sign))?.[0].length ?? 0
+  return scanAround(segment, localStart + coded, sign, at + ENCODED_AT_DIGITS.length)
 }
 
 /**
@@ -151,7 +151,7 @@ function trimLocalStart(text: string, localStart: number, at: number, end: numbe
 }
 
 const isVersionControlUser = (text: string, start: number, at: number): boolean =>
-  at - start <= MAX_TOOL && NOT_LOCAL.test(text.slice(start, at))
+  at - start <= MAX_VERSION_CONTROL_USER && NOT_LOCAL.test(text.slice(start, at))
 
 /** End of the longest domain name with a top-level domain; 0 if there is none. */
 function domainEnd(text: string, start: number): number {

@@ -39,7 +39,7 @@ const WEBHOOK = /com\/services\/(?<path>T[A-Z0-9]{8,12}\/B[A-Z0-9]{8,12}\/[A-Za-
 const NAMED_VALUE = /[A-Za-z0-9+/]{40}(?:[A-Za-z0-9+/]{46}==)?(?![A-Za-z0-9+/=])/y
 
 /** AWS Signature Version 4, in the query of a URL. */
-const SIGNER = /x-amz-credential=$/
+const KEY_ID_BEFORE = /x-amz-credential=$/
 
 /**
  * @param start of the word (letters, digits, `_`, `-`)
@@ -49,7 +49,7 @@ export function scanSecret(segment: Segment, start: number): number {
   const { text } = segment
   const token = tokenAt(text, start) ?? tokenAt(text, dottedStart(text, start, segment.end))
   // The key id in a signed URL is no secret, and the URL is useless without it.
-  const isSignatureKeyId = token !== null && SIGNER.test(segment.windowBefore(token.start))
+  const isSignatureKeyId = token !== null && KEY_ID_BEFORE.test(segment.windowBefore(token.start))
   if (token !== null && !isSignatureKeyId && isSecret(text.slice(token.start, token.end))) {
     return segment.add('secret', token.start, token.end) ? token.end : 0
   }
@@ -171,7 +171,7 @@ export function tokenEnd(text: string, at: number): number {
 }
 
 /** Most characters that are read on either side. */
-const MAX_QUICK = 64
+const MAX_READ = 64
 
 /**
  * Prefilter: reports whether no secret starts in the word of letters, digits, `_` and `-` around
@@ -179,9 +179,9 @@ const MAX_QUICK = 64
  */
 export function holdsNoSecret(text: string, from: number, to: number): boolean {
   let start = from
-  while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAX_QUICK) return false
+  while (isTokenCharacter(codeAt(text, start - 1))) if (from - --start > MAX_READ) return false
   let end = to
-  for (; end - to <= MAX_QUICK; end++) {
+  for (; end - to <= MAX_READ; end++) {
     const code = codeAt(text, end)
     if (!isTokenCharacter(code) && (code !== DOT || !isTokenCharacter(codeAt(text, end + 1)))) break
   }
@@ -189,7 +189,7 @@ export function holdsNoSecret(text: string, from: number, to: number): boolean {
   const after = codeAt(text, end)
   if (end - start < MIN_TOKEN)
     return startOfBotId(text, end) < 0 && !(isPartOfBase64(text, start, end) && isFirstWordOfKey(text, start))
-  if (end - to > MAX_QUICK || before === DOT || after === COLON) return false
+  if (end - to > MAX_READ || before === DOT || after === COLON) return false
   if (isAfterScheme(text, start)) return false
   // Paths consist of base64 characters, too.
   if (end - start >= KEY_CHARACTERS || isBase64(before) || isBase64(after)) {

@@ -9,7 +9,7 @@ import { cardForm, isExpiryAfter, isInRow } from '../card.ts'
 import { passesLuhnAt } from '../checksums.ts'
 import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
 import { scanDocument } from '../documents.ts'
-import { isCodedSign, scanCodedEmail, scanEmail } from '../email.ts'
+import { isEncodedAtSign, scanEmail, scanEncodedEmail } from '../email.ts'
 import { isAfterCountryCode, scanIban } from '../iban.ts'
 import { KEY_BEGIN, keyBlocks } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
@@ -118,7 +118,7 @@ function scanTriggers(segment: Segment, from: number, to: number): void {
 function scanAt(segment: Segment, at: number): number {
   const code = segment.text.charCodeAt(at)
   if (isDigit(code))
-    return isCodedSign(segment.text, at) ? scanCodedEmail(segment, at) : scanDigit(segment, at)
+    return isEncodedAtSign(segment.text, at) ? scanEncodedEmail(segment, at) : scanDigit(segment, at)
   if (code === AT_SIGN) return scanEmail(segment, at)
   if (code === COLON) return scanColons(segment, at) || at + 1
   return (code === UNDERSCORE ? 0 : scanMac(segment, at)) || scanToken(segment, at, at + 1) || at + 1

@@ -24,7 +24,7 @@ import {
 } from '../../../core/ascii.ts'
 import { codeAt, codesOf, endOfDigits, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { isDocumentGroup } from '../documents.ts'
-import { isCodedSign } from '../email.ts'
+import { isEncodedAtSign } from '../email.ts'
 import { isAfterCountryCode } from '../iban.ts'
 import { isMacCharacter, isPartOfMac } from '../network.ts'
 import { endOfSeparator, isParenthesis } from '../number/separators.ts'
@@ -37,11 +37,11 @@ import { CONTEXT_CHARACTERS, staysWhole } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
 import { MAX_SHORT_DIGITS, MAX_SKIPPED_WORD, skipWord } from './skip-words.ts'
 
-/** A number in groups has at least so many digits. */
+/** Fewest digits of a number in groups. */
 const MIN_DIGITS = 7
-/** No phone number has so many digits and a point. */
+/** Fewest digits of a decimal that cannot be a phone number. */
 const MIN_LONG_DECIMAL = 16
-/** Longer ones may be card numbers without a label. */
+/** A longer number may be a card number without a label. */
 const MAX_UNLABELLED_DIGITS = 13
 /** More decimals than programs print. */
 const MAX_DECIMALS = 20
@@ -51,7 +51,7 @@ const MAX_DECIMALS = 20
  * character.
  */
 export function skipNumber(text: string, at: number, words: ContextWords | null): number {
-  if (isCodedSign(text, at)) return at
+  if (isEncodedAtSign(text, at)) return at
   return isWordBefore(text, at) ? skipWord(text, at) : skipDigits(text, at, words)
 }
 
@@ -80,7 +80,10 @@ function isNoDocumentNumber(text: string, at: number, end: number, after: number
   return !mayHaveDocumentLabel(text, at)
 }
 
-/** Reports whether no word and no sign near a number in one piece indicates what it is. */
+/**
+ * Reports whether nothing near a number in one piece indicates what it is: neither a word nor a
+ * sign.
+ */
 function hasNoCue(text: string, at: number, end: number, words: ContextWords): boolean {
   const before = codeAt(text, at - 1)
   if (
@@ -97,7 +100,7 @@ function hasNoCue(text: string, at: number, end: number, words: ContextWords): b
   return !mayHaveLabel(text, at)
 }
 
-/** Reports whether few digits have no other group of digits after them. */
+/** Reports whether no other group of digits follows a few digits. */
 function isLoneShortNumber(text: string, at: number, end: number, after: number): boolean {
   if (after === COLON) return false
   // `July 4, 1990`

@@ -22,9 +22,12 @@ import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
 import { staysWhole } from './segmenter.ts'
 
-/** Document numbers have six characters; no other number has so few digits. */
+/**
+ * Most digits that form no value before a word. Document numbers have six characters; no other
+ * number has so few digits.
+ */
 export const MAX_SHORT_DIGITS = 5
-/** Shorter than a wallet address or base64. */
+/** Longest word that is skipped. Wallet addresses and encoded text are longer. */
 export const MAX_SKIPPED_WORD = 25
 /** Length of the shortest IBAN, Norway's. */
 const MIN_IBAN = 15

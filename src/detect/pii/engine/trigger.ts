@@ -1,5 +1,5 @@
-// Finds triggers: the characters at which a value may be found. Every value has one; nothing else
-// about values is known here, except what rules them out.
+// Finds triggers: the characters at which detection starts. Every value contains one. Knows of
+// values only what rules them out.
 
 import {
   ASTERISK,
@@ -25,22 +25,22 @@ import { skipNumber } from './skip-numbers.ts'
 import { isLoneColon } from './skip-times.ts'
 
 /**
- * Matches a trigger. A digit or an `@` is one alone; the others are only before hexadecimal digits
- * or a long word.
+ * Matches a trigger: any digit or `@`, and the other characters before hexadecimal digits or a long
+ * word.
  */
 const TRIGGER =
   /[0-9@]|:(?=[0-9A-Fa-f:])|-(?=[A-Fa-f]{2}-|[A-Za-z_-]{20})|\.(?=[A-Fa-f]{4}\.[A-Fa-f])|_(?=[A-Za-z]{20})|A(?=[KS]IA[A-Z]{16})/g
 /**
- * Characters that decide whether one is a trigger: itself, and those that the pattern looks ahead
- * at.
+ * Characters that decide whether there is a trigger: the character itself and those in the
+ * lookaheads.
  */
 export const TRIGGER_CHARACTERS = 21
 /**
- * The next trigger is usually near the last number: so many characters are read one by one before
- * the pattern is used.
+ * Characters read one by one before the pattern is used: the next trigger is usually near the last
+ * number.
  */
 const NEAR = 6
-/** The same after a skipped trigger, where the next is usually further away. */
+/** The same after a skipped trigger, when the next is usually further away. */
 const NEAR_SKIPPED = 16
 
 /**

@@ -158,7 +158,7 @@ const isInsurance = (number: string): boolean => NINO_PREFIX.test(number)
 const isPan = (number: string): boolean => /^[A-Z]{3}[ABCFGHLJPT]/.test(number)
 const isVoterInMexico = (number: string): boolean => isDated(number, 6)
 const isDatedName = (number: string): boolean => isDated(number, 4)
-const any = (): boolean => true
+const always = (): boolean => true
 
 const END = '(?![A-Za-z0-9_])'
 const identifier = (
@@ -198,10 +198,10 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     identifier('\\d{1,2}\\.\\d{3}\\.\\d{3}-[0-9K]', 'rut|run', isChilean),
     identifier('\\d{7,8}-?[0-9K]', '\\brut\\b|\\brun\\b', isChilean, false),
     identifier('\\d{7}[A-W][A-IW]?', 'pps|irish', isIrish, false),
-    identifier('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', any, false),
+    identifier('\\d{7}[MGAPLHBZ]', 'maltes|karta ta', always, false),
     identifier('\\d{7}[ABCEHKM]\\d{3}(?:PB|BA|BI)\\d', 'личн|асабіст|идентификац', passesIcao),
     identifier('\\d{8} ?\\d ?[A-Z]{2}\\d', 'cart[ãa]o de cidad|\\bcc\\b', isPortuguese, false),
-    identifier('\\d{9}[VX]', '\\bnic\\b|sri lanka', any, false),
+    identifier('\\d{9}[VX]', '\\bnic\\b|sri lanka', always, false),
     identifier('[1-478]\\d{4}2[AB]\\d{6}[ -]?\\d{2}', NIR_WORDS, isCorsican, false),
     identifier('[1-478] \\d{2} \\d{2} 2[AB] \\d{3} \\d{3} \\d{2}', NIR_WORDS, isCorsican),
   ],
@@ -218,11 +218,11 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     identifier('[A-Z]\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
     identifier('[CFGHJ-NPRTV-Z]\\d{9}', 'ausweis', passesIcao, false),
     identifier('[A-Z]\\d{9}', 'kvnr|krankenversicher|versicherten', isGermanPatient, false),
-    identifier('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', any, false),
-    identifier('P-?\\d{8}', '\\bptin\\b', any, false),
-    identifier('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, any, false),
-    identifier('[VE]-?\\d{7,8}', CEDULA_WORDS, any, false),
-    identifier('A\\d{9}[A-Z]', '\\bkra\\b', any, false),
+    identifier('A-?\\d{8,9}', 'alien|uscis|\\ba number ?[:#]', always, false),
+    identifier('P-?\\d{8}', '\\bptin\\b', always, false),
+    identifier('[VE]-?\\d{1,2}\\.\\d{3}\\.\\d{3}', CEDULA_WORDS, always, false),
+    identifier('[VE]-?\\d{7,8}', CEDULA_WORDS, always, false),
+    identifier('A\\d{9}[A-Z]', '\\bkra\\b', always, false),
     identifier('[A-Z][1289]\\d{8}', '身分證|身份證|居留證|taiwan', isTaiwanese, false),
   ],
   [
@@ -231,7 +231,7 @@ export const LETTER_IDENTIFIERS: readonly (readonly LetterIdentifier[])[] = [
     spaced('[A-Z]{2} \\d{2}(?:[ -]?\\d{2}){2}[ -]?[A-D]', INSURANCE_WORDS, isInsurance),
     identifier('[A-Z]{2}\\d{6}\\([0-9A]\\)', 'hkid', isHongKong),
   ],
-  [identifier('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', any, false)],
+  [identifier('[A-Z]{3}\\d{7}', 'voter|\\bepic\\b|election|\\bvote\\b|मतदाता', always, false)],
   [
     identifier('[A-Z]{4}\\d{6}[HMX][A-Z]{5}[0-9A-Z]\\d', 'curp', isMexican),
     identifier('[A-ZÑ&]{4}\\d{6}[0-9A-Z]{3}', '\\brfc\\b', isDatedName, false),

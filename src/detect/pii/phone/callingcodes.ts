@@ -78,8 +78,10 @@ const PART_DIGITS = 3
  * service code.
  */
 export const isNorthAmerican = (digits: Digits, from: number, to: number): boolean =>
-  to - from === NORTH_AMERICAN_DIGITS && isPart(digits, from) && isPart(digits, from + PART_DIGITS)
+  to - from === NORTH_AMERICAN_DIGITS &&
+  isAreaOrExchange(digits, from) &&
+  isAreaOrExchange(digits, from + PART_DIGITS)
 
-const isPart = (digits: Digits, at: number): boolean =>
+const isAreaOrExchange = (digits: Digits, at: number): boolean =>
   digits.codeOfDigit(at) > DIGIT_1 &&
   (digits.codeOfDigit(at + 1) !== DIGIT_1 || digits.codeOfDigit(at + 2) !== DIGIT_1)

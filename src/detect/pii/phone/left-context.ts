@@ -23,11 +23,11 @@ const OWN_NUMBER = new RegExp(`(?<![\\p{L}\\p{M}])(?:${SOMEBODYS_NUMBER})(?: (?:
 export const isOwnNumber = (window: string): boolean => OWN_NUMBER.test(window)
 
 /** `direct line 020 7946 0958`, while `line 12` is a line number. */
-const CALLED_LINE =
+const PHONE_LINE =
   /\b(?:direct|office|phone|telephone|help|support|main|home|land|hot|fax|mobile|business|customer)[ -]?line[s:\s]*$/
 
 /** @param window the text before the number, in lower case */
-export const isPhoneLine = (window: string): boolean => CALLED_LINE.test(window)
+export const isPhoneLine = (window: string): boolean => PHONE_LINE.test(window)
 
 /**
  * The speaker at the start of a line, which may follow an escaped line end: `Customer: it is `,
@@ -71,10 +71,10 @@ export const isUsageCount = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
 /** Identifiers that contain numbers: DOIs, and ARNs of cloud resources. */
-const IN_NAME = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
+const IN_IDENTIFIER = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
 
 /** @param window the text before the number, in lower case */
-export const isInIdentifier = (window: string): boolean => IN_NAME.test(window)
+export const isInIdentifier = (window: string): boolean => IN_IDENTIFIER.test(window)
 
 /** Words for a phone that also have other meanings, in tables, programs and invoices. */
 const WEAK_WORD =

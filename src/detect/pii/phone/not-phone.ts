@@ -46,10 +46,10 @@ export const hasOtherForm = (run: DigitRun): boolean =>
 /**
  * Volume, year and pages of a publication: `20 (1990) 171-182`, `212-226 (1971)`, `480–487). 1998`.
  */
-const PRINTED = /.\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
+const CITATION = /.\((?:19|20)\d\d(?!\d)|\d[-–]\d+ ?\(|\)[.,]? (?:19|20)\d\d$/
 
 export const isCitation = (text: string, start: number, end: number): boolean =>
-  PRINTED.test(text.slice(start, end))
+  CITATION.test(text.slice(start, end))
 
 /** Shapes of dates and years. */
 const DATE_FORMS = new Set(

@@ -57,7 +57,7 @@ const EIGHT_DIGITS = new Set(['8', '4-4'].map(shapeOf))
 const SLASHED = new Set(['2-3-2-2', '3-3-4'].map(shapeOf))
 /** Digits of `00`. */
 const DOUBLE_ZERO = 2
-/** Least digits of a whole number that a slash separates from an alternative. */
+/** Fewest digits of a whole number that a slash separates from an alternative. */
 const MIN_ALTERNATIVE_DIGITS = 9
 /** A labelled number may have opening hours after it, which are two numbers. */
 const MAX_NAMED_NEIGHBOURS = 2
