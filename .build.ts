@@ -51,12 +51,7 @@ async function buildInto(folder: string): Promise<void> {
   mkdirSync(folder)
   const write = async (input: string, file: string, wrap = (code: string) => code) =>
     writeFileSync(file, wrap(await bundle(input)))
-  const beside = [
-    'store/programs/inspector',
-    'store/programs/checker',
-    'store/programs/treereader',
-    'rules/read-child',
-  ]
+  const beside = ['store/programs/inspector', 'store/programs/checker', 'rules/read-child']
   await Promise.all([
     write('src/boot/packaged.ts', join(folder, 'main.js')),
     ...beside.map((path) => write(`src/${path}.ts`, join(folder, `${basename(path)}.cjs`))),

@@ -53,7 +53,7 @@ interface Mark {
 }
 
 /** Where the entries at hand begin. */
-export interface LogStart {
+interface LogStart {
   readonly seq: number
   /** What the first entry says of the one before; null at the beginning of the log. An anchor is held against it later. */
   readonly before: Head | null
@@ -61,7 +61,7 @@ export interface LogStart {
 }
 
 /** @param seq where the entry was found; null when it alone says so */
-export function startOf(bytes: Uint8Array, seq: number | null): LogStart {
+function startOf(bytes: Uint8Array, seq: number | null): LogStart {
   const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
   const claimed = first?.['seq']
   const start = Math.max(
@@ -74,7 +74,7 @@ export function startOf(bytes: Uint8Array, seq: number | null): LogStart {
 }
 
 /** The tree over entries' hashes and what was signed of it. That the hashes are those of a chain is another's to say. */
-export class LogTree {
+class LogTree {
   readonly #survey: LogSurvey
   readonly #completed: CompletedNode | undefined
   readonly #sizes: ReadonlySet<number>

@@ -32,7 +32,7 @@ export interface KnownCheckpoint {
 /** A public key to check signatures against: a verifier, or a key that signs under the name of any log. */
 export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifier['key'] }
 
-/** What whoever checks a log brings along. Can be handed to another thread as it is. */
+/** What whoever checks a log brings along. */
 export interface KnownBefore {
   /** One of these must have signed every checkpoint; none to take checkpoints as they are. */
   readonly keys: readonly TrustedKey[]

@@ -33,20 +33,15 @@ export type ChainVerdict =
  * A chain alone cannot show that its tail was cut off: compare `head` with one kept elsewhere.
  */
 export class ChainVerifier {
-  readonly #isHashed: boolean
   readonly #plain = new PlainObject()
   #head: Head | null
   #entry: CanonicalEntry | null = null
   #checked = 0
   #fault: ChainFault | null = null
 
-  /**
-   * @param after the entry before the first record; null to start at the genesis entry
-   * @param isHashed whether somebody else sees to it that the hashes fit, by `faultOfHash`
-   */
-  constructor(after: Head | null = null, isHashed = false) {
+  /** @param after the entry before the first record; null to start at the genesis entry */
+  constructor(after: Head | null = null) {
     this.#head = after
-    this.#isHashed = isHashed
   }
 
   /** Takes the next record; false once anything was wrong, whatever comes later. */
@@ -81,7 +76,7 @@ export class ChainVerifier {
   #take(record: StoredRecord, expected: number): string | null {
     const { seq, bytes, hash } = record
     if (seq !== expected) return `record ${expected} is missing`
-    const fault = this.#isHashed ? null : faultOfHash(record)
+    const fault = faultOfHash(record)
     if (fault !== null) return fault
     const members = readCanonical(bytes, this.#plain)
     if (typeof members === 'string') return members
@@ -109,7 +104,7 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
 }
 
 /** What is wrong with a record before its bytes mean anything; null when they are what was hashed. */
-export function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
+function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
   if (bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
   return hashEntry(bytes) === hash ? null : 'the hash does not fit the entry'
 }

@@ -48,7 +48,7 @@ export async function exportLog(
   let end = 0
   let leftOut = 0
   let prunedSeq: number | null = null
-  await eachEntry(environment, 0, (seq, entry) => {
+  await eachEntry(environment, (seq, entry) => {
     // With what comes after it the export would look tampered with.
     if (first !== null && seq !== end && readCut(environment.tables).firstSeq > end) {
       prunedSeq = end

@@ -131,7 +131,7 @@ async function measurePages(): Promise<void> {
   await store.close()
 }
 
-/** By two threads, as the command and the gateway do it; of the directory and of an export of it. */
+/** Verifies the data directory and an export of it. */
 async function measureVerifying(): Promise<void> {
   const file = join(folder, 'export.jsonl')
   const environment = openEnvironment(join(folder, 'filled'))

@@ -6,12 +6,9 @@ import { once } from 'node:events'
 import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
 import { codeFile, NODE_FLAGS, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { DirectorySource } from '../../src/store/verification/directory.ts'
 import { MAIN, startGateway } from './gateway.ts'
 import { startUpstream } from './upstream.ts'
 
@@ -146,15 +143,6 @@ t.test('what the program runs beside itself runs from where it is built', async 
   const second = await startGateway({ ...options, folder })
   t.pass('the look at a store that was left open')
   await second.stop()
-  const place = { kind: 'directory', path: join(folder, 'data') }
-  const source = new DirectorySource(place.path)
-  const { lastSeq } = source
-  await source.close()
-  const reader = new Worker(join(dist, 'treereader.cjs'), {
-    workerData: { place, known: NOTHING_KNOWN, lastSeq },
-  })
-  reader.postMessage(lastSeq)
-  t.match(await once(reader, 'message'), [{ verdict: { ok: true }, wrongNodes: 0 }], 'the second reader')
 })
 
 t.test('the built program says the same of a bad configuration and of bad rules as its source', async (t) => {

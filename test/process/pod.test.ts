@@ -151,7 +151,7 @@ t.test('the Pod', { skip }, async (t) => {
   const boots = async (): Promise<object[]> => {
     const environment = openDirectory(join(folder, 'pod/var/lib/sidegate'))
     const found: object[] = []
-    await eachEntry(environment, 0, (_, { bytes }) => {
+    await eachEntry(environment, (_, { bytes }) => {
       const { type, clean, instance } = JSON.parse(Buffer.from(bytes).toString())
       if (type === 'boot') found.push({ clean, instance })
       return true

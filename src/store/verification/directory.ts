@@ -13,7 +13,6 @@ import { agreesWithKept, rootOf } from '../log/tree.ts'
 import {
   DamageError,
   eachEntry,
-  type LogPlace,
   type LogRead,
   type LogReader,
   type LogSource,
@@ -53,24 +52,12 @@ class Tally {
 }
 
 export class DirectorySource implements LogSource {
-  readonly place: LogPlace
-  readonly #path: string
-  #environment: Environment
+  readonly #environment: Environment
   #tally = new Tally()
   #beside: Beside = { state: null, exchanges: 0 }
 
   constructor(path: string) {
-    this.place = { kind: 'directory', path }
-    this.#path = path
     this.#environment = openDirectory(path)
-  }
-
-  get entries(): number {
-    return reading('the number of entries', () => this.#environment.tables.entries.size)
-  }
-
-  get lastSeq(): number {
-    return this.#look().state?.seq ?? 0
   }
 
   /** Looks nothing but these up: what the newest `prune` entry says is the one beginning that the log has. */
@@ -91,12 +78,12 @@ export class DirectorySource implements LogSource {
     return reading('the first entry', () => this.#first())
   }
 
-  async read(reader: LogReader, fromSeq = 0): Promise<string | null> {
+  async read(reader: LogReader): Promise<string | null> {
     this.#tally = new Tally()
     let first: number | null = null
     try {
-      const newest = this.lastSeq
-      await eachEntry(this.#environment, fromSeq, (seq, entry) => {
+      const newest = this.#look().state?.seq ?? 0
+      await eachEntry(this.#environment, (seq, entry) => {
         first ??= seq
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
         return reader.entry(entry, seq)
@@ -138,11 +125,6 @@ export class DirectorySource implements LogSource {
 
   agrees(level: number, index: number, node: Buffer): boolean {
     return agreesWithKept(this.#environment.tables, level, index, node)
-  }
-
-  async reopen(): Promise<void> {
-    await this.#environment.close()
-    this.#environment = openDirectory(this.#path)
   }
 
   hasMoved(first: string | null): boolean {

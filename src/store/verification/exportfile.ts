@@ -4,11 +4,9 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../../audit/lines.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import { type LogPlace, type LogReader, type LogSource, SourceError } from './log-source.ts'
+import { type LogReader, type LogSource, SourceError } from './log-source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
-/** Of an entry's line, about. */
-const ENTRY_BYTES = 800
 
 function whyNotRead(file: string): string | null {
   try {
@@ -23,22 +21,14 @@ function whyNotRead(file: string): string | null {
 }
 
 export class ExportSource implements LogSource {
-  readonly place: LogPlace
   readonly #file: string
 
   /** @throws SourceError when there is no such file, or it cannot be read twice */
   constructor(file: string) {
     const reason = whyNotRead(file)
     if (reason !== null) throw new SourceError(`${file} ${reason}`)
-    this.place = { kind: 'export', path: file }
     this.#file = file
   }
-
-  get entries(): number {
-    return Math.floor(statSync(this.#file).size / ENTRY_BYTES)
-  }
-
-  readonly lastSeq = Number.POSITIVE_INFINITY
 
   /** Prune entries and checkpoints come after what they speak of, so that all of it is read for them. */
   async survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null> {
@@ -88,8 +78,6 @@ export class ExportSource implements LogSource {
   agrees(): boolean {
     return true
   }
-
-  async reopen(): Promise<void> {}
 
   hasMoved(): boolean {
     return false

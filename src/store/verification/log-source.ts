@@ -33,32 +33,19 @@ export interface LogRead extends Pick<LogVerdict, 'head' | 'beginning' | 'firstS
   readonly wrongNodes: number
 }
 
-/** Where a log is, for whoever opens it anew. */
-export interface LogPlace {
-  readonly kind: 'directory' | 'export'
-  readonly path: string
-}
-
 export interface LogSource {
-  readonly place: LogPlace
-  /** About how many entries there are. */
-  readonly entries: number
-  /** Sequence number of the newest entry by now; none is above it in what does not grow. */
-  readonly lastSeq: number
   /**
    * Tells what must be known before the log is read: where it was pruned, and what was signed of it.
    * @param progress called with a fraction of 1 where that takes a while
    * @returns the hash of the first entry, which shows if another is the first by the time it is read
    */
   survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null>
-  /** Reads all of it, from the beginning or an entry on. @returns why it could not be read to the end, or null */
-  read(reader: LogReader, fromSeq?: number): Promise<string | null>
+  /** Reads all of it. @returns why it could not be read to the end, or null */
+  read(reader: LogReader): Promise<string | null>
   /** What else is wrong with an entry that is in order; only the data directory can tell. */
   check(seq: number, entry: Members): string | null
   /** Whether a complete part of the Merkle tree, which the entries make, is as it was kept. */
   agrees(level: number, index: number, node: Buffer): boolean
-  /** Lets go of what reading has left behind: after an error the database is not of use to whoever has it open. */
-  reopen(): Promise<void>
   /** Whether by now the log begins with another entry than the one with this hash. */
   hasMoved(first: string | null): boolean
   /** What is wrong with the whole, once it was read to the end and its chain held. */
@@ -108,16 +95,15 @@ export function openDirectory(path: string): Environment {
 }
 
 /**
- * The entries from `fromSeq` on, page by page, until `take` says false. While it waits for `take` the log goes on: what
+ * The entries page by page, until `take` says false. While it waits for `take` the log goes on: what
  * is stored beside an entry of the page at hand may be gone by then. An entry's bytes are there until the next one.
  * @throws Error on rows that are none
  */
 export async function eachEntry(
   environment: Environment,
-  fromSeq: number,
   take: (seq: number, entry: DumpedEntry) => boolean | Promise<boolean>,
 ): Promise<void> {
-  let from = fromSeq
+  let from = 0
   for (;;) {
     environment.refresh()
     let rows = 0

@@ -1,36 +1,12 @@
-// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry. A long log is
-// read by two threads at once, and once more by one where those two did not find it in order.
+// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry.
 
-import { availableParallelism } from 'node:os'
-import { ChainPart } from '../../audit/log-parts.ts'
 import { type LogVerdict, LogVerifier } from '../../audit/log-verify.ts'
 import { type KnownBefore, LogSurvey } from '../../audit/survey.ts'
 import { DamageError, type LogSource, UnsteadyError } from './log-source.ts'
 import { Check } from './read-log.ts'
-import { TreeThread } from './treethread.ts'
 
 /** A running gateway may prune between survey and check; then both are done again. */
 const MAX_ATTEMPTS = 5
-/** Of fewer entries one thread has read the most by the time another is there. */
-const MIN_ENTRIES_FOR_TWO = 20_000
-
-/**
- * Checks the whole of a log.
- * @param progress called now and then with a fraction of 1
- * @throws UnsteadyError when it did not stay what it was for long enough
- */
-export async function verifyLog(
-  source: LogSource,
-  known: KnownBefore,
-  progress: (done: number) => void,
-): Promise<LogVerdict> {
-  if (source.entries >= MIN_ENTRIES_FOR_TWO && availableParallelism() > 1) {
-    const verdict = await verifyByTwo(source, known, progress)
-    if (verdict !== null) return verdict
-    await source.reopen()
-  }
-  return verifyByOne(source, known, progress)
-}
 
 /**
  * Opens a log, checks the whole of it and closes it. That it is too damaged for that is a finding as well.
@@ -60,10 +36,11 @@ export const verdictUnread = (known: KnownBefore, reason: string): LogVerdict =>
 })
 
 /**
- * By this thread alone: says of any log what it is.
+ * Checks the whole of a log.
+ * @param progress called now and then with a fraction of 1
  * @throws UnsteadyError when it did not stay what it was for long enough
  */
-export async function verifyByOne(
+export async function verifyLog(
   source: LogSource,
   known: KnownBefore,
   progress: (done: number) => void,
@@ -91,31 +68,4 @@ export async function verifyByOne(
       `the log was pruned each of the ${MAX_ATTEMPTS} times it was read; check a copy (sidegate audit compact)`,
     )
   }
-}
-
-/**
- * By this thread and another, in half the time: this one looks at the chain and what lies beside it, the other at the
- * hashes and the tree.
- * @returns null unless both found all in order, in the same entries
- */
-export async function verifyByTwo(
-  source: LogSource,
-  known: KnownBefore,
-  progress: (done: number) => void,
-): Promise<LogVerdict | null> {
-  const chain = new ChainPart()
-  const check = new Check(source, chain, progress)
-  const thread = new TreeThread(source.place, known, source.lastSeq)
-  let isRead = false
-  try {
-    isRead = (await source.read(check)) === null && chain.head !== null
-  } finally {
-    thread.end(isRead ? check.seq : null)
-  }
-  const tree = await thread.outcome
-  if (!isRead || tree === null) return null
-  const { verdict, first, wrongNodes } = tree
-  if (check.first !== first || chain.head !== verdict.head?.hash) return null
-  const judged = check.judge(verdict, wrongNodes)
-  return judged.ok || !source.hasMoved(first) ? judged : null
 }
