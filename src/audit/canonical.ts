@@ -10,7 +10,7 @@ const MAX_DEPTH = 16
  * @throws TypeError for anything else, naming the member but never its value
  */
 export function canonicalize(value: unknown): string {
-  return inOrder(value) ?? write(value, 'the value', 0)
+  return serializeOrdered(value) ?? serialize(value, 'the value', 0)
 }
 
 /**
@@ -20,7 +20,7 @@ export function canonicalize(value: unknown): string {
 export const isCanonical = (value: unknown, text: string): boolean => canonicalize(value) === text
 
 /** The form of a value whose members are in order already, three times as fast; null where that is not known. */
-function inOrder(value: unknown): string | null {
+function serializeOrdered(value: unknown): string | null {
   if (!isOrdered(value, 0)) return null
   const text = JSON.stringify(value)
   // A lone surrogate would be written as an escape; an escaped backslash may look like it, and takes the long way.
@@ -80,7 +80,7 @@ function replaceSurrogates(value: unknown, depth: number): unknown {
   return Object.fromEntries(members)
 }
 
-function write(value: unknown, name: string, depth: number): string {
+function serialize(value: unknown, name: string, depth: number): string {
   if (depth > MAX_DEPTH) throw new TypeError(`${name} is nested too deeply`)
   switch (typeof value) {
     case 'string':
@@ -93,7 +93,7 @@ function write(value: unknown, name: string, depth: number): string {
       return value ? 'true' : 'false'
     case 'object':
       if (value === null) return 'null'
-      return Array.isArray(value) ? writeArray(value, name, depth) : writeObject(value, name, depth)
+      return Array.isArray(value) ? serializeArray(value, name, depth) : serializeObject(value, name, depth)
     default:
       throw new TypeError(`${name} is of type ${typeof value}`)
   }
@@ -104,22 +104,22 @@ function isPlain(value: object): boolean {
   return prototype === Object.prototype || prototype === null
 }
 
-function writeArray(values: readonly unknown[], name: string, depth: number): string {
+function serializeArray(values: readonly unknown[], name: string, depth: number): string {
   let text = ''
   // By index: an iterator or map() would pass over holes, or turn them into null.
   for (let index = 0; index < values.length; index++) {
-    text += (index === 0 ? '' : ',') + write(values[index], name, depth + 1)
+    text += (index === 0 ? '' : ',') + serialize(values[index], name, depth + 1)
   }
   return `[${text}]`
 }
 
-function writeObject(value: object, name: string, depth: number): string {
+function serializeObject(value: object, name: string, depth: number): string {
   if (!isPlain(value)) throw new TypeError(`${name} is not a plain object`)
   const { keys, labels } = shapeOf(Object.keys(value), name)
   let text = '{'
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string
-    text += labels[index] + write((value as Record<string, unknown>)[key], key, depth + 1)
+    text += labels[index] + serialize((value as Record<string, unknown>)[key], key, depth + 1)
   }
   return `${text}}`
 }

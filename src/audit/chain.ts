@@ -69,11 +69,13 @@ export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentH
     ts: isoTime(tsMs),
   }
   // The envelope last: nothing in a draft can pass for it.
-  return finish(draft.type === 'request' ? ordered(draft, envelope, contentHash) : { ...draft, ...envelope })
+  return finish(
+    draft.type === 'request' ? toRequestEntry(draft, envelope, contentHash) : { ...draft, ...envelope },
+  )
 }
 
 /** What a request's entry holds, member by member in canonical order, which is written out three times as fast. */
-const ordered = (
+const toRequestEntry = (
   draft: RequestDraft,
   envelope: Omit<Envelope, 'hash'>,
   contentHash: string | null,

@@ -23,10 +23,10 @@ export interface Commitment {
 /** JSON of an exchange, whole or in pieces that stand one behind the other; bytes are UTF-8. */
 export type Content = string | readonly (string | Uint8Array)[]
 
-const piecesOf = (content: Content) => (typeof content === 'string' ? [content] : content)
+const partsOf = (content: Content) => (typeof content === 'string' ? [content] : content)
 
 export const contentBytes = (content: Content): number =>
-  piecesOf(content).reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
+  partsOf(content).reduce((sum, part) => sum + Buffer.byteLength(part), 0)
 
 /**
  * Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once.
@@ -38,11 +38,11 @@ export function commit(salt: Uint8Array, content: Content): Commitment {
   bytes.set(DOMAIN_BYTES)
   bytes.set(salt, DOMAIN_BYTES.length)
   let at = PREFIX_BYTES
-  for (const piece of piecesOf(content)) {
-    if (typeof piece === 'string') at += bytes.write(piece, at)
+  for (const part of partsOf(content)) {
+    if (typeof part === 'string') at += bytes.write(part, at)
     else {
-      bytes.set(piece, at)
-      at += piece.length
+      bytes.set(part, at)
+      at += part.length
     }
   }
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }

@@ -5,7 +5,13 @@ import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
 import type { Members } from './plain.ts'
 import { Signers } from './signers.ts'
-import { type Anchor, type KnownCheckpoint, type LogSurvey, parseObject, placeOf } from './survey.ts'
+import {
+  type Anchor,
+  checkpointLabel,
+  type LogSurvey,
+  parseObject,
+  type SurveyedCheckpoint,
+} from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
 /** Findings that a verdict lists; a log that is broken in more places is broken enough. */
@@ -46,7 +52,7 @@ export interface LogVerdict {
 }
 
 /** What the log looked like at one size. */
-interface Mark {
+interface TreeSnapshot {
   /** Null while the beginning of the tree is not known. */
   readonly root: Buffer | null
   readonly head: string | null
@@ -79,7 +85,7 @@ class LogTree {
   readonly #completed: CompletedNode | undefined
   readonly #sizes: ReadonlySet<number>
   readonly #signers: Signers
-  readonly #marks = new Map<number, Mark>()
+  readonly #snapshots = new Map<number, TreeSnapshot>()
   #frontier: Frontier | null = null
   #firstSeq: number | null = null
   #next = 0
@@ -105,16 +111,16 @@ class LogTree {
     this.#firstSeq = this.#next = seq
     if (seq === 0) this.#frontier = Frontier.empty()
     this.#head = before?.hash ?? null
-    this.#mark()
+    this.#takeSnapshot()
   }
 
   /** Takes the next entry, whose hash fits. */
   push({ hash, bytes }: Omit<StoredRecord, 'seq'>): void {
-    this.#signers.entry(this.#next, bytes)
+    this.#signers.addEntry(this.#next, bytes)
     this.#frontier?.push(leafHash(hash), this.#completed)
     this.#next++
     this.#head = hash
-    this.#mark()
+    this.#takeSnapshot()
   }
 
   /**
@@ -123,19 +129,20 @@ class LogTree {
    * @param broken where its chain breaks, if it does
    */
   verdict(log: string | null, broken: ChainFault | null): LogVerdict {
-    const judge = new Judge(this.#marks, this.#firstSeq ?? 0, this.#next)
-    if (broken !== null) judge.find(broken.seq, broken.reason)
-    for (const reason of this.#survey.faults) judge.find(null, reason)
-    for (const anchor of this.#survey.anchors.values()) judge.anchor(anchor)
+    const builder = new VerdictBuilder(this.#snapshots, this.#firstSeq ?? 0, this.#next)
+    if (broken !== null) builder.addFinding(broken.seq, broken.reason)
+    for (const reason of this.#survey.faults) builder.addFinding(null, reason)
+    for (const anchor of this.#survey.anchors.values()) builder.checkAnchor(anchor)
     for (const known of bySize(this.#survey.checkpoints)) {
       const isWithin = known.checkpoint.log === log && known.checkpoint.size <= this.#next
-      if (this.#signers.accepts(known, isWithin)) judge.checkpoint(known, log, broken !== null)
+      if (this.#signers.accepts(known, isWithin)) builder.checkCheckpoint(known, log, broken !== null)
     }
-    for (const reason of this.#signers.faults()) judge.find(null, reason)
-    if (this.#survey.skipped > 0) judge.limit(`${this.#survey.skipped} more checkpoints were not looked at`)
+    for (const reason of this.#signers.faults()) builder.addFinding(null, reason)
+    if (this.#survey.skipped > 0)
+      builder.addLimit(`${this.#survey.skipped} more checkpoints were not looked at`)
     const head = log === null || this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head }
     return {
-      ok: judge.findings.length === 0,
+      ok: builder.findings.length === 0,
       log,
       firstSeq: this.#firstSeq,
       entries: this.#firstSeq === null ? 0 : this.#next - this.#firstSeq,
@@ -143,18 +150,18 @@ class LogTree {
       beginning: this.#beginning(),
       root: this.#frontier?.root().toString('base64') ?? null,
       signaturesChecked: this.#survey.keys.length > 0,
-      agreeing: judge.agreeing,
-      coveredSeq: judge.coveredSize === null ? null : judge.coveredSize - 1,
-      findings: judge.findings,
-      limits: judge.limits,
+      agreeing: builder.agreeing,
+      coveredSeq: builder.coveredSize === null ? null : builder.coveredSize - 1,
+      findings: builder.findings,
+      limits: builder.limits,
     }
   }
 
-  #mark(): void {
+  #takeSnapshot(): void {
     const size = this.#next
     this.#frontier ??= this.#survey.anchors.get(size)?.frontier.copy() ?? null
     if (this.#sizes.has(size)) {
-      this.#marks.set(size, { root: this.#frontier?.root() ?? null, head: this.#head })
+      this.#snapshots.set(size, { root: this.#frontier?.root() ?? null, head: this.#head })
     }
   }
 
@@ -208,69 +215,70 @@ export class LogVerifier {
 }
 
 /** Holds what was said of the log at some size against what it was at that size. */
-class Judge {
+class VerdictBuilder {
   readonly findings: LogFinding[] = []
   readonly limits: string[] = []
   readonly agreeing = { elsewhere: 0, beside: 0 }
   coveredSize: number | null = null
-  readonly #marks: ReadonlyMap<number, Mark>
+  readonly #snapshots: ReadonlyMap<number, TreeSnapshot>
   readonly #first: number
   readonly #end: number
   /** Entries below this one are as somebody signed them. */
-  #goodSize: number
+  #signedSize: number
 
-  constructor(marks: ReadonlyMap<number, Mark>, first: number, end: number) {
-    this.#marks = marks
+  constructor(snapshots: ReadonlyMap<number, TreeSnapshot>, first: number, end: number) {
+    this.#snapshots = snapshots
     this.#first = first
     this.#end = end
-    this.#goodSize = first
+    this.#signedSize = first
   }
 
-  find(seq: number | null, reason: string): void {
+  addFinding(seq: number | null, reason: string): void {
     if (this.findings.length < MAX_FINDINGS) this.findings.push({ seq, reason })
   }
 
-  limit(reason: string): void {
+  addLimit(reason: string): void {
     if (this.limits.length < MAX_FINDINGS) this.limits.push(reason)
   }
 
-  anchor({ size, head, frontier }: Anchor): void {
-    const mark = this.#marks.get(size)
-    if (mark === undefined) return
-    if (mark.head !== head || !(mark.root?.equals(frontier.root()) ?? true)) {
-      this.find(size, `the entries before ${size} are not those that a prune entry speaks of`)
+  checkAnchor({ size, head, frontier }: Anchor): void {
+    const snapshot = this.#snapshots.get(size)
+    if (snapshot === undefined) return
+    if (snapshot.head !== head || !(snapshot.root?.equals(frontier.root()) ?? true)) {
+      this.addFinding(size, `the entries before ${size} are not those that a prune entry speaks of`)
     }
   }
 
   /** To be called in the order of sizes. @param broken whether the log ends early because its chain is broken */
-  checkpoint({ source, checkpoint }: KnownCheckpoint, log: string | null, broken: boolean): void {
+  checkCheckpoint({ source, checkpoint }: SurveyedCheckpoint, log: string | null, broken: boolean): void {
     const { size, root, head } = checkpoint
-    const name = placeOf(source)
-    const mark = this.#marks.get(size)
+    const name = checkpointLabel(source)
+    const snapshot = this.#snapshots.get(size)
     if (log !== null && checkpoint.log !== log) {
-      this.find(null, `${name}: is of log ${checkpoint.log}, not ${log}`)
+      this.addFinding(null, `${name}: is of log ${checkpoint.log}, not ${log}`)
     } else if (size > this.#end) {
       // Behind a break nothing can be said, and the break has been found already.
       if (broken) return
-      this.find(
+      this.addFinding(
         this.#end,
         `${name}: the log had ${size} entries and ends after ${this.#end}; the rest is missing`,
       )
-    } else if (size === 0 || mark === undefined) {
-      this.limit(`${name}: size ${size} lies before the first entry (${this.#first})`)
-    } else if (mark.root === null && head === null) {
-      this.limit(`${name}: cannot be checked, the beginning of the tree is not known`)
-    } else if (!(mark.root?.equals(root) ?? true) || (head !== null && head !== mark.head)) {
-      const from = Math.min(this.#goodSize, size - 1)
-      this.find(from, `${name}: entries ${from} to ${size - 1} are not those that it was made of`)
+    } else if (size === 0 || snapshot === undefined) {
+      this.addLimit(`${name}: size ${size} lies before the first entry (${this.#first})`)
+    } else if (snapshot.root === null && head === null) {
+      this.addLimit(`${name}: cannot be checked, the beginning of the tree is not known`)
+    } else if (!(snapshot.root?.equals(root) ?? true) || (head !== null && head !== snapshot.head)) {
+      const from = Math.min(this.#signedSize, size - 1)
+      this.addFinding(from, `${name}: entries ${from} to ${size - 1} are not those that it was made of`)
     } else {
-      if (mark.root === null) this.limit(`${name}: held against its newest entry only, not against the tree`)
-      this.#goodSize = size
+      if (snapshot.root === null)
+        this.addLimit(`${name}: held against its newest entry only, not against the tree`)
+      this.#signedSize = size
       this.agreeing[source === null ? 'beside' : 'elsewhere']++
       if (source !== null) this.coveredSize = size
     }
   }
 }
 
-const bySize = (known: readonly KnownCheckpoint[]): KnownCheckpoint[] =>
+const bySize = (known: readonly SurveyedCheckpoint[]): SurveyedCheckpoint[] =>
   [...known].sort((one, other) => one.checkpoint.size - other.checkpoint.size)

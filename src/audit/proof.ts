@@ -75,13 +75,13 @@ export function verifyInclusion(
   proof: readonly Buffer[],
 ): boolean {
   if (!isSize(size) || !isSize(index) || index >= size || !isProof([leaf, root, ...proof])) return false
-  const walk = new Walk(index, size - 1)
+  const path = new PathToRoot(index, size - 1)
   let node = leaf
   for (const sibling of proof) {
-    if (walk.atTop) return false
-    node = walk.step() ? nodeHash(sibling, node) : nodeHash(node, sibling)
+    if (path.atTop) return false
+    node = path.step() ? nodeHash(sibling, node) : nodeHash(node, sibling)
   }
-  return walk.atTop && node.equals(root)
+  return path.atTop && node.equals(root)
 }
 
 /** Whether the tree with the first size and root is the beginning of the other one (RFC 9162 §2.1.4.2). */
@@ -98,22 +98,22 @@ export function verifyConsistency(
   // A complete tree is a node of the larger one, so the proof leaves it out.
   const [first, ...rest] = isPowerOfTwo(from) ? [fromRoot, ...proof] : proof
   if (first === undefined) return false
-  const walk = new Walk(from - 1, to - 1)
-  walk.skipRightChildren()
+  const path = new PathToRoot(from - 1, to - 1)
+  path.skipRightChildren()
   let smaller = first
   let larger = first
   for (const sibling of rest) {
-    if (walk.atTop) return false
-    if (walk.step()) {
+    if (path.atTop) return false
+    if (path.step()) {
       smaller = nodeHash(sibling, smaller)
       larger = nodeHash(sibling, larger)
     } else larger = nodeHash(larger, sibling)
   }
-  return walk.atTop && smaller.equals(fromRoot) && larger.equals(toRoot)
+  return path.atTop && smaller.equals(fromRoot) && larger.equals(toRoot)
 }
 
 /** The way from a node up to the root: `fn` and `sn` of RFC 9162. */
-class Walk {
+class PathToRoot {
   #node: number
   #last: number
 

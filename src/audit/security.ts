@@ -8,7 +8,7 @@ export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_t
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
 
 /** Scores are ranks from 0 to 1 as sealed, in whole thousandths. */
-type InjectionEvidence = {
+type EventInjection = {
   readonly score: number
   /** From which the rule fires. */
   readonly threshold: number
@@ -33,7 +33,7 @@ export type SecurityEvent = {
   readonly action: string
   readonly pii_types: string[]
   /** What a `prompt_injection` rule fired on; null on every other event. */
-  readonly injection: InjectionEvidence | null
+  readonly injection: EventInjection | null
   readonly key_id: string
   readonly key_name: string
   readonly model: string
@@ -69,7 +69,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       rule_type: rule?.type ?? null,
       action,
       pii_types: [...new Set(findings.map((finding) => finding.kind))],
-      injection: evidenceFor(rule, sealed.injection),
+      injection: injectionOf(rule, sealed.injection),
       key_id: sealed.key_id,
       key_name: sealed.key_name,
       model: sealed.model,
@@ -108,10 +108,7 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
 
 const THOUSANDTHS = 1000
 
-function evidenceFor(
-  rule: SealedRule | undefined,
-  injection: SealedInjection | null,
-): InjectionEvidence | null {
+function injectionOf(rule: SealedRule | undefined, injection: SealedInjection | null): EventInjection | null {
   if (rule?.type !== 'prompt_injection' || injection === null) return null
   const { score, threshold, path, span, reasons, model } = injection
   return {

@@ -2,26 +2,32 @@
 // entries say of who signs from there on. A log can be signed by one key after the other.
 
 import { originOf } from './checkpoint.ts'
-import { type KnownCheckpoint, parseObject, placeOf, type TrustedKey, verifiersOf } from './survey.ts'
+import {
+  checkpointLabel,
+  parseObject,
+  type SurveyedCheckpoint,
+  type TrustedKey,
+  verifiersOf,
+} from './survey.ts'
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 const BOOT_MARK = Buffer.from('"type":"boot"')
 /** Changes of the signer that one check looks at; what comes after so many is held against the keys alone. */
-const MAX_BOOTS = 4096
+const MAX_SIGNER_CHANGES = 4096
 /** Longest verifier key anybody reads, characters; ours have 103. */
 const MAX_KEY_LENGTH = 512
 
 /** A `boot` entry from which on another key signs. */
-interface Boot {
+interface SignerChange {
   readonly seq: number
   /** A verifier key. */
   readonly signer: string
 }
 
-/** Checkpoints of one place that lack the same: the first one's size stands for them. */
-interface Refusal {
-  readonly place: string
-  readonly lack: string
+/** Checkpoints of one label that problem the same: the first one's size stands for them. */
+interface RejectedCheckpoints {
+  readonly label: string
+  readonly problem: string
   readonly remedy: string
   readonly size: number
   count: number
@@ -29,8 +35,8 @@ interface Refusal {
 
 export class Signers {
   readonly #keys: readonly TrustedKey[]
-  readonly #boots: Boot[] = []
-  readonly #refusals = new Map<string, Refusal>()
+  readonly #changes: SignerChange[] = []
+  readonly #rejected = new Map<string, RejectedCheckpoints>()
 
   /** @param keys none to take checkpoints as they are */
   constructor(keys: readonly TrustedKey[]) {
@@ -38,21 +44,21 @@ export class Signers {
   }
 
   /** Looks at an entry's bytes; only those of `boot` entries matter. */
-  entry(seq: number, bytes: Uint8Array): void {
-    if (this.#keys.length === 0 || this.#boots.length === MAX_BOOTS) return
+  addEntry(seq: number, bytes: Uint8Array): void {
+    if (this.#keys.length === 0 || this.#changes.length === MAX_SIGNER_CHANGES) return
     const view = viewOf(bytes)
     if (view.length > MAX_ENTRY_BYTES || !view.includes(BOOT_MARK)) return
     const entry = parseObject(view)
     const signer = entry?.['type'] === 'boot' ? entry['signer'] : null
     if (typeof signer !== 'string' || signer.length > MAX_KEY_LENGTH) return
-    if (signer !== this.#boots.at(-1)?.signer) this.#boots.push({ seq, signer })
+    if (signer !== this.#changes.at(-1)?.signer) this.#changes.push({ seq, signer })
   }
 
   /**
    * Whether a checkpoint is signed as it should be; if not, `faults` says so.
    * @param isWithin whether it is over entries that were seen, of the log that they are of
    */
-  accepts({ source, checkpoint }: KnownCheckpoint, isWithin: boolean): boolean {
+  accepts({ source, checkpoint }: SurveyedCheckpoint, isWithin: boolean): boolean {
     if (this.#keys.length === 0) return true
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
@@ -62,33 +68,38 @@ export class Signers {
       const remedy = isKnown
         ? ''
         : `; the boot entry at ${boot.seq} names another signer: if it is the gateway's, give that key too: ${boot.signer}`
-      this.#refuse(placeOf(source), 'not signed by a public key given', remedy, size)
+      this.#reject(checkpointLabel(source), 'not signed by a public key given', remedy, size)
       return false
     }
     // Witnesses have names of their own, and sign for every run.
     const own = verified.filter((key) => key.startsWith(`${originOf(log)}+`))
     if (boot === undefined || own.length === 0 || own.includes(boot.signer)) return true
-    this.#refuse(placeOf(source), `signed by another key than the boot entry at ${boot.seq} names`, '', size)
+    this.#reject(
+      checkpointLabel(source),
+      `signed by another key than the boot entry at ${boot.seq} names`,
+      '',
+      size,
+    )
     return false
   }
 
   /** What is wrong with those that were not accepted. */
   faults(): string[] {
-    return [...this.#refusals.values()].map(({ place, lack, remedy, size, count }) => {
+    return [...this.#rejected.values()].map(({ label, problem, remedy, size, count }) => {
       const more = count === 1 ? '' : ` and ${count - 1} more`
-      return `${place}: ${lack} (size ${size}${more})${remedy}`
+      return `${label}: ${problem} (size ${size}${more})${remedy}`
     })
   }
 
-  #refuse(place: string, lack: string, remedy: string, size: number): void {
-    const name = `${place}\n${lack}\n${remedy}`
-    const refusal = this.#refusals.get(name)
-    if (refusal === undefined) this.#refusals.set(name, { place, lack, remedy, size, count: 1 })
-    else refusal.count++
+  #reject(label: string, problem: string, remedy: string, size: number): void {
+    const name = `${label}\n${problem}\n${remedy}`
+    const rejected = this.#rejected.get(name)
+    if (rejected === undefined) this.#rejected.set(name, { label, problem, remedy, size, count: 1 })
+    else rejected.count++
   }
 
   /** A run signs after its boot entry, and before the next one's. */
-  #bootOf(size: number): Boot | undefined {
-    return this.#boots.findLast(({ seq }) => seq < size)
+  #bootOf(size: number): SignerChange | undefined {
+    return this.#changes.findLast(({ seq }) => seq < size)
   }
 }

@@ -23,7 +23,7 @@ export interface Anchor {
 }
 
 /** A checkpoint to be held against the log. */
-export interface KnownCheckpoint {
+export interface SurveyedCheckpoint {
   /** Where it was kept, as the person who checks calls it; null when it came with the log itself. */
   readonly source: string | null
   readonly checkpoint: OpenedCheckpoint
@@ -33,33 +33,33 @@ export interface KnownCheckpoint {
 export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifier['key'] }
 
 /** What whoever checks a log brings along. */
-export interface KnownBefore {
+export interface AuditorEvidence {
   /** One of these must have signed every checkpoint; none to take checkpoints as they are. */
   readonly keys: readonly TrustedKey[]
   /** Signed notes kept elsewhere, and what the person who checks calls those places. */
-  readonly kept: readonly { readonly note: string | Uint8Array; readonly source: string }[]
+  readonly checkpoints: readonly { readonly note: string | Uint8Array; readonly source: string }[]
 }
 
 /** Nothing: the log is held against itself. */
-export const NOTHING_KNOWN: KnownBefore = { keys: [], kept: [] }
+export const NO_EVIDENCE: AuditorEvidence = { keys: [], checkpoints: [] }
 
 export class LogSurvey {
   readonly keys: readonly TrustedKey[]
   readonly #anchors = new Map<number, Anchor>()
-  readonly #checkpoints: KnownCheckpoint[] = []
+  readonly #checkpoints: SurveyedCheckpoint[] = []
   readonly #faults: string[] = []
   #skipped = 0
 
-  constructor({ keys, kept }: KnownBefore) {
+  constructor({ keys, checkpoints }: AuditorEvidence) {
     this.keys = keys
-    for (const { note, source } of kept) this.checkpoint(note, source)
+    for (const { note, source } of checkpoints) this.addCheckpoint(note, source)
   }
 
   get anchors(): ReadonlyMap<number, Anchor> {
     return this.#anchors
   }
 
-  get checkpoints(): readonly KnownCheckpoint[] {
+  get checkpoints(): readonly SurveyedCheckpoint[] {
     return this.#checkpoints
   }
 
@@ -74,7 +74,7 @@ export class LogSurvey {
   }
 
   /** Looks at an entry's bytes; only those of `prune` entries matter. */
-  entry(bytes: Uint8Array): void {
+  addEntry(bytes: Uint8Array): void {
     const view = viewOf(bytes)
     if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
     const entry = parseObject(view)
@@ -86,13 +86,13 @@ export class LogSurvey {
   }
 
   /** Looks at a signed checkpoint. @param source null when it came with the log itself */
-  checkpoint(note: string | Uint8Array, source: string | null): void {
+  addCheckpoint(note: string | Uint8Array, source: string | null): void {
     if (this.#checkpoints.length + this.#faults.length >= MAX_CHECKPOINTS) {
       this.#skipped++
       return
     }
     const opened = openCheckpoint(note, (origin) => verifiersOf(this.keys, origin))
-    if ('fault' in opened) this.#faults.push(`${placeOf(source)}: ${opened.fault}`)
+    if ('fault' in opened) this.#faults.push(`${checkpointLabel(source)}: ${opened.fault}`)
     else this.#checkpoints.push({ source, checkpoint: opened })
   }
 }
@@ -101,8 +101,8 @@ export class LogSurvey {
 export const verifiersOf = (keys: readonly TrustedKey[], origin: string): Verifier[] =>
   keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key))
 
-/** What a finding calls a checkpoint. @param source as of KnownCheckpoint */
-export const placeOf = (source: string | null): string => source ?? 'a checkpoint beside the log'
+/** What a finding calls a checkpoint. @param source as of SurveyedCheckpoint */
+export const checkpointLabel = (source: string | null): string => source ?? 'a checkpoint beside the log'
 
 function readAnchor(entry: JsonObject): Anchor | null {
   const { first_seq: size, head, frontier } = entry

@@ -3,7 +3,7 @@
 import type { Outcome, SealedRequest } from './entry.ts'
 
 /** A usage entry of `GET /api/v1/usage/logs`, in the order it is documented in. */
-export type UsageEntry = {
+export type UsageView = {
   readonly id: string
   readonly created_at: string
   readonly model: string
@@ -37,7 +37,7 @@ export type UsageEntry = {
 /** Sealed costs are whole millionths. */
 const COST_UNIT = 1_000_000
 
-export function toUsageEntry(sealed: SealedRequest): UsageEntry {
+export function toUsageView(sealed: SealedRequest): UsageView {
   const rules = new Map(sealed.rules.map(({ id, name, action }) => [id, { id, name, action }]))
   return {
     id: sealed.id,

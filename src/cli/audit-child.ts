@@ -1,7 +1,7 @@
 // A damaged database file does not make a read fail, it ends the process that reads. So the data directory is read in
 // a child, and how that ended is part of the answer.
 
-import { isDamage } from '../store/damage.ts'
+import { isDamageSignal } from '../store/damage.ts'
 import type { ExitCode } from './command.ts'
 import { runAgain } from './pid1.ts'
 
@@ -25,7 +25,7 @@ export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      if (isDamage(signal)) resolve({ damage: signal })
+      if (isDamageSignal(signal)) resolve({ damage: signal })
       else {
         // It had no chance to say so itself.
         if (signal !== null) console.error(`sidegate audit: what reads the log was ended (${signal})`)

@@ -10,8 +10,8 @@ import type { Milliseconds } from '../core/clock.ts'
 import { counted } from '../rulecheck/report.ts'
 import { u64 } from '../store/layout.ts'
 import type { Environment } from '../store/lmdb.ts'
-import { keptCheckpoints } from '../store/log/checkpoints.ts'
-import { readCut } from '../store/log/prune.ts'
+import { storedCheckpoints } from '../store/log/checkpoints.ts'
+import { readPrunePoint } from '../store/log/prune.ts'
 import { eachEntry } from '../store/verification/log-source.ts'
 
 /** Written in one piece: a write for every line would cost more than the lines. */
@@ -50,7 +50,7 @@ export async function exportLog(
   let prunedSeq: number | null = null
   await eachEntry(environment, (seq, entry) => {
     // With what comes after it the export would look tampered with.
-    if (first !== null && seq !== end && readCut(environment.tables).firstSeq > end) {
+    if (first !== null && seq !== end && readPrunePoint(environment.tables).firstSeq > end) {
       prunedSeq = end
       return false
     }
@@ -69,7 +69,9 @@ export async function exportLog(
   })
   await lines.flush()
   environment.refresh()
-  const within = keptCheckpoints(environment.tables).filter(({ size }) => size > (first ?? 0) && size <= end)
+  const within = storedCheckpoints(environment.tables).filter(
+    ({ size }) => size > (first ?? 0) && size <= end,
+  )
   lines.add(Buffer.from(within.map(({ note }) => checkpointLine(note)).join('')))
   await lines.flush()
   return { exchanges: leftOut, prunedSeq }

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import type { LogVerdict } from '../audit/log-verify.ts'
-import type { KnownBefore } from '../audit/survey.ts'
+import type { AuditorEvidence } from '../audit/survey.ts'
 import { verdictObject } from '../audit/verdict.ts'
 import { systemClock } from '../core/clock.ts'
 import { type Config, readConfig } from '../core/config.ts'
@@ -12,7 +12,7 @@ import { StoreOpenError } from '../store/lmdb.ts'
 import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/verification/log-source.ts'
-import { verdictUnread, verifyAt } from '../store/verification/verification.ts'
+import { openAndVerify, unreadableVerdict } from '../store/verification/verification.ts'
 import { isReader, runAsReader } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
@@ -132,21 +132,23 @@ async function verify(values: Values): Promise<ExitCode> {
   if (format !== 'pretty' && format !== 'json') throw new UsageError('--format is pretty or json')
   const keys = (values['public-key'] ?? []).flatMap(readKeys)
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
-  const known: KnownBefore = { keys, kept: (values.checkpoint ?? []).flatMap(notes) }
+  const evidence: AuditorEvidence = { keys, checkpoints: (values.checkpoint ?? []).flatMap(notes) }
   const report = (verdict: LogVerdict): ExitCode => {
     console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
   if (values.export === undefined && !isReader()) {
     const ended = await runAsReader()
-    return typeof ended === 'number' ? ended : report(verdictUnread(known, describeDamage(ended.damage)))
+    return typeof ended === 'number'
+      ? ended
+      : report(unreadableVerdict(evidence, describeDamage(ended.damage)))
   }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
     const open = sourceOf(values, spool)
     if (open === null) return 2
     const bar = progressBar(process.stderr)
-    const verdict = await verifyAt(open, known, bar)
+    const verdict = await openAndVerify(open, evidence, bar)
     bar(1)
     return report(verdict)
   } finally {

@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/json.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
 import type { Store } from '../store/store.ts'
-import { LogCheck } from '../store/verification/background.ts'
+import { BackgroundVerification } from '../store/verification/background.ts'
 import { Checkpointing } from './checkpointing.ts'
 import type { DataFolder } from './datafolder.ts'
 import type { Identity } from './journal.ts'
@@ -25,7 +25,7 @@ interface AttestationParts {
 
 export class Attestation {
   readonly signatures: Checkpointing
-  readonly check: LogCheck
+  readonly check: BackgroundVerification
   /** What the log calls this run, and whose signatures count from it on. */
   readonly identity: Identity
   readonly #logger: GatewayLogger
@@ -34,7 +34,7 @@ export class Attestation {
     const { signingKey } = folder
     const { checkpoints } = store
     this.signatures = new Checkpointing({ checkpoints, signingKey, clock, logger })
-    this.check = new LogCheck(config.data.path, clock, (verdict) => this.#tell(verdict))
+    this.check = new BackgroundVerification(config.data.path, clock, (verdict) => this.#tell(verdict))
     this.identity = {
       instance: config.instance,
       signer: this.signatures.publicKey,

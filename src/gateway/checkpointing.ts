@@ -94,7 +94,7 @@ export class Checkpointing {
       const { size } = checkpoint
       if (size === this.#newest?.size) return
       const note = signCheckpoint(checkpoint, this.#signer)
-      await checkpoints.keep({ size, note })
+      await checkpoints.save({ size, note })
       this.#newest = { ...checkpoint, note, madeAtMs }
       if (this.#timer !== null) this.#tell()
     } catch (error) {

@@ -4,12 +4,12 @@
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { leaveMark } from '../store/folder/clean-shutdown.ts'
+import { markCleanShutdown } from '../store/folder/clean-shutdown.ts'
 import { makeFolder } from '../store/folder/folder.ts'
 import { inspectStore } from '../store/folder/inspection.ts'
 import { Intents } from '../store/folder/intents.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/folder/lock.ts'
-import { quarantines, succeed, takeOver } from '../store/folder/quarantine.ts'
+import { finishQuarantine, listQuarantines, quarantineStore } from '../store/folder/quarantine.ts'
 import { ownSigningKey } from '../store/folder/signingkey.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -48,7 +48,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
         logger.warn({ err: error }, 'the list of calls under way stays as it is')
       }
       try {
-        if (intact) leaveMark(path)
+        if (intact) markCleanShutdown(path)
       } catch (error) {
         logger.warn({ err: error }, 'the next start will look at the store first')
       }
@@ -58,7 +58,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
     return {
       intents,
       signingKey: audit.signingKey?.current() ?? ownSigningKey(path),
-      quarantines: quarantines(path).length,
+      quarantines: listQuarantines(path).length,
       release(intact = false) {
         released ??= release(intact)
         return released
@@ -80,11 +80,11 @@ async function hold(path: string): Promise<DirectoryLock> {
 }
 
 async function replaceDamaged(path: string, logger: GatewayLogger): Promise<void> {
-  takeOver(path)
+  finishQuarantine(path)
   const inspection = await inspectStore(path)
   if (inspection.state === 'sound') return
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
-  const { folder, reason, carried } = await succeed(path, inspection, systemClock.now(), randomBytes)
+  const { folder, reason, carried } = await quarantineStore(path, inspection, systemClock.now(), randomBytes)
   const keys = carried ? 'keys and rules of the API were taken over' : 'keys and rules of the API are lost'
   logger.error(
     { reason, folder },

@@ -29,7 +29,7 @@ export async function sealInterrupted(
     intents.sealed(open)
     return Number(missing)
   }
-  const outcomes = await Promise.allSettled(intents.leftBehind.map(seal))
+  const outcomes = await Promise.allSettled(intents.unfinished.map(seal))
   const calls = outcomes.reduce((sum, one) => sum + (one.status === 'fulfilled' ? one.value : 0), 0)
   const failed = outcomes.find((one) => one.status === 'rejected')
   if (calls > 0)

@@ -71,8 +71,8 @@ export class KeyStore {
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   readonly #fileKeys: ReadonlyMap<string, KeyIdentity>
-  /** Rows as they were read last, by hash: what saves parsing a row that has not changed, never reading it. */
-  readonly #read = new Map<string, ReadRow>()
+  /** Rows as they were read last, by hash: what saves parsing a row that has not changed, never orDamageError it. */
+  readonly #parsedRows = new Map<string, ReadRow>()
   /** Uses since the last flush, by id: at most one for every key there is. */
   readonly #used = new Map<string, Milliseconds>()
   #active = { changes: -1, count: 0 }
@@ -100,7 +100,7 @@ export class KeyStore {
     }
     const { keys, keyids } = this.#environment.tables
     const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
-    const place = Buffer.from(hashApiKey(key), 'hex')
+    const rowKey = Buffer.from(hashApiKey(key), 'hex')
     const createdAtMs = this.#clock.now()
     const id = uuidv7(createdAtMs, this.#random(ID_RANDOM_BYTES))
     const stored: StoredKey = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
@@ -111,8 +111,8 @@ export class KeyStore {
       return {
         draft: { type: 'key_created', key_id: id, key_name: name, source: 'api' },
         write: () => {
-          this.#put(place, stored)
-          keyids.put(Buffer.from(id), place)
+          this.#put(rowKey, stored)
+          keyids.put(Buffer.from(id), rowKey)
         },
         result: { record: { ...stored, lastUsedAtMs: null, source: 'api' }, key },
       }
@@ -139,7 +139,9 @@ export class KeyStore {
     const changes = this.#changes()
     if (changes !== this.#active.changes) {
       const made = this.#environment.tables.keys.rows()
-      const declared = Array.from(this.#fileKeys.keys()).filter((sha256) => this.#twin(sha256) === undefined)
+      const declared = Array.from(this.#fileKeys.keys()).filter(
+        (sha256) => this.#storedFor(sha256) === undefined,
+      )
       const count = declared.length + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
       this.#active = { changes, count }
     }
@@ -158,17 +160,17 @@ export class KeyStore {
         ? this.#describe(stored)
         : { ...this.#describeFileKey(...declared), revokedAtMs: stored.revokedAtMs }
     return this.#log.change(() => {
-      const place = declared === undefined ? this.#placeOf(id) : Buffer.from(declared[0], 'hex')
+      const rowKey = declared === undefined ? this.#rowKeyOf(id) : Buffer.from(declared[0], 'hex')
       const stored =
-        place === undefined ? undefined : (this.#storedAt(place) ?? this.#asStored(declared?.[1]))
-      if (place === undefined || stored === undefined)
+        rowKey === undefined ? undefined : (this.#storedAt(rowKey) ?? this.#toStored(declared?.[1]))
+      if (rowKey === undefined || stored === undefined)
         throw new GatewayError('not_found', 'There is no key with this id.')
       if (stored.revokedAtMs !== null) return { draft: null, write: () => {}, result: describe(stored) }
       const revoked: StoredKey = { ...stored, revokedAtMs: this.#clock.now() }
       return {
         draft: { type: 'key_revoked', key_id: stored.id, key_name: stored.name },
         write: () => {
-          this.#put(place, revoked)
+          this.#put(rowKey, revoked)
         },
         result: describe(revoked),
       }
@@ -176,7 +178,7 @@ export class KeyStore {
   }
 
   /** What a declared key is kept as, should it be revoked. */
-  #asStored(identity: KeyIdentity | undefined): StoredKey | undefined {
+  #toStored(identity: KeyIdentity | undefined): StoredKey | undefined {
     if (identity === undefined) return undefined
     return { ...identity, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
   }
@@ -195,12 +197,12 @@ export class KeyStore {
 
   /** @param bytes the row as it is now, there only until the next read */
   #readActive(sha256: string, bytes: Buffer): KeyIdentity | undefined {
-    const known = this.#read.get(sha256)
+    const known = this.#parsedRows.get(sha256)
     if (known?.bytes.equals(bytes) === true) return known.identity
     const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
     const identity = revokedAtMs === null ? { id, name } : undefined
-    if (this.#read.size >= MAX_READ_ROWS) this.#read.clear()
-    this.#read.set(sha256, { bytes: Buffer.from(bytes), identity })
+    if (this.#parsedRows.size >= MAX_READ_ROWS) this.#parsedRows.clear()
+    this.#parsedRows.set(sha256, { bytes: Buffer.from(bytes), identity })
     return identity
   }
 
@@ -217,9 +219,9 @@ export class KeyStore {
     }
   }
 
-  #put(place: Buffer, stored: StoredKey): void {
+  #put(rowKey: Buffer, stored: StoredKey): void {
     const { keys, meta } = this.#environment.tables
-    keys.put(place, writeJson(stored))
+    keys.put(rowKey, writeJson(stored))
     meta.put(CHANGES_KEY, u64(this.#changes() + 1))
   }
 
@@ -228,7 +230,7 @@ export class KeyStore {
     return bytes === undefined ? 0 : readU64(bytes)
   }
 
-  #placeOf(id: string): Buffer | undefined {
+  #rowKeyOf(id: string): Buffer | undefined {
     if (id === '' || id.length > MAX_ID_CHARACTERS) return undefined
     return this.#environment.tables.keyids.get(Buffer.from(id))
   }
@@ -244,17 +246,17 @@ export class KeyStore {
 
   #describeFileKey(sha256: string, { id, name }: KeyIdentity): KeyRecord {
     const lastUsedAtMs = this.#lastUsed(id)
-    const revokedAtMs = this.#twin(sha256)?.revokedAtMs ?? null
+    const revokedAtMs = this.#storedFor(sha256)?.revokedAtMs ?? null
     return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs, source: 'file' }
   }
 
   /** The same key as it was made or revoked here, which goes before its declaration: once revoked it stays so. */
-  #twin(sha256: string): StoredKey | undefined {
+  #storedFor(sha256: string): StoredKey | undefined {
     return this.#storedAt(Buffer.from(sha256, 'hex'))
   }
 
-  #storedAt(place: Buffer): StoredKey | undefined {
-    const bytes = this.#environment.tables.keys.get(place)
+  #storedAt(rowKey: Buffer): StoredKey | undefined {
+    const bytes = this.#environment.tables.keys.get(rowKey)
     return bytes === undefined ? undefined : readJson<StoredKey>(bytes)
   }
 }

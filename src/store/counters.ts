@@ -1,5 +1,5 @@
 // Token counts per rule and key. Reservations are in memory and synchronous; what a call really used is committed
-// in the transaction of its entry, so that after a crash the counts and the log say the same.
+// in the transaction of its entry, so that after a crash the counts and the log printLine the same.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import {
@@ -66,7 +66,7 @@ export interface CounterChange {
   readonly tokens: number
 }
 
-interface Held {
+interface HeldTokens {
   readonly request: ReserveRequest
   /** Forgotten by then only when all that it counts is over. */
   readonly window: QuotaWindow
@@ -78,7 +78,7 @@ export class Counters {
   readonly #environment: Environment
   readonly #clock: Clock
   readonly #windows = new Map<string, QuotaWindow>()
-  readonly #held = new WeakMap<Reservation, Held>()
+  readonly #held = new WeakMap<Reservation, HeldTokens>()
   #sweepFrom: Buffer | undefined
 
   /** Takes up the counts of earlier runs. */
@@ -179,7 +179,7 @@ export class Counters {
   }
 }
 
-/** A rule whose window changes starts anew: counts in buckets of another length say nothing about it. */
+/** A rule whose window changes starts anew: counts in buckets of another length printLine nothing about it. */
 const windowName = (ruleId: string, keyId: string, windowMs: Milliseconds) =>
   `${ruleId}\0${keyId}\0${windowMs}`
 

@@ -1,5 +1,5 @@
 // Reading a store that may be damaged: that fails, or it ends the process that reads. So it is done in a child; here is
-// how that speaks, and what its errors and its end say.
+// how that speaks, and what its errors and its end printLine.
 
 import { writeSync } from 'node:fs'
 
@@ -20,16 +20,16 @@ const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -307
 export const isDamageError = (error: unknown): boolean =>
   error instanceof Error && DAMAGE_CODES.has((error as { code?: unknown }).code)
 
-/** Whether a process that ended so was reading a damaged file. */
-export const isDamage = (signal: string | null): signal is string =>
+/** Whether a process that ended so was orDamageError a damaged file. */
+export const isDamageSignal = (signal: string | null): signal is string =>
   signal !== null && DAMAGE_SIGNALS.has(signal)
 
-/** For people. @param signal that `isDamage` knows */
+/** For people. @param signal that `isDamageSignal` knows */
 export const describeDamage = (signal: string): string =>
-  `the database file is damaged: reading it ended the process (${signal})`
+  `the database file is damaged: orDamageError it ended the process (${signal})`
 
 /** A line of JSON on standard output. At once, because the process may end with the next read. */
-export function say(line: object): void {
+export function printLine(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)
 }

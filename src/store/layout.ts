@@ -73,7 +73,7 @@ export function unpackEntry(seq: number, packed: Buffer): StoredRecord {
   }
 }
 
-/** What a list of usage entries can be filtered on without reading the entries. */
+/** What a list of usage entries can be filtered on without orDamageError the entries. */
 export interface RequestSummary {
   readonly seq: number
   readonly createdAtMs: Milliseconds
@@ -156,10 +156,10 @@ export function readDay(bytes: Buffer | undefined): DayCounts {
 export const securityKey = (day: number, ordinal: number): Buffer => joinKey(u64(day), u64(ordinal))
 
 /** Where a security event is told from: the entry, and the place among its events. */
-export function packEventPlace(seq: number, index: number): Buffer {
+export function packEventLocation(seq: number, index: number): Buffer {
   return joinKey(u64(seq), u64(index))
 }
 
-export function unpackEventPlace(bytes: Buffer): { readonly seq: number; readonly index: number } {
+export function unpackEventLocation(bytes: Buffer): { readonly seq: number; readonly index: number } {
   return { seq: readU64(bytes), index: readU64(bytes, U64_BYTES) }
 }

@@ -51,6 +51,8 @@ const SUB_DATABASES = [
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]
 
+export type StoreTables = Readonly<Record<SubDatabase, Table>>
+
 const LAYOUT_KEY = Buffer.from('layout')
 /** Readers hold a slot a process, plus one for each command run beside it. */
 const MAX_READERS = 64
@@ -78,7 +80,7 @@ export interface StoreSize {
 }
 
 export interface Environment {
-  readonly tables: Readonly<Record<SubDatabase, Table>>
+  readonly tables: StoreTables
   /**
    * Runs `write` inside a write transaction, alone among all processes, and resolves with its result when it is
    * on disk. If `write` throws, the commit fails, or the file was deleted before, nothing of it is kept and the
@@ -180,7 +182,7 @@ interface Statistics {
 }
 
 class LmdbEnvironment implements Environment {
-  readonly tables: Readonly<Record<SubDatabase, Table>>
+  readonly tables: StoreTables
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
   readonly #file: OpenFile
@@ -198,7 +200,7 @@ class LmdbEnvironment implements Environment {
       name,
       new LmdbTable(database, () => this.#writing),
     ])
-    this.tables = Object.fromEntries(tables) as Record<SubDatabase, Table>
+    this.tables = Object.fromEntries(tables) as StoreTables
   }
 
   /** The database would not notice. */
@@ -215,7 +217,7 @@ class LmdbEnvironment implements Environment {
       this.#observeCommit()
       return await done
     } catch (error) {
-      throw await reasonOf(error)
+      throw await commitFailure(error)
     }
   }
 
@@ -276,7 +278,7 @@ class LmdbEnvironment implements Environment {
  * The library hangs the reason of a failed commit on a promise of its own, which would end the process if nobody
  * looked at it, and which it rejects in the same event turn or never.
  */
-async function reasonOf(error: unknown): Promise<unknown> {
+async function commitFailure(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> }
   if (commitError === undefined) return error
   return Promise.race([commitError.catch((reason: unknown) => reason), nextTurn(error)])

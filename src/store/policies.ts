@@ -12,8 +12,8 @@ import type { UsageLog } from './log/log.ts'
 /** What one entry takes of declarations, bytes, so that it stays below what an entry may hold. */
 const PART_BYTES = 196_608
 /** Share of `audit.maxBytes` that rule sets may take, and the most: changing rules must not crowd out usage. */
-const KEPT_SHARE = 1 / 16
-const MAX_KEPT_BYTES = 32 * 1024 ** 2
+const POLICY_SHARE = 1 / 16
+const MAX_POLICY_BYTES = 32 * 1024 ** 2
 /** Longest revision that is looked up, characters. */
 const MAX_REVISION_CHARACTERS = 64
 
@@ -33,7 +33,7 @@ export class PolicyStore {
   readonly #environment: Environment
   readonly #log: UsageLog
   readonly #clock: Clock
-  readonly #keptBytes: number
+  readonly #maxBytes: number
   /** Bytes of each rule set that is kept, from the one that was sealed first. */
   #sizes: Map<string, number> | null = null
 
@@ -42,7 +42,7 @@ export class PolicyStore {
     this.#environment = environment
     this.#log = log
     this.#clock = clock
-    this.#keptBytes = Math.min(maxBytes * KEPT_SHARE, MAX_KEPT_BYTES)
+    this.#maxBytes = Math.min(maxBytes * POLICY_SHARE, MAX_POLICY_BYTES)
   }
 
   /**
@@ -51,12 +51,12 @@ export class PolicyStore {
    */
   async seal(revision: string, rules: readonly Rule[]): Promise<void> {
     const { policies, entries } = this.#environment.tables
-    const place = Buffer.from(revision)
+    const rowKey = Buffer.from(revision)
     this.#environment.refresh()
-    const known = this.#read(place)
+    const known = this.#read(rowKey)
     const kept = known !== null && entries.get(u64(known.seq)) !== undefined
     let first = 0
-    let gone: readonly string[] = []
+    let evicted: readonly string[] = []
     let size = 0
     const parts = kept ? [null] : partsOf(rules.map(declarationOf))
     for (const [index, declarations] of parts.entries()) {
@@ -71,9 +71,9 @@ export class PolicyStore {
             if (index === 0) first = seq
             if (!last) return
             const bytes = writeJson({ ...stored, seq: first })
-            policies.put(place, bytes)
-            gone = this.#surplus(revision, bytes.length)
-            for (const other of gone) policies.remove(Buffer.from(other))
+            policies.put(rowKey, bytes)
+            evicted = this.#evictionsFor(revision, bytes.length)
+            for (const other of evicted) policies.remove(Buffer.from(other))
             size = bytes.length
           },
           result: undefined,
@@ -81,7 +81,7 @@ export class PolicyStore {
       })
     }
     // Only now is it so.
-    for (const other of [...gone, revision]) if (size > 0) this.#sizes?.delete(other)
+    for (const other of [...evicted, revision]) if (size > 0) this.#sizes?.delete(other)
     if (size > 0) this.#sizes?.set(revision, size)
   }
 
@@ -93,17 +93,17 @@ export class PolicyStore {
   }
 
   /** The rule sets that make room for one: those that were sealed first. */
-  #surplus(revision: string, bytes: number): string[] {
+  #evictionsFor(revision: string, bytes: number): string[] {
     this.#sizes ??= this.#measure()
     const others = [...this.#sizes].filter(([other]) => other !== revision)
     let total = others.reduce((sum, [, size]) => sum + size, bytes)
-    const gone: string[] = []
+    const evicted: string[] = []
     for (const [other, size] of others) {
-      if (total <= this.#keptBytes) break
-      gone.push(other)
+      if (total <= this.#maxBytes) break
+      evicted.push(other)
       total -= size
     }
-    return gone
+    return evicted
   }
 
   #measure(): Map<string, number> {
@@ -112,8 +112,8 @@ export class PolicyStore {
     return new Map(kept.sort((a, b) => a.seq - b.seq).map(({ revision, bytes }) => [revision, bytes]))
   }
 
-  #read(place: Buffer): StoredRevision | null {
-    const bytes = this.#environment.tables.policies.get(place)
+  #read(rowKey: Buffer): StoredRevision | null {
+    const bytes = this.#environment.tables.policies.get(rowKey)
     return bytes === undefined ? null : readJson<StoredRevision>(bytes)
   }
 }

@@ -39,7 +39,7 @@ export class RuleStore {
   }
 
   putRule(rule: ApiRule, draft: ChangeDraft): Promise<void> {
-    return this.#put(RULE_PREFIX + rule.id, rule, draft, within(RULE_PREFIX))
+    return this.#put(RULE_PREFIX + rule.id, rule, draft, rangeOf(RULE_PREFIX))
   }
 
   deleteRule(id: string, draft: ChangeDraft): Promise<void> {
@@ -48,7 +48,7 @@ export class RuleStore {
   }
 
   putOverride(override: RuleOverride, draft: ChangeDraft): Promise<void> {
-    return this.#put(OVERRIDE_PREFIX + override.ruleId, override, draft, within(OVERRIDE_PREFIX))
+    return this.#put(OVERRIDE_PREFIX + override.ruleId, override, draft, rangeOf(OVERRIDE_PREFIX))
   }
 
   /** Another one that has been put in its place meanwhile stays. */
@@ -67,7 +67,7 @@ export class RuleStore {
 
   #read<Value>(prefix: string): Value[] {
     this.#environment.refresh()
-    return this.#environment.tables.rules.rows(within(prefix)).map(({ value }) => readJson<Value>(value))
+    return this.#environment.tables.rules.rows(rangeOf(prefix)).map(({ value }) => readJson<Value>(value))
   }
 
   #put(name: string, value: object, draft: ChangeDraft, others: Range): Promise<void> {
@@ -87,6 +87,6 @@ export class RuleStore {
 }
 
 /** All keys that begin with a prefix ending in `/`: up to the character after it. */
-function within(prefix: string): Range {
+function rangeOf(prefix: string): Range {
   return { start: Buffer.from(prefix), end: Buffer.from(`${prefix.slice(0, -1)}0`) }
 }

@@ -27,8 +27,8 @@ export class Sessions {
   readonly #environment: Environment
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
-  /** When sessions seen by this process end, by the time that nobody can set back; by place, hex. */
-  readonly #ends = new Map<string, Milliseconds>()
+  /** When sessions seen by this process end, by the time that nobody can set back; by rowKey, hex. */
+  readonly #endMs = new Map<string, Milliseconds>()
 
   constructor(environment: Environment, clock: Clock, random: (length: number) => Buffer) {
     this.#environment = environment
@@ -46,15 +46,15 @@ export class Sessions {
     const id = this.#random(ID_BYTES).toString('base64url')
     const createdAtMs = this.#clock.now()
     const expiresAtMs = createdAtMs + ttlMs
-    const session: StoredSession = { createdAtMs, expiresAtMs, binding: bind(id, fingerprint) }
+    const session: StoredSession = { createdAtMs, expiresAtMs, binding: bindingOf(id, fingerprint) }
     await this.#write(() => {
       const others = sessions.rows().map(({ key, value }) => ({ key, ...readJson<StoredSession>(value) }))
       others.sort((a, b) => a.createdAtMs - b.createdAtMs)
       for (const { key } of others.slice(0, Math.max(0, others.length - MAX_SESSIONS + 1)))
         sessions.remove(key)
-      sessions.put(placeOf(id), writeJson(session))
+      sessions.put(rowKeyOf(id), writeJson(session))
     })
-    this.#isOver(placeOf(id), session)
+    this.#isOver(rowKeyOf(id), session)
     return { id, expiresAtMs }
   }
 
@@ -62,11 +62,11 @@ export class Sessions {
   find(id: string, fingerprint: string): Session | null {
     if (!ID_FORM.test(id)) return null
     this.#environment.refresh()
-    const place = placeOf(id)
-    const bytes = this.#environment.tables.sessions.get(place)
+    const rowKey = rowKeyOf(id)
+    const bytes = this.#environment.tables.sessions.get(rowKey)
     if (bytes === undefined) return null
     const session = readJson<StoredSession>(bytes)
-    if (this.#isOver(place, session) || !isSame(session.binding, bind(id, fingerprint))) return null
+    if (this.#isOver(rowKey, session) || !isEqual(session.binding, bindingOf(id, fingerprint))) return null
     return { expiresAtMs: session.expiresAtMs }
   }
 
@@ -74,7 +74,7 @@ export class Sessions {
   async delete(id: string): Promise<void> {
     if (!ID_FORM.test(id)) return
     await this.#write(() => {
-      this.#environment.tables.sessions.remove(placeOf(id))
+      this.#environment.tables.sessions.remove(rowKeyOf(id))
     })
   }
 
@@ -83,8 +83,8 @@ export class Sessions {
     const { sessions } = this.#environment.tables
     this.#environment.refresh()
     const rows = sessions.rows()
-    const places = new Set(rows.map(({ key }) => key.toString('hex')))
-    for (const place of this.#ends.keys()) if (!places.has(place)) this.#ends.delete(place)
+    const rowKeys = new Set(rows.map(({ key }) => key.toString('hex')))
+    for (const rowKey of this.#endMs.keys()) if (!rowKeys.has(rowKey)) this.#endMs.delete(rowKey)
     const over = rows.filter(({ key, value }) => this.#isOver(key, readJson<StoredSession>(value)))
     if (over.length === 0) return
     await this.#environment.transaction(() => {
@@ -93,12 +93,12 @@ export class Sessions {
   }
 
   /** A clock that is set back makes no session last longer than it was meant to, from when it was seen first. */
-  #isOver(place: Buffer, { createdAtMs, expiresAtMs }: StoredSession): boolean {
-    const name = place.toString('hex')
+  #isOver(rowKey: Buffer, { createdAtMs, expiresAtMs }: StoredSession): boolean {
+    const name = rowKey.toString('hex')
     const nowMs = this.#clock.now()
     const spentMs = this.#clock.monotonic()
-    const endMs = this.#ends.get(name) ?? spentMs + Math.min(expiresAtMs - nowMs, expiresAtMs - createdAtMs)
-    this.#ends.set(name, endMs)
+    const endMs = this.#endMs.get(name) ?? spentMs + Math.min(expiresAtMs - nowMs, expiresAtMs - createdAtMs)
+    this.#endMs.set(name, endMs)
     return nowMs >= expiresAtMs || spentMs >= endMs
   }
 
@@ -111,14 +111,14 @@ export class Sessions {
   }
 }
 
-function placeOf(id: string): Buffer {
+function rowKeyOf(id: string): Buffer {
   return createHash('sha256').update(id).digest()
 }
 
-function bind(id: string, fingerprint: string): string {
+function bindingOf(id: string, fingerprint: string): string {
   return createHmac('sha256', id).update(fingerprint).digest('hex')
 }
 
-function isSame(a: string, b: string): boolean {
+function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 }

@@ -89,8 +89,8 @@ class OpenStore implements Store {
   readonly #stopWatch: () => void
   readonly #stopHousekeeping: () => void
   /** Ends the waiting for a step of closing. */
-  #giveUp: () => void = () => {}
-  #tidying: Promise<void> = Promise.resolve()
+  #abandonStep: () => void = () => {}
+  #housekeeping: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
 
   constructor(environment: WatchedEnvironment, options: StoreOptions) {
@@ -100,7 +100,7 @@ class OpenStore implements Store {
     const events = {
       ...eventsOf(options, () => void this.#retention?.tick()),
       onStalled: () => {
-        this.#giveUp()
+        this.#abandonStep()
         options.onStalled?.()
       },
     }
@@ -122,7 +122,7 @@ class OpenStore implements Store {
       void this.#retention?.tick()
     })
     this.#stopHousekeeping = every(HOUSEKEEPING_MS, () => {
-      this.#tidying = this.#tidying.then(() => this.#tidy())
+      this.#housekeeping = this.#housekeeping.then(() => this.#keepHouse())
     })
   }
 
@@ -139,14 +139,14 @@ class OpenStore implements Store {
     this.#stopHousekeeping()
     const steps = [
       () => this.#retention?.close(),
-      () => this.#tidying,
+      () => this.#housekeeping,
       () => this.#attempt(() => this.keys.flush()),
       () => this.log.close(),
     ]
     // Watched to the end: a write that is stuck never settles, and neither would anything behind it.
     for (const step of steps) {
       const stuck = new Promise<void>((resolve) => {
-        this.#giveUp = resolve
+        this.#abandonStep = resolve
       })
       if (!this.log.stalled) await Promise.race([step(), stuck])
     }
@@ -154,7 +154,7 @@ class OpenStore implements Store {
     if (!this.log.stalled) await this.#environment.close()
   }
 
-  async #tidy(): Promise<void> {
+  async #keepHouse(): Promise<void> {
     // A disk that takes no writes is the log's to probe.
     if (!this.log.writable) return
     await this.#attempt(() => this.#environment.reapReaders())

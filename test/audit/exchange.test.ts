@@ -16,7 +16,7 @@ import {
   readLine,
 } from '../../src/audit/dump.ts'
 import type { LogVerdict } from '../../src/audit/log-verify.ts'
-import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { ExportSource } from '../../src/store/verification/exportfile.ts'
 import { verifyLog } from '../../src/store/verification/verification.ts'
 import { requestDraft } from './drafts.ts'
@@ -106,7 +106,7 @@ function exported(): { readonly lines: readonly string[]; readonly log: TestLog 
 
 async function verify(file: string, dump: string | Buffer): Promise<LogVerdict> {
   writeFileSync(file, dump)
-  return verifyLog(new ExportSource(file), NOTHING_KNOWN, () => {})
+  return verifyLog(new ExportSource(file), NO_EVIDENCE, () => {})
 }
 
 t.test('an exchange is held against the entry right before it', async (t) => {

@@ -25,8 +25,8 @@ interface Options {
 
 /** As the command line does it with an export. */
 function verifyDump(dump: string | Buffer, { kept = [], keys = [] }: Options = {}): LogVerdict {
-  const survey = new LogSurvey({ keys, kept: [] })
-  for (const note of kept) survey.checkpoint(note, 'kept')
+  const survey = new LogSurvey({ keys, checkpoints: [] })
+  for (const note of kept) survey.addCheckpoint(note, 'kept')
   const lines: Buffer[] = []
   const bytes = Buffer.from(dump)
   for (let start = 0; start < bytes.length; ) {
@@ -37,8 +37,8 @@ function verifyDump(dump: string | Buffer, { kept = [], keys = [] }: Options = {
   const read = lines.map(readLine)
   for (const line of read) {
     if (typeof line === 'string') break
-    if ('entry' in line) survey.entry(line.entry.bytes)
-    else if ('checkpoint' in line) survey.checkpoint(line.checkpoint, null)
+    if ('entry' in line) survey.addEntry(line.entry.bytes)
+    else if ('checkpoint' in line) survey.addCheckpoint(line.checkpoint, null)
   }
   const verifier = new LogVerifier(survey)
   for (const line of read) {

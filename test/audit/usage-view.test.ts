@@ -1,6 +1,6 @@
 import t from 'tap'
 import { seal } from '../../src/audit/chain.ts'
-import { toUsageEntry } from '../../src/audit/usage-view.ts'
+import { toUsageView } from '../../src/audit/usage-view.ts'
 import { requestDraft } from './drafts.ts'
 
 const HEAD = { log: '01980000-0000-7000-8000-0000000000ff', seq: 6, hash: `sha256:${'0'.repeat(64)}` }
@@ -8,12 +8,12 @@ const HEAD = { log: '01980000-0000-7000-8000-0000000000ff', seq: 6, hash: `sha25
 t.test('a usage entry has the documented fields in the documented order', async (t) => {
   const { entry, hash } = seal(HEAD, requestDraft(), 0, 'sha256:11')
   t.equal(
-    Object.keys(toUsageEntry(entry)).join(' '),
+    Object.keys(toUsageView(entry)).join(' '),
     'id created_at model prompt_tokens completion_tokens total_tokens latency_ms blocked pii_detected pii_types hash ' +
       'seq prev_hash key_id key_name status outcome stream finish_reason usage_source cost ttft_ms overhead_ms rules ' +
       'policy_revision content_hash',
   )
-  t.match(toUsageEntry(entry), {
+  t.match(toUsageView(entry), {
     hash,
     seq: 7,
     prev_hash: HEAD.hash,
@@ -23,9 +23,9 @@ t.test('a usage entry has the documented fields in the documented order', async 
 })
 
 t.test('cost comes in the unit of the upstream', async (t) => {
-  t.equal(toUsageEntry(seal(HEAD, requestDraft({ cost: 1234 }), 0, null).entry).cost, 0.001234)
-  t.equal(toUsageEntry(seal(HEAD, requestDraft({ cost: 0 }), 0, null).entry).cost, 0)
-  t.equal(toUsageEntry(seal(HEAD, requestDraft({ cost: null }), 0, null).entry).cost, null)
+  t.equal(toUsageView(seal(HEAD, requestDraft({ cost: 1234 }), 0, null).entry).cost, 0.001234)
+  t.equal(toUsageView(seal(HEAD, requestDraft({ cost: 0 }), 0, null).entry).cost, 0)
+  t.equal(toUsageView(seal(HEAD, requestDraft({ cost: null }), 0, null).entry).cost, null)
 })
 
 t.test('a rule that fired both ways stands once', async (t) => {
@@ -35,5 +35,5 @@ t.test('a rule that fired both ways stands once', async (t) => {
     { ...rule, direction: 'response' as const },
   ]
   const { entry } = seal(HEAD, requestDraft({ rules }), 0, null)
-  t.strictSame(toUsageEntry(entry).rules, [{ id: 'r1', name: 'pii', action: 'redact' }])
+  t.strictSame(toUsageView(entry).rules, [{ id: 'r1', name: 'pii', action: 'redact' }])
 })

@@ -9,7 +9,7 @@ import { finished } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { genesis, type Head, seal } from '../../src/audit/chain.ts'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
-import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { exportLog } from '../../src/cli/audit-export.ts'
 import { systemClock } from '../../src/core/clock.ts'
 import { uuidv7Source } from '../../src/core/ids.ts'
@@ -151,7 +151,7 @@ async function measureVerifying(): Promise<void> {
       const source = open()
       const cpu = process.cpuUsage()
       const spentMs = await timed(async () => {
-        const { ok, findings } = await verifyLog(source, NOTHING_KNOWN, () => {})
+        const { ok, findings } = await verifyLog(source, NO_EVIDENCE, () => {})
         if (!ok) throw new Error(findings[0]?.reason)
       })
       const { user, system } = process.cpuUsage(cpu)

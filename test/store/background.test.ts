@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { JsonObject } from '../../src/core/json.ts'
 import { openStore } from '../../src/store/store.ts'
-import { LogCheck } from '../../src/store/verification/background.ts'
+import { BackgroundVerification } from '../../src/store/verification/background.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { START_MS, testClock } from './fixture.ts'
 
@@ -25,7 +25,9 @@ async function log(t: Test, calls: number): Promise<string> {
 
 t.test('a check of a log that is as it was', async (t) => {
   const verdicts: JsonObject[] = []
-  const check = new LogCheck(await log(t, 2000), testClock(), (verdict) => verdicts.push(verdict))
+  const check = new BackgroundVerification(await log(t, 2000), testClock(), (verdict) =>
+    verdicts.push(verdict),
+  )
   t.match(check.status, { running: false, progress: 0, verdict: null, startedAtMs: null })
   const ended = check.start()
   t.match(check.status, { running: true, progress: 0, startedAtMs: START_MS, finishedAtMs: null })
@@ -49,8 +51,8 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
     script,
     `import { openSync } from 'node:fs'
     import { systemClock } from ${source('core/clock.ts')}
-    import { LogCheck } from ${source('store/verification/background.ts')}
-    const check = new LogCheck(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
+    import { BackgroundVerification } from ${source('store/verification/background.ts')}
+    const check = new BackgroundVerification(${JSON.stringify(await log(t, 1))}, systemClock, () => {})
     try { for (;;) openSync('/dev/null') } catch {}
     await check.start()
     process.stdout.write(JSON.stringify(check.status))`,
@@ -66,14 +68,16 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
 })
 
 t.test('a check that the system refuses to begin is none that runs', async (t) => {
-  const check = new LogCheck('x'.repeat(4 * 1024 ** 2), testClock(), () => {})
+  const check = new BackgroundVerification('x'.repeat(4 * 1024 ** 2), testClock(), () => {})
   t.throws(() => check.start(), { code: 'E2BIG' })
   t.match(check.status, { running: false, startedAtMs: null })
 })
 
 t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {
   const verdicts: JsonObject[] = []
-  const check = new LogCheck(await log(t, 100), testClock(), (verdict) => verdicts.push(verdict))
+  const check = new BackgroundVerification(await log(t, 100), testClock(), (verdict) =>
+    verdicts.push(verdict),
+  )
   await check.close()
   void check.start()
   await check.close()
@@ -85,12 +89,12 @@ t.test('a check that is ended early has no verdict, and another can be begun', a
 
 t.test('a log that cannot be read, and one whose file was cut off', async (t) => {
   const none = join(t.testdir(), 'none')
-  const nothing = new LogCheck(none, testClock(), () => t.fail('no verdict'))
+  const nothing = new BackgroundVerification(none, testClock(), () => t.fail('no verdict'))
   await nothing.start()
   t.match(nothing.status, { verdict: null, failure: `there is no log in ${none}` })
   const path = await log(t, 3000)
   truncateSync(join(path, 'data.mdb'), 200_000)
-  const cut = new LogCheck(path, testClock(), () => {})
+  const cut = new BackgroundVerification(path, testClock(), () => {})
   await cut.start()
   const { verdict, failure } = cut.status
   t.ok(verdict?.['ok'] === false || /damaged|ended with/.test(failure ?? ''), failure ?? 'found')
@@ -98,12 +102,12 @@ t.test('a log that cannot be read, and one whose file was cut off', async (t) =>
 
 t.test('a log so long that two threads read it, whole and damaged', async (t) => {
   const path = await log(t, 21_000)
-  const check = new LogCheck(path, testClock(), () => {})
+  const check = new BackgroundVerification(path, testClock(), () => {})
   await check.start()
   t.match(check.status, { verdict: { ok: true, entries: 21_001 }, failure: null })
   const file = join(path, 'data.mdb')
   const bytes = readFileSync(file)
-  // Pages without a page's header: what they hold is missed, or reading them ends the process.
+  // Pages without a page's header: what they hold is missed, or orDamageError them ends the process.
   const damaged = Buffer.from(bytes).fill(0, bytes.length / 2, bytes.length / 2 + 64 * 4096)
   writeFileSync(file, damaged)
   await check.start()

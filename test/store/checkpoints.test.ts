@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
-import { Checkpoints, keptCheckpoints } from '../../src/store/log/checkpoints.ts'
+import { Checkpoints, storedCheckpoints } from '../../src/store/log/checkpoints.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -146,14 +146,14 @@ t.test(
   'checkpoints are kept by size, thinned out as they age, and let go with what they spoke of',
   async (t) => {
     const { environment, log, checkpoints, clock } = openLog(t)
-    t.same(keptCheckpoints(environment.tables), [])
-    await checkpoints.keep({ size: 1, note: 'one' })
-    await checkpoints.keep({ size: 1, note: 'one again' })
+    t.same(storedCheckpoints(environment.tables), [])
+    await checkpoints.save({ size: 1, note: 'one' })
+    await checkpoints.save({ size: 1, note: 'one again' })
     environment.refresh()
-    t.same(keptCheckpoints(environment.tables), [{ size: 1, note: 'one again' }])
-    for (let size = 2; size <= 4096; size++) void checkpoints.keep({ size, note: `note ${size}` })
-    await checkpoints.keep({ size: 4097, note: 'newest' })
-    const kept = keptCheckpoints(environment.tables).map(({ size }) => size)
+    t.same(storedCheckpoints(environment.tables), [{ size: 1, note: 'one again' }])
+    for (let size = 2; size <= 4096; size++) void checkpoints.save({ size, note: `note ${size}` })
+    await checkpoints.save({ size: 4097, note: 'newest' })
+    const kept = storedCheckpoints(environment.tables).map(({ size }) => size)
     t.equal(kept.length, 4097 - 1024)
     t.same(kept.slice(0, 3), [1, 3, 5])
     t.same(kept.slice(-3), [4095, 4096, 4097])
@@ -162,7 +162,7 @@ t.test(
     const onError = (error: unknown) => t.fail(String(error))
     const retention = new Retention({ environment, log, clock, maxBytes: GIB, retainMs: DAY_MS, onError })
     await retention.tick()
-    for (let size = 5000; size < 6024; size++) await checkpoints.keep({ size, note: 'later' })
-    t.equal(keptCheckpoints(environment.tables)[0]?.size, 51, 'over entries that are gone')
+    for (let size = 5000; size < 6024; size++) await checkpoints.save({ size, note: 'later' })
+    t.equal(storedCheckpoints(environment.tables)[0]?.size, 51, 'over entries that are gone')
   },
 )

@@ -3,10 +3,10 @@
 import { copyFileSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { leaveMark, takeMark } from '../../src/store/folder/clean-shutdown.ts'
+import { markCleanShutdown, takeCleanShutdownMark } from '../../src/store/folder/clean-shutdown.ts'
 import { inspectStore } from '../../src/store/folder/inspection.ts'
 
-/** A folder whose database file is damaged: a look at it says so, and only a mark can say otherwise. */
+/** A folder whose database file is damaged: a look at it says so, and only a mark can printLine otherwise. */
 function damaged(t: Test): { path: string; file: string } {
   const path = t.testdir({ 'data.mdb': 'no database' })
   return { path, file: join(path, 'data.mdb') }
@@ -15,7 +15,7 @@ function damaged(t: Test): { path: string; file: string } {
 t.test('a store with its mark is not looked at, once', async (t) => {
   const { path } = damaged(t)
   t.match(await inspectStore(path), { state: 'damaged' })
-  leaveMark(path)
+  markCleanShutdown(path)
   t.match(await inspectStore(path), { state: 'sound' })
   t.match(await inspectStore(path), { state: 'damaged' }, 'whoever dies after that leaves none')
 })
@@ -23,9 +23,9 @@ t.test('a store with its mark is not looked at, once', async (t) => {
 t.test('a file that was touched since is looked at', async (t) => {
   const touched = (touch: (file: string) => void) => {
     const { path, file } = damaged(t)
-    leaveMark(path)
+    markCleanShutdown(path)
     touch(file)
-    return takeMark(path)
+    return takeCleanShutdownMark(path)
   }
   t.equal(
     touched(() => {}),
@@ -52,7 +52,7 @@ t.test('a file that was touched since is looked at', async (t) => {
 
 t.test('a folder without a mark, and one with something else in its place', async (t) => {
   const { path } = damaged(t)
-  t.equal(takeMark(path), false)
+  t.equal(takeCleanShutdownMark(path), false)
   writeFileSync(join(path, 'closed'), 'yes')
-  t.equal(takeMark(path), false)
+  t.equal(takeCleanShutdownMark(path), false)
 })

@@ -17,7 +17,7 @@ const intent = (id: string): Intent => ({
   prompt_tokens: 3,
 })
 
-const ids = (intents: Intents): string[] => intents.leftBehind.map(({ item }) => item.id)
+const ids = (intents: Intents): string[] => intents.unfinished.map(({ item }) => item.id)
 
 t.test('calls without a word that they were sealed are left behind, whatever the order', async (t) => {
   const root = t.testdir()
@@ -60,8 +60,8 @@ t.test('the file stays small while calls come and go, and keeps those that stay'
   t.ok(statSync(join(folder, INTENTS_FILE)).size < 11_000)
   const next = new Intents(folder)
   t.ok(ids(next).includes('long'))
-  t.strictSame(next.leftBehind[0]?.item, intent('long'))
-  for (const open of next.leftBehind) next.sealed(open)
+  t.strictSame(next.unfinished[0]?.item, intent('long'))
+  for (const open of next.unfinished) next.sealed(open)
   next.close()
   t.equal(statSync(join(folder, INTENTS_FILE)).size, 0)
 })
@@ -89,7 +89,7 @@ t.test('the models that a call may fall back to are kept; a list without them is
   const odd = [null, 'n', [], [1], {}].map((models, n) => JSON.stringify({ ...intent(`odd-${n}`), models }))
   appendFileSync(file, `${JSON.stringify(intent('old'))}\n${odd.join('\n')}\n`)
   t.strictSame(
-    new Intents(folder).leftBehind.map(({ item }) => item),
+    new Intents(folder).unfinished.map(({ item }) => item),
     [both, intent('old')],
   )
 })

@@ -124,7 +124,7 @@ const anyFilter: fc.Arbitrary<UsageFilter> = fc.record(
   { requiredKeys: [] },
 )
 
-/** What a list must say, said without indexes. */
+/** What a list must printLine, said without indexes. */
 function expectedPage(drafts: readonly RequestDraft[], filter: UsageFilter, limit: number, offset: number) {
   const { keyId, model, blocked, piiDetected, sinceMs, untilMs } = filter
   const matching = drafts
@@ -153,7 +153,7 @@ async function checkPage(
   )
 }
 
-t.test('pages and filters say what going through everything would say', async (t) => {
+t.test('pages and filters printLine what going through everything would printLine', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyCall, { maxLength: 30 }),

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { inspectStore } from '../../src/store/folder/inspection.ts'
-import { quarantines, succeed, takeOver } from '../../src/store/folder/quarantine.ts'
+import { finishQuarantine, listQuarantines, quarantineStore } from '../../src/store/folder/quarantine.ts'
 import { u64 } from '../../src/store/layout.ts'
 import { openEnvironment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
@@ -33,8 +33,8 @@ function successor(t: Test, path: string) {
 
 t.test('it says what it follows, and knows the keys', async (t) => {
   const { path, key, inspection } = await damaged(t)
-  t.match(await succeed(path, inspection, START_MS, randomBytes), { carried: true })
-  t.equal(quarantines(path).length, 1)
+  t.match(await quarantineStore(path, inspection, START_MS, randomBytes), { carried: true })
+  t.equal(listQuarantines(path).length, 1)
   t.notOk(existsSync(join(path, 'next')))
   const { store, genesis } = successor(t, path)
   t.match(genesis, { type: 'genesis', continues: { log: inspection.log, seq: inspection.seq } })
@@ -46,20 +46,20 @@ t.test('interrupted before it is whole, the old log is where it was', async (t) 
   const noRandom = () => {
     throw new Error('interrupted')
   }
-  await t.rejects(succeed(path, inspection, START_MS, noRandom), /interrupted/)
-  t.same(quarantines(path), [])
-  takeOver(path)
+  await t.rejects(quarantineStore(path, inspection, START_MS, noRandom), /interrupted/)
+  t.same(listQuarantines(path), [])
+  finishQuarantine(path)
   t.match(await inspectStore(path), { state: 'damaged', log: inspection.log })
-  t.match(await succeed(path, inspection, START_MS, randomBytes), { carried: true })
+  t.match(await quarantineStore(path, inspection, START_MS, randomBytes), { carried: true })
   t.match(successor(t, path).store.keys.authenticate(key), { name: 'app' })
 })
 
 t.test('interrupted when the old log is set aside, the next start puts it in its place', async (t) => {
   const { path, key, inspection } = await damaged(t)
-  await succeed(path, inspection, START_MS, randomBytes)
+  await quarantineStore(path, inspection, START_MS, randomBytes)
   mkdirSync(join(path, 'next'))
   renameSync(join(path, 'data.mdb'), join(path, 'next/data.mdb'))
-  takeOver(path)
+  finishQuarantine(path)
   t.notOk(existsSync(join(path, 'next')))
   t.match(await inspectStore(path), { state: 'sound' })
   const { store, genesis } = successor(t, path)

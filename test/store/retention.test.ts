@@ -7,7 +7,7 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { entryLine, readLine } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
-import { LogSurvey, NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { LogSurvey, NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { UsageLog } from '../../src/store/log/log.ts'
 import { Retention } from '../../src/store/log/retention.ts'
@@ -74,8 +74,8 @@ function verify(log: UsageLog): LogVerdict {
     if (typeof read === 'string' || !('entry' in read)) throw new Error(String(read))
     return read.entry
   })
-  const survey = new LogSurvey(NOTHING_KNOWN)
-  for (const { bytes } of entries) survey.entry(bytes)
+  const survey = new LogSurvey(NO_EVIDENCE)
+  for (const { bytes } of entries) survey.addEntry(bytes)
   const verifier = new LogVerifier(survey)
   for (const entry of entries) verifier.push(entry, null)
   return verifier.finish()
@@ -304,7 +304,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 )
 
 t.test(
-  'an honest log verifies, whatever was pruned and erased, and its indexes say what it holds',
+  'an honest log verifies, whatever was pruned and erased, and its indexes printLine what it holds',
   async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {

@@ -144,7 +144,7 @@ t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', 
   const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
     'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
     'a session': ({ store }) => store.sessions.create('token', 60_000),
-    'a checkpoint': ({ store }) => store.checkpoints.keep({ size: 1, note: 'note' }),
+    'a checkpoint': ({ store }) => store.checkpoints.save({ size: 1, note: 'note' }),
     'the last use of a key': ({ tick }) => tick(60_000),
   }
   for (const [name, write] of Object.entries(writers)) {

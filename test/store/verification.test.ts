@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { NOTHING_KNOWN } from '../../src/audit/survey.ts'
+import { NO_EVIDENCE } from '../../src/audit/survey.ts'
 import { joinKey, packEntry, u64, unpackEntry } from '../../src/store/layout.ts'
 import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { openStore, type Store } from '../../src/store/store.ts'
@@ -17,7 +17,7 @@ import { type TestClock, testClock } from './fixture.ts'
 const quiet = () => {}
 const DAY_MS = 86_400_000
 
-/** A data directory in which something happens before each reading of its entries. */
+/** A data directory in which something happens before each orDamageError of its entries. */
 class ChangingSource extends DirectorySource {
   before: () => Promise<void> = async () => {}
 
@@ -45,7 +45,7 @@ async function directory(t: Test, calls: number): Promise<string> {
 async function verdictOn(path: string) {
   const source = new DirectorySource(path)
   try {
-    return await verifyLog(source, NOTHING_KNOWN, quiet)
+    return await verifyLog(source, NO_EVIDENCE, quiet)
   } finally {
     await source.close()
   }
@@ -54,7 +54,7 @@ async function verdictOn(path: string) {
 t.test('an intact data directory passes and reports its progress', async (t) => {
   const source = new DirectorySource(await directory(t, 1300))
   const fractions: number[] = []
-  const verdict = await verifyLog(source, NOTHING_KNOWN, (done) => fractions.push(done))
+  const verdict = await verifyLog(source, NO_EVIDENCE, (done) => fractions.push(done))
   await source.close()
   t.match(verdict, { ok: true, entries: 1301, beginning: 'genesis', findings: [] })
   t.ok(fractions.length >= 3 && fractions.every((done) => done >= 0 && done <= 1))
@@ -118,7 +118,7 @@ t.test('a log that grows during verification passes', async (t) => {
   const source = new DirectorySource(path)
   const store = storeIn(path)
   let isDone = false
-  const verdict = verifyLog(source, NOTHING_KNOWN, quiet).finally(() => {
+  const verdict = verifyLog(source, NO_EVIDENCE, quiet).finally(() => {
     isDone = true
   })
   for (let n = 700; !isDone; n++) await call(store, n)
@@ -147,7 +147,7 @@ async function prune(path: string, clock: TestClock, days = 1): Promise<void> {
   await store.close()
 }
 
-t.test('a log that is pruned between survey and reading is verified again', async (t) => {
+t.test('a log that is pruned between survey and orDamageError is verified again', async (t) => {
   const path = await directory(t, 1200)
   const clock = testClock()
   clock.advance(2 * DAY_MS)
@@ -156,7 +156,7 @@ t.test('a log that is pruned between survey and reading is verified again', asyn
   source.before = async () => {
     if (++attempts === 1) await prune(path, clock)
   }
-  t.match(await verifyLog(source, NOTHING_KNOWN, quiet), { ok: true, beginning: 'prune' })
+  t.match(await verifyLog(source, NO_EVIDENCE, quiet), { ok: true, beginning: 'prune' })
   t.equal(attempts, 2)
   await source.close()
   t.match(await verdictOn(path), { ok: true, beginning: 'prune' })
@@ -176,11 +176,11 @@ t.test('a log that is pruned each time it is read gets no verdict', async (t) =>
     await prune(path, clock, 9)
     clock.advance(DAY_MS)
   }
-  await t.rejects(verifyLog(source, NOTHING_KNOWN, quiet), {
+  await t.rejects(verifyLog(source, NO_EVIDENCE, quiet), {
     name: 'UnsteadyError',
     message: 'the log was pruned each of the 5 times it was read; check a copy (sidegate audit compact)',
   })
   source.before = async () => {}
-  t.match(await verifyLog(source, NOTHING_KNOWN, quiet), { ok: true, beginning: 'prune' })
+  t.match(await verifyLog(source, NO_EVIDENCE, quiet), { ok: true, beginning: 'prune' })
   await source.close()
 })

@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
-import type { CheckStatus, LogCheck } from '../../store/verification/background.ts'
+import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query-string.ts'
 
@@ -23,7 +23,11 @@ interface Signatures {
   readonly newest: Signed | null
 }
 
-export function auditRoutes(signatures: Signatures, checkpoints: Checkpoints, check: LogCheck): ApiRoute[] {
+export function auditRoutes(
+  signatures: Signatures,
+  checkpoints: Checkpoints,
+  check: BackgroundVerification,
+): ApiRoute[] {
   return [
     {
       method: 'GET',
@@ -88,13 +92,13 @@ const pruned = (): GatewayError =>
   new GatewayError('not_found', 'Entries that the proof would be made of were pruned.')
 
 /** Waits a while, so that of a log that is not long the verdict is the answer. */
-async function verify(check: LogCheck): Promise<ApiAnswer> {
+async function verify(check: BackgroundVerification): Promise<ApiAnswer> {
   await within(check.start(), MAX_WAIT_MS)
   const { status } = check
   return { status: status.running ? 202 : 200, body: describeCheck(status) }
 }
 
-function describeCheck(status: CheckStatus): JsonObject {
+function describeCheck(status: VerificationStatus): JsonObject {
   const { running, progress, startedAtMs, finishedAtMs, verdict, failure } = status
   return {
     running,

@@ -15,12 +15,12 @@ function stateOf(file: string): string {
 }
 
 /** To be called when the store in the folder was closed, and nothing failed while it was open. */
-export function leaveMark(path: string): void {
+export function markCleanShutdown(path: string): void {
   writeFileSync(join(path, MARK_FILE), stateOf(join(path, DATA_FILE)), { mode: FILE_MODE })
 }
 
 /** Takes the mark away. @returns whether there was one and the file is as it was then */
-export function takeMark(path: string): boolean {
+export function takeCleanShutdownMark(path: string): boolean {
   const file = join(path, MARK_FILE)
   let mark: string
   try {

@@ -5,27 +5,27 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { isDamage } from '../damage.ts'
+import { isDamageSignal } from '../damage.ts'
 import type { SubDatabase } from '../lmdb.ts'
-import { programBeside } from '../programs/beside.ts'
-import { takeMark } from './clean-shutdown.ts'
+import { programPath } from '../programs/program-path.ts'
+import { takeCleanShutdownMark } from './clean-shutdown.ts'
 import { DATA_FILE } from './header.ts'
 
-const INSPECTOR = programBeside('inspector')
+const INSPECTOR_PROGRAM = programPath('inspector')
 const INSPECTION_LIMIT_MS = 60_000
 /** No rows are larger than these many bytes together; beyond it nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
 
 /** Where a log stood as far as that could be read. */
-export interface Whereabouts {
+export interface LogPosition {
   readonly log: string | null
   readonly seq: number | null
 }
 
 export type StoreInspection =
   | { readonly state: 'sound' }
-  | ({ readonly state: 'damaged'; readonly reason: string } & Whereabouts)
-  /** Nothing can be said of the log; the reason is for an operator. */
+  | ({ readonly state: 'damaged'; readonly reason: string } & LogPosition)
+  /** Nothing can be report of the log; the reason is for an operator. */
   | { readonly state: 'unknown'; readonly reason: string }
 
 /** Rows as they were stored. */
@@ -33,22 +33,22 @@ export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: B
 
 /** Looks at the store in a folder; one that is not there is sound, and one that was closed and is as it was then. */
 export async function inspectStore(path: string): Promise<StoreInspection> {
-  if (!existsSync(join(path, DATA_FILE)) || takeMark(path)) return { state: 'sound' }
+  if (!existsSync(join(path, DATA_FILE)) || takeCleanShutdownMark(path)) return { state: 'sound' }
   const { code, signal, lines, overdue } = await runInspector('inspect', path)
-  const said = Object.assign({}, ...lines) as Partial<Whereabouts> & { fault?: string; refusal?: string }
-  const whereabouts = { log: said.log ?? null, seq: said.seq ?? null }
-  if (code === 0 && said.fault === undefined) return { state: 'sound' }
-  if (said.fault !== undefined) return { state: 'damaged', reason: said.fault, ...whereabouts }
-  if (isDamage(signal)) {
-    const reason = `reading the database file ended the process (${signal})`
-    return { state: 'damaged', reason, ...whereabouts }
+  const report = Object.assign({}, ...lines) as Partial<LogPosition> & { fault?: string; refusal?: string }
+  const position = { log: report.log ?? null, seq: report.seq ?? null }
+  if (code === 0 && report.fault === undefined) return { state: 'sound' }
+  if (report.fault !== undefined) return { state: 'damaged', reason: report.fault, ...position }
+  if (isDamageSignal(signal)) {
+    const reason = `orDamageError the database file ended the process (${signal})`
+    return { state: 'damaged', reason, ...position }
   }
   if (overdue) return { state: 'unknown', reason: `it could not be read within ${INSPECTION_LIMIT_MS} ms` }
-  return { state: 'unknown', reason: said.refusal ?? `the look at it ended with ${signal ?? code}` }
+  return { state: 'unknown', reason: report.refusal ?? `the look at it ended with ${signal ?? code}` }
 }
 
 /** Reads what a new log takes over; null where not all of it can be read. */
-export async function readCarried(path: string): Promise<CarriedRows | null> {
+export async function readCarriedRows(path: string): Promise<CarriedRows | null> {
   const { code, lines } = await runInspector('carry', path)
   if (code !== 0) return null
   const carried: Partial<Record<SubDatabase, [Buffer, Buffer][]>> = {}
@@ -60,7 +60,7 @@ export async function readCarried(path: string): Promise<CarriedRows | null> {
   return carried
 }
 
-interface Run {
+interface InspectorRun {
   readonly code: number | null
   readonly signal: string | null
   /** Whole lines of its output, parsed. */
@@ -68,8 +68,8 @@ interface Run {
   readonly overdue: boolean
 }
 
-function runInspector(task: 'inspect' | 'carry', path: string): Promise<Run> {
-  const child = spawn(process.execPath, [...process.execArgv, INSPECTOR, task, path], {
+function runInspector(task: 'inspect' | 'carry', path: string): Promise<InspectorRun> {
+  const child = spawn(process.execPath, [...process.execArgv, INSPECTOR_PROGRAM, task, path], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
   const pieces: Buffer[] = []

@@ -8,7 +8,7 @@ import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
 import { InFlight, type InFlightSlot } from '../../core/inflight.ts'
 import { unavailable } from '../log/appender.ts'
 
-/** Beside the database, in the data folder. */
+/** StoredState the database, in the data folder. */
 export const INTENTS_FILE = 'intents'
 /** From this size on the file is written anew with nothing but the calls that still run. */
 const MAX_FILE_BYTES = 4 * 1024 ** 2
@@ -20,7 +20,7 @@ const SEALED = '-'
 /** After a failure it is tried again this often at most. */
 const RETRY_MS: Milliseconds = 1000
 /** What is written then, a line that says nothing: as long as some calls take, so that what is free is worth going on for. */
-const TRIAL = `${' '.repeat(4095)}\n`
+const PROBE_LINE = `${' '.repeat(4095)}\n`
 
 /** A call as far as it is known before it is forwarded. */
 export interface Intent {
@@ -51,7 +51,7 @@ export interface IntentOptions {
   readonly onAvailable?: () => void
 }
 
-interface Waiting {
+interface PendingIntent {
   readonly intent: Intent
   resolve(open: OpenIntent): void
   reject(error: unknown): void
@@ -64,11 +64,11 @@ export class Intents {
   readonly #onUnavailable: (cause: unknown) => void
   readonly #onAvailable: () => void
   /** What an earlier process left behind. */
-  readonly leftBehind: readonly OpenIntent[]
+  readonly unfinished: readonly OpenIntent[]
   /** Calls that are not sealed. */
   readonly #open = new InFlight<Intent>()
   /** Begun in this turn of the event loop: as many as may be in flight at most. */
-  #waiting: Waiting[] = []
+  #pending: PendingIntent[] = []
   /** Sealed since the last write; said by the next one, or found in the log by the next process. */
   #sealed = ''
   #file: number
@@ -88,7 +88,7 @@ export class Intents {
     this.#onUnavailable = onUnavailable ?? (() => {})
     this.#onAvailable = onAvailable ?? (() => {})
     const text = readText(this.#path)
-    this.leftBehind = readIntents(text).map((intent) => this.#open.add(intent))
+    this.unfinished = readIntents(text).map((intent) => this.#open.add(intent))
     this.#bytes = Buffer.byteLength(text)
     this.#torn = text !== '' && !text.endsWith('\n')
     this.#file = openSync(this.#path, 'a', FILE_MODE)
@@ -104,7 +104,7 @@ export class Intents {
     if (this.#failedAtMs === null) return true
     if (this.#clock.monotonic() - this.#failedAtMs < RETRY_MS) return false
     try {
-      this.#write(TRIAL)
+      this.#write(PROBE_LINE)
       return true
     } catch {
       return false
@@ -116,9 +116,9 @@ export class Intents {
    * @throws GatewayError `audit_unavailable` (rejects) when it could not be: then it must not be forwarded
    */
   begin(intent: Intent): Promise<OpenIntent> {
-    if (this.#waiting.length === 0) setImmediate(() => this.#flush())
+    if (this.#pending.length === 0) setImmediate(() => this.#flush())
     const { promise, resolve, reject } = Promise.withResolvers<OpenIntent>()
-    this.#waiting.push({ intent, resolve, reject })
+    this.#pending.push({ intent, resolve, reject })
     return promise
   }
 
@@ -138,15 +138,15 @@ export class Intents {
   }
 
   #flush(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
+    const pending = this.#pending
+    this.#pending = []
     try {
-      this.#write(linesOf(waiting.map(({ intent }) => intent)))
+      this.#write(linesOf(pending.map(({ intent }) => intent)))
     } catch (error) {
-      for (const { reject } of waiting) reject(unavailable('The call cannot be written down.', error))
+      for (const { reject } of pending) reject(unavailable('The call cannot be written down.', error))
       return
     }
-    for (const { intent, resolve } of waiting) resolve(this.#open.add(intent))
+    for (const { intent, resolve } of pending) resolve(this.#open.add(intent))
   }
 
   /** Lines, and before them which calls were sealed meanwhile. @throws the system's error */

@@ -33,13 +33,14 @@ export class DirectoryHeldError extends Error {
  */
 export async function holdDirectory(path: string, platform = process.platform): Promise<DirectoryLock> {
   const pidFile = join(path, PID_FILE)
-  const letGo = platform === 'linux' ? await holdByName(path, pidFile) : holdByFile(path, pidFile)
-  // Beside a socket the file only makes a better message: a disk that takes no writes must not decide here.
-  if (platform === 'linux') attempt(() => writeFileSync(pidFile, String(process.pid), { mode: FILE_MODE }))
+  const releaseHold = platform === 'linux' ? await holdByName(path, pidFile) : holdByFile(path, pidFile)
+  // StoredState a socket the file only makes a better message: a disk that takes no writes must not decide here.
+  if (platform === 'linux')
+    ignoreErrors(() => writeFileSync(pidFile, String(process.pid), { mode: FILE_MODE }))
   return {
     async release() {
-      attempt(() => rmSync(pidFile, { force: true }))
-      await letGo()
+      ignoreErrors(() => rmSync(pidFile, { force: true }))
+      await releaseHold()
     },
   }
 }
@@ -93,7 +94,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function attempt(step: () => void): void {
+function ignoreErrors(step: () => void): void {
   try {
     step()
   } catch {

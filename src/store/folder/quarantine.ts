@@ -9,20 +9,20 @@ import { readJson } from '../layout.ts'
 import { LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
 import { Batch, beginLog } from '../log/batch.ts'
 import { DATA_FILE } from './header.ts'
-import { type CarriedRows, readCarried, type Whereabouts } from './inspection.ts'
+import { type CarriedRows, type LogPosition, readCarriedRows } from './inspection.ts'
 import { INTENTS_FILE } from './intents.ts'
 
-const PREFIX = 'quarantine-'
+const QUARANTINE_PREFIX = 'quarantine-'
 /** Where the new log is made: whole before the old one goes. */
-const NEXT = 'next'
+const NEW_LOG_FOLDER = 'next'
 const FOLDER_MODE = 0o700
 const ID_RANDOM_BYTES = 16
 /** What belongs to one log. Calls that were under way are told of in there as well. */
-const FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE]
+const LOG_FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE]
 /** How `key_created` says that a key is an older log's. */
-const CARRIED_SOURCE = 'carried'
+const CARRIED_KEY_SOURCE = 'carried'
 
-export interface Succession {
+export interface QuarantineResult {
   /** Where the old log lies. */
   readonly folder: string
   readonly reason: string
@@ -31,26 +31,26 @@ export interface Succession {
 }
 
 /** Folders that logs were set aside in, and that nobody has taken away since. */
-export function quarantines(path: string): string[] {
-  return readdirSync(path).filter((name) => name.startsWith(PREFIX))
+export function listQuarantines(path: string): string[] {
+  return readdirSync(path).filter((name) => name.startsWith(QUARANTINE_PREFIX))
 }
 
 /**
  * Begins a new log for the damaged one in a folder, which is set aside in a folder of its own within. Interrupted at any
- * moment, the next start finds the one or the other: see `takeOver`.
+ * moment, the next start finds the one or the other: see `finishQuarantine`.
  * @param random bytes of the CSPRNG
  */
-export async function succeed(
+export async function quarantineStore(
   path: string,
-  damage: Whereabouts & { readonly reason: string },
+  damage: LogPosition & { readonly reason: string },
   nowMs: Milliseconds,
   random: (length: number) => Buffer,
-): Promise<Succession> {
-  const next = join(path, NEXT)
+): Promise<QuarantineResult> {
+  const next = join(path, NEW_LOG_FOLDER)
   // What an attempt before this one has left.
   rmSync(next, { recursive: true, force: true })
   mkdirSync(next, { mode: FOLDER_MODE })
-  const carried = await readCarried(path)
+  const carried = await readCarriedRows(path)
   const environment = openEnvironment(next)
   const { log, seq, reason } = damage
   environment.initialize(() => {
@@ -59,45 +59,45 @@ export async function succeed(
     for (const [name, rows] of Object.entries(carried ?? {}) as [SubDatabase, CarriedRows['keys']][]) {
       for (const [key, value] of rows ?? []) {
         const write = () => environment.tables[name].put(key, value)
-        if (name === 'keys') addKey(batch, value, write)
+        if (name === 'keys') sealKey(batch, value, write)
         else write()
       }
     }
     batch.finish()
   })
   await environment.close()
-  const folder = setAside(path, nowMs)
-  takeOver(path)
+  const folder = moveToQuarantine(path, nowMs)
+  finishQuarantine(path)
   return { folder, reason, carried: carried !== null }
 }
 
 /** To be called before a log is looked at: puts a new one in its place whose predecessor is set aside already. */
-export function takeOver(path: string): void {
-  const made = join(path, NEXT, DATA_FILE)
+export function finishQuarantine(path: string): void {
+  const made = join(path, NEW_LOG_FOLDER, DATA_FILE)
   const place = join(path, DATA_FILE)
   if (existsSync(place) || !existsSync(made)) return
   renameSync(made, place)
-  rmSync(join(path, NEXT), { recursive: true })
+  rmSync(join(path, NEW_LOG_FOLDER), { recursive: true })
 }
 
 /** The new log knows every key that it accepts. */
-function addKey(batch: Batch, value: Buffer, write: () => void): void {
+function sealKey(batch: Batch, value: Buffer, write: () => void): void {
   const { id, name, revokedAtMs } = readJson<{ id: string; name: string; revokedAtMs: number | null }>(value)
   const named = { key_id: id, key_name: name }
   const draft =
     revokedAtMs === null
-      ? { type: 'key_created' as const, ...named, source: CARRIED_SOURCE }
+      ? { type: 'key_created' as const, ...named, source: CARRIED_KEY_SOURCE }
       : { type: 'key_revoked' as const, ...named }
   batch.add({ draft, captured: null, counters: [], write })
 }
 
 /** A rename within one folder: the data itself is not touched. The database goes last, so that a crash repeats it. */
-function setAside(path: string, nowMs: Milliseconds): string {
-  const name = PREFIX + new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
+function moveToQuarantine(path: string, nowMs: Milliseconds): string {
+  const name = QUARANTINE_PREFIX + new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   let folder = join(path, name)
   for (let n = 2; existsSync(folder); n++) folder = join(path, `${name}-${n}`)
   mkdirSync(folder, { mode: FOLDER_MODE })
-  for (const file of [...FILES].reverse()) {
+  for (const file of [...LOG_FILES].reverse()) {
     if (existsSync(join(path, file))) renameSync(join(path, file), join(folder, basename(file)))
   }
   return folder

@@ -56,7 +56,7 @@ interface Waiter<Context extends Transaction> {
   reject(error: unknown): void
 }
 
-type Outcome = { readonly value: unknown } | { readonly error: unknown }
+type JobResult = { readonly value: unknown } | { readonly error: unknown }
 
 export class Appender<Context extends Transaction> {
   readonly #commits: Commits<Context>
@@ -144,21 +144,21 @@ export class Appender<Context extends Transaction> {
 
   async #flush(): Promise<void> {
     const startMs = this.#clock.monotonic()
-    let outcomes: Outcome[] = []
+    let results: JobResult[] = []
     try {
       await this.#commits.commit((context) => {
         // Taken as late as possible: what arrived while another process was writing joins the batch.
         this.#batch = this.#takeBatch()
-        outcomes = this.#batch.map(({ job }) => attempt(job, context))
+        results = this.#batch.map(({ job }) => runJob(job, context))
       })
-      this.#finish(outcomes, startMs)
+      this.#finish(results, startMs)
     } catch (error) {
       this.#stalled = false
       this.#fail(error)
     }
   }
 
-  #finish(outcomes: readonly Outcome[], startMs: Milliseconds): void {
+  #finish(results: readonly JobResult[], startMs: Milliseconds): void {
     const batch = this.#batch
     this.#batch = []
     // Late, but there: a commit that was taken for stuck came back. Its waiters have been told no.
@@ -166,7 +166,7 @@ export class Appender<Context extends Transaction> {
     let bytes = 0
     for (const [index, waiter] of batch.entries()) {
       bytes += waiter.job.bytes
-      settle(waiter, outcomes[index])
+      settleWaiter(waiter, results[index])
     }
     this.#events.onCommit(batch.length, bytes, this.#clock.monotonic() - startMs)
   }
@@ -231,7 +231,7 @@ export class Appender<Context extends Transaction> {
   }
 }
 
-function attempt<Context extends Transaction>(job: Job<Context, unknown>, context: Context): Outcome {
+function runJob<Context extends Transaction>(job: Job<Context, unknown>, context: Context): JobResult {
   try {
     return { value: job.run(context) }
   } catch (error) {
@@ -240,10 +240,10 @@ function attempt<Context extends Transaction>(job: Job<Context, unknown>, contex
   }
 }
 
-function settle(waiter: Waiter<never>, outcome: Outcome | undefined): void {
-  if (outcome === undefined) waiter.reject(unavailable('The usage log cannot be written.'))
-  else if ('error' in outcome) waiter.reject(outcome.error)
-  else waiter.resolve(outcome.value)
+function settleWaiter(waiter: Waiter<never>, result: JobResult | undefined): void {
+  if (result === undefined) waiter.reject(unavailable('The usage log cannot be written.'))
+  else if ('error' in result) waiter.reject(result.error)
+  else waiter.resolve(result.value)
 }
 
 /** What a client is answered when its entry cannot be sealed. */

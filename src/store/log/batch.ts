@@ -21,7 +21,7 @@ import {
   dayOf,
   type LogState,
   packEntry,
-  packEventPlace,
+  packEventLocation,
   packSummary,
   readDay,
   readJson,
@@ -29,22 +29,22 @@ import {
   u64,
   writeJson,
 } from '../layout.ts'
-import type { Environment } from '../lmdb.ts'
+import type { Environment, StoreTables } from '../lmdb.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
-import { keepNode } from './tree.ts'
+import { storeNode } from './tree.ts'
 
 const STATE_KEY = Buffer.from('log')
 /** Longest id of a usage entry, bytes: it is a key of the database. */
 export const MAX_ID_BYTES = 128
 
 /** Where the log stands; null before its genesis entry. */
-export function readLogState(tables: Environment['tables']): LogState | null {
+export function readLogState(tables: StoreTables): LogState | null {
   const bytes = tables.meta.get(STATE_KEY)
   return bytes === undefined ? null : readJson<LogState>(bytes)
 }
 
-export function writeLogState(tables: Environment['tables'], state: LogState): void {
+export function writeLogState(tables: StoreTables, state: LogState): void {
   tables.meta.put(STATE_KEY, writeJson(state))
 }
 
@@ -57,7 +57,7 @@ export interface Addition {
 }
 
 /** What a request is found by. */
-interface Place {
+interface RequestKeys {
   /** Its id. */
   readonly key: Buffer
   readonly createdAtMs: Milliseconds
@@ -75,7 +75,7 @@ export interface Change<Result> {
 export class Batch implements Transaction {
   /** Types of the entries so far. */
   readonly sealed: EntryType[] = []
-  readonly #tables: Environment['tables']
+  readonly #tables: StoreTables
   readonly #nowMs: Milliseconds
   readonly #days = new Map<number, DayCounts>()
   readonly #counters = new CounterChanges()
@@ -84,7 +84,7 @@ export class Batch implements Transaction {
   #torn = false
 
   /** @throws Error when the log has no genesis entry, RangeError when the tree does not fit its length */
-  constructor(tables: Environment['tables'], nowMs: Milliseconds) {
+  constructor(tables: StoreTables, nowMs: Milliseconds) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
     this.#tables = tables
@@ -108,10 +108,10 @@ export class Batch implements Transaction {
       throw new RangeError(`an entry takes ${MAX_ENTRY_BYTES} bytes at most`)
     // From here on only the database itself can fail, and then with everything the transaction holds.
     this.#torn = true
-    const place = u64(entry.seq)
-    this.#tables.entries.put(place, packEntry(hash, bytes))
-    if (captured !== null) this.#tables.content.put(place, captured.salted)
-    this.#frontier.push(leafHash(hash), (level, index, node) => keepNode(this.#tables, level, index, node))
+    const key = u64(entry.seq)
+    this.#tables.entries.put(key, packEntry(hash, bytes))
+    if (captured !== null) this.#tables.content.put(key, captured.salted)
+    this.#frontier.push(leafHash(hash), (level, index, node) => storeNode(this.#tables, level, index, node))
     let { nextRequest } = this.#state
     if (request !== null && entry.type === 'request') this.#index(entry, request, nextRequest++)
     this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
@@ -142,7 +142,7 @@ export class Batch implements Transaction {
     writeLogState(this.#tables, { ...this.#state, frontier: this.#frontier.encoded() })
   }
 
-  #readRequest({ id, created_at }: RequestDraft): Place {
+  #readRequest({ id, created_at }: RequestDraft): RequestKeys {
     const key = Buffer.from(id)
     if (key.length === 0 || key.length > MAX_ID_BYTES)
       throw new RangeError(`an id takes 1 to ${MAX_ID_BYTES} bytes`)
@@ -152,7 +152,7 @@ export class Batch implements Transaction {
     return { key, createdAtMs }
   }
 
-  #index(entry: SealedRequest, { key, createdAtMs }: Place, ordinal: number): void {
+  #index(entry: SealedRequest, { key, createdAtMs }: RequestKeys, ordinal: number): void {
     const { seq } = entry
     this.#tables.ids.put(key, u64(seq))
     const summary = packSummary({
@@ -170,7 +170,7 @@ export class Batch implements Transaction {
 
   #addEvent(day: number, seq: number, index: number, type: SecurityEventType): void {
     const { counts, next } = this.#day(day)
-    this.#tables.security.put(securityKey(day, next), packEventPlace(seq, index))
+    this.#tables.security.put(securityKey(day, next), packEventLocation(seq, index))
     this.#days.set(day, { counts: { ...counts, [type]: counts[type] + 1 }, next: next + 1 })
   }
 

@@ -6,15 +6,15 @@ import { Frontier } from '../../audit/merkle.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readU64, u64 } from '../layout.ts'
-import type { Environment } from '../lmdb.ts'
+import type { Environment, StoreTables } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
-import { readCut } from './prune.ts'
+import { readPrunePoint } from './prune.ts'
 import { type ConsistencyProof, type InclusionProof, proveConsistency, proveInclusion } from './tree.ts'
 
 /** When there are so many, every second one of the older half goes: the older, the further apart. About 2 MB. */
 const MAX_CHECKPOINTS = 4096
 
-export interface KeptCheckpoint {
+export interface StoredCheckpoint {
   /** Entries that it speaks for. */
   readonly size: number
   readonly note: string
@@ -27,7 +27,7 @@ export class Checkpoints {
     this.#environment = environment
   }
 
-  /** What a checkpoint over all entries that are durable now would say. */
+  /** What a checkpoint over all entries that are durable now would printLine. */
   describe(nowMs: Milliseconds): Checkpoint {
     this.#environment.refresh()
     const state = readLogState(this.#environment.tables)
@@ -38,7 +38,7 @@ export class Checkpoints {
   }
 
   /** Keeps a signed checkpoint; resolves when that is durable. One over as many entries takes its place. */
-  keep({ size, note }: KeptCheckpoint): Promise<void> {
+  save({ size, note }: StoredCheckpoint): Promise<void> {
     const { checkpoints } = this.#environment.tables
     return this.#environment.transaction(() => {
       checkpoints.put(u64(size), Buffer.from(note))
@@ -56,14 +56,14 @@ export class Checkpoints {
   inclusion(seq: number, size: number): InclusionProof | null {
     this.#environment.refresh()
     const { tables } = this.#environment
-    return proveInclusion(tables, readCut(tables), seq, size)
+    return proveInclusion(tables, readPrunePoint(tables), seq, size)
   }
 
   /** Null where what it takes was pruned. @param size at most the number of entries; `from` is no larger */
   consistency(from: number, size: number): ConsistencyProof | null {
     this.#environment.refresh()
     const { tables } = this.#environment
-    return proveConsistency(tables, readCut(tables), from, size)
+    return proveConsistency(tables, readPrunePoint(tables), from, size)
   }
 
   /** Runs inside a transaction. */
@@ -71,7 +71,7 @@ export class Checkpoints {
     const { tables } = this.#environment
     const { checkpoints } = tables
     // What was pruned can no longer be held against what was signed.
-    const pruned = checkpoints.keys({ end: u64(readCut(tables).firstSeq) })
+    const pruned = checkpoints.keys({ end: u64(readPrunePoint(tables).firstSeq) })
     const older = checkpoints.keys({ limit: MAX_CHECKPOINTS / 2 })
     const every2nd = older.filter((_, index) => index % 2 === 1)
     for (const key of pruned.length > 0 ? pruned : every2nd) checkpoints.remove(key)
@@ -79,6 +79,6 @@ export class Checkpoints {
 }
 
 /** All that are kept, oldest first. */
-export function keptCheckpoints({ checkpoints }: Environment['tables']): KeptCheckpoint[] {
+export function storedCheckpoints({ checkpoints }: StoreTables): StoredCheckpoint[] {
   return checkpoints.rows().map(({ key, value }) => ({ size: readU64(key), note: value.toString() }))
 }

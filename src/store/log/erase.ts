@@ -6,9 +6,9 @@ import type { ChangeDraft } from '../../audit/entry.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import { isoTime } from '../../core/time.ts'
 import { readU64, summarySeq, summaryTest, u64 } from '../layout.ts'
-import type { Environment } from '../lmdb.ts'
+import type { Environment, StoreTables } from '../lmdb.ts'
 import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
-import { placeOf } from './query.ts'
+import { entryKeyOf } from './query.ts'
 
 /** Rows that are looked at before the event loop gets its turn. */
 const PAGE_ROWS = 500
@@ -28,7 +28,6 @@ export type Erasure = {
   readonly entries: number
 }
 
-type Tables = Environment['tables']
 type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 
 /**
@@ -45,21 +44,21 @@ export async function eraseContent(
   const { tables } = environment
   let erasure: Erasure = { erased: 0, entries: 0 }
   const eraseSlice = async (seqs: readonly number[]) => {
-    const erased = await change(() => removal(tables, selection, seqs))
+    const erased = await change(() => eraseChange(tables, selection, seqs))
     if (erased > 0) erasure = { erased: erasure.erased + erased, entries: erasure.entries + 1 }
   }
   environment.refresh()
   if ('requestId' in selection) {
-    const place = placeOf(tables, selection.requestId)
-    if (place === undefined) return null
-    await eraseSlice([readU64(place)])
+    const entryKey = entryKeyOf(tables, selection.requestId)
+    if (entryKey === undefined) return null
+    await eraseSlice([readU64(entryKey)])
     return erasure
   }
   let slice: number[] = []
   let isKnown = !('keyId' in selection) || hasKey(tables, selection.keyId)
   for await (const seqs of matching(environment, selection)) {
     isKnown ||= seqs.length > 0
-    slice.push(...stored(tables, seqs))
+    slice.push(...withContent(tables, seqs))
     if (slice.length < ERASE_SLICE_ROWS) continue
     await eraseSlice(slice.slice(0, ERASE_SLICE_ROWS))
     slice = slice.slice(ERASE_SLICE_ROWS)
@@ -69,7 +68,7 @@ export async function eraseContent(
 }
 
 /** Those that the configuration declares are known by their calls alone. */
-function hasKey({ keyids }: Tables, id: string): boolean {
+function hasKey({ keyids }: StoreTables, id: string): boolean {
   const key = Buffer.from(id)
   // The database takes no empty key and no long one.
   return key.length > 0 && key.length <= MAX_ID_BYTES && keyids.get(key) !== undefined
@@ -101,12 +100,16 @@ async function* matching(
  * Those of the sequence numbers that have an exchange; reads keys only, exchanges may be large. One by one: between two
  * calls of a key may lie those of all others.
  */
-const stored = ({ content }: Tables, seqs: readonly number[]): number[] =>
+const withContent = ({ content }: StoreTables, seqs: readonly number[]): number[] =>
   seqs.filter((seq) => content.count({ start: u64(seq), end: u64(seq + 1) }) > 0)
 
 /** Looks again inside the transaction: another process may have erased or pruned in between. */
-function removal(tables: Tables, selection: EraseSelection, seqs: readonly number[]): Change<number> {
-  const present = stored(tables, seqs)
+function eraseChange(
+  tables: StoreTables,
+  selection: EraseSelection,
+  seqs: readonly number[],
+): Change<number> {
+  const present = withContent(tables, seqs)
   return {
     draft: present.length === 0 ? null : draftOf(selection, present.length),
     write: () => {

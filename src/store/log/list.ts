@@ -1,10 +1,10 @@
-// Pages of usage entries, newest first. A page without a filter is found by ordinal; with one a bounded number of
+// Pages of usage entries, newest first. A page without a filter is rows by ordinal; with one a bounded number of
 // summaries is gone through, and a cursor says where to go on.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { toUsageEntry, type UsageEntry } from '../../audit/usage-view.ts'
+import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
 import { readU64, summarySeq, summaryTest, type UsageFilter, u64 } from '../layout.ts'
-import type { Environment } from '../lmdb.ts'
+import type { StoreTables } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
 import { readRequest } from './query.ts'
 
@@ -33,7 +33,7 @@ export interface UsageQuery {
 }
 
 export type UsagePage = {
-  logs: UsageEntry[]
+  logs: UsageView[]
   /** Entries that match, on all pages. */
   total: number
   /** There may be more: not everything was looked at. Left out when the total is exact. */
@@ -42,9 +42,7 @@ export type UsagePage = {
   next_cursor?: string
 }
 
-type Tables = Environment['tables']
-
-interface Found {
+interface UsageRows {
   readonly seqs: readonly number[]
   readonly total: number
   readonly exact: boolean
@@ -64,35 +62,35 @@ export function readCursor(text: string): UsageCursor | null {
 }
 
 /** A page of usage entries, newest first by sequence. Without a filter the work depends on `limit` alone. */
-export async function listUsage(tables: Tables, query: UsageQuery): Promise<UsagePage> {
+export async function listUsage(tables: StoreTables, query: UsageQuery): Promise<UsagePage> {
   const state = readLogState(tables)
   if (state === null) return { logs: [], total: 0 }
   const test = summaryTest(query.filter ?? {})
   const newest = state.nextRequest - 1
-  const found =
+  const rows =
     test === null
       ? readPage(tables, newest, state.firstRequest, query)
       : await scan(tables, newest, state.firstRequest, query, test)
-  const logs: UsageEntry[] = []
-  for (const [index, seq] of found.seqs.entries()) {
+  const logs: UsageView[] = []
+  for (const [index, seq] of rows.seqs.entries()) {
     if (index > 0 && index % PAGE_ROWS === 0) await nextTurn()
     const entry = readRequest(tables, seq)
-    if (entry !== null) logs.push(toUsageEntry(entry))
+    if (entry !== null) logs.push(toUsageView(entry))
   }
   return {
     logs,
-    total: found.total,
-    ...(found.exact ? {} : { total_is_lower_bound: true }),
-    ...(found.next === null ? {} : { next_cursor: writeCursor(found.next) }),
+    total: rows.total,
+    ...(rows.exact ? {} : { total_is_lower_bound: true }),
+    ...(rows.next === null ? {} : { next_cursor: writeCursor(rows.next) }),
   }
 }
 
 function readPage(
-  tables: Tables,
+  tables: StoreTables,
   newest: number,
   oldest: number,
   { limit, offset, cursor }: UsageQuery,
-): Found {
+): UsageRows {
   const from = cursor == null ? newest - offset : Math.min(newest, cursor.next - cursor.skip)
   const total = newest + 1 - oldest
   if (from < oldest) return { seqs: [], total, exact: true, next: null }
@@ -109,12 +107,12 @@ function readPage(
 
 /** Goes through summaries beyond the page, for the total, as far as it may. */
 async function scan(
-  tables: Tables,
+  tables: StoreTables,
   newest: number,
   oldest: number,
   { limit, offset, cursor }: UsageQuery,
   test: (bytes: Buffer) => boolean,
-): Promise<Found> {
+): Promise<UsageRows> {
   const seqs: number[] = []
   const start = Math.min(newest, cursor?.next ?? newest)
   const stop = Math.max(oldest, start + 1 - MAX_SCANNED)

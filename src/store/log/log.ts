@@ -1,5 +1,5 @@
-// The usage log: appending sealed entries, all durable before they are acknowledged, and reading them back.
-// Knows nothing of requests, rules or keys beyond what their entries say.
+// The usage log: appending sealed entries, all durable before they are acknowledged, and orDamageError them back.
+// Knows nothing of requests, rules or keys beyond what their entries printLine.
 
 import { wellFormed } from '../../audit/canonical.ts'
 import type { Head } from '../../audit/chain.ts'
@@ -244,7 +244,7 @@ export class UsageLog {
   /** To be called every second: watches over writes and the size of the store. @param pendingMs see Appender.tick */
   tick(pendingMs: Milliseconds): void {
     this.#appender.tick(pendingMs, this.#environment.fault())
-    // After an I/O error not even reading is safe.
+    // After an I/O error not even orDamageError is safe.
     if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
   }
 

@@ -15,44 +15,50 @@ import {
   unpackEntry,
   writeJson,
 } from '../layout.ts'
-import type { Environment, SubDatabase } from '../lmdb.ts'
-import { type Cut, dropNode } from './tree.ts'
+import type { StoreTables, SubDatabase } from '../lmdb.ts'
+import { dropNode, type PrunePoint } from './tree.ts'
 
-const CUT_KEY = Buffer.from('pruned')
+const PRUNE_POINT_KEY = Buffer.from('pruned')
 /** Rows that one transaction removes at most: a few milliseconds in which nothing else is written. */
 const MAX_DROPPED_ROWS = 1000
 /** Entries read for them; each has two rows at least. */
 const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
-type Tables = Environment['tables']
+/** A prune point as the store holds it. */
+interface StoredPrunePoint extends Pick<PrunePoint, 'firstSeq' | 'frontier'> {
+  readonly saidBy: number | null
+}
 
 /** A cut further on that nothing is said of yet, with the hash of the entry before it. */
-export interface Boundary extends Omit<Cut, 'saidBy'> {
+export interface NextPrunePoint extends Omit<PrunePoint, 'pruneSeq'> {
   readonly head: string
 }
 
-export function readCut({ meta }: Tables): Cut {
-  const bytes = meta.get(CUT_KEY)
-  return bytes === undefined ? { firstSeq: 0, frontier: [], saidBy: null } : readJson<Cut>(bytes)
+export function readPrunePoint({ meta }: StoreTables): PrunePoint {
+  const bytes = meta.get(PRUNE_POINT_KEY)
+  if (bytes === undefined) return { firstSeq: 0, frontier: [], pruneSeq: null }
+  const { firstSeq, frontier, saidBy } = readJson<StoredPrunePoint>(bytes)
+  return { firstSeq, frontier, pruneSeq: saidBy }
 }
 
 /** To be called in the transaction of the `prune` entry. */
-export function writeCut({ meta }: Tables, { firstSeq, frontier, saidBy }: Cut): void {
-  meta.put(CUT_KEY, writeJson({ firstSeq, frontier, saidBy }))
+export function writePrunePoint({ meta }: StoreTables, { firstSeq, frontier, pruneSeq }: PrunePoint): void {
+  const stored: StoredPrunePoint = { firstSeq, frontier, saidBy: pruneSeq }
+  meta.put(PRUNE_POINT_KEY, writeJson(stored))
 }
 
 /** The oldest entry that is still there; null in a log without any. */
-export function oldestSeq({ entries }: Tables): number | null {
+export function oldestSeq({ entries }: StoreTables): number | null {
   const [key] = entries.keys({ limit: 1 })
   return key === undefined ? null : readU64(key)
 }
 
 /** Moves a cut onwards over entries that are read one after the other. */
-export class CutMover {
+export class PrunePointMover {
   readonly #frontier: Frontier
   #head: string | null = null
 
-  constructor({ firstSeq, frontier }: Cut) {
+  constructor({ firstSeq, frontier }: PrunePoint) {
     this.#frontier = Frontier.read(firstSeq, frontier)
   }
 
@@ -69,14 +75,14 @@ export class CutMover {
   }
 
   /** Null as long as nothing was passed. */
-  get boundary(): Boundary | null {
+  get next(): NextPrunePoint | null {
     if (this.#head === null) return null
     return { firstSeq: this.#frontier.size, frontier: this.#frontier.encoded(), head: this.#head }
   }
 }
 
 /** The counts of days as the running transaction has them. */
-interface DayBook {
+interface DayCountsView {
   read(day: number): DayCounts
   write(day: number, counts: DayCounts): void
 }
@@ -87,9 +93,9 @@ interface DayBook {
  * @returns the state of the log after it, and how many entries went
  */
 export function dropOldest(
-  tables: Tables,
+  tables: StoreTables,
   state: LogState,
-  days: DayBook,
+  days: DayCountsView,
   firstSeq: number,
 ): { readonly state: LogState; readonly dropped: number } {
   const rows = tables.entries.rows({ end: u64(firstSeq), limit: MAX_DROPPED_ENTRIES })
@@ -120,21 +126,21 @@ export function dropOldest(
 
 /** Events of a day are counted up in the order of entries, so that the oldest entry has the lowest ordinals left. */
 function dropEvent(
-  { security }: Tables,
-  days: DayBook,
+  { security }: StoreTables,
+  days: DayCountsView,
   day: number,
   type: (typeof SECURITY_EVENT_TYPES)[number],
 ): void {
   const { counts, next } = days.read(day)
-  security.remove(securityKey(day, next - eventsOf(counts)))
+  security.remove(securityKey(day, next - countEvents(counts)))
   days.write(day, { counts: { ...counts, [type]: counts[type] - 1 }, next })
 }
 
-const eventsOf = (counts: DayCounts['counts']): number =>
+const countEvents = (counts: DayCounts['counts']): number =>
   SECURITY_EVENT_TYPES.reduce((sum, type) => sum + counts[type], 0)
 
 /** Writes a day's counts back; a day without events needs no row. */
-export function writeDay({ days }: Tables, day: number, counts: DayCounts): void {
-  if (eventsOf(counts.counts) === 0) days.remove(u64(day))
+export function writeDay({ days }: StoreTables, day: number, counts: DayCounts): void {
+  if (countEvents(counts.counts) === 0) days.remove(u64(day))
   else days.put(u64(day), writeJson(counts))
 }

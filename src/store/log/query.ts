@@ -4,7 +4,7 @@
 import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
 import { SECURITY_EVENT_TYPES, type SecurityEvent, securityEvents } from '../../audit/security.ts'
-import { toUsageEntry, type UsageEntry } from '../../audit/usage-view.ts'
+import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { isoTime } from '../../core/time.ts'
@@ -17,13 +17,13 @@ import {
   startOfDay,
   u64,
   unpackEntry,
-  unpackEventPlace,
+  unpackEventLocation,
 } from '../layout.ts'
-import type { Environment } from '../lmdb.ts'
+import type { StoreTables } from '../lmdb.ts'
 import { MAX_ID_BYTES } from './batch.ts'
 
 /** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
-export type UsageDetail = UsageEntry & {
+export type UsageDetail = UsageView & {
   request: JsonValue
   response: JsonValue
   /** An exchange was captured and is gone. */
@@ -52,17 +52,15 @@ export type SecurityReport = {
   total: number
 }
 
-type Tables = Environment['tables']
-
 /** One entry with its exchange, or null for an unknown id. */
-export function findUsage(tables: Tables, id: string): UsageDetail | null {
-  const place = placeOf(tables, id)
-  const entry = place === undefined ? null : readRequest(tables, readU64(place))
-  if (entry === null || place === undefined) return null
-  const stored = tables.content.get(place)
+export function findUsage(tables: StoreTables, id: string): UsageDetail | null {
+  const entryKey = entryKeyOf(tables, id)
+  const entry = entryKey === undefined ? null : readRequest(tables, readU64(entryKey))
+  if (entry === null || entryKey === undefined) return null
+  const stored = tables.content.get(entryKey)
   const content = stored === undefined ? {} : readJson<Record<string, JsonValue>>(stored.subarray(SALT_BYTES))
   return {
-    ...toUsageEntry(entry),
+    ...toUsageView(entry),
     request: content['request'] ?? null,
     response: content['response'] ?? null,
     erased: stored === undefined && entry.content_hash !== null,
@@ -71,7 +69,7 @@ export function findUsage(tables: Tables, id: string): UsageDetail | null {
 
 /** What happened in the last days, counted and listed. */
 export function reportSecurity(
-  tables: Tables,
+  tables: StoreTables,
   { days, limit, offset, nowMs }: SecurityQuery,
 ): SecurityReport {
   const today = dayOf(nowMs)
@@ -108,7 +106,7 @@ export function reportSecurity(
 
 /** Passes over whole days by their counts, so that a deep page costs no more than the first. */
 function readEvents(
-  tables: Tables,
+  tables: StoreTables,
   newestFirst: readonly { readonly day: number; readonly events: number; readonly next: number }[],
   offset: number,
   limit: number,
@@ -125,7 +123,7 @@ function readEvents(
     const rows = Math.min(limit - events.length, count - skip)
     const range = { start: securityKey(day, next - 1 - skip), reverse: true, limit: rows }
     for (const { value } of tables.security.rows(range)) {
-      const { seq, index } = unpackEventPlace(value)
+      const { seq, index } = unpackEventLocation(value)
       if (entry.seq !== seq) {
         const sealed = readRequest(tables, seq)
         entry = { seq, events: sealed === null ? [] : securityEvents(sealed) }
@@ -139,7 +137,7 @@ function readEvents(
 }
 
 /** The sealed call at a sequence number; null where there is none. */
-export function readRequest(tables: Tables, seq: number): SealedRequest | null {
+export function readRequest(tables: StoreTables, seq: number): SealedRequest | null {
   const packed = tables.entries.get(u64(seq))
   if (packed === undefined) return null
   const { hash, bytes } = unpackEntry(seq, packed)
@@ -147,10 +145,10 @@ export function readRequest(tables: Tables, seq: number): SealedRequest | null {
   return entry.type === 'request' ? { ...entry, hash } : null
 }
 
-export const isSealed = (tables: Tables, id: string): boolean => placeOf(tables, id) !== undefined
+export const isSealed = (tables: StoreTables, id: string): boolean => entryKeyOf(tables, id) !== undefined
 
 /** The key of a sealed call's entry; undefined for an unknown id. */
-export function placeOf(tables: Tables, id: string): Buffer | undefined {
+export function entryKeyOf(tables: StoreTables, id: string): Buffer | undefined {
   const key = Buffer.from(id)
   // An empty key is an error to the database, and a long one could not have been stored.
   return key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)

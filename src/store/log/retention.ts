@@ -8,7 +8,7 @@ import { isoTime } from '../../core/time.ts'
 import { readJson, readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
 import type { UsageLog } from './log.ts'
-import { type Boundary, CutMover, oldestSeq, readCut, writeCut } from './prune.ts'
+import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
 
 /** Pruning by age is looked for this often, and at start. */
 const AGE_CHECK_MS: Milliseconds = 3_600_000
@@ -25,10 +25,10 @@ const MAX_PRUNED_ENTRIES = 100_000
 const MIN_PRUNED_ENTRIES = 2
 
 /** Before it is tried again: when nothing was left to prune, and when pruning failed. */
-const FULL_PAUSE_MS: Milliseconds = 1000
+const NOTHING_LEFT_PAUSE_MS: Milliseconds = 1000
 const ERROR_PAUSE_MS: Milliseconds = 60_000
 
-type Fate = 'goes' | 'stays' | 'as the next'
+type EntryFate = 'prune' | 'keep' | 'as next'
 
 export interface RetentionOptions {
   readonly environment: Environment
@@ -48,7 +48,7 @@ export interface RetentionOptions {
 export class Retention {
   readonly #options: RetentionOptions
   /** When ages were last looked at; null before that. */
-  #agedAtMs: Milliseconds | null = null
+  #ageCheckedAtMs: Milliseconds | null = null
   #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   #running: Promise<void> | null = null
   #closed = false
@@ -63,8 +63,8 @@ export class Retention {
     if (this.#running !== null) return this.#running
     const nowMs = clock.monotonic()
     if (this.#closed || !log.writable || nowMs < this.#pausedUntilMs) return Promise.resolve()
-    const due = this.#agedAtMs === null || nowMs - this.#agedAtMs >= AGE_CHECK_MS
-    if (!due && !isTight(log, maxBytes)) return Promise.resolve()
+    const due = this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
+    if (!due && !isNearLimit(log, maxBytes)) return Promise.resolve()
     this.#running = this.#run(due).finally(() => {
       this.#running = null
     })
@@ -81,13 +81,13 @@ export class Retention {
     const { clock, onError } = this.#options
     try {
       // What a crash, or the end of the last run, left half done.
-      await this.#drop()
+      await this.#removePruned()
       if (due) {
         await this.#pruneByAge()
-        this.#agedAtMs = clock.monotonic()
+        this.#ageCheckedAtMs = clock.monotonic()
       }
       const enough = await this.#pruneBySize()
-      if (!enough) this.#pausedUntilMs = clock.monotonic() + FULL_PAUSE_MS
+      if (!enough) this.#pausedUntilMs = clock.monotonic() + NOTHING_LEFT_PAUSE_MS
     } catch (error) {
       this.#pausedUntilMs = clock.monotonic() + ERROR_PAUSE_MS
       onError(error)
@@ -103,15 +103,15 @@ export class Retention {
       let worthIt = false
       // The order of entries decides, not the clock, which may have been set back: the first that is young stays,
       // and so does everything after it.
-      const boundary = await this.#boundary(MAX_PRUNED_ENTRIES, (entry) => {
+      const next = await this.#findNext(MAX_PRUNED_ENTRIES, (entry) => {
         // Sealed by a clock that was ahead: it would keep everything behind it until then.
-        if (entry.ts > now) return 'as the next'
-        if (entry.ts >= cutoff) return 'stays'
+        if (entry.ts > now) return 'as next'
+        if (entry.ts >= cutoff) return 'keep'
         // Pruning a prune entry alone would leave as many as before.
         worthIt ||= entry.type !== 'prune'
-        return 'goes'
+        return 'prune'
       })
-      more = worthIt && boundary !== null && (await this.#prune(boundary, 'age'))
+      more = worthIt && next !== null && (await this.#prune(next, 'age'))
     }
   }
 
@@ -119,29 +119,29 @@ export class Retention {
   async #pruneBySize(): Promise<boolean> {
     const { environment, log, maxBytes } = this.#options
     const size = log.measure()
-    if (!isTight(size, maxBytes)) return true
+    if (!isNearLimit(size, maxBytes)) return true
     let { usedBytes } = size
     while (usedBytes >= maxBytes * LOW_SHARE && !this.#closed) {
       const entries = log.head.seq - (oldestSeq(environment.tables) ?? 0)
       if (entries < MIN_PRUNED_ENTRIES) return false
       const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
       const wanted = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
-      const boundary = await this.#boundary(Math.min(wanted, MAX_PRUNED_ENTRIES), () => 'goes')
-      if (boundary === null || !(await this.#prune(boundary, 'size'))) return false
+      const next = await this.#findNext(Math.min(wanted, MAX_PRUNED_ENTRIES), () => 'prune')
+      if (next === null || !(await this.#prune(next, 'size'))) return false
       usedBytes = log.measure().usedBytes
     }
     return true
   }
 
   /** The cut after the oldest entries that may go; the newest entry of all never does. */
-  async #boundary(limit: number, fateOf: (entry: SealedEntry) => Fate): Promise<Boundary | null> {
+  async #findNext(limit: number, fateOf: (entry: SealedEntry) => EntryFate): Promise<NextPrunePoint | null> {
     const { environment, log } = this.#options
     const { tables } = environment
     const end = log.head.seq
-    const mover = new CutMover(readCut(tables))
+    const mover = new PrunePointMover(readPrunePoint(tables))
     const stop = Math.min(end, mover.firstSeq + limit)
     /** Where the cut would be if entries as the next were to stay; undefined while none waits for it. */
-    let before: Boundary | null | undefined
+    let before: NextPrunePoint | null | undefined
     while (mover.firstSeq < stop) {
       environment.refresh()
       const from = mover.firstSeq
@@ -150,42 +150,42 @@ export class Retention {
       for (const { key, value } of rows) {
         const { seq, hash, bytes } = unpackEntry(readU64(key), value)
         const fate = fateOf(readJson<SealedEntry>(Buffer.from(bytes)))
-        if (fate === 'stays') return before === undefined ? mover.boundary : before
-        if (fate === 'goes') before = undefined
-        else if (before === undefined) before = mover.boundary
+        if (fate === 'keep') return before === undefined ? mover.next : before
+        if (fate === 'prune') before = undefined
+        else if (before === undefined) before = mover.next
         mover.pass(seq, hash)
       }
       await nextTurn()
     }
-    return before === undefined ? mover.boundary : before
+    return before === undefined ? mover.next : before
   }
 
   /** Seals the cut, then removes what lies before it. @returns false when another process was faster */
-  async #prune(boundary: Boundary, reason: 'age' | 'size'): Promise<boolean> {
+  async #prune(next: NextPrunePoint, reason: 'age' | 'size'): Promise<boolean> {
     const { environment, log, beforePrune } = this.#options
     const { tables } = environment
-    const { firstSeq, head, frontier } = boundary
+    const { firstSeq, head, frontier } = next
     await beforePrune?.()
     const sealed = await log.change(() => {
-      const first = readCut(tables).firstSeq < firstSeq
+      const first = readPrunePoint(tables).firstSeq < firstSeq
       return {
         draft: first ? { type: 'prune', first_seq: firstSeq, head, frontier, reason } : null,
-        write: (saidBy) => writeCut(tables, { firstSeq, frontier, saidBy }),
+        write: (pruneSeq) => writePrunePoint(tables, { firstSeq, frontier, pruneSeq }),
         result: first,
       }
     })
-    await this.#drop()
+    await this.#removePruned()
     return sealed
   }
 
   /** Removes, slice by slice, what lies before the cut. */
-  async #drop(): Promise<void> {
+  async #removePruned(): Promise<void> {
     const { environment, log, onPruned } = this.#options
     const { tables } = environment
     let total = 0
     while (!this.#closed) {
       environment.refresh()
-      const { firstSeq } = readCut(tables)
+      const { firstSeq } = readPrunePoint(tables)
       if ((oldestSeq(tables) ?? firstSeq) >= firstSeq) break
       total += await log.dropOldest(firstSeq)
       await nextTurn()
@@ -194,5 +194,5 @@ export class Retention {
   }
 }
 
-const isTight = ({ usedBytes, fileBytes }: StoreSize, maxBytes: number): boolean =>
+const isNearLimit = ({ usedBytes, fileBytes }: StoreSize, maxBytes: number): boolean =>
   fileBytes >= maxBytes * FILE_SHARE && usedBytes >= maxBytes * HIGH_SHARE

@@ -2,12 +2,12 @@
 // is, and its verdict or why there is none.
 
 import { setPriority } from 'node:os'
-import { NOTHING_KNOWN } from '../../audit/survey.ts'
+import { NO_EVIDENCE } from '../../audit/survey.ts'
 import { verdictObject } from '../../audit/verdict.ts'
-import { say } from '../damage.ts'
+import { printLine } from '../damage.ts'
 import { DirectorySource } from '../verification/directory.ts'
 import { SourceError } from '../verification/log-source.ts'
-import { verifyAt } from '../verification/verification.ts'
+import { openAndVerify } from '../verification/verification.ts'
 
 /** Of the system's scale from -20 to 19: calls go first. */
 const NICENESS = 15
@@ -20,14 +20,14 @@ async function check(path: string): Promise<void> {
   const open = () => new DirectorySource(path)
   const tell = (done: number) => {
     const step = Math.floor(done * STEPS)
-    if (step > told) say({ progress: step / STEPS })
+    if (step > told) printLine({ progress: step / STEPS })
     told = Math.max(told, step)
   }
   try {
-    say({ verdict: verdictObject(await verifyAt(open, NOTHING_KNOWN, tell)) })
+    printLine({ verdict: verdictObject(await openAndVerify(open, NO_EVIDENCE, tell)) })
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
-    say({ failure: error.message })
+    printLine({ failure: error.message })
   }
 }
 

@@ -4,12 +4,12 @@
 import { join } from 'node:path'
 import { openCheckpoint } from '../../audit/checkpoint.ts'
 import { ChainVerifier } from '../../audit/verify.ts'
-import { isDamageError, say } from '../damage.ts'
+import { isDamageError, printLine } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from '../layout.ts'
-import { type Environment, openEnvironment, type SubDatabase } from '../lmdb.ts'
+import { type Environment, openEnvironment, type StoreTables, type SubDatabase } from '../lmdb.ts'
 import { readLogState } from '../log/batch.ts'
-import { oldestSeq, readCut } from '../log/prune.ts'
+import { oldestSeq, readPrunePoint } from '../log/prune.ts'
 import { rootOf } from '../log/tree.ts'
 
 /** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
@@ -32,7 +32,7 @@ const CARRIED: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules']
 function inspect(path: string): number {
   const fault = faultOfFile(join(path, DATA_FILE))
   if (fault !== null) {
-    say(
+    printLine(
       fault.startsWith('cannot be read')
         ? { refusal: `${DATA_FILE} ${fault}` }
         : { fault: `${DATA_FILE} ${fault}` },
@@ -44,15 +44,15 @@ function inspect(path: string): number {
     environment = openEnvironment(path)
   } catch (error) {
     const { message, cause } = error as Error
-    say(isDamageError(cause) ? { fault: message } : { refusal: message })
+    printLine(isDamageError(cause) ? { fault: message } : { refusal: message })
     return 1
   }
   try {
     const found = faultOf(environment)
     if (found === null) return 0
-    say({ fault: found })
+    printLine({ fault: found })
   } catch (error) {
-    say({ fault: `the database cannot be read (${(error as Error).message})` })
+    printLine({ fault: `the database cannot be read (${(error as Error).message})` })
   }
   return 1
 }
@@ -61,12 +61,12 @@ function inspect(path: string): number {
 function faultOf({ tables }: Environment): string | null {
   const state = readLogState(tables)
   if (state === null) return tables.entries.size === 0 ? null : 'the head of the log is missing'
-  say({ log: state.log, seq: state.seq })
+  printLine({ log: state.log, seq: state.seq })
   const oldest = oldestSeq(tables)
-  const { firstSeq } = readCut(tables)
+  const { firstSeq } = readPrunePoint(tables)
   if (oldest === null) return 'the log has no entries'
   if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry speaks of the entries before`
-  // Whether the tree is that of the entries only reading all of them can tell.
+  // Whether the tree is that of the entries only orDamageError all of them can tell.
   if (rootOf(state) === null) return 'the tree does not fit the number of entries'
   const entries = state.seq - oldest + 1
   const calls = state.nextRequest - state.firstRequest
@@ -83,7 +83,7 @@ function faultOf({ tables }: Environment): string | null {
 }
 
 /** The newest entries: each by itself, one following the other, up to the head. @returns ids of the calls among them */
-function readNewest(tables: Environment['tables'], state: LogState, oldest: number): CallIds | string {
+function readNewest(tables: StoreTables, state: LogState, oldest: number): CallIds | string {
   const { seq, hash } = state
   const first = Math.max(oldest, seq - INSPECTED_ENTRIES + 1)
   const ids = new Map<number, string>()
@@ -113,7 +113,7 @@ function headBefore(seq: number, bytes: Uint8Array): { log: string; seq: number;
 }
 
 /** The places of the newest calls in the usage list lead to them, and the calls' ids back to them. */
-function faultOfList(tables: Environment['tables'], next: number, ids: CallIds): string | null {
+function faultOfList(tables: StoreTables, next: number, ids: CallIds): string | null {
   const start = u64(Math.max(0, next - ids.size))
   let listed = 0
   for (const { key, value } of tables.requests.rows({ start })) {
@@ -128,10 +128,10 @@ function faultOfList(tables: Environment['tables'], next: number, ids: CallIds):
 }
 
 /** The newest checkpoint is over entries that are there, and over the tree as it is if nothing came after it. */
-function faultOfCheckpoint(tables: Environment['tables'], state: LogState): string | null {
+function faultOfCheckpoint(tables: StoreTables, state: LogState): string | null {
   const [row] = tables.checkpoints.rows({ reverse: true, limit: 1 })
   // One that could not be followed by another before its entries went is nothing to go by.
-  if (row === undefined || readU64(row.key) <= readCut(tables).firstSeq) return null
+  if (row === undefined || readU64(row.key) <= readPrunePoint(tables).firstSeq) return null
   const opened = openCheckpoint(row.value, () => [])
   const name = `the newest checkpoint, at ${readU64(row.key)} entries,`
   if ('fault' in opened || opened.log !== state.log) return `${name} is none of this log`
@@ -152,7 +152,7 @@ function carry(path: string): number {
     const rows = tables[table].rows()
     if (rows.length !== tables[table].size) return 1
     for (const { key, value } of rows)
-      say({ table, key: key.toString('base64'), value: value.toString('base64') })
+      printLine({ table, key: key.toString('base64'), value: value.toString('base64') })
   }
   return 0
 }

@@ -7,12 +7,12 @@ import type { Readable } from 'node:stream'
 import { parseObject } from '../../audit/survey.ts'
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
-import { describeDamage, isDamage } from '../damage.ts'
-import { programBeside } from '../programs/beside.ts'
+import { describeDamage, isDamageSignal } from '../damage.ts'
+import { programPath } from '../programs/program-path.ts'
 
-const CHECKER = programBeside('checker')
+const CHECKER_PROGRAM = programPath('checker')
 
-export interface CheckStatus {
+export interface VerificationStatus {
   readonly running: boolean
   /** From 0 to 1; 0 before the first check. */
   readonly progress: number
@@ -24,7 +24,7 @@ export interface CheckStatus {
   readonly failure: string | null
 }
 
-const NEVER: CheckStatus = {
+const NEVER_RUN: VerificationStatus = {
   running: false,
   progress: 0,
   startedAtMs: null,
@@ -33,12 +33,12 @@ const NEVER: CheckStatus = {
   failure: null,
 }
 
-export class LogCheck {
+export class BackgroundVerification {
   readonly #path: string
   readonly #clock: Clock
   readonly #onVerdict: (verdict: JsonObject) => void
-  #status = NEVER
-  #run: { readonly child: ChildProcess; readonly ended: Promise<void> } | null = null
+  #status = NEVER_RUN
+  #running: { readonly child: ChildProcess; readonly ended: Promise<void> } | null = null
 
   /**
    * @param path the data folder
@@ -50,28 +50,28 @@ export class LogCheck {
     this.#onVerdict = onVerdict
   }
 
-  get status(): CheckStatus {
+  get status(): VerificationStatus {
     return this.#status
   }
 
   /** Begins a check, or joins the one that runs. Resolves when it has ended, which the status then says. */
   start(): Promise<void> {
-    this.#run ??= this.#begin()
-    return this.#run.ended
+    this.#running ??= this.#spawnChecker()
+    return this.#running.ended
   }
 
   /** Ends a running check without a verdict. */
   async close(): Promise<void> {
-    this.#run?.child.kill('SIGKILL')
-    await this.#run?.ended
+    this.#running?.child.kill('SIGKILL')
+    await this.#running?.ended
   }
 
-  #begin(): { child: ChildProcess; ended: Promise<void> } {
-    const child = spawn(process.execPath, [...process.execArgv, CHECKER, this.#path], {
+  #spawnChecker(): { child: ChildProcess; ended: Promise<void> } {
+    const child = spawn(process.execPath, [...process.execArgv, CHECKER_PROGRAM, this.#path], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     // Only now: for want of memory, for one, it throws.
-    this.#status = { ...NEVER, running: true, startedAtMs: this.#clock.now() }
+    this.#status = { ...NEVER_RUN, running: true, startedAtMs: this.#clock.now() }
     let verdict: JsonObject | null = null
     let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ export class LogCheck {
         // A child that could not be started is told of twice.
         if (over) return
         over = true
-        this.#run = null
+        this.#running = null
         this.#status = {
           ...this.#status,
           running: false,
@@ -95,7 +95,9 @@ export class LogCheck {
       child.once('error', ({ message }) => finish(message))
       child.once('close', (code, signal) =>
         finish(
-          isDamage(signal) ? describeDamage(signal) : (reason ?? `the check ended with ${signal ?? code}`),
+          isDamageSignal(signal)
+            ? describeDamage(signal)
+            : (reason ?? `the check ended with ${signal ?? code}`),
         ),
       )
     })
@@ -104,7 +106,7 @@ export class LogCheck {
     if (output === undefined) return { child, ended }
     createInterface({ input: output }).on('line', (text) => {
       const line = parseObject(Buffer.from(text))
-      // Cut off where the child was killed.
+      // PrunePoint off where the child was killed.
       if (line === null) return
       if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
       if (isObject(line['verdict'])) verdict = line['verdict']

@@ -7,26 +7,26 @@ import type { LogSurvey } from '../../audit/survey.ts'
 import { type LogState, u64, unpackEntry } from '../layout.ts'
 import type { Environment } from '../lmdb.ts'
 import { MAX_ID_BYTES, readLogState } from '../log/batch.ts'
-import { keptCheckpoints } from '../log/checkpoints.ts'
-import { readCut } from '../log/prune.ts'
-import { agreesWithKept, rootOf } from '../log/tree.ts'
+import { storedCheckpoints } from '../log/checkpoints.ts'
+import { readPrunePoint } from '../log/prune.ts'
+import { equalsStoredNode, rootOf } from '../log/tree.ts'
 import {
   DamageError,
   eachEntry,
-  type LogRead,
   type LogReader,
   type LogSource,
   openDirectory,
   PAGE_ROWS,
+  type ReadResult,
 } from './log-source.ts'
 
-const unreadable = (error: unknown): string =>
+const readFault = (error: unknown): string =>
   error instanceof DamageError
     ? error.message
     : `the database cannot be read here (${(error as Error).message})`
 
 /** @param what for people, in the singular or as a list @throws DamageError naming it */
-function reading<Found>(what: string, read: () => Found): Found {
+function orDamageError<Value>(what: string, read: () => Value): Value {
   try {
     return read()
   } catch (error) {
@@ -35,13 +35,13 @@ function reading<Found>(what: string, read: () => Found): Found {
 }
 
 /** What lies beside the entries, at one moment. */
-interface Beside {
+interface StoredState {
   readonly state: LogState | null
   readonly exchanges: number
 }
 
-/** What the entries say of it, as they are read. */
-class Tally {
+/** What the entries printLine of it, as they are read. */
+class EntryTally {
   requests = 0
   /** Exchanges that an entry commits to. */
   stored = 0
@@ -53,8 +53,8 @@ class Tally {
 
 export class DirectorySource implements LogSource {
   readonly #environment: Environment
-  #tally = new Tally()
-  #beside: Beside = { state: null, exchanges: 0 }
+  #tally = new EntryTally()
+  #stored: StoredState = { state: null, exchanges: 0 }
 
   constructor(path: string) {
     this.#environment = openDirectory(path)
@@ -64,39 +64,39 @@ export class DirectorySource implements LogSource {
   async survey(survey: LogSurvey): Promise<string | null> {
     const { tables } = this.#environment
     this.#environment.refresh()
-    const kept = reading('the checkpoints beside the log', () => keptCheckpoints(tables))
-    for (const { note } of kept) survey.checkpoint(note, null)
+    const kept = orDamageError('the checkpoints beside the log', () => storedCheckpoints(tables))
+    for (const { note } of kept) survey.addCheckpoint(note, null)
     // Last and as of now, since signatures took their time: a running gateway prunes on.
     this.#environment.refresh()
-    const { saidBy } = reading('where the log begins', () => readCut(tables))
-    if (saidBy !== null) {
-      reading(`the prune entry at ${saidBy}`, () => {
-        const prune = tables.entries.get(u64(saidBy))
-        if (prune !== undefined) survey.entry(unpackEntry(saidBy, prune).bytes)
+    const { pruneSeq } = orDamageError('where the log begins', () => readPrunePoint(tables))
+    if (pruneSeq !== null) {
+      orDamageError(`the prune entry at ${pruneSeq}`, () => {
+        const prune = tables.entries.get(u64(pruneSeq))
+        if (prune !== undefined) survey.addEntry(unpackEntry(pruneSeq, prune).bytes)
       })
     }
-    return reading('the first entry', () => this.#first())
+    return orDamageError('the first entry', () => this.#firstHash())
   }
 
   async read(reader: LogReader): Promise<string | null> {
-    this.#tally = new Tally()
+    this.#tally = new EntryTally()
     let first: number | null = null
     try {
-      const newest = this.#look().state?.seq ?? 0
+      const newest = this.#readState().state?.seq ?? 0
       await eachEntry(this.#environment, (seq, entry) => {
         first ??= seq
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
         return reader.entry(entry, seq)
       })
       // At once: a running gateway goes on writing.
-      this.#beside = this.#look()
+      this.#stored = this.#readState()
       return null
     } catch (error) {
-      return unreadable(error)
+      return readFault(error)
     }
   }
 
-  check(seq: number, entry: Members): string | null {
+  checkEntry(seq: number, entry: Members): string | null {
     const type = entry.get('type')
     const erased = type === 'erase' ? entry.get('erased') : 0
     if (Number.isSafeInteger(erased)) this.#tally.erased += Number(erased)
@@ -123,30 +123,30 @@ export class DirectorySource implements LogSource {
     return fits ? null : 'the stored exchange is not the one the entry commits to'
   }
 
-  agrees(level: number, index: number, node: Buffer): boolean {
-    return agreesWithKept(this.#environment.tables, level, index, node)
+  matchesStoredNode(level: number, index: number, node: Buffer): boolean {
+    return equalsStoredNode(this.#environment.tables, level, index, node)
   }
 
-  hasMoved(first: string | null): boolean {
+  wasPruned(first: string | null): boolean {
     try {
       this.#environment.refresh()
-      return this.#first() !== first
+      return this.#firstHash() !== first
     } catch {
       // What is there cannot be read, and that has been found.
       return false
     }
   }
 
-  conclude(read: LogRead): string | null {
+  checkWhole(read: ReadResult): string | null {
     try {
-      return this.#conclude(read)
+      return this.#faultOfWhole(read)
     } catch (error) {
-      return unreadable(error)
+      return readFault(error)
     }
   }
 
-  #conclude({ head, beginning, firstSeq, root, wrongNodes }: LogRead): string | null {
-    const { state, exchanges } = this.#beside
+  #faultOfWhole({ head, beginning, firstSeq, root, wrongNodes }: ReadResult): string | null {
+    const { state, exchanges } = this.#stored
     const { requests, stored, missing, firstMissing, erased } = this.#tally
     if (state === null || head === null) return 'the head of the log is missing'
     if (beginning === 'unanchored') {
@@ -178,17 +178,17 @@ export class DirectorySource implements LogSource {
     return this.#environment.close()
   }
 
-  #look(): Beside {
+  #readState(): StoredState {
     this.#environment.refresh()
     const { tables } = this.#environment
     return {
-      state: reading('the head of the log', () => readLogState(tables)),
-      exchanges: reading('the number of stored exchanges', () => tables.content.size),
+      state: orDamageError('the head of the log', () => readLogState(tables)),
+      exchanges: orDamageError('the number of stored exchanges', () => tables.content.size),
     }
   }
 
   /** Hash of the first entry. */
-  #first(): string | null {
+  #firstHash(): string | null {
     const [first] = this.#environment.tables.entries.rows({ limit: 1 })
     return first === undefined ? null : unpackEntry(0, first.value).hash
   }

@@ -36,11 +36,11 @@ export class ExportSource implements LogSource {
     await this.read({
       entry: ({ bytes, hash }) => {
         firstEntry ??= hash
-        survey.entry(bytes)
+        survey.addEntry(bytes)
         return true
       },
       exchange: () => {},
-      checkpoint: (note) => survey.checkpoint(note, null),
+      checkpoint: (note) => survey.addCheckpoint(note, null),
       progress,
     })
     return firstEntry
@@ -70,20 +70,20 @@ export class ExportSource implements LogSource {
     return fault === '' ? null : fault
   }
 
-  check(): string | null {
+  checkEntry(): string | null {
     return null
   }
 
   /** An export has the entries and nothing that was kept of their tree. */
-  agrees(): boolean {
+  matchesStoredNode(): boolean {
     return true
   }
 
-  hasMoved(): boolean {
+  wasPruned(): boolean {
     return false
   }
 
-  conclude(): string | null {
+  checkWhole(): string | null {
     return null
   }
 

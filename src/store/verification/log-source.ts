@@ -11,12 +11,12 @@ import type { LogSurvey } from '../../audit/survey.ts'
 import { isDamageError } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
-import { type Environment, openEnvironment } from '../lmdb.ts'
+import { type Environment, openEnvironment, type StoreTables } from '../lmdb.ts'
 
 /** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
 export const PAGE_ROWS = 500
 
-/** Takes an entry in order, an exchange or a checkpoint; false ends the reading. */
+/** Takes an entry in order, an exchange or a checkpoint; false ends the orDamageError. */
 export interface LogReader {
   /** @param seq where it was found; null in an export */
   entry(entry: DumpedEntry, seq: number | null): boolean
@@ -27,8 +27,8 @@ export interface LogReader {
   progress(done: number): void
 }
 
-/** What came of the reading, for the source to say the rest. */
-export interface LogRead extends Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq' | 'root'> {
+/** What came of the orDamageError, for the source to printLine the rest. */
+export interface ReadResult extends Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq' | 'root'> {
   /** Parts of the Merkle tree that are not as they were kept. */
   readonly wrongNodes: number
 }
@@ -43,13 +43,13 @@ export interface LogSource {
   /** Reads all of it. @returns why it could not be read to the end, or null */
   read(reader: LogReader): Promise<string | null>
   /** What else is wrong with an entry that is in order; only the data directory can tell. */
-  check(seq: number, entry: Members): string | null
+  checkEntry(seq: number, entry: Members): string | null
   /** Whether a complete part of the Merkle tree, which the entries make, is as it was kept. */
-  agrees(level: number, index: number, node: Buffer): boolean
+  matchesStoredNode(level: number, index: number, node: Buffer): boolean
   /** Whether by now the log begins with another entry than the one with this hash. */
-  hasMoved(first: string | null): boolean
+  wasPruned(first: string | null): boolean
   /** What is wrong with the whole, once it was read to the end and its chain held. */
-  conclude(read: LogRead): string | null
+  checkWhole(read: ReadResult): string | null
   close(): Promise<void>
 }
 
@@ -119,10 +119,7 @@ export async function eachEntry(
 }
 
 /** The next rows with `from` and above. */
-function* pageOf(
-  { entries }: Environment['tables'],
-  from: number,
-): Generator<{ seq: number; value: Buffer }> {
+function* pageOf({ entries }: StoreTables, from: number): Generator<{ seq: number; value: Buffer }> {
   const end = from + PAGE_ROWS
   let seq = from
   // Where nothing is missing, and nothing is too much, each is found by its key in half the time.

@@ -15,7 +15,7 @@ interface EntryVerifier {
   push(entry: DumpedEntry, seq: number | null): boolean
 }
 
-export class Check implements LogReader {
+export class VerifyingReader implements LogReader {
   /** Hash of the first entry. */
   first: string | null = null
   readonly progress: (done: number) => void
@@ -23,7 +23,7 @@ export class Check implements LogReader {
   readonly #verifier: EntryVerifier
   readonly #findings: LogFinding[] = []
   /** The newest entry, until an exchange came that says it is of it. */
-  #alone: Members | null = null
+  #awaitingExchange: Members | null = null
   #seq: number | null = null
 
   constructor(source: LogSource, verifier: EntryVerifier, progress: (done: number) => void) {
@@ -41,25 +41,25 @@ export class Check implements LogReader {
     this.first ??= entry.hash
     if (!this.#verifier.push(entry, seq)) return false
     const members = this.#verifier.members as Members
-    this.#alone = members
+    this.#awaitingExchange = members
     this.#seq = members.get('seq') as number
-    const fault = this.#source.check(this.#seq, members)
-    if (fault !== null) this.#find(this.#seq, fault)
+    const fault = this.#source.checkEntry(this.#seq, members)
+    if (fault !== null) this.#addFinding(this.#seq, fault)
     return true
   }
 
   exchange({ seq, salt, content }: DumpedExchange): void {
-    const committed = this.#seq === seq ? this.#alone?.get('content_hash') : null
-    if (this.#alone?.get('type') !== 'request' || typeof committed !== 'string') {
-      this.#find(
+    const committed = this.#seq === seq ? this.#awaitingExchange?.get('content_hash') : null
+    if (this.#awaitingExchange?.get('type') !== 'request' || typeof committed !== 'string') {
+      this.#addFinding(
         null,
         `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
       )
       return
     }
-    this.#alone = null
+    this.#awaitingExchange = null
     if (hashContent(salt, content) !== committed) {
-      this.#find(seq, 'the exchange is not the one the entry commits to')
+      this.#addFinding(seq, 'the exchange is not the one the entry commits to')
     }
   }
 
@@ -67,14 +67,14 @@ export class Check implements LogReader {
     // The survey has seen them all.
   }
 
-  #find(seq: number | null, reason: string): void {
+  #addFinding(seq: number | null, reason: string): void {
     if (this.#findings.length < MAX_FINDINGS) this.#findings.push({ seq, reason })
   }
 
   /** The verdict on the log and all that lies beside it. @param wrongNodes parts of the tree not as they were kept */
-  judge(verdict: LogVerdict, wrongNodes: number): LogVerdict {
+  finish(verdict: LogVerdict, wrongNodes: number): LogVerdict {
     // Behind a break in the chain the rest was not read, so that nothing can be said of the whole.
-    const whole = verdict.ok ? this.#source.conclude({ ...verdict, wrongNodes }) : null
+    const whole = verdict.ok ? this.#source.checkWhole({ ...verdict, wrongNodes }) : null
     if (whole !== null) this.#findings.push({ seq: null, reason: whole })
     const findings = [...verdict.findings, ...this.#findings]
     return { ...verdict, ok: findings.length === 0, findings }
