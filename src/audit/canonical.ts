@@ -1,33 +1,40 @@
-// RFC 8785 (JSON Canonicalization Scheme) for what the log holds: integers only, so that the one hard part
-// of the standard, printing floating point numbers, never comes up. Refuses everything else.
+// Canonical JSON after RFC 8785 (JSON Canonicalization Scheme) for log entries. Accepts integers
+// only, which leaves out the hard part of the standard: printing floating-point numbers.
 
-/** The log's entries are two or three levels deep; more means that somebody hands in something else. */
+/** Deepest nesting. Entries have two or three levels. */
 const MAX_DEPTH = 16
 
 /**
- * The canonical form of objects, arrays, well-formed strings, safe integers, booleans and null:
- * members sorted by UTF-16 code units, no white space (RFC 8785 §3.2).
- * @throws TypeError for anything else, naming the member but never its value
+ * Returns the canonical form of objects, arrays, well-formed strings, safe integers, booleans and
+ * null: members sorted by UTF-16 code units, no white space (RFC 8785 §3.2).
+ * @throws TypeError for any other value; names the member, never its value
  */
 export function canonicalize(value: unknown): string {
   return serializeOrdered(value) ?? serialize(value, 'the value', 0)
 }
 
 /**
- * Whether `text` is the canonical form of `value`, which JSON.parse made of it.
+ * Reports whether `text` is the canonical form of `value`, the result of JSON.parse on it.
  * @throws TypeError for a value that has no canonical form
  */
 export const isCanonical = (value: unknown, text: string): boolean => canonicalize(value) === text
 
-/** The form of a value whose members are in order already, three times as fast; null where that is not known. */
+/**
+ * Returns the canonical form of a value whose members are already sorted, three times as fast; null
+ * if it cannot.
+ */
 function serializeOrdered(value: unknown): string | null {
   if (!isOrdered(value, 0)) return null
   const text = JSON.stringify(value)
-  // A lone surrogate would be written as an escape; an escaped backslash may look like it, and takes the long way.
+  // JSON.stringify escapes a lone surrogate. An escaped backslash may look the same and takes the
+  // slow path.
   return text.includes('\\ud') ? null : text
 }
 
-/** Whether there is nothing but what JSON has, in plain objects and without gaps, numbers whole and members sorted. */
+/**
+ * Reports whether the value holds only plain objects with sorted members, arrays, strings, safe
+ * integers, booleans and null.
+ */
 function isOrdered(value: unknown, depth: number): boolean {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return true
   if (typeof value === 'number') return Number.isSafeInteger(value)
@@ -47,14 +54,14 @@ function isOrdered(value: unknown, depth: number): boolean {
 }
 
 /**
- * The value, or a copy in which lone surrogates have become U+FFFD: an odd byte from an upstream must not make an entry
- * impossible to seal. Member names are left alone; they are ours.
+ * Returns the value, or a copy with lone surrogates replaced by U+FFFD: an odd byte from an
+ * upstream must not make an entry impossible to seal. Member names stay; they are ours.
  */
 export function wellFormed<Value>(value: Value): Value {
   return isWellFormed(value, 0) ? value : (replaceSurrogates(value, 0) as Value)
 }
 
-/** Whether there is nothing to replace: nearly always, and asking costs less than copying. */
+/** Reports whether no string needs a replacement. Nearly always true, and cheaper than a copy. */
 function isWellFormed(value: unknown, depth: number): boolean {
   if (typeof value === 'string') return value.isWellFormed()
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return true
@@ -71,7 +78,7 @@ function isWellFormed(value: unknown, depth: number): boolean {
 
 function replaceSurrogates(value: unknown, depth: number): unknown {
   if (typeof value === 'string') return value.toWellFormed()
-  // Deeper than anything that can be sealed; canonicalize will say so.
+  // `canonicalize` rejects this depth.
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return value
   if (Array.isArray(value)) return value.map((item) => replaceSurrogates(item, depth + 1))
   const members = Object.entries(value).map(
@@ -106,7 +113,7 @@ function isPlain(value: object): boolean {
 
 function serializeArray(values: readonly unknown[], name: string, depth: number): string {
   let text = ''
-  // By index: an iterator or map() would pass over holes, or turn them into null.
+  // By index: an iterator or map() would skip holes or turn them into null.
   for (let index = 0; index < values.length; index++) {
     text += (index === 0 ? '' : ',') + serialize(values[index], name, depth + 1)
   }
@@ -124,7 +131,7 @@ function serializeObject(value: object, name: string, depth: number): string {
   return `${text}}`
 }
 
-/** The names of an object's members in canonical order, and each as it is written, with what stands around it. */
+/** The member names of an object in canonical order, with the text written before each value. */
 interface Shape {
   /** In the order of the object. */
   readonly names: readonly string[]
@@ -132,13 +139,13 @@ interface Shape {
   readonly labels: readonly string[]
 }
 
-/** Entries have a handful of shapes; sorting their names is worth doing once. */
+/** Entries have a handful of shapes, so their names are sorted once. */
 const MAX_SHAPES = 16
 const shapes: Shape[] = []
 
 function shapeOf(names: readonly string[], name: string): Shape {
   for (const shape of shapes) if (isSame(shape.names, names)) return shape
-  // sort() without a comparator compares UTF-16 code units, which is what RFC 8785 §3.2.3 asks for.
+  // sort() without a comparator compares UTF-16 code units (RFC 8785 §3.2.3).
   const keys = names.toSorted()
   const labels = keys.map((key, index) => {
     if (!key.isWellFormed()) throw new TypeError(`${name} has a member whose name holds a lone surrogate`)

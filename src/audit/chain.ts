@@ -1,5 +1,5 @@
-// How one entry follows the other: what sealing adds to a draft, and what is hashed. Values in, values out;
-// the place where the head is kept, and the clock, belong to the caller.
+// Sealing: the fields that link an entry to the one before, and its hash. Values in, values out;
+// the caller keeps the head and the clock.
 
 import { hash } from 'node:crypto'
 import type { Milliseconds } from '../core/clock.ts'
@@ -7,7 +7,7 @@ import { isoTime } from '../core/time.ts'
 import { canonicalize } from './canonical.ts'
 import type { EntryDraft, Envelope, GenesisDraft, RequestDraft, SealedEntry, SealedRequest } from './entry.ts'
 
-/** Keeps the hash of an entry from ever being taken for one of another kind. */
+/** Separates entry hashes from hashes of any other kind. */
 const ENTRY_DOMAIN = 'sidegate-audit/v1/entry\n'
 const ENTRY_DOMAIN_BYTES = Buffer.from(ENTRY_DOMAIN)
 
@@ -22,17 +22,20 @@ export interface Head {
   readonly hash: string
 }
 
-/** A sealed entry with the bytes that were hashed: its canonical form without `hash`. */
+/** A sealed entry with the hashed bytes: its canonical form without `hash`. */
 export interface Sealed<Entry extends SealedEntry = SealedEntry> {
   readonly entry: Entry
   readonly bytes: Buffer
   readonly hash: string
 }
 
-/** Where the bytes of most entries are put behind the domain: a buffer for each would cost as much as the hash. */
+/**
+ * Scratch space for the domain and the bytes of most entries; a new buffer for each would cost as
+ * much as the hash.
+ */
 const HASHED = Buffer.concat([ENTRY_DOMAIN_BYTES], 4096)
 
-/** `sha256:` and the hex SHA-256 of the domain and an entry's canonical bytes. */
+/** Returns `sha256:` and the hexadecimal SHA-256 of the domain and an entry's canonical bytes. */
 export function hashEntry(bytes: Uint8Array): string {
   const end = ENTRY_DOMAIN_BYTES.length + bytes.length
   if (end > HASHED.length) return `sha256:${hash('sha256', Buffer.concat([ENTRY_DOMAIN_BYTES, bytes]))}`
@@ -41,7 +44,7 @@ export function hashEntry(bytes: Uint8Array): string {
 }
 
 /**
- * The first entry of a log.
+ * Seals the first entry of a log.
  * @param log the log's id, a UUIDv7
  */
 export function genesis(log: string, draft: GenesisDraft, tsMs: Milliseconds): Sealed {
@@ -49,9 +52,9 @@ export function genesis(log: string, draft: GenesisDraft, tsMs: Milliseconds): S
 }
 
 /**
- * The entry that follows `head`.
- * @param contentHash the commitment to the captured exchange of a request, null without one
- * @throws TypeError when the draft holds what has no canonical form (fractions, lone surrogates, undefined)
+ * Seals the entry that follows `head`.
+ * @param contentHash the commitment to the captured exchange of a request, or null
+ * @throws TypeError when the draft has no canonical form (fractions, lone surrogates, undefined)
  */
 export function seal(
   head: Head,
@@ -68,13 +71,15 @@ export function seal(head: Head, draft: EntryDraft, tsMs: Milliseconds, contentH
     prev: head.hash,
     ts: isoTime(tsMs),
   }
-  // The envelope last: nothing in a draft can pass for it.
+  // The envelope comes last, so no draft can replace its fields.
   return finish(
     draft.type === 'request' ? toRequestEntry(draft, envelope, contentHash) : { ...draft, ...envelope },
   )
 }
 
-/** What a request's entry holds, member by member in canonical order, which is written out three times as fast. */
+/**
+ * Builds a request entry with its members in canonical order, which serializes three times as fast.
+ */
 const toRequestEntry = (
   draft: RequestDraft,
   envelope: Omit<Envelope, 'hash'>,
@@ -115,13 +120,13 @@ const toRequestEntry = (
   v: envelope.v,
 })
 
-/** @param entry without its hash, which it gets */
+/** @param entry without its hash; receives it */
 function finish(entry: object): Sealed {
   const text = canonicalize(entry)
-  // The same as hashEntry of its bytes.
+  // Equals hashEntry of the text's bytes.
   const sealed = `sha256:${hash('sha256', ENTRY_DOMAIN + text)}`
   return {
-    // Nobody else holds it, and a copy would cost as much as the hash.
+    // No other code holds the object, and a copy would cost as much as the hash.
     entry: Object.assign(entry, { hash: sealed }) as SealedEntry,
     bytes: Buffer.from(text, 'utf8'),
     hash: sealed,

@@ -1,12 +1,13 @@
-// What a checkpoint says: how long a log was at some time, and the root of its Merkle tree then
-// (https://c2sp.org/tlog-checkpoint). Signing it makes it a promise that can be kept elsewhere and held against the log.
+// Checkpoints: the size of a log at one moment and the root of its Merkle tree
+// (https://c2sp.org/tlog-checkpoint). A signed checkpoint that is kept elsewhere can later be
+// compared with the log.
 
 import { openNote, type Signer, signNote, type Verifier } from './note.ts'
 
 const ORIGIN_PREFIX = 'sidegate/'
 const HASH_BYTES = 32
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-/** No leading zeros, no sign: one way to write a number. */
+/** No leading zeros and no sign: each number has one form. */
 const SIZE = /^(?:0|[1-9][0-9]{0,15})$/
 const HEAD_LINE = /^head (sha256:[0-9a-f]{64})$/
 const TIME_LINE = /^time (\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)$/
@@ -14,20 +15,22 @@ const TIME_LINE = /^time (\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z)$/
 export interface Checkpoint {
   /** Id of the log. */
   readonly log: string
-  /** Entries in the log, so that the newest has the sequence number `size - 1`. */
+  /** Entries in the log; the newest has the sequence number `size - 1`. */
   readonly size: number
   /** Root of the Merkle tree over these entries, 32 bytes. */
   readonly root: Buffer
-  /** Hash of the newest entry; null when the checkpoint does not say. */
+  /** Hash of the newest entry; null if the checkpoint does not give it. */
   readonly head: string | null
-  /** RFC 3339 with milliseconds, when it was made; null when the checkpoint does not say. */
+  /**
+   * Time of the checkpoint, RFC 3339 with milliseconds; null if the checkpoint does not give it.
+   */
   readonly time: string | null
 }
 
-/** What the log calls itself in checkpoints, and the name its key signs them with. */
+/** Returns the origin line of the log's checkpoints, which is also the name of its signing key. */
 export const originOf = (log: string): string => `${ORIGIN_PREFIX}${log}`
 
-/** The text that is signed: origin, size and root, then `head` and `time` where they are known, a line each. */
+/** Returns the text to sign: origin, size, root and, if known, `head` and `time`, one a line. */
 export function formatCheckpoint({ log, size, root, head, time }: Checkpoint): string {
   const lines = [originOf(log), String(size), root.toString('base64')]
   if (head !== null) lines.push(`head ${head}`)
@@ -35,10 +38,10 @@ export function formatCheckpoint({ log, size, root, head, time }: Checkpoint): s
   return `${lines.join('\n')}\n`
 }
 
-/** Reads what `formatCheckpoint` writes, and nothing else; null for any other text. */
+/** Reads exactly what `formatCheckpoint` writes; null for any other text. */
 export function readCheckpoint(text: string): Checkpoint | null {
   const [origin = '', sizeText = '', rootText = '', ...more] = text.split('\n')
-  // The text ends in a line feed, after which nothing comes.
+  // The text ends in a line feed.
   if (more.pop() !== '') return null
   const log = origin.slice(ORIGIN_PREFIX.length)
   const size = Number(sizeText)
@@ -53,19 +56,19 @@ export function readCheckpoint(text: string): Checkpoint | null {
   return more.length === 0 ? { log, size, root, head, time } : null
 }
 
-/** The signed note. The signer's name is the origin, as tlog-checkpoint asks. */
+/** Returns the signed note. The signer's name is the origin, as tlog-checkpoint requires. */
 export function signCheckpoint(checkpoint: Checkpoint, signer: Signer): string {
   return signNote(formatCheckpoint(checkpoint), signer)
 }
 
-/** A checkpoint with those, among the verifiers asked about, who signed it, as verifier keys. */
+/** A checkpoint with the verifier keys whose signatures on it are valid. */
 export interface OpenedCheckpoint extends Checkpoint {
   readonly verified: readonly string[]
 }
 
 /**
- * Opens a signed checkpoint, whatever the bytes are.
- * @param verifiersOf who may have signed a checkpoint of that origin
+ * Opens a signed checkpoint. Accepts any bytes.
+ * @param verifiersOf returns the trusted signers of an origin
  */
 export function openCheckpoint(
   note: string | Uint8Array,

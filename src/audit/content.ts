@@ -1,26 +1,29 @@
-// The commitment to a captured exchange. Salt and content are kept apart from the chain: erasing both
-// leaves a hash nobody can test guesses against, and a chain that still verifies.
+// Commitments to captured exchanges. Salt and content are stored apart from the chain: after both
+// are erased, the hash confirms no guess and the chain still verifies.
 
 import { hash } from 'node:crypto'
 
-/** Keeps a content hash from ever being taken for the hash of an entry. */
+/** Separates content hashes from entry hashes. */
 const CONTENT_DOMAIN = 'sidegate-audit/v1/content\n'
 
-/** Length of the salt: with 256 bits even a one-word prompt cannot be guessed from its hash. */
+/**
+ * Length of the salt, bytes. With 256 random bits even a one-word prompt cannot be guessed from its
+ * hash.
+ */
 export const SALT_BYTES = 32
 
 const DOMAIN_BYTES = Buffer.from(CONTENT_DOMAIN)
 
-/** What comes before the content in what is hashed. */
+/** Hashed bytes before the content. */
 const PREFIX_BYTES = DOMAIN_BYTES.length + SALT_BYTES
 
-/** An exchange with the salt before it, as it is kept, and what an entry commits to it with. */
+/** The salt followed by the exchange, as stored, and the hash that the entry holds. */
 export interface Commitment {
   readonly salted: Buffer
   readonly hash: string
 }
 
-/** JSON of an exchange, whole or in pieces that stand one behind the other; bytes are UTF-8. */
+/** JSON of an exchange, whole or in consecutive parts; bytes are UTF-8. */
 export type Content = string | readonly (string | Uint8Array)[]
 
 const partsOf = (content: Content) => (typeof content === 'string' ? [content] : content)
@@ -29,11 +32,11 @@ export const contentBytes = (content: Content): number =>
   partsOf(content).reduce((sum, part) => sum + Buffer.byteLength(part), 0)
 
 /**
- * Commits to an exchange, kept in UTF-8. What is kept is the tail of what was hashed: it is written once.
+ * Commits to an exchange. The stored bytes are the tail of the hashed bytes, written once.
  * @throws RangeError for a salt of another length
  */
 export function commit(salt: Uint8Array, content: Content): Commitment {
-  if (salt.length !== SALT_BYTES) throw new RangeError(`the salt takes ${SALT_BYTES} bytes`)
+  if (salt.length !== SALT_BYTES) throw new RangeError(`the salt must have ${SALT_BYTES} bytes`)
   const bytes = Buffer.allocUnsafe(PREFIX_BYTES + contentBytes(content))
   bytes.set(DOMAIN_BYTES)
   bytes.set(salt, DOMAIN_BYTES.length)
@@ -48,5 +51,7 @@ export function commit(salt: Uint8Array, content: Content): Commitment {
   return { salted: bytes.subarray(DOMAIN_BYTES.length), hash: `sha256:${hash('sha256', bytes)}` }
 }
 
-/** `sha256:` and the hex SHA-256 of the domain, the 32-byte salt and the content. */
+/**
+ * Returns `sha256:` and the hexadecimal SHA-256 of the domain, the 32-byte salt and the content.
+ */
 export const hashContent = (salt: Uint8Array, content: Uint8Array): string => commit(salt, [content]).hash

@@ -1,6 +1,6 @@
-// The export format: JSON Lines, first the entries in order, each with its exchange behind it if that was asked for,
-// then the checkpoints. A line of an entry is its canonical form with the hash as its last member, and a line of an
-// exchange ends in the captured bytes, so that what was hashed is there to be seen.
+// The export format, JSON Lines: first the entries in order, each followed by its exchange if
+// exchanges are exported, then the checkpoints. An entry's line is its canonical form with the hash
+// as last member. An exchange's line ends in the captured bytes, so the hashed bytes are visible.
 
 import { isUtf8 } from 'node:buffer'
 import { isObject } from '../core/json.ts'
@@ -13,26 +13,26 @@ const HASH_PREFIX = 'sha256:'
 const HASH_LENGTH = HASH_PREFIX.length + 64
 const HASH_END = '"}'
 const HASH_MEMBER_BYTES = HASH_NAME.length + HASH_LENGTH + HASH_END.length
-/** By byte, 1 for a lower-case hexadecimal digit. */
+/** By byte: 1 for a lower-case hexadecimal digit. */
 const IN_HASH = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number('0123456789abcdef'.includes(String.fromCharCode(byte))),
 )
 const CHECKPOINT_BEGINNING = '{"checkpoint":'
-/** A note in a JSON string may take twice its length and a few bytes more. */
+/** A note in a JSON string takes at most twice its length and a few bytes more. */
 const MAX_CHECKPOINT_LINE_BYTES = 2 * MAX_NOTE_BYTES + 64
 const CLOSING_BRACE = 0x7d
 const LINE_FEED = 0x0a
 
 const EXCHANGE_BEGINNING = '{"exchange":{"seq":'
-/** All of the line before the content. Sequence numbers are safe integers, at most 16 digits. */
+/** The line up to the content. Sequence numbers are safe integers, at most 16 digits. */
 const EXCHANGE_HEAD = /^\{"exchange":\{"seq":(0|[1-9]\d{0,15}),"salt":"([A-Za-z0-9+/]{43}=)","content":/
 const EXCHANGE_TAIL = '}}'
-/** The longest head, and as much again for nothing. */
+/** Twice the longest head. */
 const MAX_HEAD_BYTES = 256
 /**
- * Longest captured exchange that is exported and read, bytes. The largest request that can be allowed
- * (`limits.bodyBytes`) takes 256 MiB and the largest answer that is taken 64 MiB; the rest is room for placeholders
- * that are longer than what they stand for.
+ * Longest captured exchange to export or read, bytes: 256 MiB for the largest request
+ * (`limits.bodyBytes`), 64 MiB for the largest answer, and a margin for placeholders longer than
+ * the values they replace.
  */
 const MAX_CONTENT_BYTES = 384 * 1024 ** 2
 
@@ -40,12 +40,12 @@ const MAX_CONTENT_BYTES = 384 * 1024 ** 2
 export const MAX_LINE_BYTES = MAX_ENTRY_BYTES + HASH_MEMBER_BYTES
 const MAX_EXCHANGE_LINE_BYTES = MAX_HEAD_BYTES + MAX_CONTENT_BYTES + EXCHANGE_TAIL.length
 
-/** The hash and the bytes that were hashed. */
+/** The hash and the hashed bytes. */
 export type DumpedEntry = Omit<StoredRecord, 'seq'>
 
-/** A captured exchange and what its entry's `content_hash` takes beside it. */
+/** A captured exchange with its salt. */
 export interface DumpedExchange {
-  /** Of the entry that commits to it. */
+  /** Sequence number of the entry that commits to it. */
   readonly seq: number
   readonly salt: Uint8Array
   /** The captured bytes, JSON on one line. */
@@ -57,20 +57,20 @@ export type DumpLine =
   | { readonly exchange: DumpedExchange }
   | { readonly checkpoint: string }
 
-/** An entry's line, with its line feed. */
+/** Returns an entry's line, with its line feed. */
 export function entryLine({ bytes, hash }: DumpedEntry): string {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   return `${text.slice(0, -1)},"hash":"${hash}"}\n`
 }
 
-/** A signed checkpoint's line, with its line feed. */
+/** Returns a signed checkpoint's line, with its line feed. */
 export function checkpointLine(note: string): string {
   return `${JSON.stringify({ checkpoint: note })}\n`
 }
 
 /**
- * An exchange's line with its line feed, in pieces because the content can be large. Null for one that cannot be a
- * line: longer than MAX_CONTENT_BYTES, or with a line feed in it, which no capture has.
+ * Returns an exchange's line with its line feed, in parts because the content can be large. Null if
+ * the content is longer than MAX_CONTENT_BYTES or contains a line feed, which no capture does.
  */
 export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly Uint8Array[] | null {
   if (content.length > MAX_CONTENT_BYTES || content.includes(LINE_FEED)) return null
@@ -82,7 +82,10 @@ export function exchangeLine({ seq, salt, content }: DumpedExchange): readonly U
   ]
 }
 
-/** Longest line that can mean anything, bytes, by its first 32 or more. */
+/**
+ * Returns the longest valid line with this beginning, bytes.
+ * @param beginning the first 32 bytes or more
+ */
 export const maxLineBytes = (beginning: Buffer): number =>
   isExchange(beginning) ? MAX_EXCHANGE_LINE_BYTES : MAX_LINE_BYTES
 
@@ -95,7 +98,7 @@ function beginsWith(line: Buffer, beginning: string): boolean {
   return true
 }
 
-/** Reads a line without its line feed, whatever it holds; a string says what is wrong with it. */
+/** Reads a line without its line feed. Accepts any bytes; a string names the fault. */
 export function readLine(line: Buffer): DumpLine | string {
   if (line.length > maxLineBytes(line)) return 'the line is too long'
   if (isExchange(line)) return readExchangeLine(line)
@@ -110,7 +113,10 @@ export function readLine(line: Buffer): DumpLine | string {
   return { entry: { hash, bytes } }
 }
 
-/** The hash that a line ends in. A regular expression for it would take as long as its hashing. */
+/**
+ * Returns the hash at the end of a line. A regular expression would take as long as hashing the
+ * line.
+ */
 function hashOf(line: Buffer): string | null {
   const at = line.length - HASH_MEMBER_BYTES
   if (at < 0) return null
@@ -123,14 +129,14 @@ function hashOf(line: Buffer): string | null {
   return member.slice(HASH_NAME.length, HASH_NAME.length + HASH_LENGTH)
 }
 
-/** Only the head is looked at: what the content is, its hash tells. */
+/** Checks the head only; the hash covers the content. */
 function readExchangeLine(line: Buffer): DumpLine | string {
   const fault = 'the exchange cannot be read'
   const [head, digits, base64] = EXCHANGE_HEAD.exec(line.toString('latin1', 0, MAX_HEAD_BYTES)) ?? []
   if (head === undefined || base64 === undefined) return fault
   const seq = Number(digits)
   const salt = Buffer.from(base64, 'base64')
-  // The decoder passes over bits that stand for nothing, and with them over changes.
+  // The decoder ignores unused bits, which could hide a change.
   if (salt.toString('base64') !== base64 || salt.length !== SALT_BYTES) return fault
   const end = line.length - EXCHANGE_TAIL.length
   if (!Number.isSafeInteger(seq) || end < head.length || line.toString('latin1', end) !== EXCHANGE_TAIL)
@@ -144,7 +150,7 @@ function readCheckpointLine(line: Buffer): DumpLine | string {
     const value: unknown = JSON.parse(line.toString('utf8'))
     if (isObject(value) && typeof value['checkpoint'] === 'string') return { checkpoint: value['checkpoint'] }
   } catch {
-    // Said below: there is nothing to add.
+    // Falls through to the fault below.
   }
   return 'the checkpoint cannot be read'
 }

@@ -1,5 +1,6 @@
-// What the chain holds: one JSON object an entry, integers and well-formed strings only, so that its
-// canonical form (RFC 8785) is the same in every language. Knows neither the store nor how entries arise.
+// The types of log entries: one JSON object each, integers and well-formed strings only, so its
+// canonical form (RFC 8785) is the same in every language. Knows neither the store nor the events
+// that cause entries.
 
 import type { Direction } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -11,59 +12,70 @@ export type Outcome =
   | 'upstream_error'
   | 'client_aborted'
   | 'interrupted'
-  /** The call had a valid key but its body was refused with a 4xx before any rule was asked. */
+  /** The key was valid, but the body was refused with a 4xx before any rule ran. */
   | 'invalid_request'
-  /** There was no room for the call (`limits.concurrentRequests`): nothing of it was read but its key. */
+  /** Too many calls were running (`limits.concurrentRequests`); only the key was read. */
   | 'overloaded'
 
-/** Rules and characters of names that the upstream chose, so that every call fits into an entry. */
+/** Limits on rules and on text the upstream chooses, so every call fits into an entry. */
 export const MAX_SEALED_RULES = 256
 export const MAX_FINISH_REASON_CHARACTERS = 64
 
-/** A rule that fired, as it is sealed. */
+/** A rule that fired, as sealed. */
 export interface SealedRule {
   readonly id: string
   readonly name: string
   readonly type: string
   readonly action: string
   readonly direction: Direction
-  /** Of a `prompt_injection` rule: the score in thousandths from which it fires. */
+  /** For a `prompt_injection` rule: the score from which it fires, in thousandths. */
   readonly threshold?: number
 }
 
-/** The highest injection score of a prompt and what it was seen in: whole numbers and fixed words, none of the text. */
+/**
+ * The highest injection score of a prompt and its evidence: integers and fixed words, no prompt
+ * text.
+ */
 export interface SealedInjection {
-  /** Thousandths. */
+  /** In thousandths. */
   readonly score: number
-  /** The model's own, in thousandths. */
+  /** The model's own threshold, in thousandths. */
   readonly threshold: number
-  /** The scored text in the captured request, as far as its path holds no word of the client: `messages[2].content`. */
+  /**
+   * Path of the scored text in the captured request, without the client's own words:
+   * `messages[2].content`.
+   */
   readonly path: string
   /** UTF-16 offsets in that text, end exclusive; null for a text without words. */
   readonly span: { readonly start: number; readonly end: number } | null
-  /** Short names of known patterns, a fixed list. */
+  /** Short names of known patterns, from a fixed list. */
   readonly reasons: readonly string[]
   /** Version of the model that scored. */
   readonly model: string
 }
 
-/** How many findings of one kind were seen one way. */
+/** Number of findings of one kind in one direction. */
 export interface SealedFindings {
   readonly kind: string
   readonly direction: Direction
   readonly count: number
-  /** What the policy did with them: block, redact, restore, monitor or allow; redact where it is not said. */
+  /**
+   * What the policy did with them: block, redact, restore, monitor or allow. Absent means redact.
+   */
   readonly action?: string
 }
 
-/** One chat call. Times are whole milliseconds; `cost` is in millionths of the upstream's currency unit. */
+/**
+ * One chat call. Times are whole milliseconds; `cost` is in millionths of the upstream's currency
+ * unit.
+ */
 export interface RequestDraft {
   readonly type: 'request'
   /** UUIDv7, also the `x-request-id` of the answer. */
   readonly id: string
-  /** RFC 3339 with milliseconds, when the request arrived. */
+  /** When the request arrived, RFC 3339 with milliseconds. */
   readonly created_at: string
-  /** As the client asked for it; empty when the body could not be read. */
+  /** As the client requested it; empty when the body could not be read. */
   readonly model: string
   readonly prompt_tokens: number
   readonly completion_tokens: number
@@ -77,18 +89,18 @@ export interface RequestDraft {
   readonly pii: readonly SealedFindings[]
   readonly key_id: string
   readonly key_name: string
-  /** HTTP status the client got; 499 when it left before one was sent. */
+  /** HTTP status sent to the client; 499 when it left before one was sent. */
   readonly status: number
   readonly outcome: Outcome
   readonly error_code: string | null
   readonly stream: boolean
-  /** MAX_FINISH_REASON_CHARACTERS at most. */
+  /** At most MAX_FINISH_REASON_CHARACTERS. */
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
   readonly cost: number | null
-  /** MAX_SEALED_RULES at most. */
+  /** At most MAX_SEALED_RULES. */
   readonly rules: readonly SealedRule[]
-  /** How many fired beyond those; absent where none did. */
+  /** Number of further rules that fired; absent when there are none. */
   readonly rules_omitted?: number
   /** Null when no injection rule asked for a score. */
   readonly injection: SealedInjection | null
@@ -106,12 +118,12 @@ export type ChangeDraft =
   | {
       readonly type: 'rules_loaded'
       readonly revision: string
-      /** How many there are. */
+      /** Number of rules in the set. */
       readonly rules: number
-      /** Counted from 1: a large set takes several entries. */
+      /** Counted from 1; a large set takes several entries. */
       readonly part: number
       readonly parts: number
-      /** The rules of this part as they are declared; null where an entry before this one has them. */
+      /** The declared rules of this part; null when an earlier entry holds them. */
       readonly declarations: readonly JsonObject[] | null
     }
   | {
@@ -126,7 +138,7 @@ export type ChangeDraft =
       readonly rule_name: string
       readonly enabled: boolean
       readonly reason: string
-      /** RFC 3339, null when it lasts until the file changes that rule. */
+      /** RFC 3339; null when the override lasts until the file changes that rule. */
       readonly expires_at: string | null
     }
   | {
@@ -138,18 +150,21 @@ export type ChangeDraft =
   | {
       readonly type: 'boot'
       readonly version: string
-      /** Whether the run before sealed its end. */
+      /** Whether the previous run sealed a `stop` entry. */
       readonly clean: boolean
-      /** What runs this gateway, a Pod's UID for one; null where nobody said. */
+      /** Id of the environment, such as a Pod's UID; null when none is configured. */
       readonly instance: string | null
-      /** Whose signatures on checkpoints count from here on: a signed-note verifier key. */
+      /** The key that signs checkpoints from here on: a signed-note verifier key. */
       readonly signer: string
-      /** Whether that key was configured or made beside the log. */
+      /** Whether the key was configured or generated in the data directory. */
       readonly key_source: 'configured' | 'generated'
     }
   | { readonly type: 'stop'; readonly version: string }
   | {
-      /** The entries before `first_seq` go; what they were is held by this entry, and by every signature over it. */
+      /**
+       * Removes the entries before `first_seq`. This entry, and every signature over it, holds
+       * their hashes.
+       */
       readonly type: 'prune'
       readonly first_seq: number
       /** Hash of the entry before `first_seq`. */
@@ -161,48 +176,52 @@ export type ChangeDraft =
   | {
       /** Captured exchanges were erased, with their salts; the entries that commit to them stay. */
       readonly type: 'erase'
-      /** Which were asked for: exactly one member. `before` is RFC 3339. */
+      /** The requested selection: exactly one member. `before` is RFC 3339. */
       readonly selection:
         | { readonly request_id: string }
         | { readonly key_id: string }
         | { readonly before: string }
-      /** How many there were. */
+      /** Number of exchanges erased. */
       readonly erased: number
     }
 
-/** What a caller asks to be sealed. */
+/** What a caller can seal. */
 export type EntryDraft = RequestDraft | ChangeDraft
 
 /** The first entry of every log. */
 export interface GenesisDraft {
   readonly type: 'genesis'
   readonly product: 'sidegate'
-  /** The log this one takes over from, how far that went, and why; null for the first of its kind. */
+  /**
+   * The log that this one replaces, its newest known entry, and the reason; null for a first log.
+   */
   readonly continues: {
-    /** Null, as `seq`, where it could not be read. */
+    /** Null, like `seq`, when it could not be read. */
     readonly log: string | null
     readonly seq: number | null
     readonly reason: string
   } | null
 }
 
-/** What sealing adds to a draft. */
+/** The fields that sealing adds to a draft. */
 export interface Envelope {
   /** Version of the entry format. */
   readonly v: 1
-  /** UUIDv7 minted with the genesis entry: no entry fits into another log. */
+  /** UUIDv7 minted with the genesis entry, so no entry fits into another log. */
   readonly log: string
   /** Counts up from 0 without gaps. */
   readonly seq: number
   /** Hash of the entry before; null on the genesis entry. */
   readonly prev: string | null
-  /** RFC 3339 with milliseconds, when the entry was sealed. */
+  /** When the entry was sealed, RFC 3339 with milliseconds. */
   readonly ts: string
-  /** `sha256:` and 64 hexadecimal digits; not part of what is hashed. */
+  /** `sha256:` and 64 hexadecimal digits; not part of the hashed bytes. */
   readonly hash: string
 }
 
-/** A sealed request; `content_hash` commits to the captured exchange, null when none was captured. */
+/**
+ * A sealed request. `content_hash` commits to the captured exchange; null when none was captured.
+ */
 export type SealedRequest = RequestDraft & Envelope & { readonly content_hash: string | null }
 
 export type SealedEntry = SealedRequest | (ChangeDraft & Envelope) | (GenesisDraft & Envelope)

@@ -1,5 +1,5 @@
-// Checks a whole log: the chain, the Merkle tree, and what was signed and kept of both. One pass, bounded memory;
-// whatever the log holds, the answer is a verdict and never an exception.
+// Verifies a whole log: the chain, the Merkle tree, and the checkpoints over both. One pass,
+// bounded memory. Accepts any input; the answer is a verdict, never an exception.
 
 import type { Head } from './chain.ts'
 import { type CompletedNode, Frontier, leafHash } from './merkle.ts'
@@ -14,22 +14,22 @@ import {
 } from './survey.ts'
 import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } from './verify.ts'
 
-/** Findings that a verdict lists; a log that is broken in more places is broken enough. */
+/** Most findings, and most limits, that a verdict lists. */
 const MAX_FINDINGS = 100
 
 export interface LogFinding {
-  /** The first sequence number that may not be what it was; null when no place can be told. */
+  /** The first sequence number that may differ from the sealed log; null when no place is surveyed. */
   readonly seq: number | null
   readonly reason: string
 }
 
-/** How the beginning of what was checked is tied to the beginning of the log. */
+/** How the first verified entry is tied to the beginning of the log. */
 export type Beginning =
-  /** It is the beginning. */
+  /** It is the genesis entry. */
   | 'genesis'
-  /** A `prune` entry further on holds the hashes of what came before. */
+  /** A later `prune` entry holds the hashes of the entries before. */
   | 'prune'
-  /** By nothing: a part of a log, or one whose first entries are gone. */
+  /** Nothing ties it: this is a part of a log, or its first entries are missing. */
   | 'unanchored'
 
 export interface LogVerdict {
@@ -39,34 +39,40 @@ export interface LogVerdict {
   readonly entries: number
   readonly head: Head | null
   readonly beginning: Beginning
-  /** Merkle root over the log up to `head`, base64; null when the beginning is not known. */
+  /** Merkle root over the log up to `head`, base64; null when the beginning is not surveyed. */
   readonly root: string | null
   readonly signaturesChecked: boolean
-  /** Checkpoints that agree with the log, by where they were kept. */
+  /** Number of checkpoints that agree with the log: kept elsewhere, or stored with the log. */
   readonly agreeing: { readonly elsewhere: number; readonly beside: number }
-  /** Newest sequence number under a checkpoint kept elsewhere that agrees; null without one. */
+  /**
+   * Newest sequence number covered by an agreeing checkpoint that was kept elsewhere; null without
+   * one.
+   */
   readonly coveredSeq: number | null
   readonly findings: readonly LogFinding[]
   /** What could not be checked, in sentences. */
   readonly limits: readonly string[]
 }
 
-/** What the log looked like at one size. */
+/** The log at one size. */
 interface TreeSnapshot {
-  /** Null while the beginning of the tree is not known. */
+  /** Null while the beginning of the tree is not surveyed. */
   readonly root: Buffer | null
   readonly head: string | null
 }
 
-/** Where the entries at hand begin. */
+/** Where the given entries begin. */
 interface LogStart {
   readonly seq: number
-  /** What the first entry says of the one before; null at the beginning of the log. An anchor is held against it later. */
+  /**
+   * The previous entry as the first one names it, compared with an anchor later; null at the
+   * beginning of the log.
+   */
   readonly before: Head | null
   readonly log: string | null
 }
 
-/** @param seq where the entry was found; null when it alone says so */
+/** @param seq position of the entry; null when only the entry states it */
 function startOf(bytes: Uint8Array, seq: number | null): LogStart {
   const first = bytes.length > MAX_ENTRY_BYTES ? null : parseObject(bytes)
   const claimed = first?.['seq']
@@ -79,7 +85,7 @@ function startOf(bytes: Uint8Array, seq: number | null): LogStart {
   return { seq: start, before, log: typeof first?.['log'] === 'string' ? log : null }
 }
 
-/** The tree over entries' hashes and what was signed of it. That the hashes are those of a chain is another's to say. */
+/** The tree over entries' hashes, and the checkpoints over it. The caller verifies the chain. */
 class LogTree {
   readonly #survey: LogSurvey
   readonly #completed: CompletedNode | undefined
@@ -91,7 +97,7 @@ class LogTree {
   #next = 0
   #head: string | null = null
 
-  /** @param completed told of each complete part of the tree, from where the tree is known on */
+  /** @param completed receives each complete subtree, as soon as the tree is surveyed */
   constructor(survey: LogSurvey, completed?: CompletedNode) {
     this.#survey = survey
     this.#completed = completed
@@ -102,7 +108,7 @@ class LogTree {
     ])
   }
 
-  /** Sequence number of the entry that comes next. */
+  /** Sequence number of the next entry. */
   get next(): number {
     return this.#next
   }
@@ -114,7 +120,7 @@ class LogTree {
     this.#takeSnapshot()
   }
 
-  /** Takes the next entry, whose hash fits. */
+  /** Adds the next entry, whose hash the caller has verified. */
   push({ hash, bytes }: Omit<StoredRecord, 'seq'>): void {
     this.#signers.addEntry(this.#next, bytes)
     this.#frontier?.push(leafHash(hash), this.#completed)
@@ -124,22 +130,22 @@ class LogTree {
   }
 
   /**
-   * The verdict on what was taken.
-   * @param log the log's id, as its entries have it
-   * @param broken where its chain breaks, if it does
+   * Returns the verdict on the entries so far.
+   * @param log the log's id, from its entries
+   * @param broken where the chain breaks, or null
    */
   verdict(log: string | null, broken: ChainFault | null): LogVerdict {
     const builder = new VerdictBuilder(this.#snapshots, this.#firstSeq ?? 0, this.#next)
     if (broken !== null) builder.addFinding(broken.seq, broken.reason)
     for (const reason of this.#survey.faults) builder.addFinding(null, reason)
     for (const anchor of this.#survey.anchors.values()) builder.checkAnchor(anchor)
-    for (const known of bySize(this.#survey.checkpoints)) {
-      const isWithin = known.checkpoint.log === log && known.checkpoint.size <= this.#next
-      if (this.#signers.accepts(known, isWithin)) builder.checkCheckpoint(known, log, broken !== null)
+    for (const surveyed of bySize(this.#survey.checkpoints)) {
+      const isWithin = surveyed.checkpoint.log === log && surveyed.checkpoint.size <= this.#next
+      if (this.#signers.accepts(surveyed, isWithin)) builder.checkCheckpoint(surveyed, log, broken !== null)
     }
     for (const reason of this.#signers.faults()) builder.addFinding(null, reason)
     if (this.#survey.skipped > 0)
-      builder.addLimit(`${this.#survey.skipped} more checkpoints were not looked at`)
+      builder.addLimit(`${this.#survey.skipped} more checkpoints were not checked`)
     const head = log === null || this.#head === null ? null : { log, seq: this.#next - 1, hash: this.#head }
     return {
       ok: builder.findings.length === 0,
@@ -167,7 +173,7 @@ class LogTree {
 
   #beginning(): Beginning {
     if (this.#firstSeq === 0) return 'genesis'
-    // The rows before an anchor go a thousand at a time, so some of them may still be there.
+    // Rows before an anchor are removed a thousand at a time, so some may still exist.
     return this.#frontier === null ? 'unanchored' : 'prune'
   }
 }
@@ -181,14 +187,14 @@ export class LogVerifier {
     this.#tree = new LogTree(survey, completed)
   }
 
-  /** The newest entry that was found in order. */
+  /** Members of the newest valid entry. */
   get members(): Members | null {
     return this.#chain?.members ?? null
   }
 
   /**
-   * Takes the next entry; false once the chain is broken, whatever comes later.
-   * @param seq where it was found; null when only the order tells, as in an export
+   * Verifies the next entry; false once the chain is broken.
+   * @param seq position of the entry; null in an export, where only the order gives it
    */
   push({ hash, bytes }: Omit<StoredRecord, 'seq'>, seq: number | null): boolean {
     if (this.#chain === null) {
@@ -201,7 +207,10 @@ export class LogVerifier {
     return true
   }
 
-  /** The verdict on what was taken. @param fault why the log could not be read any further, if so */
+  /**
+   * Returns the verdict on the entries so far.
+   * @param fault why the log could not be read further, or null
+   */
   finish(fault: string | null = null): LogVerdict {
     return this.#tree.verdict(this.#chain?.log ?? null, this.#breakOf(fault))
   }
@@ -214,7 +223,7 @@ export class LogVerifier {
   }
 }
 
-/** Holds what was said of the log at some size against what it was at that size. */
+/** Compares anchors and checkpoints with the log at their sizes, and collects findings. */
 class VerdictBuilder {
   readonly findings: LogFinding[] = []
   readonly limits: string[] = []
@@ -223,7 +232,7 @@ class VerdictBuilder {
   readonly #snapshots: ReadonlyMap<number, TreeSnapshot>
   readonly #first: number
   readonly #end: number
-  /** Entries below this one are as somebody signed them. */
+  /** Entries below this one agree with a checkpoint. */
   #signedSize: number
 
   constructor(snapshots: ReadonlyMap<number, TreeSnapshot>, first: number, end: number) {
@@ -245,34 +254,37 @@ class VerdictBuilder {
     const snapshot = this.#snapshots.get(size)
     if (snapshot === undefined) return
     if (snapshot.head !== head || !(snapshot.root?.equals(frontier.root()) ?? true)) {
-      this.addFinding(size, `the entries before ${size} are not those that a prune entry speaks of`)
+      this.addFinding(size, `the entries before ${size} differ from those that a prune entry names`)
     }
   }
 
-  /** To be called in the order of sizes. @param broken whether the log ends early because its chain is broken */
+  /**
+   * Requires ascending sizes.
+   * @param broken whether the log ends early because its chain is broken
+   */
   checkCheckpoint({ source, checkpoint }: SurveyedCheckpoint, log: string | null, broken: boolean): void {
     const { size, root, head } = checkpoint
     const name = checkpointLabel(source)
     const snapshot = this.#snapshots.get(size)
     if (log !== null && checkpoint.log !== log) {
-      this.addFinding(null, `${name}: is of log ${checkpoint.log}, not ${log}`)
+      this.addFinding(null, `${name}: belongs to log ${checkpoint.log}, not ${log}`)
     } else if (size > this.#end) {
-      // Behind a break nothing can be said, and the break has been found already.
+      // Nothing is surveyed after a break, which is already a finding.
       if (broken) return
       this.addFinding(
         this.#end,
-        `${name}: the log had ${size} entries and ends after ${this.#end}; the rest is missing`,
+        `${name}: covers ${size} entries, and the log has only ${this.#end}; the others are missing`,
       )
     } else if (size === 0 || snapshot === undefined) {
-      this.addLimit(`${name}: size ${size} lies before the first entry (${this.#first})`)
+      this.addLimit(`${name}: covers ${size} entries, all before the first entry here (${this.#first})`)
     } else if (snapshot.root === null && head === null) {
-      this.addLimit(`${name}: cannot be checked, the beginning of the tree is not known`)
+      this.addLimit(`${name}: the beginning of the tree is unknown`)
     } else if (!(snapshot.root?.equals(root) ?? true) || (head !== null && head !== snapshot.head)) {
       const from = Math.min(this.#signedSize, size - 1)
-      this.addFinding(from, `${name}: entries ${from} to ${size - 1} are not those that it was made of`)
+      this.addFinding(from, `${name}: entries ${from} to ${size - 1} differ from those it covers`)
     } else {
       if (snapshot.root === null)
-        this.addLimit(`${name}: held against its newest entry only, not against the tree`)
+        this.addLimit(`${name}: compared with its newest entry only; the beginning of the tree is unknown`)
       this.#signedSize = size
       this.agreeing[source === null ? 'beside' : 'elsewhere']++
       if (source !== null) this.coveredSize = size
@@ -280,5 +292,5 @@ class VerdictBuilder {
   }
 }
 
-const bySize = (known: readonly SurveyedCheckpoint[]): SurveyedCheckpoint[] =>
-  [...known].sort((one, other) => one.checkpoint.size - other.checkpoint.size)
+const bySize = (surveyed: readonly SurveyedCheckpoint[]): SurveyedCheckpoint[] =>
+  [...surveyed].sort((one, other) => one.checkpoint.size - other.checkpoint.size)

@@ -1,10 +1,10 @@
-// Signed notes with Ed25519 keys (https://c2sp.org/signed-note): a text, a blank line, and a line for each signature.
-// Knows nothing of what a text says. Keys and notes are handed in, whoever wrote them.
+// Signed notes with Ed25519 keys (https://c2sp.org/signed-note): a text, a blank line, and one line
+// for each signature. Does not interpret the text. Keys and notes may be hostile.
 
 import { isUtf8 } from 'node:buffer'
 import { createPrivateKey, createPublicKey, hash, type KeyObject, sign, verify } from 'node:crypto'
 
-/** The one signature type used here (signed-note, "Signature types"). */
+/** The only signature type in use (signed-note, "Signature types"). */
 const ED25519 = 0x01
 const KEY_HASH_BYTES = 4
 const PUBLIC_KEY_BYTES = 32
@@ -13,25 +13,25 @@ const SIGNATURE_BYTES = 64
 const SIGNATURE_MARK = '\u2014 '
 /** DER of a SubjectPublicKeyInfo for Ed25519 up to the key itself (RFC 8410 §4). */
 const SPKI_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
-/** Longest note anybody reads, bytes; ours take about 400. */
+/** Longest note to read, bytes; ours take about 400. */
 export const MAX_NOTE_BYTES = 16_384
-/** Signatures of others (witnesses) may stand beside ours. */
+/** Most signatures on a note, those of witnesses included. */
 const MAX_SIGNATURES = 32
-/** What no text may hold: control characters other than the line feed. */
+/** Forbidden in texts: control characters other than the line feed. */
 const CONTROL = /[\u0000-\u0009\u000b-\u001f]/
 const KEY_NAME = /^[^\s+]+$/u
 const SIGNATURE_LINE = /^\u2014 ([^\s+]+) ([A-Za-z0-9+/]+={0,2})$/u
 const VERIFIER_KEY = /^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/]+={0,2})$/u
 
-/** A name and a public key: who a signature may be from. */
+/** A name and a public key whose signatures are accepted. */
 export interface Verifier {
   readonly name: string
   readonly key: KeyObject
-  /** `name+hash+base64`, the form public keys are passed around in. */
+  /** `name+hash+base64`, the verifier key form. */
   readonly text: string
 }
 
-/** A private key and the verifier that accepts what it signs. */
+/** A private key and the verifier that accepts its signatures. */
 export interface Signer {
   readonly key: KeyObject
   readonly verifier: Verifier
@@ -40,30 +40,33 @@ export interface Signer {
 export interface OpenedNote {
   /** The text, with its final line feed. */
   readonly text: string
-  /** The verifiers whose signature is on it, as verifier keys; may be empty. */
+  /** Verifier keys with a valid signature on the note; may be empty. */
   readonly verified: readonly string[]
 }
 
-/** @throws TypeError when `key` is not an Ed25519 key or the name holds white space or `+` */
+/** @throws TypeError when `key` is not an Ed25519 key, or the name contains white space or `+` */
 export function verifierOf(name: string, key: KeyObject): Verifier {
   if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
-  if (!KEY_NAME.test(name)) throw new TypeError('the name of a key takes no white space and no +')
+  if (!KEY_NAME.test(name)) throw new TypeError('the name of a key must not contain white space or +')
   const publicKey = key.type === 'public' ? key : createPublicKey(key)
   const typed = Buffer.concat([Buffer.of(ED25519), rawKey(publicKey)])
   const text = `${name}+${keyHash(name, typed).toString('hex')}+${typed.toString('base64')}`
   return { name, key: publicKey, text }
 }
 
-/** @param pem an Ed25519 private key, PKCS#8 @throws TypeError or the parser's error when it is none */
+/**
+ * @param pem an Ed25519 private key, PKCS#8
+ * @throws TypeError or the parser's error for anything else
+ */
 export function readSigner(name: string, pem: string): Signer {
   const key = createPrivateKey(pem)
   return { key, verifier: verifierOf(name, key) }
 }
 
 /**
- * A public key as somebody keeps it: a verifier key string, or PEM (SPKI), which carries no name.
- * @param name what a key without a name is to be called
- * @throws TypeError or the parser's error when it is neither
+ * Reads a public key: a verifier key, or PEM (SPKI), which has no name.
+ * @param name the name for a key without one
+ * @throws TypeError or the parser's error for anything else
  */
 export function readVerifier(text: string, name: string): Verifier {
   const trimmed = text.trim()
@@ -74,14 +77,15 @@ export function readVerifier(text: string, name: string): Verifier {
   }
   const typed = Buffer.from(base64, 'base64')
   if (typed.length !== 1 + PUBLIC_KEY_BYTES || typed[0] !== ED25519) throw new TypeError('not an Ed25519 key')
-  if (keyHash(named, typed).toString('hex') !== digest) throw new TypeError('the key does not fit its hash')
+  if (keyHash(named, typed).toString('hex') !== digest) throw new TypeError('the key does not match its hash')
   const der = Buffer.concat([SPKI_PREFIX, typed.subarray(1)])
   return verifierOf(named, createPublicKey({ key: der, format: 'der', type: 'spki' }))
 }
 
 /**
- * The note: the text with one signature.
- * @throws TypeError when the text does not end in a line feed, or holds control characters or lone surrogates
+ * Returns the text with one signature.
+ * @throws TypeError when the text does not end in a line feed, or contains control characters or
+ * lone surrogates
  */
 export function signNote(text: string, { key, verifier }: Signer): string {
   if (!isText(text)) throw new TypeError('not the text of a note')
@@ -91,8 +95,9 @@ export function signNote(text: string, { key, verifier }: Signer): string {
 }
 
 /**
- * Opens a note, whatever the bytes are. Signatures by others than `verifiers` are passed over; the caller decides
- * who must have signed. A signature that claims to be by one of them and is not is a fault.
+ * Opens a note. Accepts any bytes. Ignores signatures by others than `verifiers`; the caller
+ * decides who must have signed. An invalid signature under the name and key hash of one of them is
+ * a fault.
  */
 export function openNote(
   note: string | Uint8Array,
@@ -113,23 +118,23 @@ export function openNote(
     const [, name, base64] = SIGNATURE_LINE.exec(line) ?? []
     if (name === undefined || base64 === undefined) return { fault: 'a signature line is malformed' }
     const signed = Buffer.from(base64, 'base64')
-    // The decoder passes over bits that stand for nothing, and with them over changes.
+    // The decoder ignores unused bits, which could hide a change.
     if (signed.toString('base64') !== base64) return { fault: 'a signature line is malformed' }
     const digest = signed.subarray(0, KEY_HASH_BYTES)
-    // Of two keys with the same short hash either may be meant.
-    const meant = verifiers.filter((one) => one.name === name && hashOf(one).equals(digest))
-    if (meant.length === 0) continue
+    // Two keys may share a short hash.
+    const candidates = verifiers.filter((one) => one.name === name && hashOf(one).equals(digest))
+    if (candidates.length === 0) continue
     const signature = signed.subarray(KEY_HASH_BYTES)
     const isBy = ({ key }: Verifier) =>
       signature.length === SIGNATURE_BYTES && verify(null, Buffer.from(text), key, signature)
-    const verifier = meant.find(isBy)
+    const verifier = candidates.find(isBy)
     if (verifier === undefined) return { fault: `the signature of ${name} is not valid` }
     verified.add(verifier.text)
   }
   return { text, verified: [...verified] }
 }
 
-/** SHA-256(name ‖ line feed ‖ type ‖ key), its first four bytes. */
+/** Returns the first four bytes of SHA-256(name ‖ line feed ‖ type ‖ key). */
 function keyHash(name: string, typed: Uint8Array): Buffer {
   const bytes = Buffer.concat([Buffer.from(`${name}\n`), typed])
   return hash('sha256', bytes, 'buffer').subarray(0, KEY_HASH_BYTES)

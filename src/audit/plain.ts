@@ -1,11 +1,12 @@
-// Canonical JSON of the plainest kind, read from its bytes without making values of it: printable ASCII without escapes,
-// and whole numbers of at most 15 digits. Nearly every entry is that. What is not may be canonical as well; `canonical.ts` knows.
+// Reads canonical JSON of the simplest kind directly from bytes: printable ASCII without escapes,
+// and integers of at most 15 digits. Nearly every entry is of this kind; `canonical.ts` handles the
+// others. Without this file the verifier takes half as long again.
 
-/** Below what can be sealed (`canonical.ts`); it bounds the recursion. */
+/** Bounds the recursion. Entries are less deep (`canonical.ts`). */
 const MAX_DEPTH = 16
-/** An entry has some thirty. */
+/** Entries have about thirty members. */
 const MAX_MEMBERS = 256
-/** Any so long is below 2^53. */
+/** Any integer of this length is below 2^53. */
 const MAX_DIGITS = 15
 
 const QUOTE = 0x22
@@ -23,40 +24,52 @@ const FALSE = Buffer.from('false')
 const NULL = Buffer.from('null')
 const TRUE = Buffer.from('true')
 
-/** By byte, 1 for what stands for itself in a string. */
+/** By byte: 1 for a character that is literal in a string. */
 const IN_STRING = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte < 0x7f && byte !== QUOTE && byte !== BACKSLASH),
 )
 
 const EMPTY = Buffer.alloc(0)
 
-/** In place of where a token ends: it is not plain. */
+/** Result in place of a token's end. */
 const NOT_PLAIN = -1
 
-/** An object whose members are read as they are asked for. */
+/** An object whose members are read on demand. */
 export interface Members {
-  /** The value as JSON.parse gives it; undefined when there is none of this name, which is plain. */
+  /**
+   * Returns the value as JSON.parse would; undefined for a missing member, or one whose name is not
+   * plain.
+   */
   get(name: string): unknown
 }
 
-/** The plain object read last: its members are there until the next one is read, and while its bytes stay. */
+/**
+ * The last object read. Its members are valid until the next read and while its bytes stay
+ * unchanged.
+ */
 export class PlainObject implements Members {
   #bytes: Buffer = EMPTY
-  /** Where the name of each member begins, behind its quote, and where its value ends. */
+  /** Start of each member's name, after its quote, and end of its value. */
   readonly #names = new Int32Array(MAX_MEMBERS)
   readonly #ends = new Int32Array(MAX_MEMBERS)
   #count = 0
-  /** Where each name was found last: one entry looks like another. */
-  readonly #found = new Map<string, number>()
+  /** Last index of each name: entries look alike. */
+  readonly #lastIndexes = new Map<string, number>()
 
-  /** Whether these bytes are a plain object, which then are its canonical form (RFC 8785). Linear in their number. */
+  /**
+   * Reports whether the bytes are a plain object, and so its canonical form (RFC 8785). Takes
+   * linear time.
+   */
   read(bytes: Buffer): boolean {
     this.#bytes = bytes
     this.#count = 0
     return bytes[0] === OPENING_BRACE && skipObject(bytes, 1, 1, this) === bytes.length
   }
 
-  /** For the reading alone: where a member is. @returns whether there is room for it */
+  /**
+   * Records a member; for the reader below.
+   * @returns false when there is no room
+   */
   add(name: number, end: number): boolean {
     if (this.#count === MAX_MEMBERS) return false
     this.#names[this.#count] = name
@@ -72,11 +85,11 @@ export class PlainObject implements Members {
   }
 
   #find(name: string): number {
-    const last = this.#found.get(name) ?? 0
+    const last = this.#lastIndexes.get(name) ?? 0
     if (last < this.#count && isNamed(this.#bytes, this.#names[last] as number, name)) return last
     let index = 0
     while (index < this.#count && !isNamed(this.#bytes, this.#names[index] as number, name)) index++
-    this.#found.set(name, index)
+    this.#lastIndexes.set(name, index)
     return index
   }
 }
@@ -98,7 +111,10 @@ function readValue(bytes: Buffer, start: number, end: number): unknown {
   return value
 }
 
-/** This and the others take the place behind a token's first byte, and give the one behind its last or NOT_PLAIN. */
+/**
+ * Each skip function takes the offset after a token's first byte and returns the offset after its
+ * last, or NOT_PLAIN.
+ */
 function skipObject(bytes: Buffer, from: number, depth: number, members: PlainObject | null): number {
   if (depth > MAX_DEPTH) return NOT_PLAIN
   if (bytes[from] === CLOSING_BRACE) return from + 1
@@ -127,7 +143,7 @@ function skipArray(bytes: Buffer, from: number, depth: number): number {
   }
 }
 
-/** Takes the place of the first byte. */
+/** Takes the offset of the first byte. */
 function skipValue(bytes: Buffer, at: number, depth: number): number {
   switch (bytes[at]) {
     case QUOTE:
@@ -149,7 +165,7 @@ function skipValue(bytes: Buffer, at: number, depth: number): number {
 
 function skipString(bytes: Buffer, from: number): number {
   let at = from
-  // Behind the end there is nothing that is in a string.
+  // Past the end, the lookup gives undefined and the loop stops.
   while (IN_STRING[bytes[at] as number] === 1) at++
   return bytes[at] === QUOTE ? at + 1 : NOT_PLAIN
 }
@@ -167,11 +183,14 @@ function skipNumber(bytes: Buffer, from: number): number {
   while (at < bytes.length && (bytes[at] as number) >= ZERO && (bytes[at] as number) <= NINE) at++
   const digits = at - start
   if (digits === 0 || digits > MAX_DIGITS) return NOT_PLAIN
-  // No zero in front of other digits, no sign in front of zero.
+  // No leading zeros, no negative zero.
   return bytes[start] !== ZERO || (digits === 1 && start === from) ? at : NOT_PLAIN
 }
 
-/** Whether one name comes before the other (RFC 8785 §3.2.3); both end in a quote, which is in neither. */
+/**
+ * Reports whether one name sorts before the other (RFC 8785 §3.2.3). Both end in a quote, which
+ * names do not contain.
+ */
 function isBefore(bytes: Buffer, one: number, other: number): boolean {
   let index = 0
   while (bytes[one + index] === bytes[other + index]) {

@@ -1,32 +1,35 @@
-// Short proofs of what is in a Merkle tree and what it began with (RFC 6962 §2.1.1, §2.1.2), made from its nodes and
-// checked against its root.
+// Inclusion and consistency proofs of a Merkle tree (RFC 6962 §2.1.1, §2.1.2): made from its nodes,
+// verified against its root.
 
 import { bitsSet, EMPTY_ROOT, fold, isHash, isSize, nodeHash } from './merkle.ts'
 
-/** A tree of 2^53 entries is 53 levels high, and no path in it is longer than twice that. */
+/** A tree of 2^53 entries has 53 levels, and no proof is longer than twice that. */
 const MAX_PROOF_NODES = 106
 
 /**
- * The Merkle tree hash of the first `size` leaves.
- * @returns null when `subtree` does not know a node that is needed
+ * Returns the Merkle tree hash of the first `size` leaves.
+ * @returns null when `subtree` lacks a node
  */
 export function treeRoot(size: number, subtree: Subtree): Buffer | null {
   return size === 0 ? EMPTY_ROOT : rangeRoot(0, size, subtree)
 }
 
-/** The hash of the node that covers `index * 2^level` and so on, from its two halves; null if one is not known. */
+/** Returns the hash of a node from its two children; null when one is unknown. */
 export function joinHalves(level: number, index: number, subtree: Subtree): Buffer | null {
   const left = subtree(level - 1, 2 * index)
   const right = left === null ? null : subtree(level - 1, 2 * index + 1)
   return left === null || right === null ? null : nodeHash(left, right)
 }
 
-/** The hash over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`, all of them; null if it is not known. */
+/**
+ * Returns the hash over the leaves `index * 2^level` to `(index + 1) * 2^level - 1`; null if
+ * unknown.
+ */
 export type Subtree = (level: number, index: number) => Buffer | null
 
 /**
- * The audit path of a leaf (RFC 6962 §2.1.1): 53 nodes at most, leaf upwards.
- * @returns null when the leaf is not in a tree of that size or `subtree` does not know a node that is needed
+ * Returns the audit path of a leaf (RFC 6962 §2.1.1): at most 53 nodes, leaf upwards.
+ * @returns null when the leaf is not in a tree of that size or `subtree` lacks a node
  */
 export function inclusionProof(index: number, size: number, subtree: Subtree): Buffer[] | null {
   if (!isSize(size) || !isSize(index) || index >= size) return null
@@ -44,9 +47,9 @@ export function inclusionProof(index: number, size: number, subtree: Subtree): B
 }
 
 /**
- * The proof that the tree of size `from` is the beginning of the tree of size `to` (RFC 6962 §2.1.2). Empty when
- * the sizes are equal, and for the empty tree, which every tree begins with.
- * @returns null when `from` is the larger one or `subtree` does not know a node that is needed
+ * Returns the proof that the tree of size `from` is the beginning of the tree of size `to` (RFC
+ * 6962 §2.1.2). Empty for equal sizes and for the empty tree, with which every tree begins.
+ * @returns null when `from` is larger than `to` or `subtree` lacks a node
  */
 export function consistencyProof(from: number, to: number, subtree: Subtree): Buffer[] | null {
   if (!isSize(from) || !isSize(to) || from > to) return null
@@ -54,7 +57,7 @@ export function consistencyProof(from: number, to: number, subtree: Subtree): Bu
   const downwards: (Buffer | null)[] = []
   let start = 0
   let end = to
-  // Until the range that is left is the rest of the smaller tree: SUBPROOF(m, D[n], b) with m = n.
+  // Until the remaining range is the rest of the smaller tree: SUBPROOF(m, D[n], b) with m = n.
   while (from < end) {
     const middle = start + splitOf(end - start)
     const left = from <= middle
@@ -66,7 +69,7 @@ export function consistencyProof(from: number, to: number, subtree: Subtree): Bu
   return upwards(downwards)
 }
 
-/** Whether `leaf` is at `index` in the tree with that size and root (RFC 9162 §2.1.3.2). */
+/** Reports whether `leaf` is at `index` in the tree with that size and root (RFC 9162 §2.1.3.2). */
 export function verifyInclusion(
   index: number,
   size: number,
@@ -84,7 +87,10 @@ export function verifyInclusion(
   return path.atTop && node.equals(root)
 }
 
-/** Whether the tree with the first size and root is the beginning of the other one (RFC 9162 §2.1.4.2). */
+/**
+ * Reports whether the tree of size `from` is the beginning of the tree of size `to` (RFC 9162
+ * §2.1.4.2).
+ */
 export function verifyConsistency(
   from: number,
   to: number,
@@ -95,7 +101,7 @@ export function verifyConsistency(
   if (!isSize(from) || !isSize(to) || from > to || !isProof([fromRoot, toRoot, ...proof])) return false
   if (from === to) return proof.length === 0 && fromRoot.equals(toRoot)
   if (from === 0) return proof.length === 0 && fromRoot.equals(EMPTY_ROOT)
-  // A complete tree is a node of the larger one, so the proof leaves it out.
+  // A complete tree is a node of the larger one, so the proof omits it.
   const [first, ...rest] = isPowerOfTwo(from) ? [fromRoot, ...proof] : proof
   if (first === undefined) return false
   const path = new PathToRoot(from - 1, to - 1)
@@ -112,7 +118,7 @@ export function verifyConsistency(
   return path.atTop && smaller.equals(fromRoot) && larger.equals(toRoot)
 }
 
-/** The way from a node up to the root: `fn` and `sn` of RFC 9162. */
+/** The path from a node up to the root: `fn` and `sn` of RFC 9162. */
 class PathToRoot {
   #node: number
   #last: number
@@ -126,10 +132,10 @@ class PathToRoot {
     return this.#last === 0
   }
 
-  /** Goes up one step; true when the sibling of the proof is on the left. */
+  /** Climbs one step; true when the proof's sibling is on the left. */
   step(): boolean {
     const siblingIsLeft = this.#node % 2 === 1 || this.#node === this.#last
-    // The last node of a level without a sibling is carried up unchanged.
+    // The last node of a level without a sibling moves up unchanged.
     if (siblingIsLeft) while (this.#node % 2 === 0 && this.#node !== 0) this.#up()
     this.#up()
     return siblingIsLeft
@@ -145,7 +151,10 @@ class PathToRoot {
   }
 }
 
-/** The tree hash over the leaves `start` to `end - 1`; `start` is a multiple of the power of two that fits. */
+/**
+ * Returns the tree hash over the leaves `start` to `end - 1`; `start` is a multiple of the power of
+ * two that fits.
+ */
 function rangeRoot(start: number, end: number, subtree: Subtree): Buffer | null {
   const nodes: Buffer[] = []
   let from = start
@@ -164,12 +173,15 @@ function upwards(downwards: (Buffer | null)[]): Buffer[] | null {
   return proof.every((node) => node !== null) ? proof : null
 }
 
-/** The largest power of two below `width`, which is 2 or more. */
+/** Returns the largest power of two below `width`, which is at least 2. */
 function splitOf(width: number): number {
   return 2 ** levelWithin(width - 1)
 }
 
-/** The level of the largest complete subtree of at most `width` leaves. Math.log2 rounds up near 2^49. */
+/**
+ * Returns the level of the largest complete subtree of at most `width` leaves. Math.log2 rounds up
+ * near 2^49.
+ */
 function levelWithin(width: number): number {
   let level = 0
   while (2 ** (level + 1) <= width) level++

@@ -1,5 +1,5 @@
-// The security events of a sealed request: blocked, personal data found, rules that fired. They are not stored
-// but told from the sealed entry, so that the event list cannot say anything the chain does not.
+// Derives the security events of a sealed request: blocked, personal data findingsIn, rules fired.
+// Events are not stored, so the event list cannot differ from the chain.
 
 import type { Direction } from '../core/finding.ts'
 import type { SealedFindings, SealedInjection, SealedRequest, SealedRule } from './entry.ts'
@@ -7,10 +7,10 @@ import type { SealedFindings, SealedInjection, SealedRequest, SealedRule } from 
 export const SECURITY_EVENT_TYPES = ['blocked_request', 'pii_detection', 'rule_trigger'] as const
 export type SecurityEventType = (typeof SECURITY_EVENT_TYPES)[number]
 
-/** Scores are ranks from 0 to 1 as sealed, in whole thousandths. */
+/** Scores are sealed in thousandths and shown from 0 to 1. */
 type EventInjection = {
   readonly score: number
-  /** From which the rule fires. */
+  /** The score from which the rule fires. */
   readonly threshold: number
   readonly path: string
   /** UTF-16 offsets in that text of the captured request, end exclusive. */
@@ -22,7 +22,7 @@ type EventInjection = {
 
 /** An event of `GET /api/v1/usage/security`. */
 export type SecurityEvent = {
-  /** `<log_id>:<n>`, n counting the events of one entry from 0. */
+  /** `<log_id>:<n>`; n counts the events of one entry from 0. */
   readonly id: string
   readonly created_at: string
   readonly type: SecurityEventType
@@ -32,7 +32,7 @@ export type SecurityEvent = {
   readonly rule_type: string | null
   readonly action: string
   readonly pii_types: string[]
-  /** What a `prompt_injection` rule fired on; null on every other event. */
+  /** Evidence of a `prompt_injection` rule; null on every other event. */
   readonly injection: EventInjection | null
   readonly key_id: string
   readonly key_name: string
@@ -42,12 +42,13 @@ export type SecurityEvent = {
 }
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
-/** What happened to a direction's findings is told by the strongest action taken, the first of these. */
+/** The action of a direction's findings is the strongest one actions: the first of these. */
 const STRONGEST_FIRST = ['block', 'redact', 'restore', 'monitor', 'allow']
 
 /**
- * The events in a fixed order: one `blocked_request` if it was blocked, one `pii_detection` a direction with
- * findings, one `rule_trigger` a rule and direction that fired.
+ * Returns the events in a fixed order: one `blocked_request` for a blocked call, one
+ * `pii_detection` for each direction with findings, one `rule_trigger` for each rule and direction
+ * that fired.
  */
 export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
   if (!sealed.blocked && sealed.pii.length === 0 && sealed.rules.length === 0) return []
@@ -75,33 +76,33 @@ export function securityEvents(sealed: SealedRequest): SecurityEvent[] {
       model: sealed.model,
       log_id: sealed.id,
     })
-  const found = (direction: Direction) => sealed.pii.filter((finding) => finding.direction === direction)
-  const foundBy = (rule: SealedRule | undefined) =>
+  const findingsIn = (direction: Direction) => sealed.pii.filter((finding) => finding.direction === direction)
+  const findingsOf = (rule: SealedRule | undefined) =>
     rule?.type === 'pii'
-      ? found(rule.direction).filter(({ action }) => action === undefined || action === rule.action)
+      ? findingsIn(rule.direction).filter(({ action }) => action === undefined || action === rule.action)
       : []
 
   if (sealed.blocked) {
     const rule = sealed.rules.find((candidate) => candidate.action === 'block')
-    add('blocked_request', rule?.direction ?? 'request', rule, 'block', foundBy(rule))
+    add('blocked_request', rule?.direction ?? 'request', rule, 'block', findingsOf(rule))
   }
   for (const direction of DIRECTIONS) {
-    const findings = found(direction)
+    const findings = findingsIn(direction)
     if (findings.length === 0) continue
     const rule = sealed.rules.find(
       (candidate) => candidate.type === 'pii' && candidate.direction === direction,
     )
-    const taken = new Set(findings.map((finding) => finding.action ?? rule?.action))
+    const actions = new Set(findings.map((finding) => finding.action ?? rule?.action))
     add(
       'pii_detection',
       direction,
       rule,
-      STRONGEST_FIRST.find((action) => taken.has(action)) ?? 'redact',
+      STRONGEST_FIRST.find((action) => actions.has(action)) ?? 'redact',
       findings,
     )
   }
   for (const rule of sealed.rules) {
-    add('rule_trigger', rule.direction, rule, rule.action, foundBy(rule))
+    add('rule_trigger', rule.direction, rule, rule.action, findingsOf(rule))
   }
   return events
 }

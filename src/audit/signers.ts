@@ -1,5 +1,5 @@
-// Who signed for a log: held against the keys that whoever checks it trusts, and against what the log's own `boot`
-// entries say of who signs from there on. A log can be signed by one key after the other.
+// Checks who signed a log's checkpoints, against the auditor's keys and against the log's `boot`
+// entries, which name the signer of each run. A log may change its signer.
 
 import { originOf } from './checkpoint.ts'
 import {
@@ -12,19 +12,19 @@ import {
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
 const BOOT_MARK = Buffer.from('"type":"boot"')
-/** Changes of the signer that one check looks at; what comes after so many is held against the keys alone. */
+/** Most changes of signer in one verification; later ones are checked against the keys alone. */
 const MAX_SIGNER_CHANGES = 4096
-/** Longest verifier key anybody reads, characters; ours have 103. */
+/** Longest verifier key, characters; ours have 103. */
 const MAX_KEY_LENGTH = 512
 
-/** A `boot` entry from which on another key signs. */
+/** A `boot` entry that names a new signer. */
 interface SignerChange {
   readonly seq: number
   /** A verifier key. */
   readonly signer: string
 }
 
-/** Checkpoints of one label that problem the same: the first one's size stands for them. */
+/** Checkpoints with the same label and problem, reported once with the first one's size. */
 interface RejectedCheckpoints {
   readonly label: string
   readonly problem: string
@@ -38,12 +38,12 @@ export class Signers {
   readonly #changes: SignerChange[] = []
   readonly #rejected = new Map<string, RejectedCheckpoints>()
 
-  /** @param keys none to take checkpoints as they are */
+  /** @param keys empty to accept checkpoints without a signature check */
   constructor(keys: readonly TrustedKey[]) {
     this.#keys = keys
   }
 
-  /** Looks at an entry's bytes; only those of `boot` entries matter. */
+  /** Takes an entry's bytes; only `boot` entries matter. */
   addEntry(seq: number, bytes: Uint8Array): void {
     if (this.#keys.length === 0 || this.#changes.length === MAX_SIGNER_CHANGES) return
     const view = viewOf(bytes)
@@ -55,35 +55,35 @@ export class Signers {
   }
 
   /**
-   * Whether a checkpoint is signed as it should be; if not, `faults` says so.
-   * @param isWithin whether it is over entries that were seen, of the log that they are of
+   * Reports whether a checkpoint has the required signatures; `faults` reports those that do not.
+   * @param isWithin whether it covers entries of this log that were read
    */
   accepts({ source, checkpoint }: SurveyedCheckpoint, isWithin: boolean): boolean {
     if (this.#keys.length === 0) return true
     const { verified, size, log } = checkpoint
     const boot = isWithin ? this.#bootOf(size) : undefined
     if (verified.length === 0) {
-      const isKnown =
+      const isTrusted =
         boot === undefined || verifiersOf(this.#keys, originOf(log)).some(({ text }) => text === boot.signer)
-      const remedy = isKnown
+      const remedy = isTrusted
         ? ''
         : `; the boot entry at ${boot.seq} names another signer: if it is the gateway's, give that key too: ${boot.signer}`
-      this.#reject(checkpointLabel(source), 'not signed by a public key given', remedy, size)
+      this.#reject(checkpointLabel(source), 'not signed by any given public key', remedy, size)
       return false
     }
-    // Witnesses have names of their own, and sign for every run.
+    // Witnesses sign under their own names, for every run.
     const own = verified.filter((key) => key.startsWith(`${originOf(log)}+`))
     if (boot === undefined || own.length === 0 || own.includes(boot.signer)) return true
     this.#reject(
       checkpointLabel(source),
-      `signed by another key than the boot entry at ${boot.seq} names`,
+      `signed by a key that the boot entry at ${boot.seq} does not name`,
       '',
       size,
     )
     return false
   }
 
-  /** What is wrong with those that were not accepted. */
+  /** Returns one fault for each group of rejected checkpoints. */
   faults(): string[] {
     return [...this.#rejected.values()].map(({ label, problem, remedy, size, count }) => {
       const more = count === 1 ? '' : ` and ${count - 1} more`
@@ -98,7 +98,7 @@ export class Signers {
     else rejected.count++
   }
 
-  /** A run signs after its boot entry, and before the next one's. */
+  /** A run signs after its boot entry and before the next one. */
   #bootOf(size: number): SignerChange | undefined {
     return this.#changes.findLast(({ seq }) => seq < size)
   }

@@ -1,5 +1,6 @@
-// What must be known of a log before it can be checked in one pass: where it was pruned, and at which sizes somebody
-// signed for it. Takes hostile input, believes none of it, and keeps no more than it says here.
+// Collects what a single-pass verification must know beforehand: where the log was pruned, and the
+// sizes of its checkpoints. Accepts hostile input, trusts none of it, and stays within the limits
+// below.
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { type OpenedCheckpoint, openCheckpoint } from './checkpoint.ts'
@@ -7,14 +8,17 @@ import { Frontier } from './merkle.ts'
 import { type Verifier, verifierOf } from './note.ts'
 import { MAX_ENTRY_BYTES, viewOf } from './verify.ts'
 
-/** Checkpoints that one check looks at: at one a minute more than a month of them. Each costs a signature. */
+/**
+ * Most checkpoints in one verification: more than a month at one a minute. Each costs a signature
+ * check.
+ */
 const MAX_CHECKPOINTS = 65_536
-/** Prune entries that one check looks at, the newest ones; a log needs its last. */
+/** Most prune entries in one verification, newest first; a log needs its last. */
 const MAX_ANCHORS = 4096
 const PRUNE_MARK = Buffer.from('"type":"prune"')
 const ENTRY_HASH = /^sha256:[0-9a-f]{64}$/
 
-/** What a `prune` entry says of the entries before `size`. */
+/** The claim of a `prune` entry about the entries before `size`. */
 export interface Anchor {
   readonly size: number
   /** Hash of the entry `size - 1`. */
@@ -22,25 +26,25 @@ export interface Anchor {
   readonly frontier: Frontier
 }
 
-/** A checkpoint to be held against the log. */
+/** A checkpoint to compare with the log. */
 export interface SurveyedCheckpoint {
-  /** Where it was kept, as the person who checks calls it; null when it came with the log itself. */
+  /** Where it was kept, in the auditor's words; null when it came with the log. */
   readonly source: string | null
   readonly checkpoint: OpenedCheckpoint
 }
 
-/** A public key to check signatures against: a verifier, or a key that signs under the name of any log. */
+/** A public key for signature checks: a verifier, or a key that signs under the name of any log. */
 export type TrustedKey = Verifier | { readonly name: null; readonly key: Verifier['key'] }
 
-/** What whoever checks a log brings along. */
+/** Keys and checkpoints that the auditor brings. */
 export interface AuditorEvidence {
-  /** One of these must have signed every checkpoint; none to take checkpoints as they are. */
+  /** Every checkpoint must be signed by one of these; empty to skip signature checks. */
   readonly keys: readonly TrustedKey[]
-  /** Signed notes kept elsewhere, and what the person who checks calls those places. */
+  /** Signed notes kept elsewhere, and the auditor's names for those places. */
   readonly checkpoints: readonly { readonly note: string | Uint8Array; readonly source: string }[]
 }
 
-/** Nothing: the log is held against itself. */
+/** No evidence: the log is compared with itself. */
 export const NO_EVIDENCE: AuditorEvidence = { keys: [], checkpoints: [] }
 
 export class LogSurvey {
@@ -63,17 +67,17 @@ export class LogSurvey {
     return this.#checkpoints
   }
 
-  /** What is wrong with checkpoints in themselves. */
+  /** Faults of the checkpoints themselves. */
   get faults(): readonly string[] {
     return this.#faults
   }
 
-  /** Checkpoints beyond what one check looks at. */
+  /** Checkpoints beyond MAX_CHECKPOINTS. */
   get skipped(): number {
     return this.#skipped
   }
 
-  /** Looks at an entry's bytes; only those of `prune` entries matter. */
+  /** Takes an entry's bytes; only `prune` entries matter. */
   addEntry(bytes: Uint8Array): void {
     const view = viewOf(bytes)
     if (view.length > MAX_ENTRY_BYTES || !view.includes(PRUNE_MARK)) return
@@ -85,7 +89,10 @@ export class LogSurvey {
     if (this.#anchors.size > MAX_ANCHORS && oldest !== undefined) this.#anchors.delete(oldest)
   }
 
-  /** Looks at a signed checkpoint. @param source null when it came with the log itself */
+  /**
+   * Takes a signed checkpoint.
+   * @param source null when it came with the log
+   */
   addCheckpoint(note: string | Uint8Array, source: string | null): void {
     if (this.#checkpoints.length + this.#faults.length >= MAX_CHECKPOINTS) {
       this.#skipped++
@@ -97,12 +104,15 @@ export class LogSurvey {
   }
 }
 
-/** Keys as verifiers of one origin: a bare one takes its name. */
+/** Returns the keys as verifiers of one origin, which names a bare key. */
 export const verifiersOf = (keys: readonly TrustedKey[], origin: string): Verifier[] =>
   keys.map((key) => (key.name === null ? verifierOf(origin, key.key) : key))
 
-/** What a finding calls a checkpoint. @param source as of SurveyedCheckpoint */
-export const checkpointLabel = (source: string | null): string => source ?? 'a checkpoint beside the log'
+/**
+ * Returns the name of a checkpoint in findings.
+ * @param source as in SurveyedCheckpoint
+ */
+export const checkpointLabel = (source: string | null): string => source ?? 'a checkpoint stored with the log'
 
 function readAnchor(entry: JsonObject): Anchor | null {
   const { first_seq: size, head, frontier } = entry
@@ -115,7 +125,7 @@ function readAnchor(entry: JsonObject): Anchor | null {
   }
 }
 
-/** The object in these bytes, or null. */
+/** Returns the object in these bytes, or null. */
 export function parseObject(bytes: Uint8Array): JsonObject | null {
   try {
     const value: unknown = JSON.parse(viewOf(bytes).toString('utf8'))

@@ -1,8 +1,8 @@
-// A sealed request as the usage API shows it: a projection, nothing is computed that was not sealed.
+// The usage API's view of a sealed request: a projection that computes nothing new.
 
 import type { Outcome, SealedRequest } from './entry.ts'
 
-/** A usage entry of `GET /api/v1/usage/logs`, in the order it is documented in. */
+/** A usage entry of `GET /api/v1/usage/logs`, in the documented order. */
 export type UsageView = {
   readonly id: string
   readonly created_at: string
@@ -24,17 +24,17 @@ export type UsageView = {
   readonly stream: boolean
   readonly finish_reason: string | null
   readonly usage_source: 'upstream' | 'estimated'
-  /** In the upstream's currency unit, as the upstream reports it; null when it did not. */
+  /** In the upstream's currency unit; null when the upstream did not report it. */
   readonly cost: number | null
   readonly ttft_ms: number | null
   readonly overhead_ms: number
-  /** Each rule that fired once, whatever the number of directions it fired in. */
+  /** Each rule that fired, once even if it fired in both directions. */
   readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
   readonly policy_revision: string
   readonly content_hash: string | null
 }
 
-/** Sealed costs are whole millionths. */
+/** Sealed costs are in millionths. */
 const COST_UNIT = 1_000_000
 
 export function toUsageView(sealed: SealedRequest): UsageView {

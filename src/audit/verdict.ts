@@ -1,9 +1,9 @@
-// The verdict on a log as programs get it: from the command line and from the API alike.
+// The JSON form of a verdict, for the command line and the API.
 
 import type { JsonObject } from '../core/json.ts'
 import type { LogVerdict } from './log-verify.ts'
 
-/** The verdict as a JSON object. */
+/** Returns the verdict as a JSON object. */
 export const verdictObject = (verdict: LogVerdict): JsonObject => ({
   ok: verdict.ok,
   log: verdict.log,
@@ -20,7 +20,9 @@ export const verdictObject = (verdict: LogVerdict): JsonObject => ({
   limits: [...verdict.limits],
 })
 
-/** What the holder of the log could change without anybody noticing; null when nothing. */
+/**
+ * Describes the entries that the holder of the log could change unnoticed; null if there are none.
+ */
 export function uncovered({ head, coveredSeq }: LogVerdict): string | null {
   if (head === null || coveredSeq === head.seq) return null
   return coveredSeq === null

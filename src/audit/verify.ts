@@ -1,5 +1,5 @@
-// Checks a log record by record, as an auditor would who trusts nothing but the hash function.
-// Takes hostile input: whatever the bytes are, the answer is a verdict and never an exception.
+// Verifies the chain record by record, trusting only the hash function. Accepts hostile input: the
+// answer is a verdict, never an exception.
 
 import { isUtf8 } from 'node:buffer'
 import { isObject, type JsonObject } from '../core/json.ts'
@@ -7,7 +7,7 @@ import { isCanonical } from './canonical.ts'
 import { ENTRY_VERSION, type Head, hashEntry } from './chain.ts'
 import { type Members, PlainObject } from './plain.ts'
 
-/** One record as it is kept: the place it was found at, its hash, and the canonical bytes that were hashed. */
+/** One stored record: its position, its hash and the hashed canonical bytes. */
 export interface StoredRecord {
   readonly seq: number
   /** `sha256:` and 64 hexadecimal digits. */
@@ -15,11 +15,11 @@ export interface StoredRecord {
   readonly bytes: Uint8Array
 }
 
-/** Longest entry anybody seals or checks, bytes: a bound on the work a hostile record can cause. */
+/** Longest entry to seal or verify, bytes. Bounds the work that a hostile record can cause. */
 export const MAX_ENTRY_BYTES = 262_144
 
 export interface ChainFault {
-  /** The first sequence number at which the log is not what was sealed. */
+  /** The first sequence number at which the log differs from the sealed one. */
   readonly seq: number
   readonly reason: string
 }
@@ -29,8 +29,8 @@ export type ChainVerdict =
   | { readonly ok: false; readonly checked: number; readonly fault: ChainFault }
 
 /**
- * Checks records handed in one after the other, so that a long log can be read page by page.
- * A chain alone cannot show that its tail was cut off: compare `head` with one kept elsewhere.
+ * Verifies records one after the other, so a long log can be read in pages. A chain alone does not
+ * show a truncated tail: compare `head` with a copy kept elsewhere.
  */
 export class ChainVerifier {
   readonly #plain = new PlainObject()
@@ -44,11 +44,11 @@ export class ChainVerifier {
     this.#head = after
   }
 
-  /** Takes the next record; false once anything was wrong, whatever comes later. */
+  /** Verifies the next record; false from the first fault on. */
   push(record: StoredRecord): boolean {
     if (this.#fault !== null) return false
     const expected = this.#head === null ? 0 : this.#head.seq + 1
-    const fault = this.#take(record, expected)
+    const fault = this.#verify(record, expected)
     if (fault !== null) {
       this.#fault = { seq: expected, reason: fault }
       return false
@@ -57,23 +57,26 @@ export class ChainVerifier {
     return true
   }
 
-  /** The newest entry that was found in order, without its hash; its fields beyond the envelope may be anything. */
+  /** The newest valid entry, without its hash. Fields beyond the envelope may have any value. */
   get entry(): JsonObject | null {
     return this.#entry === null ? null : parseEntry(this.#entry.bytes)
   }
 
-  /** The same until the next record, for those who ask for a few members of many entries; null behind a fault. */
+  /**
+   * Members of the newest valid entry, until the next record; null after a fault. Cheaper than
+   * `entry` for a few members.
+   */
   get members(): Members | null {
     return this.#fault === null ? (this.#entry?.members ?? null) : null
   }
 
-  /** The log that the entries in order are of; null before the first. */
+  /** Id of the log; null before the first valid entry. */
   get log(): string | null {
     return this.#checked === 0 ? null : (this.#head?.log ?? null)
   }
 
-  /** @returns what is wrong with it */
-  #take(record: StoredRecord, expected: number): string | null {
+  /** @returns the fault, or null */
+  #verify(record: StoredRecord, expected: number): string | null {
     const { seq, bytes, hash } = record
     if (seq !== expected) return `record ${expected} is missing`
     const fault = faultOfHash(record)
@@ -94,7 +97,10 @@ export class ChainVerifier {
   }
 }
 
-/** Checks a whole sequence. @param after as for ChainVerifier */
+/**
+ * Verifies a whole sequence.
+ * @param after as for ChainVerifier
+ */
 export function verifyChain(records: Iterable<StoredRecord>, after: Head | null = null): ChainVerdict {
   const verifier = new ChainVerifier(after)
   for (const record of records) {
@@ -103,22 +109,24 @@ export function verifyChain(records: Iterable<StoredRecord>, after: Head | null 
   return verifier.verdict
 }
 
-/** What is wrong with a record before its bytes mean anything; null when they are what was hashed. */
+/** Returns the fault of a record whose bytes do not match its hash; null if they do. */
 function faultOfHash({ bytes, hash }: Omit<StoredRecord, 'seq'>): string | null {
   if (bytes.length > MAX_ENTRY_BYTES) return 'the entry is too long'
-  return hashEntry(bytes) === hash ? null : 'the hash does not fit the entry'
+  return hashEntry(bytes) === hash ? null : 'the hash does not match the entry'
 }
 
-/** An entry's bytes, which are known to be the canonical form of an object, and that. */
+/** An entry's bytes, known to be the canonical form of an object, and its members. */
 interface CanonicalEntry {
   readonly bytes: Uint8Array
   readonly members: Members
 }
 
-/** What is wrong with an entry's envelope, or with its place behind `head`. */
+/**
+ * Returns the fault of an entry's envelope, or of its position after `head`; null if there is none.
+ */
 function faultOfEnvelope(members: Members, expected: number, head: Head | null): string | null {
   if (members.get('v') !== ENTRY_VERSION) return 'the entry is of an unknown version'
-  if (members.get('seq') !== expected) return 'the entry carries another sequence number'
+  if (members.get('seq') !== expected) return 'the entry has another sequence number'
   const log = members.get('log')
   if (typeof log !== 'string') return 'the entry names no log'
   const type = members.get('type')
@@ -130,10 +138,10 @@ function faultOfEnvelope(members: Members, expected: number, head: Head | null):
   }
   if (type === 'genesis') return 'a second genesis entry'
   if (log !== head.log) return 'the entry belongs to another log'
-  return members.get('prev') === head.hash ? null : 'the entry does not follow the one before'
+  return members.get('prev') === head.hash ? null : 'the entry does not link to the one before'
 }
 
-/** @param plain takes the members of most entries */
+/** @param plain reads most entries */
 function readCanonical(bytes: Uint8Array, plain: PlainObject): Members | string {
   if (plain.read(viewOf(bytes))) return plain
   if (!isUtf8(bytes)) return 'the entry is not UTF-8'
@@ -150,6 +158,9 @@ function readCanonical(bytes: Uint8Array, plain: PlainObject): Members | string 
 
 const parseEntry = (bytes: Uint8Array): JsonObject => JSON.parse(viewOf(bytes).toString('utf8')) as JsonObject
 
-/** The same bytes as a Buffer. Most are one; a view of each would cost as much as its hash. */
+/**
+ * Returns the same bytes as a Buffer. Most already are one; a view of each would cost as much as
+ * its hash.
+ */
 export const viewOf = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)

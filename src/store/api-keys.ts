@@ -1,5 +1,5 @@
-// API keys: made, listed, revoked, recognised. The database is the truth at every call, so that a key revoked in
-// another process is refused at once. A key's text is never stored, only its SHA-256.
+// Creates, lists, revokes and authenticates API keys. Every call reads the database, so a key
+// revoked in another process is refused at once. Stores the SHA-256 of a key, never its text.
 
 import { createApiKey, hashApiKey, type KeyIdentity, keyPrefix, parseApiKey } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
@@ -10,24 +10,27 @@ import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
-/** In the row of a key that is not: told without parsing it. A name's quotes are escaped. */
+/**
+ * Marks the row of an active key, without parsing it. A quote in a name is escaped, so a name
+ * cannot contain this.
+ */
 const NOT_REVOKED = '"revokedAtMs":null'
 
-/** How often keys were made or revoked: what tells that they have to be counted again. */
+/** Counts creations and revocations; a new value invalidates the cached number of active keys. */
 const CHANGES_KEY = Buffer.from('keychanges')
 
 const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
 const MAX_NAME_CHARACTERS = 128
-/** Keys kept, revoked ones included: they stay listed, and a list is one answer. */
+/** Most keys, revoked ones included: they stay listed, and a list is one answer. */
 const MAX_KEYS = 20_000
-/** Rows whose parsed form is remembered; with more, remembering starts over. */
+/** Rows in the cache of parsed rows, which is cleared when full. */
 const MAX_READ_ROWS = 1024
-/** Longest id that is looked up, characters. */
+/** Longest id to look up, characters. */
 const MAX_ID_CHARACTERS = 64
 
 export interface KeyRecord extends KeyIdentity {
-  /** What lists show of the key; null for a key of which only the hash is known. */
+  /** The part that lists show; null when only the hash of the key is cached. */
   readonly prefix: string | null
   /** Null for keys declared in the configuration. */
   readonly createdAtMs: Milliseconds | null
@@ -38,7 +41,7 @@ export interface KeyRecord extends KeyIdentity {
 
 export interface NewKey {
   readonly record: KeyRecord & { readonly createdAtMs: Milliseconds }
-  /** The key itself, known only here and now. */
+  /** The key itself; returned once and never stored. */
   readonly key: string
 }
 
@@ -50,7 +53,7 @@ interface StoredKey {
   readonly revokedAtMs: Milliseconds | null
 }
 
-/** A row of the database and whose key it is; undefined for a revoked one. */
+/** A stored row and the owner of its key; undefined for a revoked one. */
 interface ReadRow {
   readonly bytes: Buffer
   readonly identity: KeyIdentity | undefined
@@ -71,10 +74,10 @@ export class KeyStore {
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
   readonly #fileKeys: ReadonlyMap<string, KeyIdentity>
-  /** Rows as they were read last, by hash: what saves parsing a row that has not changed, never orDamageError it. */
+  /** Last seen rows, by hash. Saves parsing an unchanged row; the row is still read. */
   readonly #parsedRows = new Map<string, ReadRow>()
-  /** Uses since the last flush, by id: at most one for every key there is. */
-  readonly #used = new Map<string, Milliseconds>()
+  /** Uses since the last flush, by id: at most one for each key. */
+  readonly #lastUses = new Map<string, Milliseconds>()
   #active = { changes: -1, count: 0 }
 
   constructor({ environment, log, clock, random, fileKeys }: KeyStoreOptions) {
@@ -88,14 +91,16 @@ export class KeyStore {
   }
 
   /**
-   * Makes a key; resolves when it is durable and its creation sealed. Names need not be unique.
-   * @throws GatewayError `invalid_parameter` for a name that is no legible one of 1 to 128 characters, `conflict` at MAX_KEYS
+   * Creates a key. Resolves when the key is durable and its creation sealed. Names need not be
+   * unique.
+   * @throws GatewayError `invalid_parameter` for a name that is empty, illegible or longer than 128
+   * characters; `conflict` at MAX_KEYS
    */
   create(name: string): Promise<NewKey> {
-    // What is shown on terminals must not steer them.
+    // Names appear on terminals and must not control them.
     const isLegible = name.trim() !== '' && name.isWellFormed() && !/\p{Cc}/u.test(name)
     if (!isLegible || name.length > MAX_NAME_CHARACTERS) {
-      const message = `name must be 1 to ${MAX_NAME_CHARACTERS} characters, not all of them spaces, and no control characters.`
+      const message = `name must have 1 to ${MAX_NAME_CHARACTERS} characters, one of them visible and none a control character.`
       return Promise.reject(new GatewayError('invalid_parameter', message, { param: 'name' }))
     }
     const { keys, keyids } = this.#environment.tables
@@ -106,7 +111,7 @@ export class KeyStore {
     const stored: StoredKey = { id, name, prefix: keyPrefix(key), createdAtMs, revokedAtMs: null }
     return this.#log.change(() => {
       if (keys.count() >= MAX_KEYS) {
-        throw new GatewayError('conflict', `There are ${MAX_KEYS} keys already, revoked ones included.`)
+        throw new GatewayError('conflict', `The limit of ${MAX_KEYS} keys is reached, revoked ones included.`)
       }
       return {
         draft: { type: 'key_created', key_id: id, key_name: name, source: 'api' },
@@ -119,7 +124,7 @@ export class KeyStore {
     })
   }
 
-  /** Every key, those of the configuration first, then in the order they were made. */
+  /** Returns all keys: declared ones first, then the others in order of creation. */
   list(): KeyRecord[] {
     this.#environment.refresh()
     const declared = Array.from(this.#fileKeys, ([sha256, identity]) =>
@@ -127,30 +132,33 @@ export class KeyStore {
     )
     const names = new Set(declared.map(({ id }) => id))
     const rows = this.#environment.tables.keys.rows().map(({ value }) => readJson<StoredKey>(value))
-    // Of a declared key that was revoked there is a row, too.
-    const made = rows.filter(({ id }) => !names.has(id))
-    made.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
-    return [...declared, ...made.map((stored) => this.#describe(stored))]
+    // A revoked declared key has a row as well.
+    const stored = rows.filter(({ id }) => !names.has(id))
+    stored.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1))
+    return [...declared, ...stored.map((key) => this.#describe(key))]
   }
 
-  /** Keys that would be accepted now. Goes through them only when some process has changed one since the last time. */
+  /**
+   * Number of keys accepted now. Reads the rows only if a process has changed one since the last
+   * call.
+   */
   countActive(): number {
     this.#environment.refresh()
     const changes = this.#changes()
     if (changes !== this.#active.changes) {
-      const made = this.#environment.tables.keys.rows()
+      const stored = this.#environment.tables.keys.rows()
       const declared = Array.from(this.#fileKeys.keys()).filter(
         (sha256) => this.#storedFor(sha256) === undefined,
       )
-      const count = declared.length + made.filter(({ value }) => value.includes(NOT_REVOKED)).length
+      const count = declared.length + stored.filter(({ value }) => value.includes(NOT_REVOKED)).length
       this.#active = { changes, count }
     }
     return this.#active.count
   }
 
   /**
-   * Revokes a key; once this has resolved no process accepts it any more. Repeating it changes nothing.
-   * One that the configuration declares stays revoked wherever this database is read, though it is declared still.
+   * Revokes a key. Once this resolves, no process accepts the key. A repeated call changes nothing.
+   * A declared key stays revoked in this database although it is still declared.
    * @throws GatewayError `not_found`
    */
   async revoke(id: string): Promise<KeyRecord> {
@@ -177,13 +185,13 @@ export class KeyStore {
     })
   }
 
-  /** What a declared key is kept as, should it be revoked. */
+  /** Returns the row that revokes a declared key. */
   #toStored(identity: KeyIdentity | undefined): StoredKey | undefined {
     if (identity === undefined) return undefined
     return { ...identity, prefix: null, createdAtMs: this.#clock.now(), revokedAtMs: null }
   }
 
-  /** The key's owner as of now; null when it is malformed, unknown or revoked. */
+  /** Returns the key's owner; null when the key is malformed, unknown or revoked. */
   authenticate(key: string): KeyIdentity | null {
     if (!parseApiKey(key)) return null
     const sha256 = hashApiKey(key)
@@ -191,14 +199,14 @@ export class KeyStore {
     const bytes = this.#environment.tables.keys.peek(Buffer.from(sha256, 'hex'))
     const identity = bytes === undefined ? this.#fileKeys.get(sha256) : this.#readActive(sha256, bytes)
     if (identity === undefined) return null
-    this.#used.set(identity.id, this.#clock.now())
+    this.#lastUses.set(identity.id, this.#clock.now())
     return identity
   }
 
-  /** @param bytes the row as it is now, there only until the next read */
+  /** @param bytes the current row, valid until the next read */
   #readActive(sha256: string, bytes: Buffer): KeyIdentity | undefined {
-    const known = this.#parsedRows.get(sha256)
-    if (known?.bytes.equals(bytes) === true) return known.identity
+    const cached = this.#parsedRows.get(sha256)
+    if (cached?.bytes.equals(bytes) === true) return cached.identity
     const { id, name, revokedAtMs } = readJson<StoredKey>(bytes)
     const identity = revokedAtMs === null ? { id, name } : undefined
     if (this.#parsedRows.size >= MAX_READ_ROWS) this.#parsedRows.clear()
@@ -206,16 +214,16 @@ export class KeyStore {
     return identity
   }
 
-  /** To be called every minute and at the end: makes the times of last use durable. */
+  /** Makes the times of last use durable. Call it every minute and before closing. */
   async flush(): Promise<void> {
-    if (this.#used.size === 0) return
-    const used = [...this.#used]
+    if (this.#lastUses.size === 0) return
+    const used = [...this.#lastUses]
     const { keyuse } = this.#environment.tables
     await this.#environment.transaction(() => {
       for (const [id, timeMs] of used) keyuse.put(Buffer.from(id), u64(timeMs))
     })
     for (const [id, timeMs] of used) {
-      if (this.#used.get(id) === timeMs) this.#used.delete(id)
+      if (this.#lastUses.get(id) === timeMs) this.#lastUses.delete(id)
     }
   }
 
@@ -237,7 +245,7 @@ export class KeyStore {
 
   #lastUsed(id: string): Milliseconds | null {
     const flushed = this.#environment.tables.keyuse.get(Buffer.from(id))
-    return this.#used.get(id) ?? (flushed === undefined ? null : readU64(flushed))
+    return this.#lastUses.get(id) ?? (flushed === undefined ? null : readU64(flushed))
   }
 
   #describe(stored: StoredKey): KeyRecord {
@@ -250,7 +258,7 @@ export class KeyStore {
     return { id, name, prefix: null, createdAtMs: null, lastUsedAtMs, revokedAtMs, source: 'file' }
   }
 
-  /** The same key as it was made or revoked here, which goes before its declaration: once revoked it stays so. */
+  /** Returns the row with this hash. It overrides a declaration: a revoked key stays revoked. */
   #storedFor(sha256: string): StoredKey | undefined {
     return this.#storedAt(Buffer.from(sha256, 'hex'))
   }

@@ -1,5 +1,5 @@
-// Token counts per rule and key. Reservations are in memory and synchronous; what a call really used is committed
-// in the transaction of its entry, so that after a crash the counts and the log printLine the same.
+// Counts tokens by rule and key. Reservations are synchronous and in memory; actual use is
+// committed in the transaction of the call's entry, so counts and log agree after a crash.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import {
@@ -17,9 +17,12 @@ import { joinKey, readU64, u64 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { Table } from './table.ts'
 
-/** Rule and key pairs that are counted at a time; beyond it, limits refuse rather than stop counting. */
+/**
+ * Most pairs of rule and key counted at a time. Beyond it, limits refuse calls rather than stop
+ * counting.
+ */
 export const MAX_COUNTERS = 50_000
-/** Counts of windows long past are looked for in steps of this many rows, so that no step is felt. */
+/** Rows that one sweep checks, so the event loop is not blocked. */
 const SWEEP_ROWS = 2000
 const SEPARATOR = Buffer.from([0])
 
@@ -28,27 +31,30 @@ export interface ReserveRequest {
   readonly keyId: string
   readonly limitTokens: number
   readonly windowMs: Milliseconds
-  /** Estimated prompt tokens and the tokens asked for. */
+  /** Estimated prompt tokens plus the requested completion tokens. */
   readonly tokens: number
-  /** Answers of the call whose length it does not limit; 0 where it limits them. */
+  /** Answers of the call whose length it does not limit; 0 when it limits them. */
   readonly unlimitedChoices: number
   readonly nowMs: Milliseconds
-  /** Count even what is over the limit, for a limit that only watches. */
+  /** Counts tokens even over the limit, for a limit that only monitors. */
   readonly force: boolean
 }
 
-/** Tokens held for a call that runs; to be settled once, in whatever way it ends. */
+/** Tokens reserved for a running call. Settle it exactly once. */
 export interface Reservation {
   readonly allowed: boolean
-  /** Tokens left after what was asked for. */
+  /** Tokens left after this reservation. */
   readonly remaining: number
-  /** Until nothing that is used now counts any more. */
+  /** Time until no current use counts any more. */
   readonly resetMs: Milliseconds
-  /** Until the same reservation could succeed, a second at most where calls under way hold the room; 0 when allowed. */
+  /**
+   * Time until the same reservation could succeed, at most a second if running calls hold the
+   * tokens; 0 when allowed.
+   */
   readonly retryAfterMs: Milliseconds
 }
 
-/** Tokens that were used without a reservation. */
+/** Tokens used without a reservation. */
 export interface Spending {
   readonly ruleId: string
   readonly keyId: string
@@ -57,7 +63,7 @@ export interface Spending {
   readonly atMs: Milliseconds
 }
 
-/** What a call adds to a bucket, for `UsageLog.append`. */
+/** Tokens that a call adds to a bucket, for `UsageLog.append`. */
 export interface CounterChange {
   readonly ruleId: string
   readonly keyId: string
@@ -68,7 +74,7 @@ export interface CounterChange {
 
 interface HeldTokens {
   readonly request: ReserveRequest
-  /** Forgotten by then only when all that it counts is over. */
+  /** Kept here because the window may be forgotten once all its buckets have expired. */
   readonly window: QuotaWindow
   readonly bucketIndex: number
   readonly tokens: number
@@ -81,7 +87,7 @@ export class Counters {
   readonly #held = new WeakMap<Reservation, HeldTokens>()
   #sweepFrom: Buffer | undefined
 
-  /** Takes up the counts of earlier runs. */
+  /** Restores the counts of earlier runs. */
   constructor(environment: Environment, clock: Clock) {
     this.#environment = environment
     this.#clock = clock
@@ -93,12 +99,15 @@ export class Counters {
     }
   }
 
-  /** Counters in memory. */
+  /** Number of counters in memory. */
   get size(): number {
     return this.#windows.size
   }
 
-  /** Holds tokens if they fit. Atomic: calls side by side cannot pass what one after the other would not. */
+  /**
+   * Reserves tokens if they fit. Atomic: parallel calls cannot exceed a limit that sequential calls
+   * would meet.
+   */
   reserve(request: ReserveRequest): Reservation {
     const { ruleId, keyId, windowMs, force } = request
     if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, keyId, windowMs))) {
@@ -116,9 +125,9 @@ export class Counters {
   }
 
   /**
-   * Replaces what was reserved with what was used, in the bucket that was charged. The changes belong into the
-   * entry's own append. A reservation that held nothing, or was settled before, gives none.
-   * @param answerTokens those of `usedTokens` that the answer had
+   * Replaces a reservation with the tokens used, in the charged bucket. Pass the changes to the
+   * entry's append. Returns none if nothing was reserved or the reservation is already settled.
+   * @param answerTokens the part of `usedTokens` that the answer took
    */
   settle(reservation: Reservation, usedTokens: number, answerTokens: number): CounterChange[] {
     const held = this.#held.get(reservation)
@@ -132,8 +141,8 @@ export class Counters {
   }
 
   /**
-   * Counts what a call used that reserved nothing here, as it was made by an earlier process; nothing where its window is
-   * over. The changes belong into the entry's own append.
+   * Counts the tokens of a call without a reservation, left by an earlier process; none if its
+   * window has expired. Pass the changes to the entry's append.
    */
   charge({ ruleId, keyId, windowMs, tokens, atMs }: Spending): CounterChange[] {
     const bucketMs = bucketLength(windowMs)
@@ -143,7 +152,7 @@ export class Counters {
     return [{ ruleId, keyId, windowMs, bucketIndex, tokens }]
   }
 
-  /** To be called every minute: forgets windows that are over, in memory and step by step on disk. */
+  /** Forgets expired windows, in memory and step by step on disk. Call it every minute. */
   async sweep(): Promise<void> {
     const nowMs = this.#clock.now()
     this.#forgetExpired(nowMs)
@@ -179,11 +188,16 @@ export class Counters {
   }
 }
 
-/** A rule whose window changes starts anew: counts in buckets of another length printLine nothing about it. */
+/**
+ * Includes the window: a rule with a new window starts anew, because its buckets have another
+ * length.
+ */
 const windowName = (ruleId: string, keyId: string, windowMs: Milliseconds) =>
   `${ruleId}\0${keyId}\0${windowMs}`
 
-/** The changes of one write transaction: a bucket is written once, however many calls it counts. */
+/**
+ * The counter changes of one write transaction. Writes each bucket once, for any number of calls.
+ */
 export class CounterChanges {
   readonly #changes = new Map<string, CounterChange>()
 
@@ -196,13 +210,13 @@ export class CounterChanges {
     }
   }
 
-  /** Adds them to the stored counts. */
+  /** Adds the changes to the stored counts. */
   write(table: Table): void {
     for (const change of this.#changes.values()) {
       const key = bucketKey(change, change.bucketIndex)
       const stored = table.get(key)
       table.put(key, u64((stored === undefined ? 0 : readU64(stored)) + change.tokens))
-      // The first count of a bucket is the time to drop those that have left the window.
+      // With the first count of a bucket, removes those that have left the window.
       if (stored === undefined) dropDeadBuckets(table, change)
     }
   }
@@ -215,7 +229,7 @@ function dropDeadBuckets(table: Table, change: CounterChange): void {
   }
 }
 
-/** Rule and key, each closed by a zero byte, then the window and the bucket. */
+/** Rule and key, each followed by a zero byte, then window and bucket. */
 function bucketKey({ ruleId, keyId, windowMs }: CounterChange, bucketIndex: number): Buffer {
   return joinKey(
     Buffer.from(ruleId),

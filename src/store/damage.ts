@@ -1,9 +1,9 @@
-// Reading a store that may be damaged: that fails, or it ends the process that reads. So it is done in a child; here is
-// how that speaks, and what its errors and its end printLine.
+// Detects a damaged store. Reading one fails or kills the reader, so a child process reads it; this
+// file holds the child's output format and interprets its errors and its exit.
 
 import { writeSync } from 'node:fs'
 
-/** What the system sends a process that reads behind the end of a file, and what LMDB ends itself with. */
+/** Sent for reads past the end of a file, and by LMDB when it aborts. */
 const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
   'SIGBUS',
   'SIGSEGV',
@@ -13,22 +13,28 @@ const DAMAGE_SIGNALS: ReadonlySet<string> = new Set([
   'SIGTRAP',
 ])
 
-/** LMDB's own errors that speak of the file and not of the system: page not found, corrupted, panic, invalid. */
+/** LMDB errors about the file, not the system: page not found, corrupted, panic, invalid. */
 const DAMAGE_CODES: ReadonlySet<unknown> = new Set([-30797, -30796, -30795, -30793])
 
-/** Whether the database said with this error that it is damaged. */
+/** Reports whether the database error means damage. */
 export const isDamageError = (error: unknown): boolean =>
   error instanceof Error && DAMAGE_CODES.has((error as { code?: unknown }).code)
 
-/** Whether a process that ended so was orDamageError a damaged file. */
+/** Reports whether a reader that ended with this signal was reading a damaged file. */
 export const isDamageSignal = (signal: string | null): signal is string =>
   signal !== null && DAMAGE_SIGNALS.has(signal)
 
-/** For people. @param signal that `isDamageSignal` knows */
+/**
+ * Describes the damage for people.
+ * @param signal one that `isDamageSignal` accepts
+ */
 export const describeDamage = (signal: string): string =>
-  `the database file is damaged: orDamageError it ended the process (${signal})`
+  `the database file is damaged: reading it ended the process (${signal})`
 
-/** A line of JSON on standard output. At once, because the process may end with the next read. */
+/**
+ * Prints a line of JSON on standard output, synchronously, because the next read may end the
+ * process.
+ */
 export function printLine(line: object): void {
   const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
   for (let done = 0; done < bytes.length; ) done += writeSync(1, bytes, done)

@@ -1,5 +1,5 @@
-// How keys and values look in bytes: numbers big-endian, so that byte order is their order.
-// Values people may want to extend are JSON; what is scanned by the thousand is packed.
+// The byte layout of keys and values. Numbers are big-endian, so byte order is numeric order.
+// Values that may gain fields are JSON; values scanned by the thousand are packed.
 
 import type { Head } from '../audit/chain.ts'
 import type { SecurityEventType } from '../audit/security.ts'
@@ -11,7 +11,7 @@ const HASH_BYTES = 32
 const U64_BYTES = 8
 const MS_PER_DAY: Milliseconds = 86_400_000
 
-/** The lower half of 64 bits; a big integer for each key would cost more than the key. */
+/** Bytes of each 32-bit half; a big integer would cost more than the rest of a key. */
 const U32_BYTES = 4
 const U32_VALUES = 2 ** 32
 
@@ -30,12 +30,15 @@ export function readU64(bytes: Buffer, offset = 0): number {
   return bytes.readUInt32BE(offset) * U32_VALUES + bytes.readUInt32BE(offset + U32_BYTES)
 }
 
-/** A key of several parts. */
+/** Joins the parts of a key. */
 export function joinKey(...parts: readonly Buffer[]): Buffer {
   return Buffer.concat(parts)
 }
 
-/** @throws Error for what is damaged; it holds nothing of the bytes, which may be what people wrote */
+/**
+ * @throws Error when the row is damaged; its message omits the bytes, which may be what people
+ * wrote
+ */
 export function readJson<Value>(bytes: Buffer): Value {
   try {
     return JSON.parse(bytes.toString('utf8')) as Value
@@ -48,11 +51,11 @@ export function writeJson(value: object): Buffer {
   return Buffer.from(JSON.stringify(value), 'utf8')
 }
 
-/** The head of the log with the edge of its tree and the counts that its indexes go by. */
+/** The head of the log, the edge of its tree and the counts behind its indexes. */
 export interface LogState extends Head {
   /** The Merkle frontier over all entries, base64. */
   readonly frontier: readonly string[]
-  /** Ordinal of the oldest usage entry that is kept, and of the next one. */
+  /** Ordinals of the oldest stored usage entry and of the next one. */
   readonly firstRequest: number
   readonly nextRequest: number
 }
@@ -73,7 +76,7 @@ export function unpackEntry(seq: number, packed: Buffer): StoredRecord {
   }
 }
 
-/** What a list of usage entries can be filtered on without orDamageError the entries. */
+/** The fields that usage lists can filter on without reading entries. */
 export interface RequestSummary {
   readonly seq: number
   readonly createdAtMs: Milliseconds
@@ -104,7 +107,7 @@ export function packSummary(summary: RequestSummary): Buffer {
 
 export const summarySeq = (bytes: Buffer): number => readU64(bytes)
 
-/** A null accepts everything; times are inclusive on both sides. */
+/** Null accepts any value; both times are inclusive. */
 export interface UsageFilter {
   readonly keyId?: string | null
   readonly model?: string | null
@@ -114,12 +117,15 @@ export interface UsageFilter {
   readonly untilMs?: Milliseconds | null
 }
 
-/** The filter as a test of packed summaries that decodes no text; null when it accepts everything. */
+/**
+ * Returns the filter as a test of packed summaries that decodes no text; null if it accepts
+ * everything.
+ */
 export function summaryTest(filter: UsageFilter): ((bytes: Buffer) => boolean) | null {
   const tests: ((bytes: Buffer) => boolean)[] = []
   const { blocked, piiDetected, sinceMs, untilMs } = filter
-  const flag = (wanted: boolean, bit: number) =>
-    tests.push((bytes) => ((bytes[FLAGS_AT] as number) & bit) === (wanted ? bit : 0))
+  const flag = (expected: boolean, bit: number) =>
+    tests.push((bytes) => ((bytes[FLAGS_AT] as number) & bit) === (expected ? bit : 0))
   if (blocked != null) flag(blocked, BLOCKED)
   if (piiDetected != null) flag(piiDetected, PII_DETECTED)
   if (sinceMs != null) tests.push((bytes) => readU64(bytes, U64_BYTES) >= sinceMs)
@@ -135,15 +141,15 @@ export function summaryTest(filter: UsageFilter): ((bytes: Buffer) => boolean) |
   return tests.length === 0 ? null : (bytes) => tests.every((test) => test(bytes))
 }
 
-/** The UTC day a point in time lies in, counted from the epoch. */
+/** Returns the UTC day of a point in time, counted from the epoch. */
 export const dayOf = (timeMs: Milliseconds): number => Math.floor(timeMs / MS_PER_DAY)
 
 export const startOfDay = (day: number): Milliseconds => day * MS_PER_DAY
 
-/** What happened on one UTC day. */
+/** The security events of one UTC day. */
 export interface DayCounts {
   readonly counts: Readonly<Record<SecurityEventType, number>>
-  /** Events of this day, those removed since included: the next one's ordinal. */
+  /** Ordinal of the day's next event, removed events included. */
   readonly next: number
 }
 
@@ -155,7 +161,7 @@ export function readDay(bytes: Buffer | undefined): DayCounts {
 
 export const securityKey = (day: number, ordinal: number): Buffer => joinKey(u64(day), u64(ordinal))
 
-/** Where a security event is told from: the entry, and the place among its events. */
+/** Location of a security event: its entry, and its index among the entry's events. */
 export function packEventLocation(seq: number, index: number): Buffer {
   return joinKey(u64(seq), u64(index))
 }

@@ -1,5 +1,5 @@
-// The embedded database as the rest of the store sees it: opening, the layout's version, transactions,
-// size. The only file that names lmdb. Knows nothing of what is kept in the sub-databases.
+// Opens the embedded database: layout version, transactions, size. The only file that opens lmdb.
+// Knows nothing of the contents of the sub-databases.
 
 import { constants } from 'node:os'
 import { join } from 'node:path'
@@ -10,12 +10,16 @@ import { DATA_FILE, faultOfFile } from './folder/header.ts'
 import { OpenFile } from './folder/openfile.ts'
 import { LmdbTable, type Table } from './table.ts'
 
-/** Version of everything under SUB_DATABASES. A newer one is refused, an older one would be migrated here. */
+/**
+ * Version of everything under SUB_DATABASES. Other versions are refused; a migration would go here.
+ */
 const LAYOUT_VERSION = 2
 
-/** Each sub-database and what it maps; all keys and values are bytes, numbers in keys are big-endian. */
+/**
+ * Each sub-database and what it maps. Keys and values are bytes; numbers in keys are big-endian.
+ */
 const SUB_DATABASES = [
-  /** Names → JSON: the head of the log and its counts. */
+  /** Name → JSON: the head of the log and its counts. */
   'meta',
   /** Sequence → hash and canonical bytes of an entry. */
   'entries',
@@ -27,9 +31,9 @@ const SUB_DATABASES = [
   'content',
   /** Id of a usage entry → its sequence. */
   'ids',
-  /** Dense ordinal of a usage entry → its sequence and what lists filter on. */
+  /** Dense ordinal of a usage entry → its sequence and its filter fields. */
   'requests',
-  /** UTC day and dense ordinal within it → where a security event is told from. */
+  /** UTC day and dense ordinal within it → location of a security event. */
   'security',
   /** UTC day → counts of its security events. */
   'days',
@@ -37,11 +41,11 @@ const SUB_DATABASES = [
   'keys',
   /** Id of an API key → its SHA-256. */
   'keyids',
-  /** Id of an API key → when it was last used. */
+  /** Id of an API key → time of its last use. */
   'keyuse',
   /** Rules and overrides made through the API. */
   'rules',
-  /** Revision of a rule set → the rules in it. */
+  /** Revision of a rule set → its rules. */
   'policies',
   /** Rule, key, window and bucket → tokens used. */
   'counters',
@@ -54,57 +58,59 @@ export type SubDatabase = (typeof SUB_DATABASES)[number]
 export type StoreTables = Readonly<Record<SubDatabase, Table>>
 
 const LAYOUT_KEY = Buffer.from('layout')
-/** Readers hold a slot a process, plus one for each command run beside it. */
+/** Each process holds a reader slot, and so does each running command. */
 const MAX_READERS = 64
-/** Room for sub-databases a later layout may add. */
+/** Includes spare sub-databases for later layouts. */
 const MAX_DATABASES = 32
-/** Owner only: the log holds what people wrote to a model. */
+/** Owner only: the log holds prompts and answers. */
 const FILE_MODE = 0o600
-/** Readers and writers of the moment; LMDB makes it anew. */
+/** LMDB's table of current readers and writers; recreated when missing. */
 export const LOCK_FILE = 'lock.mdb'
-/** Without the lock a gateway that has the folder elsewhere would write over what is being read. */
-const READ_ONLY_REMEDY = '; whoever reads it takes a lock in it: copy it to where files can be written'
+/** A lock-free reader would see pages that a gateway elsewhere overwrites. */
+const READ_ONLY_REMEDY = '; readers write a lock file there: copy it to a writable disk'
 /** Every LMDB file has two meta pages. */
 const META_PAGES = 2
 
-/** Said at start, to an operator: what is wrong with the data directory and what to do. */
+/** Tells an operator, at start, what is wrong with the data directory and what to do. */
 export class StoreOpenError extends Error {
   override readonly name = 'StoreOpenError'
 }
 
 export interface StoreSize {
-  /** Bytes of pages in use: what `audit.maxBytes` limits. */
+  /** Bytes of pages in use; limited by `audit.maxBytes`. */
   readonly usedBytes: number
-  /** Bytes of the file, which never shrinks; freed pages are used again. */
+  /** Bytes of the file, which never shrinks; freed pages are reused. */
   readonly fileBytes: number
 }
 
 export interface Environment {
   readonly tables: StoreTables
   /**
-   * Runs `write` inside a write transaction, alone among all processes, and resolves with its result when it is
-   * on disk. If `write` throws, the commit fails, or the file was deleted before, nothing of it is kept and the
-   * promise rejects.
+   * Runs `write` in a write transaction, exclusive across processes. Resolves with its result once
+   * the result is on disk. If `write` throws, the commit fails or the file was deleted, nothing is
+   * stored and the promise rejects.
    */
   transaction<Result>(write: () => Result): Promise<Result>
-  /** Why no transaction can succeed, as far as that is known without trying one; null where it is not. */
+  /** Returns a known reason why every transaction must fail; null if there is none. */
   fault(): Error | null
-  /** As `transaction`, but waits for the disk: for the moment before anything is served. */
+  /** Works like `transaction` but blocks until the disk has written; for use before serving. */
   initialize(write: () => void): void
-  /** Reads that follow, up to the next await, see everything that any process has committed until now. */
+  /** Makes later reads, up to the next await, see all commits of any process so far. */
   refresh(): void
   size(): StoreSize
-  /** Frees what reader processes that died left behind; their snapshots would keep the file growing. */
+  /** Frees the slots of dead readers, whose snapshots would keep the file growing. */
   reapReaders(): void
-  /** Copies what is in the database now to an empty folder, without free pages and what is left in them. */
+  /**
+   * Copies the current contents to an empty folder, without free pages and the bytes left in them.
+   */
   copyTo(folder: string): Promise<void>
   /** Resolves when running transactions are done. */
   close(): Promise<void>
 }
 
 /**
- * Opens or makes the database in a folder. Several processes may have it open at once, on a local disk.
- * @throws StoreOpenError when the folder cannot be used or holds a newer layout
+ * Opens or creates the database in a folder on a local disk. Several processes may have it open.
+ * @throws StoreOpenError when the folder cannot be used or holds another layout
  */
 export function openEnvironment(path: string, mapBytes?: number): Environment {
   const root = openRoot(path, mapBytes)
@@ -116,7 +122,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
     )
     return new LmdbEnvironment(root, new Map(databases), new OpenFile(join(path, DATA_FILE)))
   } catch (error) {
-    // Nothing was written that would have to be waited for.
+    // No write is pending, so nothing waits for this.
     root.close().catch(() => {})
     if (error instanceof StoreOpenError) throw error
     throw new StoreOpenError(`the data directory ${path} cannot be opened: ${(error as Error).message}`, {
@@ -130,8 +136,8 @@ function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buff
     makeFolder(path)
     const fault = faultOfFile(join(path, DATA_FILE))
     if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
-    // overlappingSync would acknowledge before the data is on disk. noSubdir is guessed from a dot in the path
-    // unless given. permissionsMode is missing from the library's types.
+    // overlappingSync would acknowledge before the data is on disk. Without noSubdir the library
+    // guesses from a dot in the path. Its types lack permissionsMode.
     const options = {
       noSubdir: false,
       overlappingSync: false,
@@ -159,7 +165,7 @@ function openDatabase(root: RootDatabase<Buffer, Buffer>, name: SubDatabase): Da
 function checkLayout(meta: Database<Buffer, Buffer>, path: string): void {
   const stored = meta.get(LAYOUT_KEY)
   if (stored === undefined) {
-    // Only ever at start, before anything is served: the one synchronous write.
+    // The only synchronous write; runs at start, before anything is served.
     meta.transactionSync(() => {
       if (meta.get(LAYOUT_KEY) === undefined) meta.putSync(LAYOUT_KEY, Buffer.from(String(LAYOUT_VERSION)))
     })
@@ -203,16 +209,18 @@ class LmdbEnvironment implements Environment {
     this.tables = Object.fromEntries(tables) as StoreTables
   }
 
-  /** The database would not notice. */
+  /** The database itself does not notice a deleted file. */
   fault(): Error | null {
-    return this.#file.isDeleted() ? new Error(`${DATA_FILE} was deleted while it was open; start anew`) : null
+    return this.#file.isDeleted()
+      ? new Error(`${DATA_FILE} was deleted while it was open; restart the gateway`)
+      : null
   }
 
   async transaction<Result>(write: () => Result): Promise<Result> {
     const fault = this.fault()
     if (fault !== null) throw fault
     try {
-      // A child transaction, because a plain one would keep what was written before `write` threw.
+      // A child transaction: a plain one would keep the writes made before `write` threw.
       const done = this.#root.childTransaction(() => this.#write(write))
       this.#observeCommit()
       return await done
@@ -254,8 +262,9 @@ class LmdbEnvironment implements Environment {
   }
 
   /**
-   * At the end of an event turn the library makes one more promise for the turn's commit, which nobody holds; when
-   * the commit fails it would end the process. This immediate runs right after the library's own.
+   * At the end of an event turn the library creates another promise for the commit, with no
+   * handler. A failed commit would end the process. This immediate runs right after the library's
+   * own.
    */
   #observeCommit(): void {
     setImmediate(() => {
@@ -275,8 +284,8 @@ class LmdbEnvironment implements Environment {
 }
 
 /**
- * The library hangs the reason of a failed commit on a promise of its own, which would end the process if nobody
- * looked at it, and which it rejects in the same event turn or never.
+ * The library puts the reason of a failed commit on a separate promise, which would end the process
+ * if unhandled. It rejects in the same event turn or never.
  */
 async function commitFailure(error: unknown): Promise<unknown> {
   const { commitError } = error as { commitError?: Promise<never> }

@@ -1,5 +1,6 @@
-// Every rule set that was in force, by its revision: sealed in the log once, and kept beside it within a bound, so that
-// the policy that decided a call can still be read when its entry is pruned. What rules mean is not known here.
+// Stores every rule set that was in force, by revision: sealed in the log once and stored within a
+// limit, so the policy behind a call stays readable after its entry is pruned. Does not interpret
+// rules.
 
 import type { Clock } from '../core/clock.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -9,12 +10,14 @@ import { readJson, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 
-/** What one entry takes of declarations, bytes, so that it stays below what an entry may hold. */
+/** Bytes of declarations in one entry, so it stays below the limit of entries. */
 const PART_BYTES = 196_608
-/** Share of `audit.maxBytes` that rule sets may take, and the most: changing rules must not crowd out usage. */
+/**
+ * Share of `audit.maxBytes` for rule sets, and its maximum: rule changes must not displace usage.
+ */
 const POLICY_SHARE = 1 / 16
 const MAX_POLICY_BYTES = 32 * 1024 ** 2
-/** Longest revision that is looked up, characters. */
+/** Longest revision to look up, characters. */
 const MAX_REVISION_CHARACTERS = 64
 
 export interface PolicyRevision {
@@ -25,7 +28,7 @@ export interface PolicyRevision {
 }
 
 interface StoredRevision extends PolicyRevision {
-  /** Of the first entry that holds the set: what goes first. */
+  /** Sequence number of the first entry that holds the set; the oldest set is evicted first. */
   readonly seq: number
 }
 
@@ -34,10 +37,10 @@ export class PolicyStore {
   readonly #log: UsageLog
   readonly #clock: Clock
   readonly #maxBytes: number
-  /** Bytes of each rule set that is kept, from the one that was sealed first. */
+  /** Bytes of each stored rule set, oldest first. */
   #sizes: Map<string, number> | null = null
 
-  /** @param maxBytes of the whole store */
+  /** @param maxBytes limit of the whole store */
   constructor(environment: Environment, log: UsageLog, clock: Clock, maxBytes: number) {
     this.#environment = environment
     this.#log = log
@@ -46,30 +49,31 @@ export class PolicyStore {
   }
 
   /**
-   * Seals that a rule set is in force; with every declaration in it unless an entry that is still there has them.
+   * Seals that a rule set is in force, with its declarations unless a stored entry already holds
+   * them.
    * @throws GatewayError `audit_unavailable` (rejects)
    */
   async seal(revision: string, rules: readonly Rule[]): Promise<void> {
     const { policies, entries } = this.#environment.tables
     const rowKey = Buffer.from(revision)
     this.#environment.refresh()
-    const known = this.#read(rowKey)
-    const kept = known !== null && entries.get(u64(known.seq)) !== undefined
+    const existing = this.#read(rowKey)
+    const isSealed = existing !== null && entries.get(u64(existing.seq)) !== undefined
     let first = 0
     let evicted: readonly string[] = []
     let size = 0
-    const parts = kept ? [null] : partsOf(rules.map(declarationOf))
+    const parts = isSealed ? [null] : partsOf(rules.map(declarationOf))
     for (const [index, declarations] of parts.entries()) {
       const part = { part: index + 1, parts: parts.length, declarations }
-      const last = !kept && index === parts.length - 1
+      const isLast = !isSealed && index === parts.length - 1
       await this.#log.change(() => {
-        const firstSeenAt = known?.firstSeenAt ?? isoTime(this.#clock.now())
+        const firstSeenAt = existing?.firstSeenAt ?? isoTime(this.#clock.now())
         const stored = { revision, firstSeenAt, rules: parts.flatMap((one) => one ?? []) }
         return {
           draft: { type: 'rules_loaded', revision, rules: rules.length, ...part },
           write: (seq) => {
             if (index === 0) first = seq
-            if (!last) return
+            if (!isLast) return
             const bytes = writeJson({ ...stored, seq: first })
             policies.put(rowKey, bytes)
             evicted = this.#evictionsFor(revision, bytes.length)
@@ -80,19 +84,19 @@ export class PolicyStore {
         }
       })
     }
-    // Only now is it so.
+    // Updated after the commit, which may fail.
     for (const other of [...evicted, revision]) if (size > 0) this.#sizes?.delete(other)
     if (size > 0) this.#sizes?.set(revision, size)
   }
 
-  /** Null for a revision that was never in force here, or so long ago that others have taken its room. */
+  /** Returns null for a revision that was never in force here, or was evicted. */
   find(revision: string): PolicyRevision | null {
     if (revision === '' || revision.length > MAX_REVISION_CHARACTERS) return null
     this.#environment.refresh()
     return this.#read(Buffer.from(revision))
   }
 
-  /** The rule sets that make room for one: those that were sealed first. */
+  /** Returns the rule sets to evict for a new one, oldest first. */
   #evictionsFor(revision: string, bytes: number): string[] {
     this.#sizes ??= this.#measure()
     const others = [...this.#sizes].filter(([other]) => other !== revision)
@@ -108,8 +112,8 @@ export class PolicyStore {
 
   #measure(): Map<string, number> {
     const rows = this.#environment.tables.policies.rows()
-    const kept = [...rows].map(({ value }) => ({ ...readJson<StoredRevision>(value), bytes: value.length }))
-    return new Map(kept.sort((a, b) => a.seq - b.seq).map(({ revision, bytes }) => [revision, bytes]))
+    const revisions = [...rows].map(({ value }) => ({ ...readJson<StoredRevision>(value), bytes: value.length }))
+    return new Map(revisions.sort((a, b) => a.seq - b.seq).map(({ revision, bytes }) => [revision, bytes]))
   }
 
   #read(rowKey: Buffer): StoredRevision | null {
@@ -118,7 +122,7 @@ export class PolicyStore {
   }
 }
 
-/** A rule as it is declared, and nothing that is known of it besides. */
+/** Returns a rule as declared, without derived fields. */
 function declarationOf({ id, name, type, pattern, action, enabled, description, match }: Rule): JsonObject {
   return {
     ...{ id, name, type, pattern, action, enabled },
@@ -127,7 +131,7 @@ function declarationOf({ id, name, type, pattern, action, enabled, description, 
   }
 }
 
-/** At least one, however few there are. */
+/** Returns at least one part. */
 function partsOf(declarations: readonly JsonObject[]): JsonObject[][] {
   const parts: JsonObject[][] = [[]]
   let bytes = 0

@@ -1,4 +1,4 @@
-// Rules made through the API and overrides of file rules, as they were put. What they mean is not known here.
+// Stores rules made through the API and overrides of file rules. Does not interpret them.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -8,14 +8,14 @@ import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
 import type { Range } from './table.ts'
 
-/** Rules made through the API, and overrides, each at most. */
+/** Most rules made through the API, and most overrides. */
 const MAX_RULES = 10_000
 const RULE_PREFIX = 'rule/'
 const OVERRIDE_PREFIX = 'override/'
 
 /**
- * Writes are sealed with what they change, in one transaction. They are durable when their promise resolves, and reject
- * with `audit_unavailable` when they are not.
+ * Each write is sealed in the same transaction. It is durable when its promise resolves; otherwise
+ * the promise rejects with `audit_unavailable`.
  */
 export class RuleStore {
   readonly #environment: Environment
@@ -31,7 +31,7 @@ export class RuleStore {
   }
 
   overrides(): readonly RuleOverride[] {
-    // Those that were stored before they had it lack the name.
+    // Overrides stored by earlier versions lack the name.
     return this.#read<RuleOverride>(OVERRIDE_PREFIX).map((override) => ({
       ...override,
       ruleName: override.ruleName ?? '',
@@ -39,7 +39,7 @@ export class RuleStore {
   }
 
   putRule(rule: ApiRule, draft: ChangeDraft): Promise<void> {
-    return this.#put(RULE_PREFIX + rule.id, rule, draft, rangeOf(RULE_PREFIX))
+    return this.#put(RULE_PREFIX, rule.id, rule, draft)
   }
 
   deleteRule(id: string, draft: ChangeDraft): Promise<void> {
@@ -48,10 +48,10 @@ export class RuleStore {
   }
 
   putOverride(override: RuleOverride, draft: ChangeDraft): Promise<void> {
-    return this.#put(OVERRIDE_PREFIX + override.ruleId, override, draft, rangeOf(OVERRIDE_PREFIX))
+    return this.#put(OVERRIDE_PREFIX, override.ruleId, override, draft)
   }
 
-  /** Another one that has been put in its place meanwhile stays. */
+  /** Keeps an override that has replaced this one meanwhile. */
   deleteOverride(
     { ruleId, createdAtMs }: Pick<RuleOverride, 'ruleId' | 'createdAtMs'>,
     draft: ChangeDraft,
@@ -70,12 +70,13 @@ export class RuleStore {
     return this.#environment.tables.rules.rows(rangeOf(prefix)).map(({ value }) => readJson<Value>(value))
   }
 
-  #put(name: string, value: object, draft: ChangeDraft, others: Range): Promise<void> {
+  #put(prefix: string, id: string, value: object, draft: ChangeDraft): Promise<void> {
     const { rules } = this.#environment.tables
-    const key = Buffer.from(name)
+    const key = Buffer.from(prefix + id)
     return this.#log.change(() => {
-      if (rules.get(key) === undefined && rules.count(others) >= MAX_RULES) {
-        throw new GatewayError('conflict', `There are ${MAX_RULES} of them already.`)
+      if (rules.get(key) === undefined && rules.count(rangeOf(prefix)) >= MAX_RULES) {
+        const limit = `The limit of ${MAX_RULES} ${prefix === RULE_PREFIX ? 'rules' : 'overrides'} is reached; delete one first.`
+        throw new GatewayError('conflict', limit)
       }
       return { draft, write: () => rules.put(key, writeJson(value)), result: undefined }
     })
@@ -86,7 +87,7 @@ export class RuleStore {
   }
 }
 
-/** All keys that begin with a prefix ending in `/`: up to the character after it. */
+/** Returns the range of keys with a prefix that ends in `/`: up to the next character. */
 function rangeOf(prefix: string): Range {
   return { start: Buffer.from(prefix), end: Buffer.from(`${prefix.slice(0, -1)}0`) }
 }

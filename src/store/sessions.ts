@@ -1,5 +1,6 @@
-// Sessions of the management API. Only the hash of an id is stored, and what ties it to the admin token is keyed
-// with the id itself: whoever reads the database can neither use a session nor test guesses of the token.
+// Stores sessions of the management API. Only the hash of an id is stored, and the binding to the
+// admin token is keyed with the id: a reader of the database can neither use a session nor test
+// guesses of the token.
 
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock, Milliseconds } from '../core/clock.ts'
@@ -10,7 +11,7 @@ import { unavailable } from './log/appender.ts'
 const ID_BYTES = 32
 /** 32 bytes in base64url. */
 const ID_FORM = /^[A-Za-z0-9_-]{43}$/
-/** Sessions at a time; the oldest makes room, so that signing in always works. */
+/** Most sessions at a time; a new one replaces the oldest, so signing in always works. */
 const MAX_SESSIONS = 100
 
 export interface Session {
@@ -19,7 +20,7 @@ export interface Session {
 
 interface StoredSession extends Session {
   readonly createdAtMs: Milliseconds
-  /** HMAC of the fingerprint under the id, hex. */
+  /** HMAC of the fingerprint under the id, hexadecimal. */
   readonly binding: string
 }
 
@@ -27,7 +28,7 @@ export class Sessions {
   readonly #environment: Environment
   readonly #clock: Clock
   readonly #random: (length: number) => Buffer
-  /** When sessions seen by this process end, by the time that nobody can set back; by rowKey, hex. */
+  /** End of each session seen by this process, on the monotonic clock; by row key, hexadecimal. */
   readonly #endMs = new Map<string, Milliseconds>()
 
   constructor(environment: Environment, clock: Clock, random: (length: number) => Buffer) {
@@ -38,7 +39,7 @@ export class Sessions {
 
   /**
    * Begins a session; resolves when it is durable.
-   * @param fingerprint of the admin token; the session is found with the same one only
+   * @param fingerprint of the admin token; `find` requires the same one
    * @throws GatewayError `audit_unavailable` (rejects) when the store cannot be written
    */
   async create(fingerprint: string, ttlMs: Milliseconds): Promise<Session & { readonly id: string }> {
@@ -58,7 +59,7 @@ export class Sessions {
     return { id, expiresAtMs }
   }
 
-  /** Null when it is unknown, over, or of another token. */
+  /** Returns null when the session is unknown, expired, or of another token. */
   find(id: string, fingerprint: string): Session | null {
     if (!ID_FORM.test(id)) return null
     this.#environment.refresh()
@@ -70,7 +71,7 @@ export class Sessions {
     return { expiresAtMs: session.expiresAtMs }
   }
 
-  /** Ends a session; ending one that does not exist is fine. */
+  /** Ends a session; an unknown id is fine. */
   async delete(id: string): Promise<void> {
     if (!ID_FORM.test(id)) return
     await this.#write(() => {
@@ -78,7 +79,7 @@ export class Sessions {
     })
   }
 
-  /** To be called every minute: drops those that are over. */
+  /** Removes expired sessions. Call it every minute. */
   async sweep(): Promise<void> {
     const { sessions } = this.#environment.tables
     this.#environment.refresh()
@@ -92,7 +93,10 @@ export class Sessions {
     })
   }
 
-  /** A clock that is set back makes no session last longer than it was meant to, from when it was seen first. */
+  /**
+   * Also uses the monotonic clock, so setting the clock back does not prolong a session after it
+   * was first seen.
+   */
   #isOver(rowKey: Buffer, { createdAtMs, expiresAtMs }: StoredSession): boolean {
     const name = rowKey.toString('hex')
     const nowMs = this.#clock.now()

@@ -1,5 +1,5 @@
-// Everything on disk, opened as one: builds the parts of the store on one database and keeps their housekeeping
-// running. Knows nothing of what they hold.
+// Opens everything on disk: builds the parts of the store on one database and runs their
+// housekeeping. Knows nothing of their contents.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
@@ -14,30 +14,30 @@ import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
 import { type WatchedEnvironment, watchWrites } from './write-watchdog.ts'
 
-/** Commits are watched over, and probed after a failure, this often. */
+/** Interval of watching commits, and of probes after a failure. */
 const WATCH_MS: Milliseconds = 1000
-/** Last uses are written and what is over is cleared away this often. */
+/** Interval of flushing last uses and removing expired rows. */
 const HOUSEKEEPING_MS: Milliseconds = 60_000
 
 export interface StoreOptions extends Partial<UsageLogEvents> {
-  /** Folder of the database; made if missing, for the owner only. */
+  /** Folder of the database; created if missing, for its owner only. */
   readonly path: string
   readonly clock: Clock
   /** Bytes of the CSPRNG. */
   readonly random: (length: number) => Buffer
-  /** Size in use at which calls are no longer taken on, bytes. */
+  /** Used size from which calls are refused, bytes. */
   readonly maxBytes: number
-  /** What gives way when that size is near; calls unless given. */
+  /** What to drop near that size; calls by default. */
   readonly whenFull?: WhenFull
-  /** How the log is kept from growing; left out where it is not served from, as beside a running gateway. */
+  /** Limits on the log's growth. Omit it in commands that run next to a gateway. */
   readonly retention?: Pick<RetentionOptions, 'retainMs' | 'beforePrune' | 'onPruned'>
   /** Keys that the configuration declares by hash. */
   readonly fileKeys?: readonly FileKey[]
-  /** Address space to begin with, bytes; it grows by itself. */
+  /** Initial address space, bytes; grows automatically. */
   readonly mapBytes?: number
-  /** Housekeeping failed: the store goes on, and tries again in a minute. */
+  /** Housekeeping failed; the store continues and retries in a minute. */
   readonly onHousekeepingError?: (error: unknown) => void
-  /** Calls `work` again and again; returns what stops it. For tests that turn the clock. */
+  /** Repeats `work`; returns a function that stops it. For tests that control the clock. */
   readonly every?: (intervalMs: Milliseconds, work: () => void) => () => void
   /** Wraps the database, for tests that make it fail. */
   readonly wrap?: (environment: Environment) => Environment
@@ -52,14 +52,17 @@ export interface Store {
   readonly counters: Counters
   readonly sessions: Sessions
   size(): StoreSize
-  /** Finishes what was taken on and closes the database; resolves when everything is durable. Repeating it is fine. */
+  /**
+   * Finishes accepted work and closes the database; resolves when everything is durable. May be
+   * called again.
+   */
   close(): Promise<void>
 }
 
 /**
- * Opens the store, or makes it. Several processes may have it open at once; one of them at most should be serving
- * calls, because token limits are counted in memory.
- * @throws StoreOpenError saying what is wrong and what to do
+ * Opens or creates the store. Several processes may have it open, but only one may serve calls,
+ * because token limits are counted in memory.
+ * @throws StoreOpenError with the problem and the remedy
  */
 export function openStore(options: StoreOptions): Store {
   const { path, mapBytes } = options
@@ -88,7 +91,7 @@ class OpenStore implements Store {
   readonly #retention: Retention | null
   readonly #stopWatch: () => void
   readonly #stopHousekeeping: () => void
-  /** Ends the waiting for a step of closing. */
+  /** Stops waiting for the current step of closing. */
   #abandonStep: () => void = () => {}
   #housekeeping: Promise<void> = Promise.resolve()
   #closing: Promise<void> | null = null
@@ -143,7 +146,7 @@ class OpenStore implements Store {
       () => this.#attempt(() => this.keys.flush()),
       () => this.log.close(),
     ]
-    // Watched to the end: a write that is stuck never settles, and neither would anything behind it.
+    // Watched to the end: a stuck write never settles, and neither do later ones.
     for (const step of steps) {
       const stuck = new Promise<void>((resolve) => {
         this.#abandonStep = resolve
@@ -155,7 +158,7 @@ class OpenStore implements Store {
   }
 
   async #keepHouse(): Promise<void> {
-    // A disk that takes no writes is the log's to probe.
+    // The log probes a disk that rejects writes.
     if (!this.log.writable) return
     await this.#attempt(() => this.#environment.reapReaders())
     await this.#attempt(() => this.keys.flush())
@@ -172,7 +175,7 @@ class OpenStore implements Store {
   }
 }
 
-/** @param committed called whenever something has been written */
+/** @param committed called after every commit */
 function eventsOf(options: StoreOptions, committed: () => void): Omit<UsageLogEvents, 'onStalled'> {
   const ignore = () => {}
   const { onCommit = ignore } = options
@@ -190,7 +193,7 @@ function eventsOf(options: StoreOptions, committed: () => void): Omit<UsageLogEv
 
 function everyUnref(intervalMs: Milliseconds, work: () => void): () => void {
   const timer = setInterval(work, intervalMs)
-  // Housekeeping alone is no reason for a process to stay alive.
+  // Housekeeping alone must not keep the process alive.
   timer.unref()
   return () => clearInterval(timer)
 }

@@ -1,10 +1,9 @@
-// One sub-database: bytes to bytes, in the order of the keys. Sees to it that writes happen inside transactions;
-// knows nothing of what is kept.
+// One sub-database: maps bytes to bytes, ordered by key. Allows writes inside transactions only.
 
 import type { Database } from 'lmdb'
 
 export interface Range {
-  /** Inclusive; the first key, or the last when reverse, if left out. */
+  /** Inclusive; by default the first key, or the last if reverse. */
   readonly start?: Buffer
   /** Exclusive. */
   readonly end?: Buffer
@@ -17,21 +16,31 @@ export interface Row {
   readonly value: Buffer
 }
 
-/** One sub-database. Reads outside a transaction see one snapshot until the next await or `refresh`. */
+/**
+ * One sub-database. Reads outside a transaction see one snapshot until the next await or `refresh`.
+ */
 export interface Table {
   get(key: Buffer): Buffer | undefined
-  /** As `get`, but the value is there only until the next `peek`: for those who look at millions. */
+  /**
+   * Works like `get`, but the value is valid only until the next `peek`; for reading millions of
+   * rows.
+   */
   peek(key: Buffer): Buffer | undefined
-  /** Only inside `Environment.transaction`, whose reads see it at once. @throws Error elsewhere */
+  /**
+   * Allowed only inside `Environment.transaction`, whose reads see it at once.
+   * @throws Error elsewhere
+   */
   put(key: Buffer, value: Buffer): void
-  /** As `put`; removing what is not there is fine. */
+  /** Works like `put`; a missing key is fine. */
   remove(key: Buffer): void
-  /** Copies, so that rows may be written while they are gone through. Bound it where the table is not small. */
+  /**
+   * Returns copies, so rows may be written during iteration. Limit it unless the table is small.
+   */
   rows(range?: Range): Row[]
   keys(range?: Range): Buffer[]
-  /** How many rows there are by the database's own account, which goes through none of them. */
+  /** Number of rows, from the database's own count. */
   readonly size: number
-  /** Goes through all keys between the bounds. */
+  /** Counts the keys between the bounds, one by one. */
   count(range?: Pick<Range, 'start' | 'end'>): number
 }
 
@@ -54,7 +63,8 @@ export class LmdbTable implements Table {
   }
 
   peek(key: Buffer): Buffer | undefined {
-    // The library's own, which is longer than its `length`, or the very pages: of use until the next read of any table.
+    // The library's own buffer, longer than its `length`, or the very pages: valid until the next
+    // read of any table.
     const shared = this.#database.getBinaryFast(key)
     if (shared === undefined) return undefined
     const bytes = shared.subarray(0, shared.length)
@@ -65,7 +75,7 @@ export class LmdbTable implements Table {
 
   put(key: Buffer, value: Buffer): void {
     this.#assertWriting()
-    // Inside a transaction it is done when it returns, and throws when it fails; the promise says nothing more.
+    // In a transaction this completes, or throws, before it returns; the promise adds nothing.
     void this.#database.put(key, value)
   }
 
@@ -87,7 +97,7 @@ export class LmdbTable implements Table {
   }
 
   #assertWriting(): void {
-    // The library would take it, and write it some time later in a transaction of its own.
+    // The library would accept the write and commit it later, in its own transaction.
     if (!this.#isWriting()) throw new Error('writes belong inside a transaction')
   }
 }

@@ -1,47 +1,50 @@
-// Every write of the store on one clock, whoever makes it. A disk that hangs keeps a write from ending, and with it all
-// that come behind it; nothing but time tells.
+// Times every write of the store. On a disk that hangs, writes never end and only a clock can
+// detect it.
 
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Environment } from './lmdb.ts'
 
 /**
- * Of the time between two looks, which are a second apart, so much counts. Where it was more the process itself stood
- * still, as in a container that is paused, and has heard of no write that ended meanwhile.
+ * Most time that counts between two calls of `pendingMs`, a second apart. After a longer gap the
+ * process itself was paused, like a container, and has not yet seen writes that ended meanwhile.
  */
-const MAX_LOOK_MS: Milliseconds = 2000
+const MAX_CHECK_GAP_MS: Milliseconds = 2000
 
 export interface WatchedEnvironment extends Environment {
   /**
-   * How long none of the writes that are under way has ended; 0 without any. A slow disk ends one after the other.
-   * To be called every second.
+   * Returns the milliseconds since any write completed; 0 when none is pending. A slow disk still
+   * completes one after the other. Call it every second.
    */
   pendingMs(): Milliseconds
 }
 
-/** The environment with its transactions timed. */
+/** Returns the environment with its transactions timed. */
 export function watchWrites(environment: Environment, clock: Clock): WatchedEnvironment {
-  let underWay = 0
-  /** When the last write ended, or the first of those under way began; later by the time that does not count. */
+  let pendingWrites = 0
+  /**
+   * When the last write ended or the first pending one began; moved forward by pauses of the
+   * process.
+   */
   let progressMs: Milliseconds = 0
-  let lookedMs = clock.monotonic()
+  let lastCheckMs = clock.monotonic()
   return {
     tables: environment.tables,
     async transaction(write) {
-      if (underWay++ === 0) progressMs = clock.monotonic()
+      if (pendingWrites++ === 0) progressMs = clock.monotonic()
       try {
         return await environment.transaction(write)
       } finally {
-        underWay--
+        pendingWrites--
         progressMs = clock.monotonic()
       }
     },
     fault: () => environment.fault(),
     pendingMs() {
       const nowMs = clock.monotonic()
-      const stoodStillMs = Math.max(0, nowMs - lookedMs - MAX_LOOK_MS)
-      lookedMs = nowMs
-      progressMs = Math.min(nowMs, progressMs + stoodStillMs)
-      return underWay === 0 ? 0 : nowMs - progressMs
+      const pausedMs = Math.max(0, nowMs - lastCheckMs - MAX_CHECK_GAP_MS)
+      lastCheckMs = nowMs
+      progressMs = Math.min(nowMs, progressMs + pausedMs)
+      return pendingWrites === 0 ? 0 : nowMs - progressMs
     },
     initialize: (write) => environment.initialize(write),
     refresh: () => environment.refresh(),

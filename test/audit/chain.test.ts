@@ -200,14 +200,14 @@ t.test('says why', async (t) => {
   const cases: [string, StoredRecord[]][] = [
     ['record 1 is missing', [genesisRecord, records[2] as StoredRecord]],
     [
-      'the hash does not fit the entry',
+      'the hash does not match the entry',
       [genesisRecord, copy(records[1] as StoredRecord, { hash: 'sha256:' })],
     ],
     ['the entry is of an unknown version', forged({ v: 2 })],
-    ['the entry carries another sequence number', forged({ seq: 2 })],
+    ['the entry has another sequence number', forged({ seq: 2 })],
     ['the entry names no log', forged({ log: 5 })],
     ['the entry belongs to another log', forged({ log: OTHER_LOG })],
-    ['the entry does not follow the one before', forged({ prev: 'sha256:00' })],
+    ['the entry does not link to the one before', forged({ prev: 'sha256:00' })],
     ['a second genesis entry', forged({ type: 'genesis' })],
     ['the entry lacks a time or a type', forged({ ts: 5 })],
     ['the first entry is not a genesis entry', [{ seq: 0, ...reseal({ ...second, seq: 0 }) }]],

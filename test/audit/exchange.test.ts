@@ -128,7 +128,7 @@ t.test('an exchange is held against the entry right before it', async (t) => {
   }
   const stray = (seq: number) => ({
     seq: null,
-    reason: `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
+    reason: `an exchange for entry ${seq} does not follow the entry that commits to it`,
   })
   const unlike = (seq: number) => ({ seq, reason: 'the exchange is not the one the entry commits to' })
   const other = lineWith(1, '{"request":{"n":2},"response":null}')

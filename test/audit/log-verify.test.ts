@@ -137,7 +137,7 @@ t.test('a beginning that is gone without a prune entry is a part of a log at bes
   const note = log.checkpoint()
   const part = verifyDump(dumpOf(log.records.slice(4)), { kept: [note] })
   t.match(part, { ok: true, beginning: 'unanchored', firstSeq: 4, root: null, coveredSeq: 9 })
-  t.match(part.limits, [/held against its newest entry only/])
+  t.match(part.limits, [/compared with its newest entry only/])
   log.prune(50)
   t.match(verifyDump(log.dump), { ok: true, beginning: 'prune', firstSeq: 5 })
   t.match(verifyDump(dumpOf(log.records.slice(1))), { beginning: 'unanchored', firstSeq: 6 })
@@ -169,9 +169,9 @@ t.test('a prune entry that tells of other entries is found out', async (t) => {
     ...forged,
     frontier: [Buffer.alloc(32).toString('base64'), Buffer.alloc(32).toString('base64')],
   })
-  t.match(verifyDump(log.dump).findings, [{ seq: 3, reason: /not those that a prune entry speaks of/ }])
+  t.match(verifyDump(log.dump).findings, [{ seq: 3, reason: /differ from those that a prune entry names/ }])
   t.match(verifyDump(dumpOf(log.records.slice(3)), { kept: [log.checkpoint()] }).findings, [
-    { reason: /are not those/ },
+    { reason: /differ from those/ },
   ])
 })
 
@@ -201,7 +201,7 @@ t.test(
     t.equal(verifyDump(dumpOf(records)).ok, true, 'invisible without')
     const seeing = verifyDump(dumpOf(records), { kept: [late, early] })
     t.match(seeing, { ok: false, coveredSeq: 4, agreeing: { elsewhere: 1, beside: 0 } })
-    t.match(seeing.findings, [{ seq: 5, reason: 'kept: entries 5 to 10 are not those that it was made of' }])
+    t.match(seeing.findings, [{ seq: 5, reason: 'kept: entries 5 to 10 differ from those it covers' }])
   },
 )
 
@@ -220,7 +220,7 @@ t.test('only signatures of the key that is trusted count', async (t) => {
   const keys = [{ name: null, key: signer.verifier.key }]
   t.match(verifyDump(log.dump, { keys }), { ok: true, signaturesChecked: true, agreeing: { beside: 1 } })
   t.match(verifyDump(log.dump, { keys: [stranger.verifier] }).findings, [
-    { reason: 'a checkpoint beside the log: not signed by a public key given (size 3)' },
+    { reason: 'a checkpoint stored with the log: not signed by any given public key (size 3)' },
   ])
   const forged = signNote(note.slice(0, note.indexOf('\n\n') + 1), stranger)
   t.match(verifyDump(dumpOf(log.records), { kept: [forged], keys }).findings, [{ reason: /kept: .*not/ }])
@@ -252,21 +252,21 @@ t.test('a log that is signed by one key after the other', async (t) => {
   const remedy = (seq: number, key = '') =>
     `the boot entry at ${seq} names another signer: if it is the gateway's, give that key too: ${key}`
   t.strictSame(found([one!], [late]), [
-    `a checkpoint beside the log: not signed by a public key given (size 4 and 1 more); ${remedy(3, two!.text)}`,
-    `kept: not signed by a public key given (size 5); ${remedy(3, two!.text)}`,
+    `a checkpoint stored with the log: not signed by any given public key (size 4 and 1 more); ${remedy(3, two!.text)}`,
+    `kept: not signed by any given public key (size 5); ${remedy(3, two!.text)}`,
   ])
   t.match(found([{ name: null, key: two!.key }]), [remedy(1, one!.text)])
   t.match(found([three!]), [remedy(1), remedy(3)])
 
   run(second, stranger)
   t.strictSame(found([one!, two!]), [
-    'a checkpoint beside the log: not signed by a public key given (size 6 and 1 more)',
+    'a checkpoint stored with the log: not signed by any given public key (size 6 and 1 more)',
   ])
   t.strictSame(found([one!, two!, three!]), [
-    'a checkpoint beside the log: signed by another key than the boot entry at 3 names (size 6 and 1 more)',
+    'a checkpoint stored with the log: signed by a key that the boot entry at 3 does not name (size 6 and 1 more)',
   ])
   run(second, first)
-  t.match(found([one!, two!, three!]), [/than the boot entry at 3 names \(size 6 and 3 more\)/])
+  t.match(found([one!, two!, three!]), [/that the boot entry at 3 does not name \(size 6 and 3 more\)/])
 })
 
 t.test('a witness signs for every run', async (t) => {
@@ -286,7 +286,7 @@ t.test('a checkpoint of another log is not of this one', async (t) => {
   const other = new TestLog('01980000-0000-7000-8000-0000000000fe')
   const log = TestLog.of(entries(2), signer)
   t.match(verifyDump(log.dump, { kept: [other.checkpoint()] }).findings, [
-    { reason: /is of log .*fe, not .*ff/ },
+    { reason: /belongs to log .*fe, not .*ff/ },
   ])
 })
 
@@ -297,7 +297,7 @@ t.test('a checkpoint from before a prune says nothing, and is no finding', async
   log.prune(30)
   const verdict = verifyDump(dumpOf(log.records), { kept: [note] })
   t.match(verdict, { ok: true, coveredSeq: null })
-  t.match(verdict.limits, [/size 3 lies before the first entry/])
+  t.match(verdict.limits, [/covers 3 entries, all before the first entry/])
 })
 
 t.test('a dump without entries is no log', async (t) => {

@@ -29,7 +29,7 @@ for seq, (entry, line) in enumerate((pair for pair in lines if "seq" in pair[0])
         assert prunes[seq]["head"] == previous, f"{seq}: not what the prune entry speaks of"
     digest, hashed = entry.pop("hash"), canonical(entry)
     assert line == hashed[:-1] + b',"hash":"' + digest.encode() + b'"}\n', f"{seq}: not in canonical form"
-    assert digest == "sha256:" + sha256(b"sidegate-audit/v1/entry\n", hashed).hex(), f"{seq}: the hash does not fit"
+    assert digest == "sha256:" + sha256(b"sidegate-audit/v1/entry\n", hashed).hex(), f"{seq}: the hash does not match"
     assert (entry["seq"], entry["prev"], entry["log"]) == (seq, previous, entries[0]["log"]), f"{seq}: not the next one"
     assert exchanges.pop(seq, entry.get("content_hash")) == entry.get("content_hash"), f"{seq}: not the exchange it commits to"
     previous = digest

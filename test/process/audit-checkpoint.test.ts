@@ -181,7 +181,7 @@ t.test('keys that are none', async (t) => {
     [2, /audit\.signingKey.*NO_SUCH_KEY is not set; make one with: openssl/],
   )
   const broken = await start({})
-  t.match([broken.code, broken.stderr], [2, /signing-key\.pem holds no Ed25519 private key; put it back/])
+  t.match([broken.code, broken.stderr], [2, /signing-key\.pem holds no Ed25519 private key; restore it/])
   const named = await start({}, { SIDEGATE_INSTANCE: 'two words' })
   t.match([named.code, named.stderr], [2, /SIDEGATE_INSTANCE takes 1 to 128/])
 })
@@ -228,7 +228,7 @@ t.test('the full check on demand, of a log as it is and of one that was changed'
   edit(join(gateway.folder, 'data/data.mdb'))
   const after = await gateway.api('POST', '/audit/verify')
   t.match([after.status, after.body.result.ok], [200, false])
-  t.match(after.body.result.findings, [{ reason: /the hash does not fit the entry/ }])
+  t.match(after.body.result.findings, [{ reason: /the hash does not match the entry/ }])
   t.equal(await verified(), '0')
   t.match(
     gateway.logs.find(({ msg }) => msg === 'the usage log is not what was sealed'),

@@ -199,6 +199,6 @@ t.test('a data directory that cannot be opened could not be run on', async (t) =
   t.match(await runCli(['audit', 'erase', '--config', config, '--before', '2026-01-01']), {
     code: 2,
     stdout: '',
-    stderr: /^sidegate audit: the data directory .* cannot be opened: data\.mdb is not a database/,
+    stderr: /^sidegate audit: the data directory .* cannot be opened: data\.mdb is not an LMDB database/,
   })
 })

@@ -161,7 +161,7 @@ t.test('a log on a disk that is read-only: not read, and what to do about it', a
   for (const action of ['verify', 'export']) {
     t.match(await runCli(['audit', action, '--config', config]), {
       code: 2,
-      stderr: /cannot be opened: Read-only file system.*; whoever reads it takes a lock in it: copy it to/,
+      stderr: /cannot be opened: Read-only file system.*; readers write a lock file there: copy it to/,
     })
   }
 })

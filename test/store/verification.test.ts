@@ -97,7 +97,7 @@ const CHANGES: [string, (environment: Environment) => void, number | null, RegEx
     'a node',
     ({ tables }) => tables.nodes.put(joinKey(Buffer.of(8), u64(1)), Buffer.alloc(32)),
     null,
-    /^1 nodes/,
+    /^1 stored tree nodes/,
   ],
 ]
 
@@ -147,7 +147,7 @@ async function prune(path: string, clock: TestClock, days = 1): Promise<void> {
   await store.close()
 }
 
-t.test('a log that is pruned between survey and orDamageError is verified again', async (t) => {
+t.test('a log that is pruned between survey and reading is verified again', async (t) => {
   const path = await directory(t, 1200)
   const clock = testClock()
   clock.advance(2 * DAY_MS)
@@ -178,7 +178,7 @@ t.test('a log that is pruned each time it is read gets no verdict', async (t) =>
   }
   await t.rejects(verifyLog(source, NO_EVIDENCE, quiet), {
     name: 'UnsteadyError',
-    message: 'the log was pruned each of the 5 times it was read; check a copy (sidegate audit compact)',
+    message: 'the log was pruned during each of 5 readings; verify a copy instead (sidegate audit compact)',
   })
   source.before = async () => {}
   t.match(await verifyLog(source, NO_EVIDENCE, quiet), { ok: true, beginning: 'prune' })

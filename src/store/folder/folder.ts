@@ -1,4 +1,4 @@
-// Folders for the owner alone, made where they are missing: logs hold what people wrote to a model.
+// Creates folders that only their owner can read: logs hold prompts and answers.
 
 import { mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -6,7 +6,8 @@ import { dirname } from 'node:path'
 const FOLDER_MODE = 0o700
 
 /**
- * As `mkdir -p`. Node's own goes on for ever where the system makes no folders, as in /proc.
+ * Works like `mkdir -p`. Node's own never returns on a file system that rejects folders, such as
+ * /proc.
  * @throws the system's error
  */
 export function makeFolder(path: string): void {
@@ -16,7 +17,7 @@ export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: FOLDER_MODE })
   } catch (error) {
-    // Somebody else may have been quicker.
+    // Another process may have created it meanwhile.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) throw error
   }
 }

@@ -1,12 +1,15 @@
-// A look at the database file before LMDB gets it: given a file that is none of its own, LMDB does not fail but
-// takes the process down with it. Knows the two meta pages and nothing behind them.
+// Checks the database file before LMDB opens it: a foreign file would kill the process. Reads the
+// two meta pages only.
 
 import { closeSync, openSync, readSync } from 'node:fs'
 
-/** The database file in its folder: LMDB's name for it. */
+/** LMDB's name for the database file in its folder. */
 export const DATA_FILE = 'data.mdb'
 
-/** `MDB_MAGIC`, `mm_version` and their places on a meta page, as in lmdb 3.5's `mdb.c`; little-endian machines only. */
+/**
+ * `MDB_MAGIC`, `mm_version` and their offsets on a meta page, as in `mdb.c` of lmdb 3.5;
+ * little-endian machines only.
+ */
 const MAGIC = 0xbeefc0de
 const FORMAT_VERSION = 2
 const MAGIC_AT = 24
@@ -14,7 +17,7 @@ const VERSION_AT = 28
 const PAGE_SIZE_AT = 48
 const HEADER_BYTES = 56
 
-/** What is wrong with a database file, or null: it is one, it is empty, or there is none yet. */
+/** Returns the fault of a database file; null if it is one, is empty or does not exist. */
 export function faultOfFile(file: string): string | null {
   let handle: number
   try {
@@ -27,11 +30,12 @@ export function faultOfFile(file: string): string | null {
     const first = Buffer.alloc(HEADER_BYTES)
     const length = readSync(handle, first, 0, HEADER_BYTES, 0)
     if (length === 0) return null
-    if (length < HEADER_BYTES || !isMeta(first)) return 'is not a database, or its beginning is lost'
+    if (length < HEADER_BYTES || !isMeta(first))
+      return 'is not an LMDB database, or its first page is damaged'
     const second = Buffer.alloc(HEADER_BYTES)
     const complete =
       readSync(handle, second, 0, HEADER_BYTES, first.readUInt32LE(PAGE_SIZE_AT)) === HEADER_BYTES
-    return complete && isMeta(second) ? null : 'is damaged: its second page is lost'
+    return complete && isMeta(second) ? null : 'is damaged: its second page is missing'
   } catch (error) {
     return `cannot be read (${(error as NodeJS.ErrnoException).code})`
   } finally {

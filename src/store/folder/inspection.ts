@@ -1,5 +1,6 @@
-// The look at a store before it is taken up. A damaged database file does not make a read fail, it ends the process
-// that reads: so it is read in a child, inspector.ts, and how that ended is part of the answer. Knows no database.
+// Inspects a store before it is opened. A damaged database file kills its reader, so a child
+// process (inspector.ts) reads it, and the exit of the child is part of the result. Does not open
+// the database.
 
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -13,10 +14,10 @@ import { DATA_FILE } from './header.ts'
 
 const INSPECTOR_PROGRAM = programPath('inspector')
 const INSPECTION_LIMIT_MS = 60_000
-/** No rows are larger than these many bytes together; beyond it nothing is carried over. */
+/** Most output of the child. With larger rows nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
 
-/** Where a log stood as far as that could be read. */
+/** The newest known entry of a log; null where it could not be read. */
 export interface LogPosition {
   readonly log: string | null
   readonly seq: number | null
@@ -25,29 +26,36 @@ export interface LogPosition {
 export type StoreInspection =
   | { readonly state: 'sound' }
   | ({ readonly state: 'damaged'; readonly reason: string } & LogPosition)
-  /** Nothing can be report of the log; the reason is for an operator. */
+  /** The log could not be inspected; the reason is for an operator. */
   | { readonly state: 'unknown'; readonly reason: string }
 
-/** Rows as they were stored. */
+/** Rows as stored. */
 export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: Buffer, value: Buffer])[]>>
 
-/** Looks at the store in a folder; one that is not there is sound, and one that was closed and is as it was then. */
+/**
+ * Inspects the store in a folder. A missing store is sound, and so is one unchanged since its clean
+ * shutdown.
+ */
 export async function inspectStore(path: string): Promise<StoreInspection> {
   if (!existsSync(join(path, DATA_FILE)) || takeCleanShutdownMark(path)) return { state: 'sound' }
-  const { code, signal, lines, overdue } = await runInspector('inspect', path)
+  const { code, signal, lines, isOverdue } = await runInspector('inspect', path)
   const report = Object.assign({}, ...lines) as Partial<LogPosition> & { fault?: string; refusal?: string }
   const position = { log: report.log ?? null, seq: report.seq ?? null }
   if (code === 0 && report.fault === undefined) return { state: 'sound' }
   if (report.fault !== undefined) return { state: 'damaged', reason: report.fault, ...position }
   if (isDamageSignal(signal)) {
-    const reason = `orDamageError the database file ended the process (${signal})`
+    const reason = `reading the database file ended the process (${signal})`
     return { state: 'damaged', reason, ...position }
   }
-  if (overdue) return { state: 'unknown', reason: `it could not be read within ${INSPECTION_LIMIT_MS} ms` }
-  return { state: 'unknown', reason: report.refusal ?? `the look at it ended with ${signal ?? code}` }
+  if (isOverdue)
+    return { state: 'unknown', reason: `the store could not be inspected within ${INSPECTION_LIMIT_MS} ms` }
+  return {
+    state: 'unknown',
+    reason: report.refusal ?? `the inspection of the store ended with ${signal ?? code}`,
+  }
 }
 
-/** Reads what a new log takes over; null where not all of it can be read. */
+/** Reads the rows that a new log takes over; null when some cannot be read. */
 export async function readCarriedRows(path: string): Promise<CarriedRows | null> {
   const { code, lines } = await runInspector('carry', path)
   if (code !== 0) return null
@@ -63,35 +71,35 @@ export async function readCarriedRows(path: string): Promise<CarriedRows | null>
 interface InspectorRun {
   readonly code: number | null
   readonly signal: string | null
-  /** Whole lines of its output, parsed. */
+  /** Complete lines of its output, parsed. */
   readonly lines: readonly object[]
-  readonly overdue: boolean
+  readonly isOverdue: boolean
 }
 
 function runInspector(task: 'inspect' | 'carry', path: string): Promise<InspectorRun> {
   const child = spawn(process.execPath, [...process.execArgv, INSPECTOR_PROGRAM, task, path], {
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let bytes = 0
-  let overdue = false
-  const late = setTimeout(() => {
-    overdue = true
+  let isOverdue = false
+  const timer = setTimeout(() => {
+    isOverdue = true
     child.kill('SIGKILL')
   }, INSPECTION_LIMIT_MS)
-  // Not there when no descriptor was left for it; then there is an error as well.
+  // Undefined when no file descriptor was left; an error event follows.
   const output = child.stdout as Readable | undefined
-  output?.on('data', (piece: Buffer) => {
-    bytes += piece.length
+  output?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
     if (bytes > MAX_OUTPUT_BYTES) child.kill('SIGKILL')
-    else pieces.push(piece)
+    else chunks.push(chunk)
   })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('close', (code, signal) => {
-      clearTimeout(late)
-      const lines = Buffer.concat(pieces).toString('utf8').split('\n').slice(0, -1)
-      resolve({ code, signal, overdue, lines: lines.map((line) => JSON.parse(line) as object) })
+      clearTimeout(timer)
+      const lines = Buffer.concat(chunks).toString('utf8').split('\n').slice(0, -1)
+      resolve({ code, signal, isOverdue, lines: lines.map((line) => JSON.parse(line) as object) })
     })
   })
 }

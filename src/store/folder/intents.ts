@@ -1,6 +1,7 @@
-// Calls under way, written down before they are forwarded: what a process that is killed leaves behind to be sealed
-// by the next one. One write for the calls of one turn of the event loop, and no wait for the disk: the system keeps what was written when a process dies.
-// A machine that loses its power may lose the newest. Knows nothing of entries.
+// Records calls before they are forwarded, so the next process can seal those that a killed process
+// left unfinished. One write covers the calls of one turn of the event loop and does not wait for
+// the disk: the system keeps written bytes when a process dies. A power loss may lose the newest.
+// Knows nothing of entries.
 
 import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,27 +9,30 @@ import { type Clock, type Milliseconds, systemClock } from '../../core/clock.ts'
 import { InFlight, type InFlightSlot } from '../../core/inflight.ts'
 import { unavailable } from '../log/appender.ts'
 
-/** StoredState the database, in the data folder. */
+/** In the data folder, next to the database. */
 export const INTENTS_FILE = 'intents'
-/** From this size on the file is written anew with nothing but the calls that still run. */
+/** Size from which the file is rewritten with the running calls only. */
 const MAX_FILE_BYTES = 4 * 1024 ** 2
-/** Those may take much room themselves; then it is written anew when it has doubled. */
+/** Growth after a rewrite that triggers the next, for running calls that fill the file. */
 const GROWTH = 2
 const FILE_MODE = 0o600
-/** Begins the line that says of a call that it is sealed. */
+/** Begins the line that marks a call as sealed. */
 const SEALED = '-'
-/** After a failure it is tried again this often at most. */
+/** Shortest time between two attempts after a failure. */
 const RETRY_MS: Milliseconds = 1000
-/** What is written then, a line that says nothing: as long as some calls take, so that what is free is worth going on for. */
+/**
+ * A blank line to probe the disk, as long as some calls take, so that success means enough free
+ * space to continue.
+ */
 const PROBE_LINE = `${' '.repeat(4095)}\n`
 
-/** A call as far as it is known before it is forwarded. */
+/** A call as known before it is forwarded. */
 export interface Intent {
   readonly id: string
   readonly key_id: string
   readonly key_name: string
   readonly model: string
-  /** All that it may end up at, where these are more than `model`. */
+  /** All candidate models, if there are more than `model`. */
   readonly models?: readonly string[]
   /** RFC 3339 with milliseconds. */
   readonly created_at: string
@@ -38,14 +42,14 @@ export interface Intent {
   readonly prompt_tokens: number
 }
 
-/** A call that is written down as under way; kept until it is sealed. */
+/** A recorded call that is not sealed yet. */
 export type OpenIntent = InFlightSlot<Intent>
 
 export interface IntentOptions {
   readonly clock?: Clock
-  /** In place of MAX_FILE_BYTES. */
+  /** Replaces MAX_FILE_BYTES. */
   readonly maxBytes?: number
-  /** A write failed: no call can be written down. Called once, until `onAvailable`. */
+  /** A write failed, so no call can be recorded. Called once, until `onAvailable`. */
   readonly onUnavailable?: (cause: unknown) => void
   /** A write succeeded again. */
   readonly onAvailable?: () => void
@@ -63,20 +67,23 @@ export class Intents {
   readonly #clock: Clock
   readonly #onUnavailable: (cause: unknown) => void
   readonly #onAvailable: () => void
-  /** What an earlier process left behind. */
+  /** Calls that an earlier process left unsealed. */
   readonly unfinished: readonly OpenIntent[]
   /** Calls that are not sealed. */
   readonly #open = new InFlight<Intent>()
-  /** Begun in this turn of the event loop: as many as may be in flight at most. */
+  /** Begun in this turn of the event loop; at most as many as may be in flight. */
   #pending: PendingIntent[] = []
-  /** Sealed since the last write; said by the next one, or found in the log by the next process. */
+  /**
+   * Lines for calls sealed since the last write. If they are lost, the next process finds those
+   * calls in the log.
+   */
   #sealed = ''
   #file: number
   #bytes: number
   #limit: number
   /** Whether the file ends within a line. */
   #torn: boolean
-  /** When writing failed last; null while it succeeds. */
+  /** Time of the last failed write; null while writes succeed. */
   #failedAtMs: Milliseconds | null = null
 
   /** @throws the system's error when the file cannot be read or written */
@@ -94,12 +101,15 @@ export class Intents {
     this.#file = openSync(this.#path, 'a', FILE_MODE)
   }
 
-  /** Calls that are under way, and those of earlier processes that are not sealed yet. */
+  /** Number of running calls, and of earlier ones that are not sealed yet. */
   get open(): number {
     return this.#open.size
   }
 
-  /** Whether a call can be written down: after a failure this is tried, now and then. */
+  /**
+   * Reports whether a call can be recorded. After a failure, probes the disk at most every
+   * RETRY_MS.
+   */
   isWritable(): boolean {
     if (this.#failedAtMs === null) return true
     if (this.#clock.monotonic() - this.#failedAtMs < RETRY_MS) return false
@@ -112,8 +122,10 @@ export class Intents {
   }
 
   /**
-   * To be waited for before a call is forwarded: resolves when it is written down, at the end of this turn.
-   * @throws GatewayError `audit_unavailable` (rejects) when it could not be: then it must not be forwarded
+   * Records a call; await it before forwarding. Resolves at the end of this turn, when the call is
+   * written.
+   * @throws GatewayError `audit_unavailable` (rejects) when it could not be written; the call must
+   * not be forwarded then
    */
   begin(intent: Intent): Promise<OpenIntent> {
     if (this.#pending.length === 0) setImmediate(() => this.#flush())
@@ -122,13 +134,18 @@ export class Intents {
     return promise
   }
 
-  /** The call's entry is durable; once for each that was begun. */
+  /**
+   * Marks a call as sealed, once its entry is durable. Call it exactly once for each recorded call.
+   */
   sealed(open: OpenIntent): void {
     this.#open.remove(open)
     this.#sealed += `${SEALED}${open.item.id}\n`
   }
 
-  /** With nothing open an empty file is left. @throws the system's error */
+  /**
+   * Leaves an empty file if no call is open.
+   * @throws the system's error
+   */
   close(): void {
     try {
       this.#rewrite()
@@ -143,13 +160,16 @@ export class Intents {
     try {
       this.#write(linesOf(pending.map(({ intent }) => intent)))
     } catch (error) {
-      for (const { reject } of pending) reject(unavailable('The call cannot be written down.', error))
+      for (const { reject } of pending) reject(unavailable('The call cannot be recorded.', error))
       return
     }
     for (const { intent, resolve } of pending) resolve(this.#open.add(intent))
   }
 
-  /** Lines, and before them which calls were sealed meanwhile. @throws the system's error */
+  /**
+   * Writes the pending sealed marks, then `lines`.
+   * @throws the system's error
+   */
   #write(lines: string): void {
     const failed = this.#failedAtMs !== null
     try {
@@ -168,7 +188,7 @@ export class Intents {
   #append(text: string): void {
     const bytes = Buffer.from(this.#torn ? `\n${text}` : text)
     this.#torn = true
-    // Where a part was written, the next write says why it was no more.
+    // After a partial write, the next one reports the reason.
     for (let at = 0; at < bytes.length; ) {
       const written = writeSync(this.#file, bytes, at)
       this.#bytes += written
@@ -177,7 +197,7 @@ export class Intents {
     this.#torn = false
   }
 
-  /** Replaces the file in one step: at any moment there is the old one or the new one. */
+  /** Replaces the file atomically. */
   #rewrite(): void {
     const next = `${this.#path}.new`
     const file = openSync(next, 'w', FILE_MODE)
@@ -210,7 +230,7 @@ function readText(path: string): string {
   }
 }
 
-/** Those without a word that they were sealed, in their order. A line that is torn was never acted upon. */
+/** Returns the intents without a sealed mark, in order. A torn line was never acted upon. */
 function readIntents(text: string): Intent[] {
   const open = new Map<string, Intent>()
   for (const line of text.split('\n')) {

@@ -1,20 +1,21 @@
-// One gateway a data folder: token limits are counted in memory, and calls under way are known to one process alone.
-// The kernel lets go of the hold when its process dies, however that happens. Commands beside a gateway take none.
+// Allows one gateway for each data folder: token limits are counted in memory, and only one process
+// knows the running calls. The kernel frees the lock when its process dies. Commands do not take
+// it.
 
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 
-/** Names the process that holds the folder; away from Linux it is the hold itself. */
+/** Names the process that holds the folder. On systems other than Linux, the file is the lock. */
 const PID_FILE = 'gateway.pid'
 const FILE_MODE = 0o600
 
 export interface DirectoryLock {
-  /** Lets go; the process's death does so as well. */
+  /** Releases the lock; so does the end of the process. */
   release(): Promise<void>
 }
 
-/** The folder is another gateway's. `pid` is null where that is not known. */
+/** Another gateway holds the folder. `pid` is null when it is unknown. */
 export class DirectoryHeldError extends Error {
   override readonly name = 'DirectoryHeldError'
 
@@ -27,14 +28,15 @@ export class DirectoryHeldError extends Error {
 }
 
 /**
- * Holds a folder that exists. On Linux by an abstract socket, which is seen by the processes of one network
- * namespace: containers that share a volume and no network are kept apart by the volume's access mode alone.
- * @throws DirectoryHeldError (rejects) when a living process has it
+ * Locks an existing folder. On Linux with an abstract socket, which is visible within one network
+ * namespace: for containers that share a volume but no network, only the volume's access mode
+ * helps.
+ * @throws DirectoryHeldError (rejects) when a living process holds it
  */
 export async function holdDirectory(path: string, platform = process.platform): Promise<DirectoryLock> {
   const pidFile = join(path, PID_FILE)
   const releaseHold = platform === 'linux' ? await holdByName(path, pidFile) : holdByFile(path, pidFile)
-  // StoredState a socket the file only makes a better message: a disk that takes no writes must not decide here.
+  // With a socket, the file only improves the message; a disk without space must not decide.
   if (platform === 'linux')
     ignoreErrors(() => writeFileSync(pidFile, String(process.pid), { mode: FILE_MODE }))
   return {
@@ -45,7 +47,7 @@ export async function holdDirectory(path: string, platform = process.platform): 
   }
 }
 
-/** The name is that of the folder itself, by whatever path it was reached. */
+/** Uses device and inode, so every path to the folder gives the same name. */
 function holdByName(path: string, pidFile: string): Promise<() => Promise<void>> {
   const { dev, ino } = statSync(path, { bigint: true })
   const server = createServer((socket) => socket.destroy())
@@ -54,7 +56,7 @@ function holdByName(path: string, pidFile: string): Promise<() => Promise<void>>
       reject(error.code === 'EADDRINUSE' ? new DirectoryHeldError(path, readPid(pidFile)) : error),
     )
     server.listen(`\0sidegate/${dev}/${ino}`, () => {
-      // The hold alone is no reason for a process to stay alive.
+      // The lock alone must not keep the process alive.
       server.unref()
       resolve(() => new Promise((closed) => server.close(() => closed())))
     })
@@ -98,6 +100,6 @@ function ignoreErrors(step: () => void): void {
   try {
     step()
   } catch {
-    // Said by what goes without it.
+    // The file is optional.
   }
 }

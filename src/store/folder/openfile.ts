@@ -1,17 +1,17 @@
-// The database file as long as it is open. One that is deleted meanwhile goes on taking writes, and is gone with the
-// process.
+// Watches the open database file for deletion. A deleted file still accepts writes, which are lost
+// when the process ends.
 
 import { closeSync, fstatSync, openSync } from 'node:fs'
 
 export class OpenFile {
   readonly #handle: number
 
-  /** @throws the system's error when it cannot be read */
+  /** @throws the system's error when the file cannot be read */
   constructor(file: string) {
     this.#handle = openSync(file, 'r')
   }
 
-  /** Whether no folder has it any more; one that was moved is somewhere. */
+  /** Reports whether no folder holds the file; a moved file is not deleted. */
   isDeleted(): boolean {
     return fstatSync(this.#handle).nlink === 0
   }

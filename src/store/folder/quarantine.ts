@@ -1,5 +1,4 @@
-// What happens to a log that cannot be relied on: it is set aside as it is, and a new one begins that says so. Nothing
-// is repaired and nothing deleted.
+// Quarantines a damaged log and begins a new one that refers to it. Repairs and deletes nothing.
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -13,31 +12,31 @@ import { type CarriedRows, type LogPosition, readCarriedRows } from './inspectio
 import { INTENTS_FILE } from './intents.ts'
 
 const QUARANTINE_PREFIX = 'quarantine-'
-/** Where the new log is made: whole before the old one goes. */
+/** Folder in which the new log is completed before the old one moves. */
 const NEW_LOG_FOLDER = 'next'
 const FOLDER_MODE = 0o700
 const ID_RANDOM_BYTES = 16
-/** What belongs to one log. Calls that were under way are told of in there as well. */
+/** Files of one log. Intents belong to it, because they refer to its calls. */
 const LOG_FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE]
-/** How `key_created` says that a key is an older log's. */
+/** `source` in `key_created` entries for keys of the quarantined log. */
 const CARRIED_KEY_SOURCE = 'carried'
 
 export interface QuarantineResult {
-  /** Where the old log lies. */
+  /** Folder of the quarantined log. */
   readonly folder: string
   readonly reason: string
-  /** Whether keys and rules made through the API could be taken over. */
+  /** Whether the keys and rules of the API were taken over. */
   readonly carried: boolean
 }
 
-/** Folders that logs were set aside in, and that nobody has taken away since. */
+/** Returns the names of the quarantine folders in a data folder. */
 export function listQuarantines(path: string): string[] {
   return readdirSync(path).filter((name) => name.startsWith(QUARANTINE_PREFIX))
 }
 
 /**
- * Begins a new log for the damaged one in a folder, which is set aside in a folder of its own within. Interrupted at any
- * moment, the next start finds the one or the other: see `finishQuarantine`.
+ * Quarantines the damaged log of a folder and puts a new log in its dataFile. After a crash at any
+ * point, the next start finds the old log or the new one: see `finishQuarantine`.
  * @param random bytes of the CSPRNG
  */
 export async function quarantineStore(
@@ -47,7 +46,7 @@ export async function quarantineStore(
   random: (length: number) => Buffer,
 ): Promise<QuarantineResult> {
   const next = join(path, NEW_LOG_FOLDER)
-  // What an attempt before this one has left.
+  // Left by an interrupted attempt.
   rmSync(next, { recursive: true, force: true })
   mkdirSync(next, { mode: FOLDER_MODE })
   const carried = await readCarriedRows(path)
@@ -71,16 +70,19 @@ export async function quarantineStore(
   return { folder, reason, carried: carried !== null }
 }
 
-/** To be called before a log is looked at: puts a new one in its place whose predecessor is set aside already. */
+/**
+ * Completes an interrupted quarantine: installs the new log if the old one has already moved. Call
+ * it before the store is inspected.
+ */
 export function finishQuarantine(path: string): void {
-  const made = join(path, NEW_LOG_FOLDER, DATA_FILE)
-  const place = join(path, DATA_FILE)
-  if (existsSync(place) || !existsSync(made)) return
-  renameSync(made, place)
+  const newFile = join(path, NEW_LOG_FOLDER, DATA_FILE)
+  const dataFile = join(path, DATA_FILE)
+  if (existsSync(dataFile) || !existsSync(newFile)) return
+  renameSync(newFile, dataFile)
   rmSync(join(path, NEW_LOG_FOLDER), { recursive: true })
 }
 
-/** The new log knows every key that it accepts. */
+/** The new log seals every key that it accepts. */
 function sealKey(batch: Batch, value: Buffer, write: () => void): void {
   const { id, name, revokedAtMs } = readJson<{ id: string; name: string; revokedAtMs: number | null }>(value)
   const named = { key_id: id, key_name: name }
@@ -91,7 +93,10 @@ function sealKey(batch: Batch, value: Buffer, write: () => void): void {
   batch.add({ draft, captured: null, counters: [], write })
 }
 
-/** A rename within one folder: the data itself is not touched. The database goes last, so that a crash repeats it. */
+/**
+ * Renames within one folder, without touching the data. The database moves last, so a crash repeats
+ * the whole step.
+ */
 function moveToQuarantine(path: string, nowMs: Milliseconds): string {
   const name = QUARANTINE_PREFIX + new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   let folder = join(path, name)

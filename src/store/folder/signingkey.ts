@@ -1,4 +1,5 @@
-// The key that checkpoints are signed with where none is configured: made once, kept in the data folder for its owner.
+// The checkpoint signing key of a gateway that has none configured: generated once, in the data
+// folder, readable by its owner.
 
 import { generateKeyPairSync } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
@@ -14,8 +15,8 @@ export function checkSigningKey(pem: string): void {
 }
 
 /**
- * The key in a data folder, which is made if there is none: Ed25519, PKCS#8, PEM.
- * @throws the file system's error, or an Error saying what to do about a file that holds no such key
+ * Returns the key in a data folder; generates it if there is none. Ed25519, PKCS#8, PEM.
+ * @throws the file system's error, or an Error with the remedy when the file holds no such key
  */
 export function ownSigningKey(folder: string): string {
   const file = join(folder, SIGNING_KEY_FILE)
@@ -25,18 +26,18 @@ export function ownSigningKey(folder: string): string {
     checkSigningKey(pem)
     return pem
   } catch (error) {
-    const remedy = 'put it back from a backup, or remove the file to have a new key made'
+    const remedy = 'restore it from a backup, or remove the file to generate a new key'
     throw new Error(`${file} holds no Ed25519 private key; ${remedy}`, { cause: error })
   }
 }
 
-/** Ed25519, PKCS#8, PEM. */
+/** Returns a new key: Ed25519, PKCS#8, PEM. */
 export function newSigningKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519')
   return privateKey.export({ format: 'pem', type: 'pkcs8' }).toString()
 }
 
-/** All of it or nothing, whatever is cut off in between: half a key would stop every later start. */
+/** Writes the file atomically: half a key would stop every later start. */
 function writeWhole(file: string, text: string): void {
   const draft = `${file}.new`
   const handle = openSync(draft, 'w', FILE_MODE)

@@ -1,50 +1,63 @@
-// Gathers jobs into batches, one commit in flight, and fails closed: after a commit that failed nothing is taken
-// on until a probe has shown that the disk takes writes again. Knows nothing of what the jobs write.
+// Gathers jobs into batches, with one commit in flight. Fails closed: after a failed commit it
+// refuses jobs until a probe shows that the disk accepts writes. Knows nothing of the jobs'
+// contents.
 
 import type { Clock, Milliseconds } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
 
-/** Jobs one transaction takes: the point where larger batches no longer gain and the event loop starts to notice. */
+/** Most jobs in one transaction. Larger batches gain nothing and delay the event loop. */
 const MAX_BATCH_JOBS = 512
-/** Bytes one transaction takes, so that a few hundred large exchanges do not block the event loop together. */
+/** Most bytes in one transaction, so large exchanges do not block the event loop together. */
 const MAX_BATCH_BYTES = 16 * 1024 ** 2
-/** Jobs that may wait. With thousands waiting the disk is not keeping up, and 503 is the honest answer. */
+/** Most jobs waiting. With thousands waiting the disk is too slow, and 503 is the right answer. */
 export const MAX_QUEUED_JOBS = 8192
-/** Bytes that may wait. */
+/** Most bytes waiting. */
 export const MAX_QUEUED_BYTES = 256 * 1024 ** 2
-/** A write that takes longer than this is not slow but stuck, as LMDB is after an I/O error on its meta page. */
+/** Longest write. A longer one is stuck, as LMDB is after an I/O error on its meta page. */
 export const STALL_MS: Milliseconds = 10_000
-/** What clients are told to wait, seconds: the time between two probes. */
+/** Value of `retry-after`, seconds: the time between two probes. */
 const RETRY_AFTER_SECONDS = '1'
 
-/** What jobs write into: one transaction's view of the store. */
+/** One transaction's view of the store. */
 export interface Transaction {
-  /** Whether a job has written a part of what it has to write: then the whole transaction must go. */
+  /**
+   * Whether a job failed after writing some of its rows; the whole transaction must then be rolled
+   * back.
+   */
   readonly torn: boolean
 }
 
-/** Something to be written. */
+/** A unit of work in a batch. */
 export interface Job<Context extends Transaction, Result> {
-  /** What it adds to the store, bytes, about. */
+  /** Approximate bytes that it adds to the store. */
   readonly bytes: number
-  /** Reads, decides and writes inside the transaction. Throwing before it wrote anything fails this job alone. */
+  /**
+   * Reads, decides and writes inside the transaction. If it throws before its first write, only
+   * this job fails.
+   */
   run(context: Context): Result
 }
 
-/** The part that talks to the database, so that a test can make it fail. */
+/** The database, replaceable in tests. */
 export interface Commits<Context extends Transaction> {
-  /** Runs `work` in one transaction; resolves when that is durable. If `work` throws, nothing of it is kept. */
+  /**
+   * Runs `work` in one transaction; resolves when it is durable. If `work` throws, nothing is
+   * stored.
+   */
   commit(work: (context: Context) => void): Promise<void>
-  /** Commits something that does not matter. */
+  /** Commits a value that nobody reads. */
   probe(): Promise<void>
 }
 
 export interface AppenderEvents {
-  /** A commit failed; nothing is taken on. Called once, until `onAvailable`. */
+  /** A commit failed and jobs are refused. Called once, until `onAvailable`. */
   onUnavailable(cause: unknown): void
   /** A probe succeeded. */
   onAvailable(): void
-  /** A write has been pending for STALL_MS. The process had better end: LMDB does not recover from this. */
+  /**
+   * A write has been pending for STALL_MS. LMDB does not recover from this, so the process should
+   * end.
+   */
   onStalled(): void
   /** A batch is durable. */
   onCommit(jobs: number, bytes: number, spentMs: Milliseconds): void
@@ -65,7 +78,7 @@ export class Appender<Context extends Transaction> {
   #queue: Waiter<Context>[] = []
   #queuedBytes = 0
   #batch: Waiter<Context>[] = []
-  /** Whether a loop of commits, or a probe, is under way: there is never more than one. */
+  /** Whether a loop of commits, or a probe, is running; never both. */
   #busy = false
   #failed = false
   #stalled = false
@@ -78,7 +91,7 @@ export class Appender<Context extends Transaction> {
     this.#events = events
   }
 
-  /** Whether a job would be taken on now. */
+  /** Whether a job would be accepted now. */
   get available(): boolean {
     return !this.#failed && !this.#stalled && !this.#closed
   }
@@ -87,7 +100,7 @@ export class Appender<Context extends Transaction> {
     return this.#stalled
   }
 
-  /** Jobs that wait or are being committed. */
+  /** Number of jobs that wait or are being committed. */
   get pending(): number {
     return this.#queue.length + this.#batch.length
   }
@@ -95,6 +108,7 @@ export class Appender<Context extends Transaction> {
   /**
    * Resolves with the job's result when it is durable.
    * @throws GatewayError `audit_unavailable` (rejects) when it is not written, or not known to be
+   * written
    */
   submit<Result>(job: Job<Context, Result>): Promise<Result> {
     const refusal = this.#refusal(job)
@@ -107,9 +121,9 @@ export class Appender<Context extends Transaction> {
   }
 
   /**
-   * To be called every second: looks for a stuck write, and probes after a failure.
-   * @param pendingMs how long no write to the database has ended that is under way, the log's or another; 0 without any
-   * @param fault why none can succeed, where that is known without trying one
+   * Detects a stuck write, and probes after a failure. Call it every second.
+   * @param pendingMs milliseconds since any write completed, 0 when none is pending
+   * @param fault a known reason why every write must fail
    */
   tick(pendingMs: Milliseconds, fault: Error | null = null): void {
     if (pendingMs >= STALL_MS) {
@@ -117,11 +131,11 @@ export class Appender<Context extends Transaction> {
     } else if (this.#busy || this.#closed) return
     else if (fault !== null) this.#fail(fault)
     else if (this.#failed) void this.#probe()
-    // Not a commit of the log, which would have said so.
+    // The stuck write was not a commit of the log, which would have recovered in #finish.
     else if (this.#stalled) this.#recover()
   }
 
-  /** Takes nothing on any more; resolves when everything taken on is settled, or a commit is stuck. */
+  /** Refuses further jobs. Resolves when all accepted jobs are settled or a commit is stuck. */
   close(): Promise<void> {
     this.#closed = true
     if (!this.#busy || this.#stalled) return Promise.resolve()
@@ -132,8 +146,8 @@ export class Appender<Context extends Transaction> {
     if (this.#closed) return 'The usage log is closed.'
     if (this.#stalled || this.#failed) return 'The usage log cannot be written.'
     const full = this.#queue.length >= MAX_QUEUED_JOBS || this.#queuedBytes + job.bytes > MAX_QUEUED_BYTES
-    // One job is always taken on, or a very large one never could be.
-    return full && this.#queue.length > 0 ? 'The usage log is behind; try again.' : null
+    // An empty queue accepts any job, or a very large one could never run.
+    return full && this.#queue.length > 0 ? 'The usage log is overloaded; try again.' : null
   }
 
   async #run(): Promise<void> {
@@ -147,7 +161,8 @@ export class Appender<Context extends Transaction> {
     let results: JobResult[] = []
     try {
       await this.#commits.commit((context) => {
-        // Taken as late as possible: what arrived while another process was writing joins the batch.
+        // Taken as late as possible, so jobs that arrive while another process writes join the
+        // batch.
         this.#batch = this.#takeBatch()
         results = this.#batch.map(({ job }) => runJob(job, context))
       })
@@ -161,7 +176,7 @@ export class Appender<Context extends Transaction> {
   #finish(results: readonly JobResult[], startMs: Milliseconds): void {
     const batch = this.#batch
     this.#batch = []
-    // Late, but there: a commit that was taken for stuck came back. Its waiters have been told no.
+    // The commit was declared stuck and finished late; its waiters have already been rejected.
     if (this.#stalled) this.#recover()
     let bytes = 0
     for (const [index, waiter] of batch.entries()) {
@@ -197,7 +212,10 @@ export class Appender<Context extends Transaction> {
     for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** Those whose batch failed, and those behind them: a call in flight at that moment is never a success. */
+  /**
+   * Rejects the failed batch and the jobs queued after it: a call in flight at a failure never
+   * succeeds.
+   */
   #rejectAll(cause: unknown): void {
     const waiters = [...this.#batch, ...this.#queue]
     this.#batch = []
@@ -212,10 +230,10 @@ export class Appender<Context extends Transaction> {
       await this.#commits.probe()
       this.#recover()
     } catch {
-      // Still failing; the next tick asks again.
+      // Still failing; the next tick probes again.
       this.#stalled = false
     }
-    // Whoever was told that writes succeed again may have had something to write.
+    // The event handler may have submitted jobs.
     await this.#run()
   }
 
@@ -246,7 +264,7 @@ function settleWaiter(waiter: Waiter<never>, result: JobResult | undefined): voi
   else waiter.resolve(result.value)
 }
 
-/** What a client is answered when its entry cannot be sealed. */
+/** Returns the error for a client whose entry cannot be sealed. */
 export function unavailable(message: string, cause?: unknown): GatewayError {
   return new GatewayError('audit_unavailable', message, {
     headers: { 'retry-after': RETRY_AFTER_SECONDS },

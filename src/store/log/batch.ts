@@ -1,5 +1,5 @@
-// One write transaction on the log: reads the head, seals entries onto it, keeps the indexes that belong to them,
-// and writes the new head last. Lives only inside that transaction.
+// One write transaction on the log: reads the head, seals entries, maintains their indexes, and
+// writes the new head last. Exists only inside that transaction.
 
 import { genesis, seal } from '../../audit/chain.ts'
 import type { Commitment } from '../../audit/content.ts'
@@ -35,10 +35,10 @@ import { dropOldest, writeDay } from './prune.ts'
 import { storeNode } from './tree.ts'
 
 const STATE_KEY = Buffer.from('log')
-/** Longest id of a usage entry, bytes: it is a key of the database. */
+/** Longest id of a usage entry, bytes: it is a database key. */
 export const MAX_ID_BYTES = 128
 
-/** Where the log stands; null before its genesis entry. */
+/** Returns the state of the log; null before its genesis entry. */
 export function readLogState(tables: StoreTables): LogState | null {
   const bytes = tables.meta.get(STATE_KEY)
   return bytes === undefined ? null : readJson<LogState>(bytes)
@@ -52,22 +52,22 @@ export interface Addition {
   readonly draft: EntryDraft
   readonly captured: Commitment | null
   readonly counters: readonly CounterChange[]
-  /** Writes the change that the entry speaks of. */
+  /** Writes the change that the entry records. */
   readonly write?: (seq: number) => void
 }
 
-/** What a request is found by. */
+/** The index fields of a request. */
 interface RequestKeys {
   /** Its id. */
   readonly key: Buffer
   readonly createdAtMs: Milliseconds
 }
 
-/** A change that is sealed together with what it changes. */
+/** A change, and the entry that records it in the same transaction. */
 export interface Change<Result> {
-  /** Null when there turned out to be nothing to do. */
+  /** Null when there is nothing to change. */
   readonly draft: EntryDraft | null
-  /** Writes the change; runs inside the transaction, told where the entry stands. */
+  /** Writes the change inside the transaction. Receives the entry's sequence number. */
   readonly write: (seq: number) => void
   readonly result: Result
 }
@@ -83,7 +83,10 @@ export class Batch implements Transaction {
   #state: LogState
   #torn = false
 
-  /** @throws Error when the log has no genesis entry, RangeError when the tree does not fit its length */
+  /**
+   * @throws Error when the log has no genesis entry, RangeError when the tree does not match its
+   * length
+   */
   constructor(tables: StoreTables, nowMs: Milliseconds) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
@@ -98,15 +101,16 @@ export class Batch implements Transaction {
   }
 
   /**
-   * Seals an entry and writes it with everything that goes with it.
-   * @throws before anything is written, when the draft cannot be sealed; the rest of the batch is not concerned
+   * Seals an entry and writes it with its indexes.
+   * @throws before the first write, when the draft cannot be sealed; the rest of the batch is
+   * unaffected
    */
   add({ draft, captured, counters, write }: Addition): SealedEntry {
     const request = draft.type === 'request' ? this.#readRequest(draft) : null
     const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
     if (bytes.length > MAX_ENTRY_BYTES)
-      throw new RangeError(`an entry takes ${MAX_ENTRY_BYTES} bytes at most`)
-    // From here on only the database itself can fail, and then with everything the transaction holds.
+      throw new RangeError(`an entry is limited to ${MAX_ENTRY_BYTES} bytes`)
+    // From here on only the database can fail, and then the whole transaction with it.
     this.#torn = true
     const key = u64(entry.seq)
     this.#tables.entries.put(key, packEntry(hash, bytes))
@@ -122,7 +126,10 @@ export class Batch implements Transaction {
     return entry
   }
 
-  /** Removes the oldest entries before `firstSeq`, some at a time. @returns how many went */
+  /**
+   * Removes some of the oldest entries before `firstSeq`.
+   * @returns how many
+   */
   dropOldest(firstSeq: number): number {
     this.#torn = true
     const days = {
@@ -135,7 +142,7 @@ export class Batch implements Transaction {
     return dropped
   }
 
-  /** Writes the head with the tree's edge, the day counts and what calls used of token limits. */
+  /** Writes the head with the tree's edge, the day counts and the token counts. */
   finish(): void {
     this.#counters.write(this.#tables.counters)
     for (const [day, counts] of this.#days) writeDay(this.#tables, day, counts)
@@ -145,8 +152,8 @@ export class Batch implements Transaction {
   #readRequest({ id, created_at }: RequestDraft): RequestKeys {
     const key = Buffer.from(id)
     if (key.length === 0 || key.length > MAX_ID_BYTES)
-      throw new RangeError(`an id takes 1 to ${MAX_ID_BYTES} bytes`)
-    if (this.#tables.ids.get(key) !== undefined) throw new Error('the id is taken')
+      throw new RangeError(`an id must have 1 to ${MAX_ID_BYTES} bytes`)
+    if (this.#tables.ids.get(key) !== undefined) throw new Error('the id is already in use')
     const createdAtMs = Date.parse(created_at)
     if (!(createdAtMs >= 0)) throw new RangeError('created_at is not a point in time')
     return { key, createdAtMs }
@@ -180,7 +187,7 @@ export class Batch implements Transaction {
 }
 
 const PROBE_KEY = Buffer.from('probe')
-/** A probe asks for this much in one piece: a single page would often fit when no entry does. */
+/** Size of a probe: a single page would often fit when no entry does. */
 const PROBE_BYTES = 1024 ** 2
 
 export interface CommitEvents {
@@ -188,13 +195,13 @@ export interface CommitEvents {
   onSealed(types: readonly EntryType[]): void
 }
 
-/** Transactions for the appender: one batch on the head as it is when the transaction has begun. */
+/** Returns the appender's transactions: each is one batch on the head at its beginning. */
 export function commitsOf(environment: Environment, clock: Clock, events: CommitEvents): Commits<Batch> {
   const { tables } = environment
   return {
     commit: async (work) => {
       const batch = await environment.transaction(() => {
-        // Read here and not remembered: another process may have appended in between.
+        // Read here because another process may have appended.
         const begun = new Batch(tables, clock.now())
         work(begun)
         begun.finish()
@@ -204,7 +211,7 @@ export function commitsOf(environment: Environment, clock: Clock, events: Commit
     },
     probe: async () => {
       await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
-      // What it took stays in the file, free for the entries to come.
+      // The freed pages stay in the file for later entries.
       await environment.transaction(() => tables.meta.remove(PROBE_KEY))
     },
   }
@@ -213,7 +220,7 @@ export function commitsOf(environment: Environment, clock: Clock, events: Commit
 /**
  * Writes the genesis entry; runs inside a transaction.
  * @param log the new log's id, a UUIDv7
- * @param continues the log that this one takes over from
+ * @param continues the log that this one replaces
  */
 export function beginLog(
   { tables }: Environment,

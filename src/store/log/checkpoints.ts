@@ -1,5 +1,5 @@
-// Signed checkpoints as they are kept beside the log, and the proofs that lead to them. Knows neither the key nor
-// when it is time to sign.
+// Stores signed checkpoints and builds the proofs that lead to them. Knows neither the key nor the
+// signing schedule.
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import { Frontier } from '../../audit/merkle.ts'
@@ -11,11 +11,14 @@ import { readLogState } from './batch.ts'
 import { readPrunePoint } from './prune.ts'
 import { type ConsistencyProof, type InclusionProof, proveConsistency, proveInclusion } from './tree.ts'
 
-/** When there are so many, every second one of the older half goes: the older, the further apart. About 2 MB. */
+/**
+ * Most stored checkpoints, about 2 MB. Above it, every second one of the older half is removed, so
+ * old ones grow sparse.
+ */
 const MAX_CHECKPOINTS = 4096
 
 export interface StoredCheckpoint {
-  /** Entries that it speaks for. */
+  /** Number of entries that it covers. */
   readonly size: number
   readonly note: string
 }
@@ -27,7 +30,7 @@ export class Checkpoints {
     this.#environment = environment
   }
 
-  /** What a checkpoint over all entries that are durable now would printLine. */
+  /** Returns a checkpoint over all entries that are durable now. */
   describe(nowMs: Milliseconds): Checkpoint {
     this.#environment.refresh()
     const state = readLogState(this.#environment.tables)
@@ -37,7 +40,9 @@ export class Checkpoints {
     return { log: state.log, size, root, head: state.hash, time: isoTime(nowMs) }
   }
 
-  /** Keeps a signed checkpoint; resolves when that is durable. One over as many entries takes its place. */
+  /**
+   * Stores a signed checkpoint, in place of one with the same size; resolves when it is durable.
+   */
   save({ size, note }: StoredCheckpoint): Promise<void> {
     const { checkpoints } = this.#environment.tables
     return this.#environment.transaction(() => {
@@ -46,20 +51,26 @@ export class Checkpoints {
     })
   }
 
-  /** Entries in the log. */
+  /** Number of entries in the log. */
   get size(): number {
     this.#environment.refresh()
     return (readLogState(this.#environment.tables)?.seq ?? -1) + 1
   }
 
-  /** Null where what it takes was pruned. @param size at most the number of entries; `seq` is below it */
+  /**
+   * Returns null when pruned entries are needed.
+   * @param size at most the number of entries; `seq` is below it
+   */
   inclusion(seq: number, size: number): InclusionProof | null {
     this.#environment.refresh()
     const { tables } = this.#environment
     return proveInclusion(tables, readPrunePoint(tables), seq, size)
   }
 
-  /** Null where what it takes was pruned. @param size at most the number of entries; `from` is no larger */
+  /**
+   * Returns null when pruned entries are needed.
+   * @param size at most the number of entries; `from` is no larger
+   */
   consistency(from: number, size: number): ConsistencyProof | null {
     this.#environment.refresh()
     const { tables } = this.#environment
@@ -70,7 +81,7 @@ export class Checkpoints {
   #thin(): void {
     const { tables } = this.#environment
     const { checkpoints } = tables
-    // What was pruned can no longer be held against what was signed.
+    // Checkpoints over pruned entries can no longer be compared.
     const pruned = checkpoints.keys({ end: u64(readPrunePoint(tables).firstSeq) })
     const older = checkpoints.keys({ limit: MAX_CHECKPOINTS / 2 })
     const every2nd = older.filter((_, index) => index % 2 === 1)
@@ -78,7 +89,7 @@ export class Checkpoints {
   }
 }
 
-/** All that are kept, oldest first. */
+/** Returns all stored checkpoints, oldest first. */
 export function storedCheckpoints({ checkpoints }: StoreTables): StoredCheckpoint[] {
   return checkpoints.rows().map(({ key, value }) => ({ size: readU64(key), note: value.toString() }))
 }

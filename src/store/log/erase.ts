@@ -1,5 +1,5 @@
-// Erases captured exchanges: salt and content go, the entries that commit to them stay, and what went is sealed in
-// the same transaction. Knows nothing of who asked for it.
+// Erases captured exchanges: removes salt and content, keeps the entries that commit to them, and
+// seals the erasure in the same transaction.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ChangeDraft } from '../../audit/entry.ts'
@@ -10,31 +10,37 @@ import type { Environment, StoreTables } from '../lmdb.ts'
 import { type Change, MAX_ID_BYTES, readLogState } from './batch.ts'
 import { entryKeyOf } from './query.ts'
 
-/** Rows that are looked at before the event loop gets its turn. */
+/** Rows read before the event loop gets its turn. */
 const PAGE_ROWS = 500
-/** Exchanges that one transaction removes, and one `erase` entry speaks of. */
+/** Most exchanges removed in one transaction and counted by one `erase` entry. */
 export const ERASE_SLICE_ROWS = 1000
 
-/** Which exchanges: of one call, of all calls of a key, or of all calls that arrived before a point in time. */
+/**
+ * Selects the exchange of one call, of all calls of a key, or of all calls that arrived before a
+ * point in time.
+ */
 export type EraseSelection =
   | { readonly requestId: string }
   | { readonly keyId: string }
   | { readonly beforeMs: Milliseconds }
 
 export type Erasure = {
-  /** Exchanges that were there and are gone. */
+  /** Number of exchanges removed. */
   readonly erased: number
-  /** `erase` entries sealed, one a slice: what is gone and what the log says of it can never differ. */
+  /**
+   * Number of `erase` entries sealed, one for each slice, so the log always states what is gone.
+   */
   readonly entries: number
 }
 
 type SealChange = <Result>(decide: () => Change<Result>) => Promise<Result>
 
 /**
- * Erases the exchanges of calls that are sealed by now; those in flight are not waited for. Done again after a crash
- * it goes on where it stopped.
- * @returns null when there is no call with the id asked for, or neither a key with that id nor a call of it
- * @throws GatewayError `audit_unavailable` (rejects); slices that were erased before stay erased, and sealed
+ * Erases the exchanges of calls sealed so far, without waiting for calls in flight. Repeated after
+ * a crash, it continues where it stopped.
+ * @returns null when there is no call with the requested id, or neither a key with that id nor a
+ * call of it
+ * @throws GatewayError `audit_unavailable` (rejects); slices erased before stay erased and sealed
  */
 export async function eraseContent(
   environment: Environment,
@@ -67,14 +73,14 @@ export async function eraseContent(
   return isKnown ? erasure : null
 }
 
-/** Those that the configuration declares are known by their calls alone. */
+/** Declared keys are known by their calls only. */
 function hasKey({ keyids }: StoreTables, id: string): boolean {
   const key = Buffer.from(id)
-  // The database takes no empty key and no long one.
+  // The database rejects empty and long keys.
   return key.length > 0 && key.length <= MAX_ID_BYTES && keyids.get(key) !== undefined
 }
 
-/** Sequence numbers of matching calls, oldest first, in pieces of a page at most. */
+/** Yields the sequence numbers of matching calls, oldest first, at most a page at a time. */
 async function* matching(
   environment: Environment,
   selection: Exclude<EraseSelection, { requestId: string }>,
@@ -97,13 +103,13 @@ async function* matching(
 }
 
 /**
- * Those of the sequence numbers that have an exchange; reads keys only, exchanges may be large. One by one: between two
- * calls of a key may lie those of all others.
+ * Returns the sequence numbers that have an exchange. Reads keys only, because exchanges may be
+ * large. One by one: the calls of a key may be far apart.
  */
 const withContent = ({ content }: StoreTables, seqs: readonly number[]): number[] =>
   seqs.filter((seq) => content.count({ start: u64(seq), end: u64(seq + 1) }) > 0)
 
-/** Looks again inside the transaction: another process may have erased or pruned in between. */
+/** Checks again inside the transaction: another process may have erased or pruned meanwhile. */
 function eraseChange(
   tables: StoreTables,
   selection: EraseSelection,

@@ -1,5 +1,5 @@
-// Pages of usage entries, newest first. A page without a filter is rows by ordinal; with one a bounded number of
-// summaries is gone through, and a cursor says where to go on.
+// Lists usage entries in pages, newest first. A page without a filter is found by ordinal. With a
+// filter, a bounded number of summaries is scanned, and a cursor marks where to continue.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { toUsageView, type UsageView } from '../../audit/usage-view.ts'
@@ -8,37 +8,39 @@ import type { StoreTables } from '../lmdb.ts'
 import { readLogState } from './batch.ts'
 import { readRequest } from './query.ts'
 
-/** Rows that are read before the event loop gets its turn: about a millisecond. */
+/** Rows read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 500
-/** Summaries that one request goes through, about a fifth of a second; the rest is behind the cursor. */
+/**
+ * Most summaries scanned for one request, about a fifth of a second; the cursor leads to the rest.
+ */
 export const MAX_SCANNED = 100_000
 
-/** Where a page ended. Ordinals stay what they are when entries are added and pruned. */
+/** The end of a page. Ordinals do not change when entries are added or pruned. */
 export interface UsageCursor {
-  /** Ordinal of the next summary to be looked at; from there they count down. */
+  /** Ordinal of the next summary to read; ordinals count down from there. */
   readonly next: number
-  /** Matching entries still to be passed over. */
+  /** Matching entries still to skip. */
   readonly skip: number
-  /** Matching entries on the pages before, those passed over included. */
+  /** Matching entries on earlier pages, skipped ones included. */
   readonly seen: number
 }
 
 export interface UsageQuery {
   readonly limit: number
-  /** Matching entries to pass over; of no account with a cursor. */
+  /** Matching entries to skip; ignored with a cursor. */
   readonly offset: number
   readonly filter?: UsageFilter
-  /** Goes on there, with the filter of the page that gave it. */
+  /** Continues there, with the filter of the page that returned it. */
   readonly cursor?: UsageCursor | null
 }
 
 export type UsagePage = {
   logs: UsageView[]
-  /** Entries that match, on all pages. */
+  /** Number of matching entries on all pages. */
   total: number
-  /** There may be more: not everything was looked at. Left out when the total is exact. */
+  /** There may be more: the scan did not reach the end. Absent when the total is exact. */
   total_is_lower_bound?: true
-  /** For the page after this one; left out on the last. */
+  /** Cursor of the next page; absent on the last. */
   next_cursor?: string
 }
 
@@ -51,17 +53,20 @@ interface UsageRows {
 
 const CURSOR = /^1:(\d{1,15}):(\d{1,15}):(\d{1,15})$/
 
-/** The text of a cursor, opaque to clients. */
+/** Returns the text of a cursor, opaque to clients. */
 export const writeCursor = ({ next, skip, seen }: UsageCursor): string =>
   Buffer.from(`1:${next}:${skip}:${seen}`).toString('base64url')
 
-/** Null for a text that no page has given. */
+/** Returns null for any text that `writeCursor` does not produce. */
 export function readCursor(text: string): UsageCursor | null {
   const [, next, skip, seen] = CURSOR.exec(Buffer.from(text, 'base64url').toString('latin1')) ?? []
   return next === undefined ? null : { next: Number(next), skip: Number(skip), seen: Number(seen) }
 }
 
-/** A page of usage entries, newest first by sequence. Without a filter the work depends on `limit` alone. */
+/**
+ * Returns a page of usage entries, newest first by sequence. Without a filter the work depends on
+ * `limit` only.
+ */
 export async function listUsage(tables: StoreTables, query: UsageQuery): Promise<UsagePage> {
   const state = readLogState(tables)
   if (state === null) return { logs: [], total: 0 }
@@ -105,7 +110,7 @@ function readPage(
   }
 }
 
-/** Goes through summaries beyond the page, for the total, as far as it may. */
+/** Scans past the end of the page for the total, up to MAX_SCANNED. */
 async function scan(
   tables: StoreTables,
   newest: number,
@@ -118,7 +123,7 @@ async function scan(
   const stop = Math.max(oldest, start + 1 - MAX_SCANNED)
   let skip = cursor?.skip ?? offset
   let seen = cursor?.seen ?? 0
-  /** After the page's last entry, once the page is full. */
+  /** The position after the page's last entry, once the page is full. */
   let end: UsageCursor | null = null
   for (let from = start; from >= stop; from -= PAGE_ROWS) {
     const rows = Math.min(PAGE_ROWS, from - stop + 1)

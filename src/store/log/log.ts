@@ -1,5 +1,5 @@
-// The usage log: appending sealed entries, all durable before they are acknowledged, and orDamageError them back.
-// Knows nothing of requests, rules or keys beyond what their entries printLine.
+// The usage log: appends sealed entries, durable before they are acknowledged, and reads them.
+// Knows requests, rules and keys only from their entries.
 
 import { wellFormed } from '../../audit/canonical.ts'
 import type { Head } from '../../audit/chain.ts'
@@ -24,30 +24,36 @@ import {
   type UsageDetail,
 } from './query.ts'
 
-/** What an entry with its index rows takes beyond its content, bytes; generous, corrected every second. */
+/**
+ * Approximate bytes of an entry with its index rows, without content; generous, corrected every
+ * second.
+ */
 const ENTRY_BYTES = 2048
-/** After this share of `audit.maxBytes` the estimate of the store's size gives way to a look at it. */
+/** Share of `audit.maxBytes` written before the estimated size is replaced by a measurement. */
 const MEASURE_SHARE = 0.01
-/** What is kept for entries when exchanges have to give way: a share of the store, some seconds' worth at most. */
+/**
+ * Room kept for entries when exchanges are dropped: a share of the store, at most some seconds'
+ * worth.
+ */
 const ENTRY_RESERVE_SHARE = 0.05
 const MAX_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
-/** In a file that may not grow any more, what is free lies scattered: so much of it in use is as good as full. */
+/** Free space in a file that may no longer grow is fragmented: this share in use counts as full. */
 const REUSED_SHARE = 0.9
-/** Salts drawn at a time: asking for randomness costs more than what one salt takes. */
+/** Salts drawn at a time: a call to the random source costs more than one salt. */
 const SALTS_AT_ONCE = 128
 const ID_RANDOM_BYTES = 16
 
 export interface AppendOptions {
   /** The captured exchange: JSON of an object with `request` and `response`. */
   readonly content?: Content
-  /** What the call used of token limits; kept in the entry's own transaction. */
+  /** Token counts of the call; committed with the entry. */
   readonly counters?: readonly CounterChange[]
 }
 
 export type WhenFull = 'refuse' | 'drop-content'
 
 export interface UsageLogEvents extends AppenderEvents, CommitEvents {
-  /** A call was sealed without its exchange, for want of room. */
+  /** A call was sealed without its exchange, because the store is nearly full. */
   onContentDropped(): void
 }
 
@@ -56,9 +62,9 @@ export interface UsageLogOptions {
   readonly clock: Clock
   /** Bytes of the CSPRNG. */
   readonly random: (length: number) => Buffer
-  /** Size of the store at which calls are no longer taken on. */
+  /** Size of the store from which calls are refused. */
   readonly maxBytes: number
-  /** What gives way shortly before that: calls, or the exchanges of calls. */
+  /** Shortly before that size, refuses calls or drops their exchanges. */
   readonly whenFull: WhenFull
   readonly events: UsageLogEvents
 }
@@ -67,22 +73,22 @@ export class UsageLog {
   readonly #environment: Environment
   readonly #random: (length: number) => Buffer
   readonly #maxBytes: number
-  /** From here on calls are sealed without their exchange. */
+  /** Size from which calls are sealed without their exchange. */
   readonly #contentBytes: number
   readonly #events: UsageLogEvents
   readonly #appender: Appender<Batch>
-  /** Salts not used yet. */
+  /** Unused salts. */
   #salts: Buffer = Buffer.alloc(0)
   #size: StoreSize
-  /** Written since `#size` was measured, about. */
+  /** Approximate bytes written since `#size` was measured. */
   #writtenBytes = 0
-  /** Taken on and not written yet, about. */
+  /** Approximate bytes accepted and not yet written. */
   #pendingBytes = 0
-  /** Kept for calls under way. */
+  /** Bytes reserved for running calls. */
   #reservedBytes = 0
   #full = false
 
-  /** Takes up the log of the store, or begins one. */
+  /** Opens the log of the store, or begins one. */
   constructor({ environment, clock, random, maxBytes, whenFull, events }: UsageLogOptions) {
     this.#environment = environment
     this.#random = random
@@ -107,27 +113,27 @@ export class UsageLog {
     this.measure()
   }
 
-  /** Whether a call could be sealed now; while false, none may be forwarded. */
+  /** Whether a call could be sealed now; while false, no call may be forwarded. */
   get available(): boolean {
     return this.#appender.available && !this.#full
   }
 
-  /** Whether a change could be sealed now, the store being full or not. */
+  /** Whether a change could be sealed now, even if the store is full. */
   get writable(): boolean {
     return this.#appender.available
   }
 
-  /** Bytes of the store in use, about; `measure` looks. */
+  /** Approximate bytes of the store in use; `measure` corrects it. */
   get usedBytes(): number {
     return this.#size.usedBytes + this.#writtenBytes
   }
 
-  /** Bytes of the file, about. */
+  /** Approximate bytes of the file. */
   get fileBytes(): number {
     return Math.max(this.#size.fileBytes, this.usedBytes)
   }
 
-  /** Entries that wait to be durable. */
+  /** Number of entries that are not durable yet. */
   get pending(): number {
     return this.#appender.pending
   }
@@ -136,7 +142,7 @@ export class UsageLog {
     return this.#appender.stalled
   }
 
-  /** The newest entry, as of now and of any process. */
+  /** The newest entry of any process. */
   get head(): Head {
     this.#environment.refresh()
     const state = readLogState(this.#environment.tables)
@@ -145,9 +151,10 @@ export class UsageLog {
   }
 
   /**
-   * Seals and stores an entry with its exchange and counters, all or nothing. Resolves when that is durable, in
-   * which case it survives the death of the process and of the machine.
-   * @throws GatewayError `audit_unavailable` (rejects) when it could not be written; nothing may count as done then
+   * Seals and stores an entry with its exchange and counters, all or nothing. Resolves when it is
+   * durable: it then survives the death of the process and of the machine.
+   * @throws GatewayError `audit_unavailable` (rejects) when it could not be written; the call must
+   * not count as done
    */
   append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
@@ -167,16 +174,16 @@ export class UsageLog {
   }
 
   /**
-   * Keeps room for the exchange of a call before it is forwarded, so that calls side by side do not fill the store
-   * beyond its limit. A call that is alone has room as long as the store is not full.
-   * @returns gives the room back; to be called once, when the call is sealed
-   * @throws GatewayError `audit_unavailable` when the calls under way leave none
+   * Reserves room for the exchange of a call before it is forwarded, so parallel calls do not
+   * exceed the store's limit together. A single call has room unless the store is full.
+   * @returns releases the room; call it once, when the call is sealed
+   * @throws GatewayError `audit_unavailable` when running calls leave no room
    */
   reserve(bytes: number): () => void {
     const neededBytes = this.usedBytes + this.#reservedBytes + bytes
     const givesWay = this.#contentBytes !== Number.POSITIVE_INFINITY
     if (!givesWay && this.#reservedBytes > 0 && neededBytes > this.#maxBytes) {
-      throw unavailable('The usage log has no room for this call beside those under way (audit.maxBytes).')
+      throw unavailable('The usage log has no room for this call while others run (audit.maxBytes).')
     }
     this.#reservedBytes += bytes
     return () => {
@@ -185,9 +192,9 @@ export class UsageLog {
   }
 
   /**
-   * Makes a change and seals it in one transaction, in which `decide` reads what the change depends on. Also works
-   * when the store is full: a key can always be revoked.
-   * @throws what `decide` throws (rejects), and `audit_unavailable` as `append` does
+   * Makes a change and seals it in one transaction. `decide` runs inside it and reads what the
+   * change depends on. Also works when the store is full: a key can always be revoked.
+   * @throws the error of `decide` (rejects), and `audit_unavailable` like `append`
    */
   change<Result>(decide: () => Change<Result>): Promise<Result> {
     const run = (batch: Batch) => {
@@ -199,31 +206,35 @@ export class UsageLog {
   }
 
   /**
-   * Erases captured exchanges and seals that; also works when the store is full. The entries stay.
-   * @returns null when there is no call with the id asked for
+   * Erases captured exchanges and seals the erasure; also works when the store is full. The entries
+   * stay.
+   * @returns null when there is no call with the requested id
    */
   erase(selection: EraseSelection): Promise<Erasure | null> {
     return eraseContent(this.#environment, selection, (decide) => this.change(decide))
   }
 
-  /** Removes the oldest entries before `firstSeq`, some at a time; resolves with how many once that is durable. */
+  /**
+   * Removes some of the oldest entries before `firstSeq`; resolves with their number when it is
+   * durable.
+   */
   dropOldest(firstSeq: number): Promise<number> {
     return this.#appender.submit({ bytes: 0, run: (batch) => batch.dropOldest(firstSeq) })
   }
 
-  /** A page of usage entries, newest first by sequence. */
+  /** Returns a page of usage entries, newest first by sequence. */
   list(query: UsageQuery): Promise<UsagePage> {
     this.#environment.refresh()
     return listUsage(this.#environment.tables, query)
   }
 
-  /** Whether a call with this id is sealed, and was not pruned since. */
+  /** Reports whether a call with this id is sealed and not pruned. */
   has(id: string): boolean {
     this.#environment.refresh()
     return isSealed(this.#environment.tables, id)
   }
 
-  /** One usage entry with its exchange; null for an unknown id. */
+  /** Returns one usage entry with its exchange; null for an unknown id. */
   get(id: string): UsageDetail | null {
     this.#environment.refresh()
     return findUsage(this.#environment.tables, id)
@@ -234,26 +245,29 @@ export class UsageLog {
     return reportSecurity(this.#environment.tables, query)
   }
 
-  /** Entries of any type in order from `fromSeq`, at most `limit`: for verifying and exporting page by page. */
+  /** Returns entries of any type in order from `fromSeq`, at most `limit`. */
   records(fromSeq: number, limit: number): StoredRecord[] {
     this.#environment.refresh()
     const rows = this.#environment.tables.entries.rows({ start: u64(fromSeq), limit })
     return rows.map(({ key, value }) => unpackEntry(readU64(key), value))
   }
 
-  /** To be called every second: watches over writes and the size of the store. @param pendingMs see Appender.tick */
+  /**
+   * Watches writes and the size of the store. Call it every second.
+   * @param pendingMs as for Appender.tick
+   */
   tick(pendingMs: Milliseconds): void {
     this.#appender.tick(pendingMs, this.#environment.fault())
-    // After an I/O error not even orDamageError is safe.
+    // After an I/O error even reading is unsafe.
     if (this.#appender.available && (this.#writtenBytes > 0 || this.#full)) this.measure()
   }
 
-  /** Takes nothing on any more; resolves when all that was taken on is durable or refused. */
+  /** Refuses further entries; resolves when all accepted ones are durable or rejected. */
   close(): Promise<void> {
     return this.#appender.close()
   }
 
-  /** Null where there is no room for it. */
+  /** Returns null when there is no room. */
   #capture(content: Content): Commitment | null {
     if (!this.#hasRoomFor(content)) return null
     if (this.#salts.length === 0) this.#salts = this.#random(SALT_BYTES * SALTS_AT_ONCE)
@@ -273,7 +287,7 @@ export class UsageLog {
     return false
   }
 
-  /** Looks how large the store is, and opens or closes the log by it. */
+  /** Measures the store, and opens or closes the log accordingly. */
   measure(): StoreSize {
     this.#size = this.#environment.size()
     this.#writtenBytes = 0

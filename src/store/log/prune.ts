@@ -1,5 +1,5 @@
-// Letting go of the oldest entries: where the log is cut, what the `prune` entry says of what goes, and the removal
-// of rows with everything that leads to them. Knows nothing of when or why.
+// Removes the oldest entries: stores the prune point, prepares `prune` entries, and removes rows
+// with their indexes. Knows neither the schedule nor the reason.
 
 import type { SealedEntry } from '../../audit/entry.ts'
 import { Frontier, leafHash } from '../../audit/merkle.ts'
@@ -19,17 +19,17 @@ import type { StoreTables, SubDatabase } from '../lmdb.ts'
 import { dropNode, type PrunePoint } from './tree.ts'
 
 const PRUNE_POINT_KEY = Buffer.from('pruned')
-/** Rows that one transaction removes at most: a few milliseconds in which nothing else is written. */
+/** Most rows that one transaction removes: a few milliseconds without other writes. */
 const MAX_DROPPED_ROWS = 1000
-/** Entries read for them; each has two rows at least. */
+/** Most entries read for them; each has at least two rows. */
 const MAX_DROPPED_ENTRIES = MAX_DROPPED_ROWS / 2
 
-/** A prune point as the store holds it. */
+/** A prune point in its stored form. */
 interface StoredPrunePoint extends Pick<PrunePoint, 'firstSeq' | 'frontier'> {
   readonly saidBy: number | null
 }
 
-/** A cut further on that nothing is said of yet, with the hash of the entry before it. */
+/** A later prune point, not sealed yet, with the hash of the entry before it. */
 export interface NextPrunePoint extends Omit<PrunePoint, 'pruneSeq'> {
   readonly head: string
 }
@@ -41,19 +41,19 @@ export function readPrunePoint({ meta }: StoreTables): PrunePoint {
   return { firstSeq, frontier, pruneSeq: saidBy }
 }
 
-/** To be called in the transaction of the `prune` entry. */
+/** Call it in the transaction of the `prune` entry. */
 export function writePrunePoint({ meta }: StoreTables, { firstSeq, frontier, pruneSeq }: PrunePoint): void {
   const stored: StoredPrunePoint = { firstSeq, frontier, saidBy: pruneSeq }
   meta.put(PRUNE_POINT_KEY, writeJson(stored))
 }
 
-/** The oldest entry that is still there; null in a log without any. */
+/** Returns the oldest stored entry; null in an empty log. */
 export function oldestSeq({ entries }: StoreTables): number | null {
   const [key] = entries.keys({ limit: 1 })
   return key === undefined ? null : readU64(key)
 }
 
-/** Moves a cut onwards over entries that are read one after the other. */
+/** Moves a prune point forward, entry by entry. */
 export class PrunePointMover {
   readonly #frontier: Frontier
   #head: string | null = null
@@ -67,30 +67,32 @@ export class PrunePointMover {
     return this.#frontier.size
   }
 
-  /** @throws Error when the entry is not the next one: nothing may be said of entries that are missing */
+  /**
+   * @throws Error when the entry is not the next one: missing entries must not be sealed as pruned
+   */
   pass(seq: number, hash: string): void {
     if (seq !== this.#frontier.size) throw new Error(`entry ${this.#frontier.size} of the log is missing`)
     this.#frontier.push(leafHash(hash))
     this.#head = hash
   }
 
-  /** Null as long as nothing was passed. */
+  /** Null until an entry was passed. */
   get next(): NextPrunePoint | null {
     if (this.#head === null) return null
     return { firstSeq: this.#frontier.size, frontier: this.#frontier.encoded(), head: this.#head }
   }
 }
 
-/** The counts of days as the running transaction has them. */
+/** The day counts of the running transaction. */
 interface DayCountsView {
   read(day: number): DayCounts
   write(day: number, counts: DayCounts): void
 }
 
 /**
- * Removes the oldest entries before `firstSeq`, and with each its exchange, its place in the lists and its security
- * events; MAX_DROPPED_ROWS at most. Runs inside a transaction.
- * @returns the state of the log after it, and how many entries went
+ * Removes the oldest entries before `firstSeq`, each with its exchange, its list rows and its
+ * security events; at most MAX_DROPPED_ROWS. Runs inside a transaction.
+ * @returns the new state of the log, and the number of entries removed
  */
 export function dropOldest(
   tables: StoreTables,
@@ -124,7 +126,10 @@ export function dropOldest(
   return { state: { ...state, firstRequest }, dropped }
 }
 
-/** Events of a day are counted up in the order of entries, so that the oldest entry has the lowest ordinals left. */
+/**
+ * A day's events are numbered in the order of entries, so the oldest entry has the lowest ordinals
+ * left.
+ */
 function dropEvent(
   { security }: StoreTables,
   days: DayCountsView,
@@ -139,7 +144,7 @@ function dropEvent(
 const countEvents = (counts: DayCounts['counts']): number =>
   SECURITY_EVENT_TYPES.reduce((sum, type) => sum + counts[type], 0)
 
-/** Writes a day's counts back; a day without events needs no row. */
+/** Writes a day's counts; a day without events has no row. */
 export function writeDay({ days }: StoreTables, day: number, counts: DayCounts): void {
   if (countEvents(counts.counts) === 0) days.remove(u64(day))
   else days.put(u64(day), writeJson(counts))

@@ -1,5 +1,5 @@
-// Reads the log for the management API: one entry with its exchange, security events.
-// Never holds a read transaction across an await: that would keep old pages alive and make the file grow.
+// Reads the log for the management API: one entry with its exchange, and security events. Holds no
+// read transaction across an await, which would keep old pages alive and grow the file.
 
 import { SALT_BYTES } from '../../audit/content.ts'
 import type { SealedEntry, SealedRequest } from '../../audit/entry.ts'
@@ -22,11 +22,14 @@ import {
 import type { StoreTables } from '../lmdb.ts'
 import { MAX_ID_BYTES } from './batch.ts'
 
-/** The entry's fields, and the exchange as it was captured; null where none was, or it has been erased. */
+/**
+ * The entry's fields and the captured exchange; both parts are null when none was captured or it
+ * was erased.
+ */
 export type UsageDetail = UsageView & {
   request: JsonValue
   response: JsonValue
-  /** An exchange was captured and is gone. */
+  /** Whether an exchange was captured and is gone. */
   erased: boolean
 }
 
@@ -42,7 +45,7 @@ type SecurityTotals = { blocked_requests: number; pii_detections: number; rule_t
 
 export type SecurityReport = {
   days: number
-  /** Midnight at which the first of the days began, RFC 3339. */
+  /** Midnight at the beginning of the first day, RFC 3339. */
   since: string
   totals: SecurityTotals
   /** One row a day, oldest first, days without events included. */
@@ -52,7 +55,7 @@ export type SecurityReport = {
   total: number
 }
 
-/** One entry with its exchange, or null for an unknown id. */
+/** Returns one entry with its exchange; null for an unknown id. */
 export function findUsage(tables: StoreTables, id: string): UsageDetail | null {
   const entryKey = entryKeyOf(tables, id)
   const entry = entryKey === undefined ? null : readRequest(tables, readU64(entryKey))
@@ -67,7 +70,7 @@ export function findUsage(tables: StoreTables, id: string): UsageDetail | null {
   }
 }
 
-/** What happened in the last days, counted and listed. */
+/** Counts and lists the security events of the last days. */
 export function reportSecurity(
   tables: StoreTables,
   { days, limit, offset, nowMs }: SecurityQuery,
@@ -104,7 +107,7 @@ export function reportSecurity(
   }
 }
 
-/** Passes over whole days by their counts, so that a deep page costs no more than the first. */
+/** Skips whole days by their counts, so a late page costs no more than the first. */
 function readEvents(
   tables: StoreTables,
   newestFirst: readonly { readonly day: number; readonly events: number; readonly next: number }[],
@@ -136,7 +139,7 @@ function readEvents(
   return events
 }
 
-/** The sealed call at a sequence number; null where there is none. */
+/** Returns the sealed call with a sequence number, or null. */
 export function readRequest(tables: StoreTables, seq: number): SealedRequest | null {
   const packed = tables.entries.get(u64(seq))
   if (packed === undefined) return null
@@ -147,9 +150,9 @@ export function readRequest(tables: StoreTables, seq: number): SealedRequest | n
 
 export const isSealed = (tables: StoreTables, id: string): boolean => entryKeyOf(tables, id) !== undefined
 
-/** The key of a sealed call's entry; undefined for an unknown id. */
+/** Returns the database key of a sealed call's entry; undefined for an unknown id. */
 export function entryKeyOf(tables: StoreTables, id: string): Buffer | undefined {
   const key = Buffer.from(id)
-  // An empty key is an error to the database, and a long one could not have been stored.
+  // The database rejects an empty key, and a long id was never stored.
   return key.length === 0 || key.length > MAX_ID_BYTES ? undefined : tables.ids.get(key)
 }

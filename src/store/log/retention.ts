@@ -1,5 +1,6 @@
-// Keeps the log as long and as large as the configuration allows: prunes the oldest entries by age and by size, in
-// slices between which calls are sealed. A crash at any point leaves a log that verifies and a cut to go on from.
+// Keeps the log within its configured age and size: prunes the oldest entries in slices, between
+// which calls are sealed. A crash at any point leaves a log that verifies and a prune point to
+// continue from.
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { SealedEntry } from '../../audit/entry.ts'
@@ -10,21 +11,24 @@ import type { Environment, StoreSize } from '../lmdb.ts'
 import type { UsageLog } from './log.ts'
 import { type NextPrunePoint, oldestSeq, PrunePointMover, readPrunePoint, writePrunePoint } from './prune.ts'
 
-/** Pruning by age is looked for this often, and at start. */
+/** Interval of pruning by age, which also runs at start. */
 const AGE_CHECK_MS: Milliseconds = 3_600_000
-/** Share of `audit.maxBytes` from which the file, which never shrinks, is not to grow any more. */
+/** Share of `audit.maxBytes` from which the file, which never shrinks, must not grow. */
 const FILE_SHARE = 0.9
-/** Shares of it in use between which the store is kept then: what is free in the file lies scattered. */
+/**
+ * Shares of `audit.maxBytes` between which the used size is then kept: free space in the file is
+ * fragmented.
+ */
 const HIGH_SHARE = 0.8
 const LOW_SHARE = 0.75
-/** Entries that are looked at before the event loop gets its turn: about a millisecond. */
+/** Entries read before the event loop gets its turn: about a millisecond. */
 const PAGE_ROWS = 250
-/** Entries that one `prune` entry speaks of. */
+/** Most entries pruned by one `prune` entry. */
 const MAX_PRUNED_ENTRIES = 100_000
-/** A `prune` entry takes the place of another, so that fewer would gain nothing. */
+/** Fewest entries worth pruning: the `prune` entry itself takes the place of one. */
 const MIN_PRUNED_ENTRIES = 2
 
-/** Before it is tried again: when nothing was left to prune, and when pruning failed. */
+/** Pause before the next attempt: when nothing was left to prune, and when pruning failed. */
 const NOTHING_LEFT_PAUSE_MS: Milliseconds = 1000
 const ERROR_PAUSE_MS: Milliseconds = 60_000
 
@@ -34,20 +38,20 @@ export interface RetentionOptions {
   readonly environment: Environment
   readonly log: UsageLog
   readonly clock: Clock
-  /** Entries sealed longer ago than this go. */
+  /** Entries sealed longer ago than this are pruned. */
   readonly retainMs: Milliseconds
   readonly maxBytes: number
-  /** Called before anything is pruned: the time to sign for what is there. */
+  /** Called before each pruning, to sign the entries that are still there. */
   readonly beforePrune?: () => Promise<void>
-  /** These many entries are gone. */
+  /** This many entries were removed. */
   readonly onPruned?: (entries: number) => void
-  /** Pruning failed; it is tried again. */
+  /** Pruning failed; it will be retried. */
   readonly onError: (error: unknown) => void
 }
 
 export class Retention {
   readonly #options: RetentionOptions
-  /** When ages were last looked at; null before that. */
+  /** Last time ages were checked; null before the first. */
   #ageCheckedAtMs: Milliseconds | null = null
   #pausedUntilMs: Milliseconds = Number.NEGATIVE_INFINITY
   #running: Promise<void> | null = null
@@ -57,32 +61,35 @@ export class Retention {
     this.#options = options
   }
 
-  /** To be called every second and after every commit; prunes if it is time to. Resolves when that is done. */
+  /**
+   * Prunes if it is time to; resolves when that is done. Call it every second and after every
+   * commit.
+   */
   tick(): Promise<void> {
     const { log, maxBytes, clock } = this.#options
     if (this.#running !== null) return this.#running
     const nowMs = clock.monotonic()
     if (this.#closed || !log.writable || nowMs < this.#pausedUntilMs) return Promise.resolve()
-    const due = this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
-    if (!due && !isNearLimit(log, maxBytes)) return Promise.resolve()
-    this.#running = this.#run(due).finally(() => {
+    const isDue = this.#ageCheckedAtMs === null || nowMs - this.#ageCheckedAtMs >= AGE_CHECK_MS
+    if (!isDue && !isNearLimit(log, maxBytes)) return Promise.resolve()
+    this.#running = this.#run(isDue).finally(() => {
       this.#running = null
     })
     return this.#running
   }
 
-  /** Resolves when the slice that is being pruned is durable. */
+  /** Resolves when the current slice is durable. */
   async close(): Promise<void> {
     this.#closed = true
     await this.#running
   }
 
-  async #run(due: boolean): Promise<void> {
+  async #run(isDue: boolean): Promise<void> {
     const { clock, onError } = this.#options
     try {
-      // What a crash, or the end of the last run, left half done.
+      // Completes what a crash, or the end of the last run, interrupted.
       await this.#removePruned()
-      if (due) {
+      if (isDue) {
         await this.#pruneByAge()
         this.#ageCheckedAtMs = clock.monotonic()
       }
@@ -100,22 +107,22 @@ export class Retention {
     const cutoff = isoTime(clock.now() - retainMs)
     let more = true
     while (more && !this.#closed) {
-      let worthIt = false
-      // The order of entries decides, not the clock, which may have been set back: the first that is young stays,
-      // and so does everything after it.
+      let isWorthwhile = false
+      // The order of entries decides, not the clock, which may have been set back: the first young
+      // entry stays, and so do all after it.
       const next = await this.#findNext(MAX_PRUNED_ENTRIES, (entry) => {
-        // Sealed by a clock that was ahead: it would keep everything behind it until then.
+        // Sealed by a clock that was ahead; it would keep all later entries until then.
         if (entry.ts > now) return 'as next'
         if (entry.ts >= cutoff) return 'keep'
-        // Pruning a prune entry alone would leave as many as before.
-        worthIt ||= entry.type !== 'prune'
+        // Pruning only a prune entry would not shrink the log.
+        isWorthwhile ||= entry.type !== 'prune'
         return 'prune'
       })
-      more = worthIt && next !== null && (await this.#prune(next, 'age'))
+      more = isWorthwhile && next !== null && (await this.#prune(next, 'age'))
     }
   }
 
-  /** @returns false when there is nothing left that could go, and the store is still too large */
+  /** @returns false when no entry is left to prune and the store is still too large */
   async #pruneBySize(): Promise<boolean> {
     const { environment, log, maxBytes } = this.#options
     const size = log.measure()
@@ -125,22 +132,28 @@ export class Retention {
       const entries = log.head.seq - (oldestSeq(environment.tables) ?? 0)
       if (entries < MIN_PRUNED_ENTRIES) return false
       const share = (usedBytes - maxBytes * LOW_SHARE) / usedBytes
-      const wanted = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
-      const next = await this.#findNext(Math.min(wanted, MAX_PRUNED_ENTRIES), () => 'prune')
+      const count = Math.max(MIN_PRUNED_ENTRIES, Math.ceil(entries * share))
+      const next = await this.#findNext(Math.min(count, MAX_PRUNED_ENTRIES), () => 'prune')
       if (next === null || !(await this.#prune(next, 'size'))) return false
       usedBytes = log.measure().usedBytes
     }
     return true
   }
 
-  /** The cut after the oldest entries that may go; the newest entry of all never does. */
+  /**
+   * Returns the prune point after the oldest entries that may be removed; never removes the newest
+   * entry.
+   */
   async #findNext(limit: number, fateOf: (entry: SealedEntry) => EntryFate): Promise<NextPrunePoint | null> {
     const { environment, log } = this.#options
     const { tables } = environment
     const end = log.head.seq
     const mover = new PrunePointMover(readPrunePoint(tables))
     const stop = Math.min(end, mover.firstSeq + limit)
-    /** Where the cut would be if entries as the next were to stay; undefined while none waits for it. */
+    /**
+     * The prune point if the current run of `as next` entries were to stay; undefined outside such
+     * a run.
+     */
     let before: NextPrunePoint | null | undefined
     while (mover.firstSeq < stop) {
       environment.refresh()
@@ -160,7 +173,10 @@ export class Retention {
     return before === undefined ? mover.next : before
   }
 
-  /** Seals the cut, then removes what lies before it. @returns false when another process was faster */
+  /**
+   * Seals the prune point, then removes the entries before it.
+   * @returns false when another process has already pruned them
+   */
   async #prune(next: NextPrunePoint, reason: 'age' | 'size'): Promise<boolean> {
     const { environment, log, beforePrune } = this.#options
     const { tables } = environment
@@ -178,7 +194,7 @@ export class Retention {
     return sealed
   }
 
-  /** Removes, slice by slice, what lies before the cut. */
+  /** Removes the entries before the prune point, slice by slice. */
   async #removePruned(): Promise<void> {
     const { environment, log, onPruned } = this.#options
     const { tables } = environment

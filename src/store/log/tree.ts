@@ -1,33 +1,38 @@
-// The Merkle tree over the log as it is stored: the root of every 256 entries, of every 256 of those, and so on. Every
-// other node is worked out from these and from the entries, 256 rows a level at most. Lives beside the entries, which
-// alone are what it says.
+// The stored Merkle tree over the log: the root of every 256 entries, of every 256 of those, and so
+// on. Computes all other nodes from these and from the entries, at most 256 rows a level. The
+// entries are authoritative.
 
 import { Frontier, leafHash } from '../../audit/merkle.ts'
 import { consistencyProof, inclusionProof, joinHalves, type Subtree, treeRoot } from '../../audit/proof.ts'
 import { joinKey, type LogState, u64, unpackEntry } from '../layout.ts'
 import type { StoreTables } from '../lmdb.ts'
 
-/** Nodes of each so many levels are stored: 1/256 of the entries in rows of some 40 bytes. */
+/** Every eighth level is stored: 1/256 of the entries, in rows of about 40 bytes. */
 const STORED_LEVELS = 8
 const STORED_WIDTH = 2 ** STORED_LEVELS
 
-/** Where the log begins, as its newest `prune` entry says; rows before it may be on their way out. */
+/**
+ * Where the log begins, from its newest `prune` entry; rows before it may still be waiting for
+ * removal.
+ */
 export interface PrunePoint {
   readonly firstSeq: number
   /** The Merkle frontier over the entries before `firstSeq`, base64. */
   readonly frontier: readonly string[]
-  /** Where that entry is; null in a log that was never pruned. */
+  /** Sequence number of that entry; null in a log that was never pruned. */
   readonly pruneSeq: number | null
 }
 
 const nodeKey = (level: number, index: number): Buffer => joinKey(Buffer.of(level), u64(index))
 
-/** Takes every node there is and keeps those of some levels. To be called in the transaction of the entry. */
+/**
+ * Stores a node if its level is stored. Call it for every node, in the transaction of the entry.
+ */
 export function storeNode({ nodes }: StoreTables, level: number, index: number, node: Buffer): void {
   if (level % STORED_LEVELS === 0) nodes.put(nodeKey(level, index), node)
 }
 
-/** Whether what is stored of a node matchesStoredNode with it. */
+/** Reports whether the node equals its stored copy, or its level is not stored. */
 export function equalsStoredNode(
   { nodes }: StoreTables,
   level: number,
@@ -38,14 +43,14 @@ export function equalsStoredNode(
 }
 
 /**
- * The entry with this number goes, and those before it are gone: so does the node over the last 256. What the tree
- * still needs of it is in the prunePoint's frontier; higher nodes are so few that they stay.
+ * Removes the node over the last 256 entries, when entry `seq` is removed after all before it. The
+ * prune point's frontier holds what the tree still needs; higher nodes are few and stay.
  */
 export function dropNode({ nodes }: StoreTables, seq: number): void {
   if ((seq + 1) % STORED_WIDTH === 0) nodes.remove(nodeKey(STORED_LEVELS, (seq + 1) / STORED_WIDTH - 1))
 }
 
-/** The root over all entries by the frontier stored with the head; null where that does not fit their number. */
+/** Returns the root over all entries from the frontier of the state; null if they do not match. */
 export function rootOf({ seq, frontier }: LogState): Buffer | null {
   try {
     return Frontier.read(seq + 1, frontier).root()
@@ -54,11 +59,11 @@ export function rootOf({ seq, frontier }: LogState): Buffer | null {
   }
 }
 
-/** The nodes of the tree, as far as pruning has left what they are made of. */
+/** Returns the nodes of the tree that pruning has left. */
 function subtreesOf(tables: StoreTables, prunePoint: PrunePoint): Subtree {
   const before = Frontier.read(prunePoint.firstSeq, prunePoint.frontier).subtrees()
   const subtree: Subtree = (level, index) => {
-    // Half of what is prunePoint through lies in the frontier there; the other half, if it is all that is left, is stored.
+    // A node half pruned has its left part in the frontier; a right part that is left is stored.
     const atPrunePoint = before.get(level)
     if (atPrunePoint?.index === index) return atPrunePoint.node
     if (level > 0 && level % STORED_LEVELS === 0) {
@@ -73,7 +78,7 @@ function subtreesOf(tables: StoreTables, prunePoint: PrunePoint): Subtree {
   return subtree
 }
 
-/** That an entry is in the log of some size. */
+/** Proves that an entry is in the log of a given size. */
 export interface InclusionProof {
   readonly leaf: Buffer
   readonly root: Buffer
@@ -81,7 +86,7 @@ export interface InclusionProof {
   readonly proof: readonly Buffer[]
 }
 
-/** That the log of one size is the beginning of the log of another. */
+/** Proves that the log of one size is the beginning of the log of another. */
 export interface ConsistencyProof {
   readonly fromRoot: Buffer
   readonly root: Buffer
@@ -89,7 +94,10 @@ export interface ConsistencyProof {
   readonly proof: readonly Buffer[]
 }
 
-/** @returns null where what it takes was pruned. `size` is at most the number of entries, `seq` below it. */
+/**
+ * Requires `seq` below `size`, and `size` at most the number of entries.
+ * @returns null when pruned entries are needed
+ */
 export function proveInclusion(
   tables: StoreTables,
   prunePoint: PrunePoint,
@@ -103,7 +111,10 @@ export function proveInclusion(
   return leaf === null || root === null || proof === null ? null : { leaf, root, proof }
 }
 
-/** @returns null where what it takes was pruned. `from` is at most `size`, which is at most the number of entries. */
+/**
+ * Requires `from` at most `size`, and `size` at most the number of entries.
+ * @returns null when pruned entries are needed
+ */
 export function proveConsistency(
   tables: StoreTables,
   prunePoint: PrunePoint,

@@ -1,5 +1,5 @@
-// What checks a whole log from a process of its own, see logcheck.ts: a program, which says on standard output how far it
-// is, and its verdict or why there is none.
+// The program that verifies a whole log in a child process (see background.ts). Prints its progress
+// on standard output, then the verdict or the reason why there is none.
 
 import { setPriority } from 'node:os'
 import { NO_EVIDENCE } from '../../audit/survey.ts'
@@ -9,22 +9,22 @@ import { DirectorySource } from '../verification/directory.ts'
 import { SourceError } from '../verification/log-source.ts'
 import { openAndVerify } from '../verification/verification.ts'
 
-/** Of the system's scale from -20 to 19: calls go first. */
+/** On the system's scale from -20 to 19: calls go first. */
 const NICENESS = 15
-/** Progress is told in so many steps. */
+/** Number of progress lines. */
 const STEPS = 200
 
 async function check(path: string): Promise<void> {
   setPriority(NICENESS)
-  let told = 0
+  let printed = 0
   const open = () => new DirectorySource(path)
-  const tell = (done: number) => {
+  const printProgress = (done: number) => {
     const step = Math.floor(done * STEPS)
-    if (step > told) printLine({ progress: step / STEPS })
-    told = Math.max(told, step)
+    if (step > printed) printLine({ progress: step / STEPS })
+    printed = Math.max(printed, step)
   }
   try {
-    printLine({ verdict: verdictObject(await openAndVerify(open, NO_EVIDENCE, tell)) })
+    printLine({ verdict: verdictObject(await openAndVerify(open, NO_EVIDENCE, printProgress)) })
   } catch (error) {
     if (!(error instanceof SourceError)) throw error
     printLine({ failure: error.message })

@@ -1,5 +1,5 @@
-// What looks at a store from a process of its own, see inspection.ts: a program, which says on standard output what it
-// found, or the rows that a new log takes over.
+// The program that inspects a store in a child process (see inspection.ts). Prints the fault it
+// found, or the rows that a new log takes over, on standard output.
 
 import { join } from 'node:path'
 import { openCheckpoint } from '../../audit/checkpoint.ts'
@@ -12,10 +12,10 @@ import { readLogState } from '../log/batch.ts'
 import { oldestSeq, readPrunePoint } from '../log/prune.ts'
 import { rootOf } from '../log/tree.ts'
 
-/** The newest entries are read, with their places in the indexes; all others are `sidegate audit verify`'s. */
+/** Newest entries to verify, with their index rows; `sidegate audit verify` covers the others. */
 const INSPECTED_ENTRIES = 10_000
 const PAGE_ROWS = 500
-/** Read in whole when the store is opened, or carried over. */
+/** Tables that are read completely when the store is opened, or carried over. */
 const WHOLE: readonly SubDatabase[] = [
   'checkpoints',
   'keys',
@@ -25,7 +25,9 @@ const WHOLE: readonly SubDatabase[] = [
   'counters',
   'sessions',
 ]
-/** What a new log takes over from one that was set aside: keys, and rules made through the API. */
+/**
+ * Tables that a new log takes over from a quarantined one: keys, and rules made through the API.
+ */
 const CARRIED: readonly SubDatabase[] = ['keys', 'keyids', 'keyuse', 'rules']
 
 /** @returns the exit code */
@@ -48,16 +50,16 @@ function inspect(path: string): number {
     return 1
   }
   try {
-    const found = faultOf(environment)
-    if (found === null) return 0
-    printLine({ fault: found })
+    const storeFault = faultOf(environment)
+    if (storeFault === null) return 0
+    printLine({ fault: storeFault })
   } catch (error) {
     printLine({ fault: `the database cannot be read (${(error as Error).message})` })
   }
   return 1
 }
 
-/** What is wrong with the log, or null. A store that was never begun has none. */
+/** Returns the fault of the log, or null. A store that was never used has none. */
 function faultOf({ tables }: Environment): string | null {
   const state = readLogState(tables)
   if (state === null) return tables.entries.size === 0 ? null : 'the head of the log is missing'
@@ -65,15 +67,15 @@ function faultOf({ tables }: Environment): string | null {
   const oldest = oldestSeq(tables)
   const { firstSeq } = readPrunePoint(tables)
   if (oldest === null) return 'the log has no entries'
-  if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry speaks of the entries before`
-  // Whether the tree is that of the entries only orDamageError all of them can tell.
-  if (rootOf(state) === null) return 'the tree does not fit the number of entries'
+  if (oldest > firstSeq) return `the log begins at ${oldest}, and no prune entry covers the entries before`
+  // Comparing the tree with the entries would require reading all of them.
+  if (rootOf(state) === null) return 'the tree does not match the number of entries'
   const entries = state.seq - oldest + 1
   const calls = state.nextRequest - state.firstRequest
   if (tables.entries.size !== entries) {
-    return `the head of the log is at ${state.seq}, and of ${entries} entries there are ${tables.entries.size}`
+    return `the head of the log is at ${state.seq}, which requires ${entries} entries; there are ${tables.entries.size}`
   }
-  if (tables.requests.size !== calls || tables.ids.size !== calls) return 'the usage list is not complete'
+  if (tables.requests.size !== calls || tables.ids.size !== calls) return 'the usage list is incomplete'
   for (const name of WHOLE) {
     if (tables[name].rows().length !== tables[name].size) return `${name}: rows are missing`
   }
@@ -82,7 +84,10 @@ function faultOf({ tables }: Environment): string | null {
   return faultOfList(tables, state.nextRequest, newest) ?? faultOfCheckpoint(tables, state)
 }
 
-/** The newest entries: each by itself, one following the other, up to the head. @returns ids of the calls among them */
+/**
+ * Verifies the newest entries, each alone and in sequence, up to the head.
+ * @returns the ids of the calls among them, or the fault
+ */
 function readNewest(tables: StoreTables, state: LogState, oldest: number): CallIds | string {
   const { seq, hash } = state
   const first = Math.max(oldest, seq - INSPECTED_ENTRIES + 1)
@@ -106,13 +111,13 @@ function readNewest(tables: StoreTables, state: LogState, oldest: number): CallI
 /** By sequence number. */
 type CallIds = ReadonlyMap<number, string>
 
-/** What the first entry read says of the one before: there the check begins. */
+/** Returns the entry before the first one read, as that one names it: verification begins there. */
 function headBefore(seq: number, bytes: Uint8Array): { log: string; seq: number; hash: string } {
   const { log, prev } = readJson<{ log: string; prev: string }>(Buffer.from(bytes))
   return { log, seq: seq - 1, hash: prev }
 }
 
-/** The places of the newest calls in the usage list lead to them, and the calls' ids back to them. */
+/** Checks that the list rows of the newest calls lead to them, and their ids back. */
 function faultOfList(tables: StoreTables, next: number, ids: CallIds): string | null {
   const start = u64(Math.max(0, next - ids.size))
   let listed = 0
@@ -120,28 +125,31 @@ function faultOfList(tables: StoreTables, next: number, ids: CallIds): string | 
     const seq = summarySeq(value)
     const id = ids.get(seq)
     if (id === undefined || id === '' || !tables.ids.get(Buffer.from(id))?.equals(u64(seq))) {
-      return `call ${readU64(key)} of the usage list leads nowhere`
+      return `row ${readU64(key)} of the usage list does not lead to its call`
     }
     listed++
   }
-  return listed === ids.size ? null : 'the usage list is not complete'
+  return listed === ids.size ? null : 'the usage list is incomplete'
 }
 
-/** The newest checkpoint is over entries that are there, and over the tree as it is if nothing came after it. */
+/**
+ * Checks that the newest checkpoint covers stored entries, and the current tree if no entry came
+ * after it.
+ */
 function faultOfCheckpoint(tables: StoreTables, state: LogState): string | null {
   const [row] = tables.checkpoints.rows({ reverse: true, limit: 1 })
-  // One that could not be followed by another before its entries went is nothing to go by.
+  // A checkpoint over pruned entries proves nothing.
   if (row === undefined || readU64(row.key) <= readPrunePoint(tables).firstSeq) return null
   const opened = openCheckpoint(row.value, () => [])
   const name = `the newest checkpoint, at ${readU64(row.key)} entries,`
-  if ('fault' in opened || opened.log !== state.log) return `${name} is none of this log`
+  if ('fault' in opened || opened.log !== state.log) return `${name} is unreadable or belongs to another log`
   const { size, root, head } = opened
   const packed = tables.entries.get(u64(size - 1))
   if (packed === undefined || unpackEntry(size - 1, packed).hash !== head) {
-    return `${name} was not signed over the entries that are there`
+    return `${name} does not cover the stored entries`
   }
   const isWhole = size === state.seq + 1
-  if (isWhole && rootOf(state)?.equals(root) !== true) return `${name} is over another tree`
+  if (isWhole && rootOf(state)?.equals(root) !== true) return `${name} covers another tree`
   return null
 }
 
@@ -158,5 +166,5 @@ function carry(path: string): number {
 }
 
 const [, , task, path = ''] = process.argv
-// As it is: closing would wait for nothing, and may trip over the damage.
+// Exits without closing, which waits for nothing here and could fail on the damage.
 process.exit(task === 'carry' ? carry(path) : inspect(path))

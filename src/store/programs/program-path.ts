@@ -1,7 +1,10 @@
-// Where the programs are that the store runs beside itself, in processes and threads of their own.
+// Locates the programs that the store runs in child processes.
 
 import { extname, join } from 'node:path'
 
-/** The file of a program: it lies beside this one, in the source as in what is built of it, and is written alike. */
+/**
+ * Returns the file of a program: in this folder, with this file's extension, in the source and in
+ * the build.
+ */
 export const programPath = (name: string): string =>
   join(import.meta.dirname, `${name}${extname(import.meta.filename)}`)

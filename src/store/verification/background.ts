@@ -1,5 +1,5 @@
-// The full check of the log while the gateway runs: in a child process, checker.ts, so that neither its work nor damage
-// that ends a reader touches the calls. One at a time.
+// Runs the full verification of the log next to a running gateway, in a child process (checker.ts):
+// neither its load nor damage that kills a reader affects calls. One at a time.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -14,13 +14,15 @@ const CHECKER_PROGRAM = programPath('checker')
 
 export interface VerificationStatus {
   readonly running: boolean
-  /** From 0 to 1; 0 before the first check. */
+  /** From 0 to 1; 0 before the first run. */
   readonly progress: number
   readonly startedAtMs: Milliseconds | null
   readonly finishedAtMs: Milliseconds | null
-  /** The verdict of the last check that ended, as `sidegate audit verify` gives it; null without one. */
+  /**
+   * The verdict of the last finished run, in the form of `sidegate audit verify`; null without one.
+   */
   readonly verdict: JsonObject | null
-  /** Why the last check came to no verdict. */
+  /** Why the last run has no verdict. */
   readonly failure: string | null
 }
 
@@ -42,7 +44,7 @@ export class BackgroundVerification {
 
   /**
    * @param path the data folder
-   * @param onVerdict told how each check came out
+   * @param onVerdict receives the verdict of each run
    */
   constructor(path: string, clock: Clock, onVerdict: (verdict: JsonObject) => void) {
     this.#path = path
@@ -54,13 +56,16 @@ export class BackgroundVerification {
     return this.#status
   }
 
-  /** Begins a check, or joins the one that runs. Resolves when it has ended, which the status then says. */
+  /**
+   * Starts a run, or joins the current one. Resolves when it has ended; `status` then holds the
+   * result.
+   */
   start(): Promise<void> {
     this.#running ??= this.#spawnChecker()
     return this.#running.ended
   }
 
-  /** Ends a running check without a verdict. */
+  /** Ends a current run without a verdict. */
   async close(): Promise<void> {
     this.#running?.child.kill('SIGKILL')
     await this.#running?.ended
@@ -70,14 +75,14 @@ export class BackgroundVerification {
     const child = spawn(process.execPath, [...process.execArgv, CHECKER_PROGRAM, this.#path], {
       stdio: ['ignore', 'pipe', 'ignore'],
     })
-    // Only now: for want of memory, for one, it throws.
+    // After spawn, which may throw, for example without memory.
     this.#status = { ...NEVER_RUN, running: true, startedAtMs: this.#clock.now() }
     let verdict: JsonObject | null = null
     let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
       let over = false
       const finish = (failure: string) => {
-        // A child that could not be started is told of twice.
+        // A child that could not start emits both `error` and `close`.
         if (over) return
         over = true
         this.#running = null
@@ -101,12 +106,12 @@ export class BackgroundVerification {
         ),
       )
     })
-    // Not there when no descriptor was left for it.
+    // Undefined when no file descriptor was left.
     const output = child.stdout as Readable | undefined
     if (output === undefined) return { child, ended }
     createInterface({ input: output }).on('line', (text) => {
       const line = parseObject(Buffer.from(text))
-      // PrunePoint off where the child was killed.
+      // Null when the child was killed within a line.
       if (line === null) return
       if (typeof line['progress'] === 'number') this.#status = { ...this.#status, progress: line['progress'] }
       if (isObject(line['verdict'])) verdict = line['verdict']

@@ -1,5 +1,5 @@
-// The data directory as a place to read a log from, beside a running gateway or none, and what only that place can tell:
-// the index, stored exchanges, the head and the tree that are kept beside the entries.
+// Reads a log from a data directory, also next to a running gateway, and checks what only the
+// directory holds: the index, stored exchanges, and the stored head and tree.
 
 import { hashContent, SALT_BYTES } from '../../audit/content.ts'
 import type { Members } from '../../audit/plain.ts'
@@ -25,7 +25,10 @@ const readFault = (error: unknown): string =>
     ? error.message
     : `the database cannot be read here (${(error as Error).message})`
 
-/** @param what for people, in the singular or as a list @throws DamageError naming it */
+/**
+ * @param what a noun for people
+ * @throws DamageError that names it
+ */
 function orDamageError<Value>(what: string, read: () => Value): Value {
   try {
     return read()
@@ -34,18 +37,18 @@ function orDamageError<Value>(what: string, read: () => Value): Value {
   }
 }
 
-/** What lies beside the entries, at one moment. */
+/** The stored state next to the entries, at one moment. */
 interface StoredState {
   readonly state: LogState | null
   readonly exchanges: number
 }
 
-/** What the entries printLine of it, as they are read. */
+/** Counts gathered from the entries during a reading. */
 class EntryTally {
   requests = 0
-  /** Exchanges that an entry commits to. */
+  /** Stored exchanges that an entry commits to. */
   stored = 0
-  /** Content that is gone, and how much of it erase entries speak of. */
+  /** Exchanges that are missing, and the number that erase entries account for. */
   missing = 0
   firstMissing = 0
   erased = 0
@@ -60,15 +63,19 @@ export class DirectorySource implements LogSource {
     this.#environment = openDirectory(path)
   }
 
-  /** Looks nothing but these up: what the newest `prune` entry says is the one beginning that the log has. */
+  /**
+   * Reads only the checkpoints and the newest `prune` entry, which defines the beginning of the
+   * log.
+   */
   async survey(survey: LogSurvey): Promise<string | null> {
     const { tables } = this.#environment
     this.#environment.refresh()
-    const kept = orDamageError('the checkpoints beside the log', () => storedCheckpoints(tables))
-    for (const { note } of kept) survey.addCheckpoint(note, null)
-    // Last and as of now, since signatures took their time: a running gateway prunes on.
+    const checkpoints = orDamageError('the checkpoints stored with the log', () => storedCheckpoints(tables))
+    for (const { note } of checkpoints) survey.addCheckpoint(note, null)
+    // Last and refreshed: checking signatures takes time, and a running gateway may prune
+    // meanwhile.
     this.#environment.refresh()
-    const { pruneSeq } = orDamageError('where the log begins', () => readPrunePoint(tables))
+    const { pruneSeq } = orDamageError('the prune point', () => readPrunePoint(tables))
     if (pruneSeq !== null) {
       orDamageError(`the prune entry at ${pruneSeq}`, () => {
         const prune = tables.entries.get(u64(pruneSeq))
@@ -88,7 +95,7 @@ export class DirectorySource implements LogSource {
         if (seq % PAGE_ROWS === 0) reader.progress((seq - first) / Math.max(1, newest - first))
         return reader.entry(entry, seq)
       })
-      // At once: a running gateway goes on writing.
+      // At once, because a running gateway keeps writing.
       this.#stored = this.#readState()
       return null
     } catch (error) {
@@ -102,25 +109,25 @@ export class DirectorySource implements LogSource {
     if (Number.isSafeInteger(erased)) this.#tally.erased += Number(erased)
     if (type !== 'request') return null
     this.#tally.requests++
-    const place = u64(seq)
+    const key = u64(seq)
     const id = Buffer.from(String(entry.get('id')))
-    // The database takes no empty key and no long one.
+    // The database rejects empty and long keys.
     const isId = id.length > 0 && id.length <= MAX_ID_BYTES
-    if (!isId || !this.#environment.tables.ids.peek(id)?.equals(place)) {
-      return 'its id leads elsewhere in the index'
+    if (!isId || !this.#environment.tables.ids.peek(id)?.equals(key)) {
+      return 'the index maps its id to another entry'
     }
     const committed = entry.get('content_hash')
     if (committed === null) return null
-    const stored = this.#environment.tables.content.get(place)
+    const stored = this.#environment.tables.content.get(key)
     if (stored === undefined) {
       if (this.#tally.missing++ === 0) this.#tally.firstMissing = seq
       return null
     }
     this.#tally.stored++
-    const fits =
+    const matches =
       stored.length >= SALT_BYTES &&
       hashContent(stored.subarray(0, SALT_BYTES), stored.subarray(SALT_BYTES)) === committed
-    return fits ? null : 'the stored exchange is not the one the entry commits to'
+    return matches ? null : 'the stored exchange is not the one the entry commits to'
   }
 
   matchesStoredNode(level: number, index: number, node: Buffer): boolean {
@@ -132,7 +139,7 @@ export class DirectorySource implements LogSource {
       this.#environment.refresh()
       return this.#firstHash() !== first
     } catch {
-      // What is there cannot be read, and that has been found.
+      // An unreadable database is already a finding.
       return false
     }
   }
@@ -150,10 +157,10 @@ export class DirectorySource implements LogSource {
     const { requests, stored, missing, firstMissing, erased } = this.#tally
     if (state === null || head === null) return 'the head of the log is missing'
     if (beginning === 'unanchored') {
-      return `the log begins at ${firstSeq}, and no prune entry speaks of the entries before`
+      return `the log begins at ${firstSeq}, and no prune entry covers the entries before`
     }
-    // A running gateway goes on writing: only what lies behind the newest entry read is missing.
-    if (state.seq < head.seq) return `the head of the log is at ${state.seq}, and its entries go on`
+    // A running gateway keeps writing: only entries after the newest one read can be missing.
+    if (state.seq < head.seq) return `the head of the log is at ${state.seq}, and there are entries after it`
     const next = this.#environment.tables.entries.get(u64(head.seq + 1))
     if (state.seq > head.seq && next === undefined) {
       return `the head of the log is at ${state.seq}, and its entries end at ${head.seq}`
@@ -161,7 +168,7 @@ export class DirectorySource implements LogSource {
     if (state.seq === head.seq && state.hash !== head.hash) return 'the head of the log has another hash'
     if (state.seq === head.seq && rootOf(state)?.toString('base64') !== root)
       return 'the head of the log has another tree'
-    if (wrongNodes > 0) return `${wrongNodes} nodes kept of the tree are not those of the entries`
+    if (wrongNodes > 0) return `${wrongNodes} stored tree nodes do not match the entries`
     if (state.seq === head.seq && state.nextRequest - state.firstRequest !== requests) {
       const listed = state.nextRequest - state.firstRequest
       return `the usage list has ${listed} entries, and the log ${requests} calls`
@@ -169,7 +176,7 @@ export class DirectorySource implements LogSource {
     const more = exchanges - stored
     if (state.seq === head.seq && more > 0) return `${more} exchanges are stored that no entry commits to`
     if (missing > erased) {
-      return `${missing} stored exchanges are gone, the first of entry ${firstMissing}; erase entries speak of ${erased}`
+      return `${missing} stored exchanges are missing, the first of entry ${firstMissing}; erase entries account for ${erased}`
     }
     return null
   }

@@ -1,4 +1,4 @@
-// An export as a place to read a log from, line by line: never more than a line is held.
+// Reads a log from an export, line by line; holds one line at a time.
 
 import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../../audit/dump.ts'
@@ -11,7 +11,7 @@ const CHUNK_BYTES = 1024 ** 2
 function whyNotRead(file: string): string | null {
   try {
     if (!statSync(file).isFile())
-      return 'is not a regular file; an export that comes by a pipe is read by --export -'
+      return 'is not a regular file; to read an export from a pipe, use --export -'
     accessSync(file, constants.R_OK)
     return null
   } catch (error) {
@@ -23,14 +23,14 @@ function whyNotRead(file: string): string | null {
 export class ExportSource implements LogSource {
   readonly #file: string
 
-  /** @throws SourceError when there is no such file, or it cannot be read twice */
+  /** @throws SourceError when the file does not exist or cannot be read twice */
   constructor(file: string) {
     const reason = whyNotRead(file)
     if (reason !== null) throw new SourceError(`${file} ${reason}`)
     this.#file = file
   }
 
-  /** Prune entries and checkpoints come after what they speak of, so that all of it is read for them. */
+  /** Reads the whole file: prune entries and checkpoints follow the entries they describe. */
   async survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null> {
     let firstEntry: string | null = null
     await this.read({
@@ -74,7 +74,7 @@ export class ExportSource implements LogSource {
     return null
   }
 
-  /** An export has the entries and nothing that was kept of their tree. */
+  /** An export holds no tree nodes. */
   matchesStoredNode(): boolean {
     return true
   }
@@ -90,7 +90,7 @@ export class ExportSource implements LogSource {
   async close(): Promise<void> {}
 }
 
-/** What is wrong with the line; empty when the reader has seen enough, null to go on. */
+/** Returns the line's fault; empty when the reader stops, null to continue. */
 function takeLine(reader: LogReader, line: Buffer, number: number): string | null {
   const read = readLine(line)
   if (typeof read === 'string') return `line ${number}: ${read}`

@@ -1,5 +1,5 @@
-// Where a log to be checked is read from, and the entries of a data directory: page by page beside a running gateway,
-// never holding more than a page, nor a database snapshot across a turn.
+// The sources of logs to verify, and paged reading of a data directory next to a running gateway.
+// Holds at most one page, and no database snapshot across a turn.
 
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,75 +13,84 @@ import { DATA_FILE, faultOfFile } from '../folder/header.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
 import { type Environment, openEnvironment, type StoreTables } from '../lmdb.ts'
 
-/** Rows read at a time: a longer look would hold the snapshot, and with it the file's free pages. */
+/** Rows in a page. More would hold the snapshot, and with it the file's free pages, too long. */
 export const PAGE_ROWS = 500
 
-/** Takes an entry in order, an exchange or a checkpoint; false ends the orDamageError. */
+/** Receives entries in order, exchanges and checkpoints; `entry` returns false to stop. */
 export interface LogReader {
-  /** @param seq where it was found; null in an export */
+  /** @param seq position of the entry; null in an export */
   entry(entry: DumpedEntry, seq: number | null): boolean
-  /** Only of an export; in a data directory `check` looks at them. */
+  /** Only from an export; in a data directory `checkEntry` reads them. */
   exchange(exchange: DumpedExchange): void
   checkpoint(note: string): void
-  /** How far it is, from 0 to 1. */
+  /** Fraction done, from 0 to 1. */
   progress(done: number): void
 }
 
-/** What came of the orDamageError, for the source to printLine the rest. */
+/** The result of a reading, for `checkWhole`. */
 export interface ReadResult extends Pick<LogVerdict, 'head' | 'beginning' | 'firstSeq' | 'root'> {
-  /** Parts of the Merkle tree that are not as they were kept. */
+  /** Number of tree nodes that differ from their stored copies. */
   readonly wrongNodes: number
 }
 
 export interface LogSource {
   /**
-   * Tells what must be known before the log is read: where it was pruned, and what was signed of it.
-   * @param progress called with a fraction of 1 where that takes a while
-   * @returns the hash of the first entry, which shows if another is the first by the time it is read
+   * Passes prune entries and checkpoints to the survey, before the log is read.
+   * @param progress receives fractions of 1 if this takes long
+   * @returns the hash of the first entry, to detect a pruning before the reading
    */
   survey(survey: LogSurvey, progress: (done: number) => void): Promise<string | null>
-  /** Reads all of it. @returns why it could not be read to the end, or null */
+  /**
+   * Reads the whole log.
+   * @returns why it could not be read to the end, or null
+   */
   read(reader: LogReader): Promise<string | null>
-  /** What else is wrong with an entry that is in order; only the data directory can tell. */
+  /** Returns a further fault of a valid entry; only the data directory can find one. */
   checkEntry(seq: number, entry: Members): string | null
-  /** Whether a complete part of the Merkle tree, which the entries make, is as it was kept. */
+  /** Reports whether a complete subtree equals its stored copy. */
   matchesStoredNode(level: number, index: number, node: Buffer): boolean
-  /** Whether by now the log begins with another entry than the one with this hash. */
+  /** Reports whether the log now begins with another entry than the one with this hash. */
   wasPruned(first: string | null): boolean
-  /** What is wrong with the whole, once it was read to the end and its chain held. */
+  /** Returns a fault of the whole log, after a complete reading and a valid chain. */
   checkWhole(read: ReadResult): string | null
   close(): Promise<void>
 }
 
-/** The input is not there, or cannot be opened: exit 2. */
+/** The input does not exist or cannot be opened: exit 2. */
 export class SourceError extends Error {
   override readonly name: string = 'SourceError'
 }
 
-/** What is there is a log that cannot be read: where it was to be checked, a finding. */
+/** The log exists but cannot be read; a finding when the log is to be verified. */
 export class DamageError extends SourceError {
   override readonly name = 'DamageError'
 }
 
-/** What is there did not stay for as long as it takes to read it, so that nothing can be said of it. */
+/** The log changed faster than it could be read, so there is no verdict. */
 export class UnsteadyError extends SourceError {
   override readonly name = 'UnsteadyError'
 }
 
-/** Nothing here makes a data directory. @throws SourceError when there is none */
+/**
+ * Checks for a log without creating a data directory.
+ * @throws SourceError when there is none
+ */
 export function requireLog(path: string): void {
-  let isThere: boolean
+  let exists: boolean
   try {
-    isThere = statSync(join(path, DATA_FILE), { throwIfNoEntry: false }) !== undefined
+    exists = statSync(join(path, DATA_FILE), { throwIfNoEntry: false }) !== undefined
   } catch (error) {
     throw new SourceError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`, {
       cause: error,
     })
   }
-  if (!isThere) throw new SourceError(`there is no log in ${path}`)
+  if (!exists) throw new SourceError(`there is no log in ${path}`)
 }
 
-/** Opens what is there. @throws SourceError, a DamageError where the database file is damaged */
+/**
+ * Opens an existing data directory.
+ * @throws SourceError, or DamageError when the database file is damaged
+ */
 export function openDirectory(path: string): Environment {
   requireLog(path)
   const fault = faultOfFile(join(path, DATA_FILE))
@@ -95,9 +104,10 @@ export function openDirectory(path: string): Environment {
 }
 
 /**
- * The entries page by page, until `take` says false. While it waits for `take` the log goes on: what
- * is stored beside an entry of the page at hand may be gone by then. An entry's bytes are there until the next one.
- * @throws Error on rows that are none
+ * Passes the entries to `take`, page by page, until it returns false. While `take` is awaited the
+ * log may change: content stored with an entry of the current page may be gone. An entry's bytes
+ * are valid until the next one.
+ * @throws Error for malformed rows
  */
 export async function eachEntry(
   environment: Environment,
@@ -108,8 +118,8 @@ export async function eachEntry(
     environment.refresh()
     let rows = 0
     for (const { seq, value } of pageOf(environment.tables, from)) {
-      const taken = take(seq, unpackEntry(seq, value))
-      if (!(typeof taken === 'boolean' ? taken : await taken)) return
+      const continues = take(seq, unpackEntry(seq, value))
+      if (!(typeof continues === 'boolean' ? continues : await continues)) return
       from = seq + 1
       rows++
     }
@@ -118,11 +128,11 @@ export async function eachEntry(
   }
 }
 
-/** The next rows with `from` and above. */
+/** Yields the next rows from `from` on. */
 function* pageOf({ entries }: StoreTables, from: number): Generator<{ seq: number; value: Buffer }> {
   const end = from + PAGE_ROWS
   let seq = from
-  // Where nothing is missing, and nothing is too much, each is found by its key in half the time.
+  // In a page without gaps or extra rows, lookups by key take half the time.
   if (entries.count({ start: u64(from), end: u64(end) }) === PAGE_ROWS) {
     for (let value = entries.peek(u64(seq)); value !== undefined; value = entries.peek(u64(seq))) {
       yield { seq, value }

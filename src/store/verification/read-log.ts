@@ -1,4 +1,5 @@
-// Takes a log from where it is kept to whoever verifies it, and asks of each entry what only that place can tell.
+// Passes a log from its source to the verifier, and asks the source for faults that only it can
+// find.
 
 import { hashContent } from '../../audit/content.ts'
 import type { DumpedEntry, DumpedExchange } from '../../audit/dump.ts'
@@ -6,10 +7,10 @@ import type { LogFinding, LogVerdict } from '../../audit/log-verify.ts'
 import type { Members } from '../../audit/plain.ts'
 import type { LogReader, LogSource } from './log-source.ts'
 
-/** Findings that the data directory adds; the log's own are bounded as well. */
+/** Most findings from the source; the verifier's own are bounded as well. */
 const MAX_FINDINGS = 100
 
-/** Takes entries as LogVerifier does. */
+/** Verifies entries like LogVerifier. */
 interface EntryVerifier {
   readonly members: Members | null
   push(entry: DumpedEntry, seq: number | null): boolean
@@ -22,7 +23,7 @@ export class VerifyingReader implements LogReader {
   readonly #source: LogSource
   readonly #verifier: EntryVerifier
   readonly #findings: LogFinding[] = []
-  /** The newest entry, until an exchange came that says it is of it. */
+  /** The newest entry, until an exchange for it arrives. */
   #awaitingExchange: Members | null = null
   #seq: number | null = null
 
@@ -51,10 +52,7 @@ export class VerifyingReader implements LogReader {
   exchange({ seq, salt, content }: DumpedExchange): void {
     const committed = this.#seq === seq ? this.#awaitingExchange?.get('content_hash') : null
     if (this.#awaitingExchange?.get('type') !== 'request' || typeof committed !== 'string') {
-      this.#addFinding(
-        null,
-        `an exchange that is said to be of entry ${seq} does not follow an entry that commits to it`,
-      )
+      this.#addFinding(null, `an exchange for entry ${seq} does not follow the entry that commits to it`)
       return
     }
     this.#awaitingExchange = null
@@ -64,18 +62,21 @@ export class VerifyingReader implements LogReader {
   }
 
   checkpoint(): void {
-    // The survey has seen them all.
+    // The survey has read them.
   }
 
   #addFinding(seq: number | null, reason: string): void {
     if (this.#findings.length < MAX_FINDINGS) this.#findings.push({ seq, reason })
   }
 
-  /** The verdict on the log and all that lies beside it. @param wrongNodes parts of the tree not as they were kept */
+  /**
+   * Returns the verdict on the log and on the source's own data.
+   * @param wrongNodes number of tree nodes that differ from their stored copies
+   */
   finish(verdict: LogVerdict, wrongNodes: number): LogVerdict {
-    // Behind a break in the chain the rest was not read, so that nothing can be said of the whole.
-    const whole = verdict.ok ? this.#source.checkWhole({ ...verdict, wrongNodes }) : null
-    if (whole !== null) this.#findings.push({ seq: null, reason: whole })
+    // After a break in the chain the rest was not read, so the whole cannot be checked.
+    const wholeFault = verdict.ok ? this.#source.checkWhole({ ...verdict, wrongNodes }) : null
+    if (wholeFault !== null) this.#findings.push({ seq: null, reason: wholeFault })
     const findings = [...verdict.findings, ...this.#findings]
     return { ...verdict, ok: findings.length === 0, findings }
   }

@@ -1,16 +1,17 @@
-// Checks a whole log from where it is kept: first where it was pruned and signed, then entry by entry.
+// Verifies a whole log from its source: first surveys prune entries and checkpoints, then reads
+// entry by entry.
 
 import { type LogVerdict, LogVerifier } from '../../audit/log-verify.ts'
 import { type AuditorEvidence, LogSurvey } from '../../audit/survey.ts'
 import { DamageError, type LogSource, UnsteadyError } from './log-source.ts'
 import { VerifyingReader } from './read-log.ts'
 
-/** A running gateway may prune between survey and check; then both are done again. */
+/** Most attempts: a running gateway may prune between survey and reading. */
 const MAX_ATTEMPTS = 5
 
 /**
- * Opens a log, checks the whole of it and closes it. That it is too damaged for that is a finding as well.
- * @throws SourceError where there is none, or it cannot be opened for another reason
+ * Opens a log, verifies all of it and closes it. Damage that prevents reading is a finding.
+ * @throws SourceError when there is no log, or it cannot be opened for another reason
  */
 export async function openAndVerify(
   open: () => LogSource,
@@ -29,16 +30,19 @@ export async function openAndVerify(
   }
 }
 
-/** Nothing could be read, so there is nothing more to printLine. @param reason for people */
+/**
+ * Returns the verdict on a log that could not be read at all.
+ * @param reason for people
+ */
 export const unreadableVerdict = (evidence: AuditorEvidence, reason: string): LogVerdict => ({
   ...new LogVerifier(new LogSurvey(evidence)).finish(),
   findings: [{ seq: null, reason }],
 })
 
 /**
- * Checks the whole of a log.
- * @param progress called now and then with a fraction of 1
- * @throws UnsteadyError when it did not stay what it was for long enough
+ * Verifies a whole log.
+ * @param progress receives fractions of 1
+ * @throws UnsteadyError when the log changed during each attempt
  */
 export async function verifyLog(
   source: LogSource,
@@ -63,9 +67,9 @@ export async function verifyLog(
     if (isSame) return verdict
     if (attempt < MAX_ATTEMPTS) continue
     if (verdict.ok || !source.wasPruned(first)) return verdict
-    // What was pruned would be found missing, and the log be said not to be what was sealed.
+    // Pruned entries would be reported as missing.
     throw new UnsteadyError(
-      `the log was pruned each of the ${MAX_ATTEMPTS} times it was read; check a copy (sidegate audit compact)`,
+      `the log was pruned during each of ${MAX_ATTEMPTS} readings; verify a copy instead (sidegate audit compact)`,
     )
   }
 }
