@@ -10,7 +10,13 @@ import {
 } from '../../src/detect/injection/features.ts'
 import { createFolded, fold, originOf, pieceEnd } from '../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../src/detect/injection/lexicon.ts'
-import { createTokens, TOKEN } from '../../src/detect/injection/token-list.ts'
+import {
+  COLUMN_FIRST,
+  COLUMN_HASH,
+  COLUMN_LETTERS_END,
+  createTokens,
+  ROW_COLUMNS,
+} from '../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../src/detect/injection/tokens.ts'
 
 /** A text as buckets, with the token borders windows are cut at. */
@@ -66,8 +72,8 @@ export function countFeatures(text: string, leetView: boolean): Counted {
     const seen: number[][] = []
     context.read(tokens, 0, lexicon.weights, seen)
     for (const [index, neighbours] of seen.entries()) {
-      const [hash, first, end] = [TOKEN.hash, TOKEN.first, TOKEN.lettersEnd].map(
-        (column) => tokens.rows[index * TOKEN.columns + column],
+      const [hash, first, end] = [COLUMN_HASH, COLUMN_FIRST, COLUMN_LETTERS_END].map(
+        (column) => tokens.rows[index * ROW_COLUMNS + column],
       ) as [number, number, number]
       const count = wordBuckets(folded.units, first, end, hash, own)
       buckets.push(own[0] as number, ...neighbours, ...own.subarray(1, count))

@@ -1,21 +1,19 @@
 // What kind of character a folded code unit is, for cutting text into tokens. Knows nothing of words.
 
-/** Kinds of code units; from `stop` on they are tokens of their own. */
-export const CLASS = {
-  separator: 1,
-  letter: 2,
-  digit: 3,
-  /** A character that is a token by itself: ideographs, kana, Hangul, and scripts that put no spaces. */
-  single: 4,
-  /** An apostrophe: inside a word it is left out. */
-  joiner: 5,
-  /** End of a sentence or line. */
-  stop: 6,
-  colon: 7,
-  quote: 8,
-  /** Brackets and marks of layout. */
-  bracket: 9,
-} as const
+/** Classes of code units. From CLASS_STOP on they are punctuation marks, each a token of its own. */
+export const CLASS_SEPARATOR = 1
+export const CLASS_LETTER = 2
+export const CLASS_DIGIT = 3
+/** A character that is a token of its own: Han, kana, Hangul, and scripts without spaces. */
+export const CLASS_IDEOGRAPH = 4
+/** An apostrophe. Inside a word it is dropped. */
+export const CLASS_JOINER = 5
+/** End of a sentence or line. */
+export const CLASS_STOP = 6
+export const CLASS_COLON = 7
+export const CLASS_QUOTE = 8
+/** Brackets and layout marks. */
+export const CLASS_BRACKET = 9
 
 const SINGLE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
@@ -49,12 +47,12 @@ export class CharacterClasses {
 }
 
 function classify(character: string): number {
-  if (JOINERS.includes(character)) return CLASS.joiner
-  if (STOPS.includes(character)) return CLASS.stop
-  if (COLONS.includes(character)) return CLASS.colon
-  if (QUOTES.includes(character)) return CLASS.quote
-  if (BRACKETS.includes(character)) return CLASS.bracket
-  if (SINGLE.test(character)) return CLASS.single
-  if (LETTER.test(character)) return CLASS.letter
-  return DIGIT.test(character) ? CLASS.digit : CLASS.separator
+  if (JOINERS.includes(character)) return CLASS_JOINER
+  if (STOPS.includes(character)) return CLASS_STOP
+  if (COLONS.includes(character)) return CLASS_COLON
+  if (QUOTES.includes(character)) return CLASS_QUOTE
+  if (BRACKETS.includes(character)) return CLASS_BRACKET
+  if (SINGLE.test(character)) return CLASS_IDEOGRAPH
+  if (LETTER.test(character)) return CLASS_LETTER
+  return DIGIT.test(character) ? CLASS_DIGIT : CLASS_SEPARATOR
 }

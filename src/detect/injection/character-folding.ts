@@ -22,15 +22,14 @@ const ACCENTED = /^[\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}\p{Script
 const MARKS = /[\u0300-\u036f\u0653-\u0655]/g
 const SMALL_CAPITALS = 'ᴀaʙbᴄcᴅdᴇeꜰfɢgʜhɪiᴊjᴋkʟlᴍmɴnᴏoᴘpꞯqʀrꜱsᴛtᴜuᴠvᴡwʏyᴢz'
 
-/** What a character that is not one unit after folding is remembered as. */
-export const FOLDED = {
-  /** Not met before. */
-  unknown: 0,
-  /** Several units; ask foldCodePoint. */
-  several: 0xfffe,
-  /** Nothing is left of it. */
-  invisible: 0xffff,
-} as const
+// Table entries for a character that does not fold to one unit.
+
+/** Not computed yet. */
+export const FOLD_UNKNOWN = 0
+/** Several units: foldCodePoint returns them. */
+export const FOLD_SEVERAL = 0xfffe
+/** No unit: the character is invisible. */
+export const FOLD_INVISIBLE = 0xffff
 
 /** What characters of the basic plane fold to, by code unit: a unit, or one of FOLDED. Beyond ASCII filled as they are met. */
 export const FOLDED_UNITS = new Uint16Array(0x10000)
@@ -49,8 +48,8 @@ const several = new Map<number, string>()
 export function foldToUnit(codePoint: number): number {
   const page = codePoint <= 0xffff ? FOLDED_UNITS : pages[codePoint >> PAGE_BITS]
   const at = codePoint <= 0xffff ? codePoint : codePoint & PAGE_MASK
-  const known = page === undefined ? FOLDED.unknown : (page[at] as number)
-  return known === FOLDED.unknown ? remember(codePoint) : known
+  const known = page === undefined ? FOLD_UNKNOWN : (page[at] as number)
+  return known === FOLD_UNKNOWN ? remember(codePoint) : known
 }
 
 /**
@@ -60,8 +59,8 @@ export function foldToUnit(codePoint: number): number {
  */
 export function foldCodePoint(codePoint: number): string {
   const unit = foldToUnit(codePoint)
-  if (unit === FOLDED.invisible) return ''
-  return unit === FOLDED.several ? (several.get(codePoint) as string) : String.fromCharCode(unit)
+  if (unit === FOLD_INVISIBLE) return ''
+  return unit === FOLD_SEVERAL ? (several.get(codePoint) as string) : String.fromCharCode(unit)
 }
 
 function remember(codePoint: number): number {
@@ -69,9 +68,9 @@ function remember(codePoint: number): number {
   if (codePoint >= 0xd800 && codePoint < 0xe000) return LONE_SURROGATE
   const folded = isPlainSyllable(codePoint) ? String.fromCharCode(codePoint) : compute(codePoint)
   const unit = folded.charCodeAt(0)
-  const one = folded.length === 1 && unit !== FOLDED.unknown && unit < FOLDED.several
+  const one = folded.length === 1 && unit !== FOLD_UNKNOWN && unit < FOLD_SEVERAL
   if (folded.length > 0 && !one) several.set(codePoint, folded)
-  const known = one ? unit : folded === '' ? FOLDED.invisible : FOLDED.several
+  const known = one ? unit : folded === '' ? FOLD_INVISIBLE : FOLD_SEVERAL
   if (codePoint <= 0xffff) FOLDED_UNITS[codePoint] = known
   else {
     const page = pages[codePoint >> PAGE_BITS] ?? new Uint16Array(PAGE_MASK + 1)

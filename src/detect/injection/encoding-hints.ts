@@ -2,9 +2,9 @@
 // that find them. May say yes too often, never no wrongly.
 
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
-import type { BASE64_RUN_MIN as RUN_MIN } from './base64.ts'
+import { BASE64_RUN_MIN } from './base64.ts'
 import { CodeUnits } from './code-units.ts'
-import { findHints, HINT_UNITS_MAX, isRare, RARE_TRIGRAMS, type TRIGRAM_MASK } from './turned-hints.ts'
+import { findHints, HINT_UNITS_MAX, isRare, RARE_TRIGRAMS, TRIGRAM_MASK } from './turned-hints.ts'
 
 /** What the decoders have to look for; UTF-16 offsets, ascending. */
 export interface EncodingHints {
@@ -35,10 +35,6 @@ const DIGITS_BIT = 1 << 30
 const SIGN_SHIFT = 31
 const HEX_DIGIT = 1
 const ESCAPE_START = 2
-
-// Copies, kept the same by their types: constants of this module are part of the machine code.
-const TRIGRAM: typeof TRIGRAM_MASK = 0x7fff
-const BASE64_RUN_MIN: typeof RUN_MIN = 16
 
 /** Shortest runs that the patterns in encodings.ts match. */
 const HEX_DIGITS_MIN = 24
@@ -118,7 +114,7 @@ function skip(walk: Walk, units: Uint16Array, start: number, length: number): nu
   let index = start
   for (; index < length; index++) {
     const unit = units[index] as number
-    trigram = ((trigram << 5) | (unit & 31)) & TRIGRAM
+    trigram = ((trigram << 5) | (unit & 31)) & TRIGRAM_MASK
     if (unit >= 0x80) break
     const kind = KINDS[unit] as number
     base64Run = (base64Run + 1) & (kind >> SIGN_SHIFT)

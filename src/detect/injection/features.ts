@@ -2,19 +2,19 @@
 // code counts in training and in scoring; it knows nothing of weights. A token has some by itself, the rest by what
 // stands before it.
 
-import type { TOKEN, TOTAL, Tokens, TRAIT } from './token-list.ts'
-
-// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
-const HASH: typeof TOKEN.hash = 0
-const SUM: typeof TOKEN.sum = 1
-const TRAITS: typeof TOKEN.traits = 2
-const TOTAL_COLUMN: typeof TOKEN.total = 7
-const COLUMNS: typeof TOKEN.columns = 8
-const WORD: typeof TRAIT.word = 1
-const IDEA_SHIFT: typeof TRAIT.ideaShift = 1
-const IDEA_MASK: typeof TRAIT.ideaMask = 0x1f
-const COUNT_SHIFT: typeof TRAIT.countShift = 8
-const SUM_SHIFT: typeof TOTAL.sumShift = 8
+import {
+  COLUMN_HASH,
+  COLUMN_SUM,
+  COLUMN_TOTAL,
+  COLUMN_TRAITS,
+  ROW_COLUMNS,
+  TOTAL_SUM_SHIFT,
+  type Tokens,
+  TRAIT_COUNT_SHIFT,
+  TRAIT_IDEA_MASK,
+  TRAIT_IDEA_SHIFT,
+  TRAIT_WORD,
+} from './token-list.ts'
 
 /** log2 of the number of weights. */
 const BUCKET_BITS = 18
@@ -165,22 +165,22 @@ export class ContextReader {
    */
   read(tokens: Tokens, from: number, weights: Int8Array, seen: number[][] | null): void {
     const { rows } = tokens
-    const end = tokens.length * COLUMNS
+    const end = tokens.length * ROW_COLUMNS
     let previous = this.#previous
     let beforePrevious = this.#beforePrevious
     let previousWord = this.#previousWord
     let wordBeforePrevious = this.#wordBeforePrevious
     let afterMark = this.#afterMark
-    for (let row = from * COLUMNS; row < end; row += COLUMNS) {
-      const hash = rows[row + HASH] as number
-      const traits = rows[row + TRAITS] as number
+    for (let row = from * ROW_COLUMNS; row < end; row += ROW_COLUMNS) {
+      const hash = rows[row + COLUMN_HASH] as number
+      const traits = rows[row + COLUMN_TRAITS] as number
       const pair = Math.imul(previous, MIX_A) ^ hash
       const two = bucket(pair ^ BIGRAM)
       const three = bucket(Math.imul(beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
-      let sum = (rows[row + SUM] as number) + (weights[two] as number) + (weights[three] as number)
-      let count = 2 + (traits >> COUNT_SHIFT)
+      let sum = (rows[row + COLUMN_SUM] as number) + (weights[two] as number) + (weights[three] as number)
+      let count = 2 + (traits >> TRAIT_COUNT_SHIFT)
       if (seen !== null) seen.push([two, three])
-      if ((traits & WORD) !== 0) {
+      if ((traits & TRAIT_WORD) !== 0) {
         if (previousWord !== previous) {
           // Across a mark of punctuation words are neighbours all the same.
           const across = bucket(Math.imul(previousWord, MIX_A) ^ hash ^ BIGRAM)
@@ -192,9 +192,9 @@ export class ContextReader {
         sum += weights[skip] as number
         count++
         if (seen !== null) seen.at(-1)?.push(skip)
-        const idea = (traits >> IDEA_SHIFT) & IDEA_MASK
+        const idea = (traits >> TRAIT_IDEA_SHIFT) & TRAIT_IDEA_MASK
         if (idea !== 0) {
-          const position = this.#position + row / COLUMNS - from
+          const position = this.#position + row / ROW_COLUMNS - from
           const found = this.#readIdea(idea, position, afterMark)
           for (let at = 0; at < found; at++) {
             sum += weights[this.#ideaBuckets[at] as number] as number
@@ -208,7 +208,7 @@ export class ContextReader {
       } else afterMark = true
       beforePrevious = previous
       previous = hash
-      rows[row + TOTAL_COLUMN] = (sum << SUM_SHIFT) | count
+      rows[row + COLUMN_TOTAL] = (sum << TOTAL_SUM_SHIFT) | count
     }
     this.#position += tokens.length - from
     this.#previous = previous

@@ -1,7 +1,9 @@
 // A piece of text as folded UTF-16 code units, each with the offset it came from. Nothing here knows about words.
 
 import {
-  type FOLDED,
+  FOLD_INVISIBLE,
+  FOLD_SEVERAL,
+  FOLD_UNKNOWN,
   FOLDED_UNITS,
   foldCodePoint,
   foldToUnit,
@@ -14,11 +16,6 @@ import { CodeUnits } from './code-units.ts'
 export const PIECE_UNITS = 8192
 /** A piece ends at white space if there is any in its last so many units, so that words stay whole. */
 const CUT_SEARCH_UNITS = 256
-
-// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
-const UNKNOWN: typeof FOLDED.unknown = 0
-const SEVERAL: typeof FOLDED.several = 0xfffe
-const INVISIBLE: typeof FOLDED.invisible = 0xffff
 
 /** Stands behind the last unit, so that readers may look one ahead: a separator. */
 const END_OF_PIECE = 0x20
@@ -76,7 +73,7 @@ export function fold(text: string, start: number, end: number, out: Folded): voi
   let index = 0
   for (; index < size; index++) {
     const one = folds[source[index] as number] as number
-    if (one === UNKNOWN || one >= SEVERAL) break
+    if (one === FOLD_UNKNOWN || one >= FOLD_SEVERAL) break
     units[index] = one
   }
   if (index < size) index = foldNewUnits(source, index, size, units)
@@ -92,7 +89,7 @@ function foldUnits(source: Uint16Array, start: number, size: number, units: Uint
   for (; index < size; index++) {
     const code = source[index] as number
     const one = FOLDED_UNITS[code] as number
-    if (one === UNKNOWN || one >= SEVERAL) break
+    if (one === FOLD_UNKNOWN || one >= FOLD_SEVERAL) break
     units[index] = one
   }
   return index
@@ -103,7 +100,7 @@ function foldNewUnits(source: Uint16Array, start: number, size: number, units: U
   let index = start
   for (; index < size; index = foldUnits(source, index + 1, size, units)) {
     const unit = newUnit(source[index] as number)
-    if (unit >= SEVERAL) break
+    if (unit >= FOLD_SEVERAL) break
     units[index] = unit
   }
   return index
@@ -117,7 +114,7 @@ function foldRun(source: Uint16Array, start: number, size: number, length: numbe
   const shift = length - start
   for (; index < size; index++) {
     const one = folds[source[index] as number] as number
-    if (one === UNKNOWN || one >= SEVERAL) break
+    if (one === FOLD_UNKNOWN || one >= FOLD_SEVERAL) break
     units[index + shift] = one
     origins[index + shift] = base + index
   }
@@ -127,7 +124,7 @@ function foldRun(source: Uint16Array, start: number, size: number, length: numbe
 /** What a character that foldUnits does not know folds to, if that is one unit. */
 function newUnit(code: number): number {
   if (code < 0x80) return code
-  return isSurrogate(code) ? SEVERAL : foldToUnit(code)
+  return isSurrogate(code) ? FOLD_SEVERAL : foldToUnit(code)
 }
 
 /** Goes on at the first character that is not one unit after folding; returns the folded length. */
@@ -150,14 +147,14 @@ function foldRest(source: Uint16Array, first: number, size: number, out: Folded)
       codePoint = pair(code, source[++index] as number)
     }
     const unit = code < 0x80 ? (FOLDED_UNITS[code] as number) : foldToUnit(codePoint)
-    if (unit === INVISIBLE) continue
+    if (unit === FOLD_INVISIBLE) continue
     if (tagged !== isTag(codePoint)) {
       // Hidden text does not glue to the visible text around it.
       tagged = !tagged
       units[length] = 0x20
       origins[length++] = at
     }
-    if (unit === SEVERAL) length = addSeveral(codePoint, at, length, out)
+    if (unit === FOLD_SEVERAL) length = addSeveral(codePoint, at, length, out)
     else {
       units[length] = unit
       origins[length++] = at

@@ -3,23 +3,24 @@
 
 import type { Folded } from './folded-text.ts'
 import type { Lexicon } from './lexicon.ts'
-import { createTokens, type STATE, type TOKEN, type Tokens, type TRAIT } from './token-list.ts'
+import {
+  COLUMN_FIRST,
+  COLUMN_HASH,
+  COLUMN_LAST,
+  COLUMN_STATE,
+  COLUMN_SUM,
+  COLUMN_TRAITS,
+  createTokens,
+  ROW_COLUMNS,
+  STATE_CARRIED,
+  STATE_LEET,
+  type Tokens,
+  TRAIT_WORD,
+} from './token-list.ts'
 import type { Tokeniser } from './tokens.ts'
 
 /** Tokens handed on at a time. */
 const BATCH_TOKENS = 1024
-
-// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
-const HASH: typeof TOKEN.hash = 0
-const SUM: typeof TOKEN.sum = 1
-const TRAITS: typeof TOKEN.traits = 2
-const FIRST: typeof TOKEN.first = 3
-const LAST: typeof TOKEN.last = 4
-const STATE_COLUMN: typeof TOKEN.state = 6
-const COLUMNS: typeof TOKEN.columns = 8
-const WORD: typeof TRAIT.word = 1
-const LEET: typeof STATE.leet = 4
-const READ_ON: typeof STATE.readOn = 3
 
 /** Holds the buffer for it; one piece at a time. Linear in the piece. */
 export class LeetView {
@@ -52,12 +53,15 @@ export class LeetView {
       while (this.#takeOver(sign < length ? sign - 1 : length)) from = this.#handOn(from, add)
       if (this.#row === plain.length && sign === length) break
       if (this.#row > 0)
-        tokeniser.resume(plain.rows[(this.#row - 1) * COLUMNS + LAST] as number, this.#plainState())
-      index = this.#row < plain.length ? Math.min(this.#column(FIRST), sign) : sign
+        tokeniser.resume(
+          plain.rows[(this.#row - 1) * ROW_COLUMNS + COLUMN_LAST] as number,
+          this.#plainState(),
+        )
+      index = this.#row < plain.length ? Math.min(this.#column(COLUMN_FIRST), sign) : sign
       do {
         if (out.length === BATCH_TOKENS) from = this.#handOn(from, add)
         index = tokeniser.next(index)
-        while (this.#row < plain.length && this.#column(FIRST) < index) this.#row++
+        while (this.#row < plain.length && this.#column(COLUMN_FIRST) < index) this.#row++
       } while (index < length && !this.#readsOnAlike(index))
     }
     add(out, from)
@@ -67,21 +71,21 @@ export class LeetView {
   #takeOver(end: number): boolean {
     const { rows, length } = this.#plain
     const { rows: taken } = this.#out
-    const room = BATCH_TOKENS * COLUMNS
-    let at = this.#out.length * COLUMNS
-    let row = this.#row * COLUMNS
-    for (; row < length * COLUMNS && at < room; row += COLUMNS) {
-      const state = rows[row + STATE_COLUMN] as number
-      if ((state & LEET) !== 0 || (rows[row + LAST] as number) >= end) break
-      taken[at + HASH] = rows[row + HASH] as number
-      taken[at + SUM] = rows[row + SUM] as number
-      taken[at + TRAITS] = rows[row + TRAITS] as number
-      taken[at + FIRST] = rows[row + FIRST] as number
-      taken[at + LAST] = rows[row + LAST] as number
-      at += COLUMNS
+    const room = BATCH_TOKENS * ROW_COLUMNS
+    let at = this.#out.length * ROW_COLUMNS
+    let row = this.#row * ROW_COLUMNS
+    for (; row < length * ROW_COLUMNS && at < room; row += ROW_COLUMNS) {
+      const state = rows[row + COLUMN_STATE] as number
+      if ((state & STATE_LEET) !== 0 || (rows[row + COLUMN_LAST] as number) >= end) break
+      taken[at + COLUMN_HASH] = rows[row + COLUMN_HASH] as number
+      taken[at + COLUMN_SUM] = rows[row + COLUMN_SUM] as number
+      taken[at + COLUMN_TRAITS] = rows[row + COLUMN_TRAITS] as number
+      taken[at + COLUMN_FIRST] = rows[row + COLUMN_FIRST] as number
+      taken[at + COLUMN_LAST] = rows[row + COLUMN_LAST] as number
+      at += ROW_COLUMNS
     }
-    this.#out.length = at / COLUMNS
-    this.#row = row / COLUMNS
+    this.#out.length = at / ROW_COLUMNS
+    this.#row = row / ROW_COLUMNS
     return at === room
   }
 
@@ -89,7 +93,7 @@ export class LeetView {
   #handOn(from: number, add: (tokens: Tokens, from: number) => void): number {
     const out = this.#out
     add(out, from)
-    out.rows.copyWithin(0, (out.length - 1) * COLUMNS, out.length * COLUMNS)
+    out.rows.copyWithin(0, (out.length - 1) * ROW_COLUMNS, out.length * ROW_COLUMNS)
     out.length = 1
     return 1
   }
@@ -97,7 +101,7 @@ export class LeetView {
   /** Whether the plain view reads on from `index` with the row that is next, and from the same state. */
   #readsOnAlike(index: number): boolean {
     const row = this.#row
-    if (row > 0 && (this.#plain.rows[(row - 1) * COLUMNS + LAST] as number) >= index) return false
+    if (row > 0 && (this.#plain.rows[(row - 1) * ROW_COLUMNS + COLUMN_LAST] as number) >= index) return false
     return (
       this.#tokeniser.state === this.#plainState() &&
       lastMark(this.#plain, row) === lastMark(this.#out, this.#out.length)
@@ -108,16 +112,18 @@ export class LeetView {
   #plainState(): number {
     return this.#row === 0
       ? 0
-      : (this.#plain.rows[(this.#row - 1) * COLUMNS + STATE_COLUMN] as number) & READ_ON
+      : (this.#plain.rows[(this.#row - 1) * ROW_COLUMNS + COLUMN_STATE] as number) & STATE_CARRIED
   }
 
   #column(column: number): number {
-    return this.#plain.rows[this.#row * COLUMNS + column] as number
+    return this.#plain.rows[this.#row * ROW_COLUMNS + column] as number
   }
 }
 
 /** The hash of the mark before the token `row`, zero where none stands there. */
 function lastMark({ rows }: Tokens, row: number): number {
-  const last = (row - 1) * COLUMNS
-  return row === 0 || ((rows[last + TRAITS] as number) & WORD) !== 0 ? 0 : (rows[last + HASH] as number)
+  const last = (row - 1) * ROW_COLUMNS
+  return row === 0 || ((rows[last + COLUMN_TRAITS] as number) & TRAIT_WORD) !== 0
+    ? 0
+    : (rows[last + COLUMN_HASH] as number)
 }

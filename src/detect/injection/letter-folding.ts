@@ -1,7 +1,7 @@
 // Letters that stand for other letters: look-alikes of other scripts, and digits and signs in leet. Works in place on the
 // letters of one word; which words are suspect is the caller's knowledge.
 
-import { CLASS } from './character-classes.ts'
+import { CLASS_JOINER } from './character-classes.ts'
 import { homoglyphTable } from './homoglyph-table.ts'
 
 const DIGIT_0 = 0x30
@@ -74,6 +74,6 @@ export function moveTogether(
   let count = start
   for (let index = start; index < end && count < start + letters; index++) {
     const unit = units[index] as number
-    if (known[unit] !== CLASS.joiner) units[count++] = unit
+    if (known[unit] !== CLASS_JOINER) units[count++] = unit
   }
 }

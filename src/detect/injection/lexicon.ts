@@ -4,17 +4,29 @@
 
 import { WORD_FEATURES_MAX, wordBucket, wordBuckets } from './features.ts'
 import { Ideas } from './ideas.ts'
-import { TOKEN, type Tokens, TRAIT } from './token-list.ts'
+import {
+  COLUMN_FIRST,
+  COLUMN_HASH,
+  COLUMN_LAST,
+  COLUMN_LETTERS_END,
+  COLUMN_STATE,
+  COLUMN_SUM,
+  COLUMN_TRAITS,
+  ROW_COLUMNS,
+  type Tokens,
+  TRAIT_COUNT_SHIFT,
+  TRAIT_IDEA_SHIFT,
+  TRAIT_WORD,
+} from './token-list.ts'
 import { finishHash, hashLetters } from './word-hash.ts'
 
-/** Plain words are of letters a to z, and so short that they fit into two numbers of six letters. */
-export const PLAIN = {
-  lettersMax: 12,
-  /** Where a word is remembered: both numbers mixed, the upper bits of that. */
-  mixer: 0x85ebca6b | 0,
-  spreader: 0x9e3779b1 | 0,
-  shift: 19,
-} as const
+/** Longest word of letters a to z that fits into two numbers, six letters of five bits each. */
+export const ASCII_WORD_LETTERS_MAX = 12
+// The slot of such a word is the upper bits of a mix of both numbers.
+export const ASCII_WORD_MIXER = 0x85ebca6b | 0
+export const ASCII_WORD_SPREADER = 0x9e3779b1 | 0
+export const ASCII_WORD_SHIFT = 19
+
 /** Other words, remembered behind the plain ones. */
 const OTHER = {
   /** Slot of the first: as many as there are of plain ones. */
@@ -31,20 +43,26 @@ const MARK_CLASSES = 10
 /** Where words are put that are not remembered. */
 const UNREMEMBERED = OTHER.first + OTHER.mask + 1
 
-/** What counts as a word whatever its letters, and where its hash and weight stand. */
-export const WHOLE = { none: -1, number: 0, long: 2, identifier: 4 } as const
-const WHOLE_HASHES = [0x2545f491, 0x3c6ef372, 0x6a09e667]
+// Kinds of tokens whose letters do not matter, as indices into Lexicon.opaques.
 
-/** Columns of an entry. The first two tell which word it is, the others are as those of a token's row. */
-export const ENTRY = {
-  low: 0,
-  high: 1,
-  hash: 2,
-  sum: 3,
-  traits: 4,
-  /** From one entry to the next. */
-  columns: 8,
-} as const
+/** Not opaque: the word has letters that count. */
+export const OPAQUE_NONE = -1
+export const OPAQUE_NUMBER = 0
+/** A run of letters too long to be a word. */
+export const OPAQUE_LONG = 2
+/** A long word with several digits: an identifier, a hash or encoded data. */
+export const OPAQUE_IDENTIFIER = 4
+const OPAQUE_HASHES = [0x2545f491, 0x3c6ef372, 0x6a09e667]
+
+// Columns of an entry. The first two identify the word; the others go into a token's row.
+
+export const ENTRY_LOW = 0
+export const ENTRY_HIGH = 1
+export const ENTRY_HASH = 2
+export const ENTRY_SUM = 3
+export const ENTRY_TRAITS = 4
+/** Columns in an entry. */
+export const ENTRY_COLUMNS = 8
 
 /** A fixed 640 KiB, of which what is not used is not touched. */
 export class Lexicon {
@@ -52,7 +70,7 @@ export class Lexicon {
   /** Where ideas are looked up. */
   readonly ideas: Ideas
   /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
-  readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY.columns)
+  readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY_COLUMNS)
   /** Letters of the other words. */
   readonly #letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
   /** Hash and weight of the mark of each class that is one. */
@@ -65,7 +83,9 @@ export class Lexicon {
   constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
     this.weights = weights
     this.ideas = ideas
-    this.wholes = Int32Array.from(WHOLE_HASHES.flatMap((hash) => [hash, weights[wordBucket(hash)] as number]))
+    this.wholes = Int32Array.from(
+      OPAQUE_HASHES.flatMap((hash) => [hash, weights[wordBucket(hash)] as number]),
+    )
     this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
       const hash = Math.imul(PUNCTUATION_HASH, at >> 1)
       return at % 2 === 0 ? hash : (weights[wordBucket(hash)] as number)
@@ -73,20 +93,20 @@ export class Lexicon {
   }
 
   /**
-   * The entry of the word `units[first, end)` of 1 to PLAIN.lettersMax letters a to z, their places in the alphabet packed
+   * The entry of the word `units[first, end)` of 1 to ASCII_WORD_LETTERS_MAX letters a to z, their places in the alphabet packed
    * five bits each into `high` and `low`.
    */
   plain(units: Uint16Array, first: number, end: number, high: number, low: number): number {
     const { entries } = this
-    const mixed = Math.imul(low ^ Math.imul(high, PLAIN.mixer), PLAIN.spreader)
-    const entry = (mixed >>> PLAIN.shift) * ENTRY.columns
-    if (entries[entry] === low && entries[entry + ENTRY.high] === high) return entry
-    const second = entry ^ ENTRY.columns
-    if (entries[second] === low && entries[second + ENTRY.high] === high) return second
-    entries.copyWithin(second, entry, entry + ENTRY.columns)
+    const mixed = Math.imul(low ^ Math.imul(high, ASCII_WORD_MIXER), ASCII_WORD_SPREADER)
+    const entry = (mixed >>> ASCII_WORD_SHIFT) * ENTRY_COLUMNS
+    if (entries[entry] === low && entries[entry + ENTRY_HIGH] === high) return entry
+    const second = entry ^ ENTRY_COLUMNS
+    if (entries[second] === low && entries[second + ENTRY_HIGH] === high) return second
+    entries.copyWithin(second, entry, entry + ENTRY_COLUMNS)
     this.#learn(units, first, end, hashLetters(units, first, end), entry)
     entries[entry] = low
-    entries[entry + ENTRY.high] = high
+    entries[entry + ENTRY_HIGH] = high
     return entry
   }
 
@@ -94,18 +114,18 @@ export class Lexicon {
   other(units: Uint16Array, first: number, end: number, hash: number): number {
     const { entries } = this
     const length = end - first
-    if (length > OTHER.lettersMax) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY.columns)
+    if (length > OTHER.lettersMax) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY_COLUMNS)
     const letters = this.#letters
     const slot = (hash ^ (hash >>> 15)) & OTHER.mask
-    const entry = (OTHER.first + slot) * ENTRY.columns
+    const entry = (OTHER.first + slot) * ENTRY_COLUMNS
     const offset = slot * OTHER.lettersMax - first
-    if (entries[entry] === length && entries[entry + ENTRY.high] === hash) {
+    if (entries[entry] === length && entries[entry + ENTRY_HIGH] === hash) {
       let index = first
       while (index < end && letters[offset + index] === units[index]) index++
       if (index === end) return entry
     }
     entries[entry] = length
-    entries[entry + ENTRY.high] = hash
+    entries[entry + ENTRY_HIGH] = hash
     for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
     return this.#learn(units, first, end, hash, entry)
   }
@@ -114,14 +134,14 @@ export class Lexicon {
   addWord(out: Tokens, entry: number, start: number, end: number, last: number, state: number): void {
     const { rows } = out
     const { entries } = this
-    const row = out.length++ * TOKEN.columns
-    rows[row + TOKEN.hash] = entries[entry + ENTRY.hash] as number
-    rows[row + TOKEN.sum] = entries[entry + ENTRY.sum] as number
-    rows[row + TOKEN.traits] = entries[entry + ENTRY.traits] as number
-    rows[row + TOKEN.first] = start
-    rows[row + TOKEN.last] = last
-    rows[row + TOKEN.lettersEnd] = end
-    rows[row + TOKEN.state] = state
+    const row = out.length++ * ROW_COLUMNS
+    rows[row + COLUMN_HASH] = entries[entry + ENTRY_HASH] as number
+    rows[row + COLUMN_SUM] = entries[entry + ENTRY_SUM] as number
+    rows[row + COLUMN_TRAITS] = entries[entry + ENTRY_TRAITS] as number
+    rows[row + COLUMN_FIRST] = start
+    rows[row + COLUMN_LAST] = last
+    rows[row + COLUMN_LETTERS_END] = end
+    rows[row + COLUMN_STATE] = state
   }
 
   #learn(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {
@@ -132,9 +152,9 @@ export class Lexicon {
     const count = wordBuckets(units, first, end, finished, buckets)
     let sum = 0
     for (let at = 0; at < count; at++) sum += weights[buckets[at] as number] as number
-    entries[entry + ENTRY.hash] = finished
-    entries[entry + ENTRY.sum] = sum
-    entries[entry + ENTRY.traits] = TRAIT.word | (idea << TRAIT.ideaShift) | (count << TRAIT.countShift)
+    entries[entry + ENTRY_HASH] = finished
+    entries[entry + ENTRY_SUM] = sum
+    entries[entry + ENTRY_TRAITS] = TRAIT_WORD | (idea << TRAIT_IDEA_SHIFT) | (count << TRAIT_COUNT_SHIFT)
     return entry
   }
 }

@@ -1,10 +1,38 @@
 // What stands between words of letters a to z: marks, numbers, and all other words, with digits or an apostrophe in them, long, or in
 // other scripts. A function that returns the index it was given has read nothing: what stands there takes more thought.
 
-import type { CLASS } from './character-classes.ts'
+import {
+  CLASS_DIGIT,
+  CLASS_IDEOGRAPH,
+  CLASS_JOINER,
+  CLASS_LETTER,
+  CLASS_SEPARATOR,
+  CLASS_STOP,
+} from './character-classes.ts'
 import { moveTogether } from './letter-folding.ts'
-import type { Lexicon, PLAIN, WHOLE } from './lexicon.ts'
-import type { Before, STATE, TOKEN, Tokens } from './token-list.ts'
+import {
+  ASCII_WORD_LETTERS_MAX,
+  type Lexicon,
+  OPAQUE_IDENTIFIER,
+  OPAQUE_LONG,
+  OPAQUE_NONE,
+  OPAQUE_NUMBER,
+} from './lexicon.ts'
+import {
+  type Before,
+  COLUMN_FIRST,
+  COLUMN_HASH,
+  COLUMN_LAST,
+  COLUMN_LETTERS_END,
+  COLUMN_STATE,
+  COLUMN_SUM,
+  COLUMN_TRAITS,
+  ROW_COLUMNS,
+  STATE_LATIN,
+  STATE_LEET,
+  STATE_SPACED,
+  type Tokens,
+} from './token-list.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** Longer words are no words: they count as one kind of thing, whatever their letters. */
@@ -22,30 +50,6 @@ const MARK_TRAITS = 1 << 8
 /** One feature, and counts as a word. */
 const WHOLE_TRAITS = MARK_TRAITS | 1
 
-// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
-const SEPARATOR: typeof CLASS.separator = 1
-const LETTER: typeof CLASS.letter = 2
-const DIGIT: typeof CLASS.digit = 3
-const SINGLE: typeof CLASS.single = 4
-const JOINER: typeof CLASS.joiner = 5
-const STOP: typeof CLASS.stop = 6
-const LETTERS_MAX: typeof PLAIN.lettersMax = 12
-const NO_WHOLE: typeof WHOLE.none = -1
-const NUMBER: typeof WHOLE.number = 0
-const LONG: typeof WHOLE.long = 2
-const IDENTIFIER: typeof WHOLE.identifier = 4
-const HASH: typeof TOKEN.hash = 0
-const SUM: typeof TOKEN.sum = 1
-const TRAITS: typeof TOKEN.traits = 2
-const FIRST: typeof TOKEN.first = 3
-const LAST: typeof TOKEN.last = 4
-const LETTERS_END: typeof TOKEN.lettersEnd = 5
-const STATE_COLUMN: typeof TOKEN.state = 6
-const COLUMNS: typeof TOKEN.columns = 8
-const LATIN: typeof STATE.latin = 1
-const SPACED: typeof STATE.spaced = 2
-const LEET: typeof STATE.leet = 4
-
 /** Adds the mark at `index`; returns where to go on. */
 export function readMark(
   units: Uint16Array,
@@ -56,12 +60,13 @@ export function readMark(
   out: Tokens,
 ): number {
   const unit = units[index] as number
-  if (unit === DOT && known[units[index + 1] as number] !== SEPARATOR) {
+  if (unit === DOT && known[units[index + 1] as number] !== CLASS_SEPARATOR) {
     // A dot may stand inside a name or number.
     const next = known[units[index + 1] as number] as number
-    const last = index === 0 ? SEPARATOR : (known[units[index - 1] as number] as number)
+    const last = index === 0 ? CLASS_SEPARATOR : (known[units[index - 1] as number] as number)
     if (next === 0 || last === 0) return index
-    if ((next === LETTER || next === DIGIT) && (last === LETTER || last === DIGIT)) return index + 1
+    if ((next === CLASS_LETTER || next === CLASS_DIGIT) && (last === CLASS_LETTER || last === CLASS_DIGIT))
+      return index + 1
   }
   addMark(out, lexicon, known[unit] as number, index, before)
   return index + 1
@@ -71,9 +76,14 @@ export function readMark(
 export function addMark(out: Tokens, lexicon: Lexicon, kind: number, index: number, before: Before): void {
   const { rows } = out
   const hash = lexicon.marks[kind * 2] as number
-  const previous = (out.length - 1) * COLUMNS
-  if (out.length > 0 && rows[previous + HASH] === hash && rows[previous + TRAITS] === MARK_TRAITS) return
-  before.state &= ~SPACED
+  const previous = (out.length - 1) * ROW_COLUMNS
+  if (
+    out.length > 0 &&
+    rows[previous + COLUMN_HASH] === hash &&
+    rows[previous + COLUMN_TRAITS] === MARK_TRAITS
+  )
+    return
+  before.state &= ~STATE_SPACED
   addRow(out, hash, lexicon.marks[kind * 2 + 1] as number, MARK_TRAITS, index, index, before.state)
 }
 
@@ -89,9 +99,9 @@ export function readNumber(
   let end = index
   while ((units[end] as number) >= DIGIT_0 && (units[end] as number) <= DIGIT_9) end++
   const after = known[units[end] as number] as number
-  if (end - index > LETTERS_MAX || (after !== SEPARATOR && after < STOP)) return index
-  before.state = LATIN
-  addWhole(out, lexicon, NUMBER, index, end - 1, LATIN)
+  if (end - index > ASCII_WORD_LETTERS_MAX || (after !== CLASS_SEPARATOR && after < CLASS_STOP)) return index
+  before.state = STATE_LATIN
+  addWhole(out, lexicon, OPAQUE_NUMBER, index, end - 1, STATE_LATIN)
   return end
 }
 
@@ -118,20 +128,20 @@ export function readOther(
   for (; ; end++) {
     const unit = units[end] as number
     kind = known[unit] as number
-    if (kind === LETTER) {
+    if (kind === CLASS_LETTER) {
       if (unit < 0x80) latin++
       else {
         foreign++
         if (twins[unit] !== 0) alike++
       }
       mixed |= digits
-    } else if (kind === DIGIT) {
+    } else if (kind === CLASS_DIGIT) {
       if (unit <= DIGIT_9) digits++
       else {
         foreign++
         mixed |= digits
       }
-    } else if (kind === JOINER && end > index && known[units[end + 1] as number] === LETTER) {
+    } else if (kind === CLASS_JOINER && end > index && known[units[end + 1] as number] === CLASS_LETTER) {
       joiners++
       continue
     } else break
@@ -139,25 +149,31 @@ export function readOther(
     hash = hashLetter(hash, unit)
     count++
   }
-  if (kind === 0 || (kind === JOINER && known[units[end + 1] as number] === 0)) return index
-  if (end === index + 1 && digits === 0 && kind !== JOINER && known[units[index] as number] === LETTER) {
-    if (kind === SINGLE || !standsAlone(units, known, index, (before.state & SPACED) !== 0)) return index
+  if (kind === 0 || (kind === CLASS_JOINER && known[units[end + 1] as number] === 0)) return index
+  if (
+    end === index + 1 &&
+    digits === 0 &&
+    kind !== CLASS_JOINER &&
+    known[units[index] as number] === CLASS_LETTER
+  ) {
+    if (kind === CLASS_IDEOGRAPH || !standsAlone(units, known, index, (before.state & STATE_SPACED) !== 0))
+      return index
   }
   // Look-alikes may stand for Latin letters.
-  if (alike > 0 && (latin > 0 || ((before.state & LATIN) !== 0 && alike === count))) return index
+  if (alike > 0 && (latin > 0 || ((before.state & STATE_LATIN) !== 0 && alike === count))) return index
   if (joiners > 0) {
     moveTogether(units, index, end, count, known)
     out.rewritten = true
   }
   if (mixed !== 0) out.mixedWords++
-  before.state = foreign === 0 ? LATIN : 0
+  before.state = foreign === 0 ? STATE_LATIN : 0
   let state = before.state
   if (digits > 0 && latin + foreign > 0) {
-    state |= LEET
+    state |= STATE_LEET
     out.leetWords++
   }
   const whole = wholeOf(count, digits)
-  if (whole !== NO_WHOLE) addWhole(out, lexicon, whole, index, end - 1, state)
+  if (whole !== OPAQUE_NONE) addWhole(out, lexicon, whole, index, end - 1, state)
   else {
     const entry = lexicon.other(units, index, index + count, hash)
     lexicon.addWord(out, entry, index, index + count, end - 1, state)
@@ -189,14 +205,14 @@ function addRow(
   state: number,
 ): void {
   const { rows } = out
-  const row = out.length++ * COLUMNS
-  rows[row + HASH] = hash
-  rows[row + SUM] = sum
-  rows[row + TRAITS] = traits
-  rows[row + FIRST] = first
-  rows[row + LAST] = last
-  rows[row + LETTERS_END] = first
-  rows[row + STATE_COLUMN] = state
+  const row = out.length++ * ROW_COLUMNS
+  rows[row + COLUMN_HASH] = hash
+  rows[row + COLUMN_SUM] = sum
+  rows[row + COLUMN_TRAITS] = traits
+  rows[row + COLUMN_FIRST] = first
+  rows[row + COLUMN_LAST] = last
+  rows[row + COLUMN_LETTERS_END] = first
+  rows[row + COLUMN_STATE] = state
 }
 
 /** Whether the single letter at `index` is surely no part of a spaced-out word; often no. */
@@ -209,9 +225,9 @@ export function standsAlone(
   const separator = units[index + 1] as number
   for (let at = index + 2; at < index + 8; at += 2) {
     const next = known[units[at] as number] as number
-    if (next === SEPARATOR || next >= STOP) return true
+    if (next === CLASS_SEPARATOR || next >= CLASS_STOP) return true
     const second = known[units[at + 1] as number] as number
-    if (second === LETTER || second === DIGIT) return true
+    if (second === CLASS_LETTER || second === CLASS_DIGIT) return true
     if (spacedBefore) return false
     // So far two letters, then three, then four.
     if (at < index + 6 && units[at + 1] !== separator) return true
@@ -221,7 +237,7 @@ export function standsAlone(
 
 /** Which of WHOLE a word of so many letters and digits, of them so many digits, is. */
 export function wholeOf(letters: number, digits: number): number {
-  if (letters === digits) return NUMBER
-  if (letters > MAX_WORD_UNITS) return LONG
-  return letters > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS ? IDENTIFIER : NO_WHOLE
+  if (letters === digits) return OPAQUE_NUMBER
+  if (letters > MAX_WORD_UNITS) return OPAQUE_LONG
+  return letters > IDENTIFIER_UNITS && digits >= IDENTIFIER_DIGITS ? OPAQUE_IDENTIFIER : OPAQUE_NONE
 }

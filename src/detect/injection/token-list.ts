@@ -1,52 +1,52 @@
 // The tokens of one piece of text as rows of numbers: no objects are made per token.
 
-/** Columns of a token's row. */
-export const TOKEN = {
-  /** 32-bit hash. */
-  hash: 0,
-  /** Sum of the weights of the features that the token has by itself. */
-  sum: 1,
-  /** What it is: see TRAIT. */
-  traits: 2,
-  /** Folded unit of its first character. */
-  first: 3,
-  /** Folded unit of its last character. */
-  last: 4,
-  /** Where a word's cleaned letters end that begin at `first`; `first` itself for what has no letters. */
-  lettersEnd: 5,
-  /** What later tokens may depend on, and whether the leet view reads it otherwise: see STATE. */
-  state: 6,
-  /** Sum and number of all its features, those that have to do with its neighbours too: see TOTAL. */
-  total: 7,
-  /** From one row to the next. */
-  columns: 8,
-} as const
+// Columns of a token's row.
 
-/** Parts of the column of traits. */
-export const TRAIT = {
-  /** Set for a word, number or ideograph, not for punctuation. */
-  word: 1,
-  /** The number of the idea that the word stands for, 0 for none, so many bits up. */
-  ideaShift: 1,
-  ideaMask: 0x1f,
-  /** How many features the token has by itself, so many bits up. */
-  countShift: 8,
-} as const
+/** 32-bit hash of the token. */
+export const COLUMN_HASH = 0
+/** Sum of the weights of the features that do not depend on the context. */
+export const COLUMN_SUM = 1
+/** TRAIT_… fields. */
+export const COLUMN_TRAITS = 2
+/** Folded unit of the first character. */
+export const COLUMN_FIRST = 3
+/** Folded unit of the last character. */
+export const COLUMN_LAST = 4
+/** End of the cleaned letters that begin at COLUMN_FIRST; equal to it for a token without letters. */
+export const COLUMN_LETTERS_END = 5
+/** STATE_… flags after the token. */
+export const COLUMN_STATE = 6
+/** Sum and count of all features, context included: TOTAL_… fields. */
+export const COLUMN_TOTAL = 7
+/** Columns in a row. */
+export const ROW_COLUMNS = 8
 
-/** Parts of the column of states. */
-export const STATE = {
-  /** The last word was of Latin letters, or a number. */
-  latin: 1,
-  /** The last token is a spaced-out word. */
-  spaced: 2,
-  /** The two above are what is read on with. */
-  readOn: 3,
-  /** A word with digits among its letters, which the leet view reads as letters. */
-  leet: 4,
-} as const
+// Fields of the traits column.
 
-/** Parts of the column of totals: the sum so many bits up, and below it the number. */
-export const TOTAL = { sumShift: 8, countMask: 0xff } as const
+/** Set for a word, number or ideograph, not for punctuation. */
+export const TRAIT_WORD = 1
+/** Bit offset of the number of the word's idea, 0 for none. */
+export const TRAIT_IDEA_SHIFT = 1
+/** Mask of the idea's number, after the shift. */
+export const TRAIT_IDEA_MASK = 0x1f
+/** Bit offset of the number of features that do not depend on the context. */
+export const TRAIT_COUNT_SHIFT = 8
+
+// Flags of the state column.
+
+/** The last word is a number or has only Latin letters. */
+export const STATE_LATIN = 1
+/** The last token is a spaced-out word. */
+export const STATE_SPACED = 2
+/** The flags that the reading of later tokens depends on: the two above. */
+export const STATE_CARRIED = 3
+/** The word has digits among its letters, which the leet view reads as letters. */
+export const STATE_LEET = 4
+
+// Fields of the total column: the sum above the shift, the count of features below it.
+
+export const TOTAL_SUM_SHIFT = 8
+export const TOTAL_COUNT_MASK = 0xff
 
 /** The reader's state before the current offset. */
 export interface Before {
@@ -63,7 +63,7 @@ export interface Tokens {
   readonly rows: Int32Array
   /** Words in which a letter follows a digit, as in `1gn0re`. */
   mixedWords: number
-  /** Words that STATE.leet is set for. */
+  /** Words that STATE_LEET is set for. */
   leetWords: number
   /** Whether cleaned letters were written over others. */
   rewritten: boolean
@@ -72,7 +72,7 @@ export interface Tokens {
 export function createTokens(capacity: number): Tokens {
   return {
     length: 0,
-    rows: new Int32Array(capacity * TOKEN.columns),
+    rows: new Int32Array(capacity * ROW_COLUMNS),
     mixedWords: 0,
     leetWords: 0,
     rewritten: false,

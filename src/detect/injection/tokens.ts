@@ -2,13 +2,21 @@
 // Undoes spelling tricks inside words: spaced-out letters, look-alikes, and in the leet view digits for letters.
 
 import { readWords } from './ascii-words.ts'
-import { type CharacterClasses, CLASS } from './character-classes.ts'
+import {
+  type CharacterClasses,
+  CLASS_DIGIT,
+  CLASS_IDEOGRAPH,
+  CLASS_JOINER,
+  CLASS_LETTER,
+  CLASS_SEPARATOR,
+  CLASS_STOP,
+} from './character-classes.ts'
 import type { Folded } from './folded-text.ts'
 import { readSingles } from './ideographs.ts'
 import { Spelling } from './letter-folding.ts'
-import { type Lexicon, WHOLE } from './lexicon.ts'
+import { type Lexicon, OPAQUE_NONE } from './lexicon.ts'
 import { addMark, addWhole, MAX_WORD_UNITS, wholeOf } from './other-words.ts'
-import { type Before, STATE, type Tokens } from './token-list.ts'
+import { type Before, STATE_LATIN, STATE_LEET, STATE_SPACED, type Tokens } from './token-list.ts'
 import { hashLetter, hashLetters, WORD_SEED } from './word-hash.ts'
 
 /** So many single letters with the same separator between them are a spaced-out word. */
@@ -20,7 +28,6 @@ const LETTER_A = 0x61
 const LETTER_Z = 0x7a
 const DIGIT_0 = 0x30
 const DIGIT_9 = 0x39
-const { letter: LETTER, digit: DIGIT, joiner: JOINER } = CLASS
 
 /** Cuts folded text into tokens. Keeps nothing between pieces. */
 export class Tokeniser {
@@ -73,7 +80,7 @@ export class Tokeniser {
   /** Reads on behind the token that ends with the unit at `last`, from the state after it. */
   resume(last: number, state: number): void {
     const unit = this.#folded.units[last] as number
-    const isSingle = this.#classes.known[unit] === CLASS.single
+    const isSingle = this.#classes.known[unit] === CLASS_IDEOGRAPH
     this.#before.state = state
     this.#before.single = hashLetter(WORD_SEED, unit)
     this.#before.singleEnd = isSingle ? last + 1 : -1
@@ -87,7 +94,7 @@ export class Tokeniser {
       const unit = units[index] as number
       if (leet[unit] === 0 || (unit >= DIGIT_0 && unit <= DIGIT_9)) continue
       const after = known[units[index + 1] as number] as number
-      if (after === LETTER || after === DIGIT || after === 0) return index
+      if (after === CLASS_LETTER || after === CLASS_DIGIT || after === 0) return index
     }
     return length
   }
@@ -102,10 +109,10 @@ export class Tokeniser {
       return index
     }
     const kind = known[unit] as number
-    if (kind === CLASS.letter || kind === CLASS.digit) return this.#word(index)
-    if (kind === CLASS.single)
+    if (kind === CLASS_LETTER || kind === CLASS_DIGIT) return this.#word(index)
+    if (kind === CLASS_IDEOGRAPH)
       return readSingles(units, index, index + 1, known, this.#lexicon, this.#before, this.#out)
-    if (kind >= CLASS.stop && !this.#isInnerDot(index))
+    if (kind >= CLASS_STOP && !this.#isInnerDot(index))
       addMark(this.#out, this.#lexicon, kind, index, this.#before)
     else if (this.#leetView && this.#startsLeetWord(index)) return this.#word(index)
     return index + 1
@@ -115,12 +122,12 @@ export class Tokeniser {
   #classAt(index: number): number {
     return index < this.#folded.length
       ? this.#classes.of(this.#folded.units[index] as number)
-      : CLASS.separator
+      : CLASS_SEPARATOR
   }
 
   #isWordUnit(index: number): boolean {
     const kind = this.#classAt(index)
-    return kind === CLASS.letter || kind === CLASS.digit
+    return kind === CLASS_LETTER || kind === CLASS_DIGIT
   }
 
   /** `a.b`: a dot in a name or number ends no sentence. */
@@ -135,16 +142,16 @@ export class Tokeniser {
 
   #startsLeetWord(index: number): boolean {
     return (
-      this.#spelling.isLeet(this.#folded.units[index] as number) && this.#classAt(index + 1) === CLASS.letter
+      this.#spelling.isLeet(this.#folded.units[index] as number) && this.#classAt(index + 1) === CLASS_LETTER
     )
   }
 
   #word(start: number): number {
-    if (this.#classAt(start) === CLASS.letter && !this.#isWordUnit(start + 1)) {
+    if (this.#classAt(start) === CLASS_LETTER && !this.#isWordUnit(start + 1)) {
       const end = this.#spacedRunEnd(start)
       if (end > start) return this.#spaced(start, end)
     }
-    this.#before.state &= ~STATE.spaced
+    this.#before.state &= ~STATE_SPACED
     return this.#cleaned(start)
   }
 
@@ -152,7 +159,7 @@ export class Tokeniser {
   #spacedRunEnd(start: number): number {
     const { units } = this.#folded
     const separator = units[start + 1] as number
-    if (separator === 0x0a || this.#classAt(start + 1) === CLASS.joiner) return start
+    if (separator === 0x0a || this.#classAt(start + 1) === CLASS_JOINER) return start
     let end = start + 1
     let letters = 1
     while (
@@ -164,9 +171,9 @@ export class Tokeniser {
       end += 2
       letters++
     }
-    if (letters < ((this.#before.state & STATE.spaced) !== 0 ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN))
+    if (letters < ((this.#before.state & STATE_SPACED) !== 0 ? SPACED_RUN_NEXT_MIN : SPACED_RUN_MIN))
       return start
-    this.#before.state |= STATE.spaced
+    this.#before.state |= STATE_SPACED
     return end
   }
 
@@ -190,8 +197,8 @@ export class Tokeniser {
     for (; ; index++) {
       const unit = units[index] as number
       const kind = known[unit] || this.#classes.of(unit)
-      if (kind !== LETTER && kind !== DIGIT && index > start) {
-        if (kind === JOINER && this.#classes.of(units[index + 1] as number) === LETTER) continue
+      if (kind !== CLASS_LETTER && kind !== CLASS_DIGIT && index > start) {
+        if (kind === CLASS_JOINER && this.#classes.of(units[index + 1] as number) === CLASS_LETTER) continue
         if (!leetView || !this.#isLeetSign(unit, index)) break
       }
       if (unit >= LETTER_A && unit <= LETTER_Z) latin++
@@ -205,14 +212,14 @@ export class Tokeniser {
     if (mixed) this.#out.mixedWords++
     if (count < index || foreign > 0) this.#out.rewritten = true
     const leet = digits > 0 && latin + foreign > 0
-    const latinBefore = (this.#before.state & STATE.latin) !== 0
+    const latinBefore = (this.#before.state & STATE_LATIN) !== 0
     if (foreign > 0 || (leetView && latin > 0)) {
       // Look-alikes are believed in words that mix scripts, and behind Latin words in those wholly made of them.
       if (foreign > 0) this.#spelling.foldLookAlikes(units, start, count, latin > 0, latinBefore)
       if (leetView) digits = this.#spelling.foldLeet(units, start, count)
       hash = hashLetters(units, start, count)
     }
-    this.#before.state = (this.#before.state & STATE.spaced) | (foreign === 0 ? STATE.latin : 0)
+    this.#before.state = (this.#before.state & STATE_SPACED) | (foreign === 0 ? STATE_LATIN : 0)
     this.#addCleaned(start, count, digits, hash, last < 0 ? index - 1 : last, leet)
     return index
   }
@@ -234,10 +241,10 @@ export class Tokeniser {
   #addCleaned(start: number, end: number, digits: number, hash: number, last: number, leet: boolean): void {
     const length = end - start
     const lexicon = this.#lexicon
-    const state = this.#before.state | (leet ? STATE.leet : 0)
+    const state = this.#before.state | (leet ? STATE_LEET : 0)
     if (leet) this.#out.leetWords++
     const whole = wholeOf(length, digits)
-    if (whole !== WHOLE.none) {
+    if (whole !== OPAQUE_NONE) {
       addWhole(this.#out, lexicon, whole, start, last, state)
     } else {
       const entry = lexicon.other(this.#folded.units, start, end, hash)

@@ -6,7 +6,16 @@ import { ContextReader, normalised, WINDOW_DIVISORS } from './features.ts'
 import { afterCharacter, createFolded, type Folded, fold, originOf, pieceEnd } from './folded-text.ts'
 import { LeetView } from './leet-view.ts'
 import type { Lexicon } from './lexicon.ts'
-import { createTokens, type TOKEN, type TOTAL, type Tokens } from './token-list.ts'
+import {
+  COLUMN_FIRST,
+  COLUMN_LAST,
+  COLUMN_TOTAL,
+  createTokens,
+  ROW_COLUMNS,
+  TOTAL_COUNT_MASK,
+  TOTAL_SUM_SHIFT,
+  type Tokens,
+} from './token-list.ts'
 import { Tokeniser } from './tokens.ts'
 
 /** One word in fifty may be a part number; two such words call for a second look as leet. */
@@ -22,14 +31,6 @@ const RING = 64
 const RING_MASK = RING - 1
 /** More than all that rounding can make of a sum, and less than sums differ by. */
 const TRIFLE = 1e-3
-
-// Copies, kept the same by their types: constants of this module are part of the machine code, those of others are fetched.
-const FIRST: typeof TOKEN.first = 3
-const LAST: typeof TOKEN.last = 4
-const COLUMNS: typeof TOKEN.columns = 8
-const TOTAL_COLUMN: typeof TOKEN.total = 7
-const SUM_SHIFT: typeof TOTAL.sumShift = 8
-const COUNT_MASK: typeof TOTAL.countMask = 0xff
 
 /** The normalised sum over a stretch of text, and where it is. */
 export interface WeighedSpan {
@@ -161,12 +162,12 @@ class Sums {
     const { rows, length } = tokens
     if (length === from) return
     this.#context.read(tokens, from, lexicon.weights, null)
-    if (this.#read === 0) this.#first = originOf(folded, rows[from * COLUMNS + FIRST] as number)
-    this.#last = originOf(folded, rows[(length - 1) * COLUMNS + LAST] as number)
+    if (this.#read === 0) this.#first = originOf(folded, rows[from * ROW_COLUMNS + COLUMN_FIRST] as number)
+    this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
     this.#tryWindows(tokens, from, folded)
     for (let index = Math.max(from, length - PARAGRAPH_TOKENS); index < length; index++) {
       const place = (this.#read - length + index) & RING_MASK
-      this.#starts[place] = originOf(folded, rows[index * COLUMNS + FIRST] as number)
+      this.#starts[place] = originOf(folded, rows[index * ROW_COLUMNS + COLUMN_FIRST] as number)
     }
   }
 
@@ -188,16 +189,16 @@ class Sums {
     const { rows, length } = tokens
     const ring = this.#ring
     const divisors = WINDOW_DIVISORS
-    const end = length * COLUMNS
+    const end = length * ROW_COLUMNS
     let read = this.#read
     const sumBefore = ring[(read & RING_MASK) * 2] as number
     const countBefore = ring[(read & RING_MASK) * 2 + 1] as number
     let sum = sumBefore
     let count = countBefore
-    for (let row = from * COLUMNS; row < end; row += COLUMNS) {
-      const total = rows[row + TOTAL_COLUMN] as number
-      sum = (sum + (total >> SUM_SHIFT)) | 0
-      count = (count + (total & COUNT_MASK)) | 0
+    for (let row = from * ROW_COLUMNS; row < end; row += ROW_COLUMNS) {
+      const total = rows[row + COLUMN_TOTAL] as number
+      sum = (sum + (total >> TOTAL_SUM_SHIFT)) | 0
+      count = (count + (total & TOTAL_COUNT_MASK)) | 0
       read++
       const at = (read & RING_MASK) * 2
       ring[at] = sum
@@ -236,13 +237,13 @@ class Sums {
     const value = normalised(sum, count)
     if (value <= this.#best) return
     this.#best = value
-    const first = row - (size - 1) * COLUMNS
+    const first = row - (size - 1) * ROW_COLUMNS
     // Where tokens of pieces before began is kept.
     this.#bestStart =
-      first >= from * COLUMNS
-        ? originOf(folded, rows[first + FIRST] as number)
+      first >= from * ROW_COLUMNS
+        ? originOf(folded, rows[first + COLUMN_FIRST] as number)
         : (this.#starts[(read - size) & RING_MASK] as number)
-    this.#bestLast = originOf(folded, rows[row + LAST] as number)
+    this.#bestLast = originOf(folded, rows[row + COLUMN_LAST] as number)
   }
 
   /** The last windows end with the text, wherever the stride left off; short texts are windows themselves. */

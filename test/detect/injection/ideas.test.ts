@@ -7,7 +7,13 @@ import { BUCKETS } from '../../../src/detect/injection/features.ts'
 import { createFolded, fold } from '../../../src/detect/injection/folded-text.ts'
 import { IDEA_COUNT, ideaWords } from '../../../src/detect/injection/idea-table.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
+import {
+  COLUMN_TRAITS,
+  createTokens,
+  ROW_COLUMNS,
+  TRAIT_IDEA_MASK,
+  TRAIT_IDEA_SHIFT,
+} from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 const folded = createFolded()
@@ -19,8 +25,8 @@ function ideasOf(text: string, leetView = false): number[] {
   fold(text, 0, text.length, folded)
   tokeniser.tokenise(folded, leetView, lexicon, tokens)
   return Array.from({ length: tokens.length }, (_, index) => {
-    const traits = tokens.rows[index * TOKEN.columns + TOKEN.traits] as number
-    return (traits >> TRAIT.ideaShift) & TRAIT.ideaMask
+    const traits = tokens.rows[index * ROW_COLUMNS + COLUMN_TRAITS] as number
+    return (traits >> TRAIT_IDEA_SHIFT) & TRAIT_IDEA_MASK
   }).filter((idea) => idea !== 0)
 }
 

@@ -8,7 +8,12 @@ import { BUCKETS } from '../../../src/detect/injection/features.ts'
 import { createFolded, fold, PIECE_UNITS } from '../../../src/detect/injection/folded-text.ts'
 import { LeetView } from '../../../src/detect/injection/leet-view.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createTokens, TOKEN, type Tokens } from '../../../src/detect/injection/token-list.ts'
+import {
+  COLUMN_LAST,
+  createTokens,
+  ROW_COLUMNS,
+  type Tokens,
+} from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 /** Counts the units that are looked through for signs. */
@@ -31,8 +36,8 @@ const lexicon = new Lexicon(Int8Array.from({ length: BUCKETS }, (_, bucket) => (
 
 function rowsOf({ rows }: Tokens, from: number, to: number): number[][] {
   return Array.from({ length: to - from }, (_, index) => {
-    const row = (from + index) * TOKEN.columns
-    return [...rows.subarray(row, row + TOKEN.last + 1)]
+    const row = (from + index) * ROW_COLUMNS
+    return [...rows.subarray(row, row + COLUMN_LAST + 1)]
   })
 }
 

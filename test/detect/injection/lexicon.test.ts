@@ -3,9 +3,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { BUCKETS, WORD_FEATURES_MAX, wordBuckets } from '../../../src/detect/injection/features.ts'
-import { ENTRY, Lexicon } from '../../../src/detect/injection/lexicon.ts'
+import { ENTRY_HASH, ENTRY_SUM, ENTRY_TRAITS, Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import { createInjectionModel } from '../../../src/detect/injection/score.ts'
-import { TRAIT } from '../../../src/detect/injection/token-list.ts'
+import { TRAIT_COUNT_SHIFT, TRAIT_IDEA_SHIFT, TRAIT_WORD } from '../../../src/detect/injection/token-list.ts'
 import { STORED_MODEL } from '../../../src/detect/injection/weights.ts'
 import { finishHash, hashLetters } from '../../../src/detect/injection/word-hash.ts'
 import { ATTACKS, INNOCENT } from './clear-data.ts'
@@ -30,7 +30,7 @@ function look(lexicon: Lexicon, word: string) {
   const entry = plain
     ? lexicon.plain(units, 0, units.length, high, low)
     : lexicon.other(units, 0, units.length, hashLetters(units, 0, units.length))
-  const [hash, sum, traits] = [ENTRY.hash, ENTRY.sum, ENTRY.traits].map(
+  const [hash, sum, traits] = [ENTRY_HASH, ENTRY_SUM, ENTRY_TRAITS].map(
     (column) => lexicon.entries[entry + column] as number,
   )
   return { hash, sum, traits }
@@ -43,7 +43,7 @@ function compute(word: string) {
   const count = wordBuckets(units, 0, units.length, hash, buckets)
   const sum = buckets.subarray(0, count).reduce((total, bucket) => total + (weights[bucket] as number), 0)
   const idea = ideas.ofWord(units, 0, units.length, running)
-  return { hash, sum, traits: TRAIT.word | (idea << TRAIT.ideaShift) | (count << TRAIT.countShift) }
+  return { hash, sum, traits: TRAIT_WORD | (idea << TRAIT_IDEA_SHIFT) | (count << TRAIT_COUNT_SHIFT) }
 }
 
 const lexicon = new Lexicon(weights)

@@ -6,7 +6,15 @@ import { CharacterClasses } from '../../../src/detect/injection/character-classe
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
 import { createFolded, fold, originOf } from '../../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
-import { createTokens, TOKEN, TRAIT } from '../../../src/detect/injection/token-list.ts'
+import {
+  COLUMN_FIRST,
+  COLUMN_HASH,
+  COLUMN_LAST,
+  COLUMN_TRAITS,
+  createTokens,
+  ROW_COLUMNS,
+  TRAIT_WORD,
+} from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
 const folded = createFolded()
@@ -19,12 +27,12 @@ function tokenise(text: string, leetView = false) {
   fold(text, 0, text.length, folded)
   tokeniser.tokenise(folded, leetView, lexicon, tokens)
   const column = (name: number) =>
-    Array.from({ length: tokens.length }, (_, index) => tokens.rows[index * TOKEN.columns + name] as number)
-  const lasts = column(TOKEN.last)
+    Array.from({ length: tokens.length }, (_, index) => tokens.rows[index * ROW_COLUMNS + name] as number)
+  const lasts = column(COLUMN_LAST)
   return {
-    hashes: column(TOKEN.hash),
-    words: column(TOKEN.traits).map((traits) => traits & TRAIT.word),
-    spans: column(TOKEN.first).map((first, index) => [
+    hashes: column(COLUMN_HASH),
+    words: column(COLUMN_TRAITS).map((traits) => traits & TRAIT_WORD),
+    spans: column(COLUMN_FIRST).map((first, index) => [
       originOf(folded, first),
       originOf(folded, lasts[index] as number),
     ]),
@@ -111,8 +119,8 @@ t.test('words that are known read as they did when they were new', async (t) => 
       const read = (known: Lexicon) => {
         fold(text, 0, text.length, folded)
         tokeniser.tokenise(folded, leetView, known, tokens)
-        const columns = [...tokens.rows.subarray(0, tokens.length * TOKEN.columns)]
-        return [tokens.mixedWords, ...columns.filter((_, at) => at % TOKEN.columns <= TOKEN.last)]
+        const columns = [...tokens.rows.subarray(0, tokens.length * ROW_COLUMNS)]
+        return [tokens.mixedWords, ...columns.filter((_, at) => at % ROW_COLUMNS <= COLUMN_LAST)]
       }
       const fresh = new Lexicon(weights, lexicon.ideas)
       t.same(read(fresh), read(fresh), text)
