@@ -4,17 +4,17 @@ import { CharacterClasses } from '../../src/detect/injection/character-classes.t
 import {
   BUCKETS,
   ContextReader,
-  normalised,
+  normalisedSum,
   WORD_FEATURES_MAX,
   wordBuckets,
 } from '../../src/detect/injection/features.ts'
-import { createFolded, fold, originOf, pieceEnd } from '../../src/detect/injection/folded-text.ts'
+import { createFoldedText, foldPiece, originOf, pieceEnd } from '../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../src/detect/injection/lexicon.ts'
 import {
   COLUMN_FIRST,
   COLUMN_HASH,
   COLUMN_LETTERS_END,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
 } from '../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../src/detect/injection/tokens.ts'
@@ -49,8 +49,8 @@ export function createRandom(seed: number): Random {
   }
 }
 
-const folded = createFolded()
-const tokens = createTokens(folded.units.length)
+const folded = createFoldedText()
+const tokens = createTokenList(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
 const context = new ContextReader()
 const own = new Int32Array(WORD_FEATURES_MAX)
@@ -66,7 +66,7 @@ export function countFeatures(text: string, leetView: boolean): Counted {
   context.reset()
   for (let start = 0; start < text.length; ) {
     const end = pieceEnd(text, start)
-    fold(text, start, end, folded)
+    foldPiece(text, start, end, folded)
     tokeniser.tokenise(folded, leetView, lexicon, tokens)
     mixedWords += tokens.mixedWords
     const seen: number[][] = []
@@ -103,7 +103,7 @@ export interface Learned {
 export function margin({ weights, bias }: Learned, buckets: Int32Array): number {
   let sum = 0
   for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
-  return bias + normalised(sum, buckets.length)
+  return bias + normalisedSum(sum, buckets.length)
 }
 
 /** Margins of stretches of a text, by running sums: many windows for the price of one reading. */
@@ -121,7 +121,7 @@ export function stretchMargins(
   return (from, to) => {
     const count =
       (to === 0 ? 0 : (tokenEnds[to - 1] as number)) - (from === 0 ? 0 : (tokenEnds[from - 1] as number))
-    return bias + normalised((sums[to] as number) - (sums[from] as number), count)
+    return bias + normalisedSum((sums[to] as number) - (sums[from] as number), count)
   }
 }
 
@@ -146,7 +146,7 @@ export function learn(examples: readonly Example[], options: LearnOptions, from?
     for (const index of order) {
       const { buckets, label, weight } = examples[index] as Example
       if (buckets.length === 0) continue
-      const scale = normalised(1, buckets.length)
+      const scale = normalisedSum(1, buckets.length)
       let sum = 0
       for (let at = 0; at < buckets.length; at++) sum += weights[buckets[at] as number] as number
       const error = (1 / (1 + Math.exp(-(bias + sum * scale))) - label) * weight

@@ -1,9 +1,10 @@
-// The loop that nearly all text goes through: words of letters a to z, and what merely parts them; marks, numbers and all
-// other words are read in other-words.ts. What takes more thought is left to tokens.ts: spaced-out words, those that mix
-// scripts, leet.
+// Reads words of the letters a to z and the separators between them, which is nearly all text.
+// Delegates marks, numbers and other words to other-words.ts, and leaves the hard cases to
+// tokens.ts: spaced-out words, mixed scripts and leet.
 
+import { LOWER_A, LOWER_Z } from '../../core/ascii.ts'
 import { CLASS_IDEOGRAPH, CLASS_JOINER, CLASS_SEPARATOR, CLASS_STOP } from './character-classes.ts'
-import { readSingles } from './ideographs.ts'
+import { readIdeographs } from './ideographs.ts'
 import {
   ASCII_WORD_LETTERS_MAX,
   ASCII_WORD_MIXER,
@@ -17,9 +18,8 @@ import {
   ENTRY_TRAITS,
   type Lexicon,
 } from './lexicon.ts'
-import { readMark, readNumber, readOther, standsAlone } from './other-words.ts'
+import { isLoneLetter, readMark, readNumber, readOther } from './other-words.ts'
 import {
-  type Before,
   COLUMN_FIRST,
   COLUMN_HASH,
   COLUMN_LAST,
@@ -27,29 +27,27 @@ import {
   COLUMN_STATE,
   COLUMN_SUM,
   COLUMN_TRAITS,
+  type PrecedingState,
   ROW_COLUMNS,
   STATE_LATIN,
   STATE_SPACED,
-  type Tokens,
+  type TokenList,
 } from './token-list.ts'
 
-const LETTER_A = 0x61
-const LETTER_Z = 0x7a
-
 /**
- * Adds what stands from `start` on, up to something that takes more thought; returns where that begins, or `length`.
- * @param known classes of code units, zero for those to be left alone
- * @param twins for letters of other scripts the Latin ones they look like, zero for all others
+ * Adds the tokens from `start` on up to the first hard case; returns its index, or `length`.
+ * @param classes classes by code unit, zero for units not classified yet
+ * @param lookAlikes the Latin letter by look-alike of another script, zero for other units
  */
-export function readWords(
+export function readAsciiWords(
   units: Uint16Array,
   start: number,
   length: number,
-  known: Uint8Array,
-  twins: Uint16Array,
+  classes: Uint8Array,
+  lookAlikes: Uint16Array,
   lexicon: Lexicon,
-  before: Before,
-  out: Tokens,
+  preceding: PrecedingState,
+  out: TokenList,
 ): number {
   const { rows } = out
   const { entries } = lexicon
@@ -57,42 +55,44 @@ export function readWords(
   while (index < length) {
     let unit = units[index] as number
     let end = index
-    if (unit < LETTER_A || unit > LETTER_Z) {
-      const kind = known[unit] as number
-      if (kind === CLASS_SEPARATOR || kind === CLASS_JOINER) end++
-      else if (kind >= CLASS_STOP) end = readMark(units, index, known, lexicon, before, out)
-      else if (kind === CLASS_IDEOGRAPH) end = readSingles(units, index, length, known, lexicon, before, out)
-      else if (kind !== 0) {
-        end = readNumber(units, index, known, lexicon, before, out)
-        if (end === index) end = readOther(units, index, known, twins, lexicon, before, out)
+    if (unit < LOWER_A || unit > LOWER_Z) {
+      const charClass = classes[unit] as number
+      if (charClass === CLASS_SEPARATOR || charClass === CLASS_JOINER) end++
+      else if (charClass >= CLASS_STOP) end = readMark(units, index, classes, lexicon, preceding, out)
+      else if (charClass === CLASS_IDEOGRAPH)
+        end = readIdeographs(units, index, length, classes, lexicon, preceding, out)
+      else if (charClass !== 0) {
+        end = readNumber(units, index, classes, lexicon, preceding, out)
+        if (end === index) end = readOther(units, index, classes, lookAlikes, lexicon, preceding, out)
       }
       if (end === index) break
       index = end
       continue
     }
-    // Six letters of five bits each in either number.
+    // Six letters of five bits each per number.
     let high = 0
     let low = 0
     do {
       high = (high << 5) | (low >>> 25)
-      low = ((low << 5) & 0x3fffffff) | (unit - LETTER_A + 1)
+      low = ((low << 5) & 0x3fffffff) | (unit - LOWER_A + 1)
       unit = units[++end] as number
-    } while (unit >= LETTER_A && unit <= LETTER_Z)
-    const after = known[unit] as number
+    } while (unit >= LOWER_A && unit <= LOWER_Z)
+    const after = classes[unit] as number
     if (end - index > ASCII_WORD_LETTERS_MAX || (after !== CLASS_SEPARATOR && after < CLASS_STOP)) {
-      end = readOther(units, index, known, twins, lexicon, before, out)
+      end = readOther(units, index, classes, lookAlikes, lexicon, preceding, out)
       if (end === index) break
       index = end
       continue
     }
-    if (end === index + 1 && !standsAlone(units, known, index, (before.state & STATE_SPACED) !== 0)) break
+    if (end === index + 1 && !isLoneLetter(units, classes, index, (preceding.state & STATE_SPACED) !== 0))
+      break
     let entry =
       (Math.imul(low ^ Math.imul(high, ASCII_WORD_MIXER), ASCII_WORD_SPREADER) >>> ASCII_WORD_SHIFT) *
       ENTRY_COLUMNS
     if (entries[entry + ENTRY_LOW] !== low || entries[entry + ENTRY_HIGH] !== high) {
-      entry = lexicon.plain(units, index, end, high, low)
+      entry = lexicon.asciiEntry(units, index, end, high, low)
     }
-    before.state = STATE_LATIN
+    preceding.state = STATE_LATIN
     const row = out.length++ * ROW_COLUMNS
     rows[row + COLUMN_HASH] = entries[entry + ENTRY_HASH] as number
     rows[row + COLUMN_SUM] = entries[entry + ENTRY_SUM] as number

@@ -1,4 +1,6 @@
-// What kind of character a folded code unit is, for cutting text into tokens. Knows nothing of words.
+// Classifies folded code units for cutting text into tokens. Knows nothing about words.
+
+import { ASCII_END } from '../../core/ascii.ts'
 
 /** Classes of code units. From CLASS_STOP on they are punctuation marks, each a token of its own. */
 export const CLASS_SEPARATOR = 1
@@ -15,7 +17,7 @@ export const CLASS_QUOTE = 8
 /** Brackets and layout marks. */
 export const CLASS_BRACKET = 9
 
-const SINGLE =
+const IDEOGRAPH =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
 const LETTER = /[\p{L}\p{M}]/u
 const DIGIT = /\p{Nd}/u
@@ -25,23 +27,23 @@ const COLONS = ':;：；'
 const QUOTES = '"“”„«»`‘「」『』'
 const BRACKETS = '<>[]{}()|#=*~'
 
-/** A table over all code units, filled as they are met. */
+/** A table over all code units, filled on demand. */
 export class CharacterClasses {
-  /** Classes met so far, by code unit; zero for the others. */
-  readonly known = new Uint8Array(0x10000)
+  /** Class by code unit; zero if it has not been asked for yet. */
+  readonly table = new Uint8Array(0x10000)
 
   constructor() {
-    for (let unit = 0; unit < 0x80; unit++) this.of(unit)
+    for (let unit = 0; unit < ASCII_END; unit++) this.of(unit)
   }
 
-  /** The class of a folded code unit. */
+  /** Returns the class of a folded code unit. */
   of(unit: number): number {
-    return this.known[unit] || this.#learn(unit)
+    return this.table[unit] || this.#fill(unit)
   }
 
-  #learn(unit: number): number {
+  #fill(unit: number): number {
     const found = classify(String.fromCharCode(unit))
-    this.known[unit] = found
+    this.table[unit] = found
     return found
   }
 }
@@ -52,7 +54,7 @@ function classify(character: string): number {
   if (COLONS.includes(character)) return CLASS_COLON
   if (QUOTES.includes(character)) return CLASS_QUOTE
   if (BRACKETS.includes(character)) return CLASS_BRACKET
-  if (SINGLE.test(character)) return CLASS_IDEOGRAPH
+  if (IDEOGRAPH.test(character)) return CLASS_IDEOGRAPH
   if (LETTER.test(character)) return CLASS_LETTER
   return DIGIT.test(character) ? CLASS_DIGIT : CLASS_SEPARATOR
 }

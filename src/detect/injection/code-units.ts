@@ -1,7 +1,7 @@
-// Text as an array of UTF-16 code units: reading those is several times faster than asking a string for one after another,
-// as strings come in many representations. Knows nothing of what is written.
+// Copies text into an array of UTF-16 code units. Reading the array is several times faster than
+// charCodeAt, since a string has one of many representations.
 
-/** Code units in memory that a string can be written to; made once and used again and again. */
+/** A buffer of code units, made once and reused. */
 export class CodeUnits {
   readonly units: Uint16Array
   readonly #bytes: Buffer
@@ -11,13 +11,16 @@ export class CodeUnits {
     this.#bytes = Buffer.from(this.units.buffer)
   }
 
-  /** Writes `text[start, end)`, at most as much as there is room for, to the beginning of `units`; returns its length. */
+  /**
+   * Copies `text[start, end)`, as far as it fits, to the beginning of `units`; returns the number
+   * of units.
+   */
   write(text: string, start: number, end: number): number {
     const part = start === 0 && end >= text.length ? text : text.slice(start, end)
     return this.#bytes.write(part, 'utf16le') >> 1
   }
 
-  /** The first `length` units as a string. */
+  /** Returns the first `length` units as a string. */
   toString(length: number): string {
     return this.#bytes.toString('utf16le', 0, 2 * length)
   }

@@ -1,39 +1,50 @@
-// Escapes of URLs, HTML and program text, replaced by what they stand for; knows nothing of what is done with the result.
+// Replaces the escapes of URLs, HTML and source code by the characters they mean.
 
+import {
+  AMPERSAND,
+  APOSTROPHE,
+  BACKSLASH,
+  CASE_BIT,
+  CLOSE_BRACE,
+  DIGIT_0,
+  GREATER_THAN,
+  HASH,
+  isDigit,
+  LESS_THAN,
+  LOWER_A,
+  LOWER_F,
+  LOWER_U,
+  LOWER_X,
+  OPEN_BRACE,
+  PERCENT,
+  QUOTE,
+  SEMICOLON,
+  SPACE,
+} from '../../core/ascii.ts'
 import { CodeUnits } from './code-units.ts'
 
-/** Fewer escapes are everyday text. */
+/** Fewer escapes are ordinary text. */
 const ESCAPES_MIN = 3
-const PERCENT = 0x25
-const AMPERSAND = 0x26
-const BACKSLASH = 0x5c
-const SEMICOLON = 0x3b
-const NUMBER_SIGN = 0x23
-const LETTER_U = 0x75
-const LETTER_X = 0x78
-const OPENING_BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-const SPACE = 0x20
 const DECIMAL = 10
 const HEXADECIMAL = 16
 const ENTITY_DIGITS_MAX = 6
 const CODE_POINT_MAX = 0x10ffff
 const NAMED: readonly (readonly [name: string, unit: number])[] = [
-  ['lt;', 0x3c],
-  ['gt;', 0x3e],
-  ['amp;', 0x26],
-  ['quot;', 0x22],
-  ['nbsp;', 0x20],
-  ['apos;', 0x27],
+  ['lt;', LESS_THAN],
+  ['gt;', GREATER_THAN],
+  ['amp;', AMPERSAND],
+  ['quot;', QUOTE],
+  ['nbsp;', SPACE],
+  ['apos;', APOSTROPHE],
 ]
 
-/** Replaces escapes, one text at a time. Linear in the text. */
+/** Unescapes one text at a time in linear time. */
 export class Unescaper {
-  /** Of the escape last read: where it ends, and what it stands for. */
+  /** End and character of the last escape that was read. */
   #end = 0
   #codePoint = 0
 
-  /** The text with escapes replaced in place, or null when there are too few to matter. */
+  /** Returns the text with its escapes replaced, or null if it has fewer than ESCAPES_MIN. */
   unescape(text: string): string | null {
     const out = new CodeUnits(text.length)
     const { units } = out
@@ -57,7 +68,7 @@ export class Unescaper {
     return escapes < ESCAPES_MIN ? null : out.toString(length)
   }
 
-  /** Offset in `text` of what the unit at `offset` of `unescape(text)` came from. */
+  /** Returns the offset in `text` that the unit at `offset` of `unescape(text)` came from. */
   origin(text: string, offset: number): number {
     let length = 0
     for (let index = 0; index < text.length; ) {
@@ -70,29 +81,29 @@ export class Unescaper {
     return text.length - 1
   }
 
-  /** Reads the escape that begins at `index`, if one does. */
+  /** Reads the escape at `index`; returns whether there is one. */
   #read(text: string, index: number, unit: number): boolean {
     if (unit === PERCENT) return this.#readNumber(text, index + 1, HEXADECIMAL, 2, 2)
     if (unit === AMPERSAND) return this.#readEntity(text, index + 1)
     return unit === BACKSLASH && this.#readProgramText(text, index + 1)
   }
 
-  /** `lt;`, `#60;`, `#x3c;` */
+  /** Reads `lt;`, `#60;` or `#x3c;`. */
   #readEntity(text: string, start: number): boolean {
-    if (text.charCodeAt(start) !== NUMBER_SIGN) return this.#readName(text, start)
-    const hexadecimal = text.charCodeAt(start + 1) === LETTER_X
+    if (text.charCodeAt(start) !== HASH) return this.#readName(text, start)
+    const hexadecimal = text.charCodeAt(start + 1) === LOWER_X
     const found = hexadecimal
       ? this.#readNumber(text, start + 2, HEXADECIMAL, 1, ENTITY_DIGITS_MAX)
       : this.#readNumber(text, start + 1, DECIMAL, 1, ENTITY_DIGITS_MAX)
     return found && text.charCodeAt(this.#end++) === SEMICOLON
   }
 
-  /** `u003c`, `u{3c00}` */
+  /** Reads `u003c` or `u{3c00}`. */
   #readProgramText(text: string, start: number): boolean {
-    if (text.charCodeAt(start) !== LETTER_U) return false
-    const braced = text.charCodeAt(start + 1) === OPENING_BRACE
+    if (text.charCodeAt(start) !== LOWER_U) return false
+    const braced = text.charCodeAt(start + 1) === OPEN_BRACE
     if (!this.#readNumber(text, start + (braced ? 2 : 1), HEXADECIMAL, 4, 5)) return false
-    if (text.charCodeAt(this.#end) === CLOSING_BRACE) this.#end++
+    if (text.charCodeAt(this.#end) === CLOSE_BRACE) this.#end++
     return true
   }
 
@@ -106,12 +117,14 @@ export class Unescaper {
     return false
   }
 
-  /** Reads as many hexadecimal digits as may be; of a decimal number only those up to 9 count. */
-  #readNumber(text: string, start: number, radix: number, least: number, most: number): boolean {
+  /**
+   * Reads up to `digitsMax` hexadecimal digits. For a decimal number only the digits 0 to 9 count.
+   */
+  #readNumber(text: string, start: number, radix: number, digitsMin: number, digitsMax: number): boolean {
     let end = start
     let value = 0
     let counted = 0
-    for (; end < start + most; end++) {
+    for (; end < start + digitsMax; end++) {
       const digit = hexDigit(text.charCodeAt(end))
       if (digit < 0) break
       if (digit >= radix) continue
@@ -121,13 +134,13 @@ export class Unescaper {
     const valid = counted > 0 && value <= CODE_POINT_MAX && (value < 0xd800 || value > 0xdfff)
     this.#codePoint = valid ? value : SPACE
     this.#end = end
-    return end - start >= least
+    return end - start >= digitsMin
   }
 }
 
-/** The value of a digit, -1 for anything else. */
+/** Returns the value of a digit, or -1. */
 function hexDigit(unit: number): number {
-  if (unit >= 0x30 && unit <= 0x39) return unit - 0x30
-  const letter = unit | 0x20
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+  if (isDigit(unit)) return unit - DIGIT_0
+  const letter = unit | CASE_BIT
+  return letter >= LOWER_A && letter <= LOWER_F ? letter - LOWER_A + 10 : -1
 }

@@ -1,6 +1,6 @@
-// Hashed features of a run of tokens: words, pairs, triples, pairs with a gap, four-letter parts of words, and ideas. The same
-// code counts in training and in scoring; it knows nothing of weights. A token has some by itself, the rest by what
-// stands before it.
+// Turns tokens into hashed features: words, pairs, triples, pairs with a gap, four-letter parts of
+// words, and ideas. Training and scoring share this code, which knows nothing of how weights come
+// about. Some features depend on the token alone, the others on the tokens before it.
 
 import {
   COLUMN_HASH,
@@ -9,7 +9,7 @@ import {
   COLUMN_TRAITS,
   ROW_COLUMNS,
   TOTAL_SUM_SHIFT,
-  type Tokens,
+  type TokenList,
   TRAIT_COUNT_SHIFT,
   TRAIT_IDEA_MASK,
   TRAIT_IDEA_SHIFT,
@@ -21,24 +21,28 @@ const BUCKET_BITS = 18
 export const BUCKETS = 2 ** BUCKET_BITS
 const SHIFT = 32 - BUCKET_BITS
 
-/** Changes with any change to how text becomes features: weights of another form are refused. */
+/** Changes whenever text becomes other features. A model of another form is refused. */
 export const FEATURE_FORM = 2
 
-/** Added to the number of features, so that a few words alone never weigh as much as a sentence. */
+/** Added to the number of features, so that a few words weigh less than a sentence. */
 const FEATURE_FLOOR = 8
-/** From here on, about two hundred words, a text counts by its average: length alone is no evidence. */
+/**
+ * From this many features on, about two hundred words, the sum is an average: length alone is no
+ * evidence.
+ */
 const FEATURE_CEILING = 1600
 
-/** Windows of 48 tokens have fewer. */
+/** An upper bound for a window of 48 tokens. */
 const WINDOW_FEATURES_MAX = 4095
 
-/** Words shorter than this have no parts. */
+/** Shorter words have no parts. */
 const PART_MIN_UNITS = 4
-/** Features that a word has by itself, at most: the word, and one part per letter with both edges. */
+/** Most features of a word alone: the word, and one part per letter including both edges. */
 export const WORD_FEATURES_MAX = 48
-/** Features of an idea, at most. */
+/** Most features of an idea. */
 const IDEA_FEATURES_MAX = 4
 
+// Salts that separate the kinds of features.
 const UNIGRAM = 0x1b873593
 const BIGRAM = 0x24a3f1d7
 const TRIGRAM = 0x3f84d5b5
@@ -47,41 +51,44 @@ const PART = 0x58f38ded
 const IDEA = 0x6c8e9cf5
 const IDEA_PAIR = 0x71d67fff
 const IDEA_TRIPLE = 0x7feb352d
-/** Ideas further apart than this many tokens have nothing to do with each other. */
+/** Ideas further apart are not paired. */
 const IDEA_REACH_TOKENS = 8
 const GOLDEN = 0x9e3779b1
 const MIX_A = 0x85ebca6b
 const MIX_B = 0xc2b2ae35
 const EDGE = 0x5e
 const PART_RADIX = 0x01000193
-/** PART_RADIX to the fourth, to take the oldest letter out of the rolling hash. */
+/** PART_RADIX to the fourth power: removes the oldest letter from the rolling hash. */
 const PART_RADIX_4 = Math.imul(Math.imul(PART_RADIX, PART_RADIX), Math.imul(PART_RADIX, PART_RADIX))
 
-/** Roots by number of features: windows are tried for every other token. */
+/** Square roots by number of features, since windows are tried at every second token. */
 const ROOTS = Float64Array.from({ length: FEATURE_CEILING + 1 }, (_, count) =>
   Math.sqrt(count + FEATURE_FLOOR),
 )
 const ROOT_OF_CEILING = Math.sqrt(FEATURE_CEILING + FEATURE_FLOOR)
 
 /**
- * What a window's sum is divided by, by number of features, to a trifle: rules out nearly all windows without a
- * division.
+ * Approximate divisor of a window's sum by number of features. Rules out nearly all windows without
+ * a division.
  */
 export const WINDOW_DIVISORS = Float64Array.from({ length: WINDOW_FEATURES_MAX + 1 }, (_, count) =>
   count <= FEATURE_CEILING ? (ROOTS[count] as number) : (count + FEATURE_FLOOR) / ROOT_OF_CEILING,
 )
 
-/** Token before the text: the beginning is the beginning of a sentence. */
+/** Hash of the token before the text. The first token is the beginning of a sentence. */
 const NO_TOKEN = 0x7ed558cc
 
-/** A sum of weights over `count` features as evidence: it grows with the root of the length up to a ceiling. */
-export function normalised(sum: number, count: number): number {
+/**
+ * Normalises a sum of weights over `count` features: grows with the square root of the length up to
+ * a ceiling.
+ */
+export function normalisedSum(sum: number, count: number): number {
   return count <= FEATURE_CEILING
     ? sum / (ROOTS[count] as number)
     : (sum / (count + FEATURE_FLOOR)) * ROOT_OF_CEILING
 }
 
-/** Buckets of what a word is by itself: first the word, then its four-letter parts. Returns how many there are. */
+/** Fills in the buckets of a word alone: the word, then its four-letter parts. Returns how many. */
 export function wordBuckets(
   units: Uint16Array,
   first: number,
@@ -93,12 +100,15 @@ export function wordBuckets(
   return partBuckets(units, first, end, buckets, 1)
 }
 
-/** The bucket of a word, mark or other token by itself. */
+/** Returns the bucket of a word, mark or other token alone. */
 export function wordBucket(hash: number): number {
   return bucket(hash ^ UNIGRAM)
 }
 
-/** Rolling hash over `^word$`, four units at a time; adds to the `found` buckets. */
+/**
+ * Appends the buckets of a word's parts after the first `found`, with a rolling hash over `^word$`.
+ * Returns how many there are now.
+ */
 function partBuckets(
   units: Uint16Array,
   start: number,
@@ -120,7 +130,10 @@ function partBuckets(
   return count
 }
 
-/** Adds what tokens mean by what stands before them; remembers that, so that pieces of one text join without a seam. */
+/**
+ * Adds the features that depend on the tokens before. Keeps those tokens, so that the pieces of a
+ * text join without a seam.
+ */
 export class ContextReader {
   #previous = NO_TOKEN
   #beforePrevious = NO_TOKEN
@@ -145,7 +158,7 @@ export class ContextReader {
     this.#wordBeforePrevious = NO_TOKEN
   }
 
-  /** Goes on where another one is. */
+  /** Continues where another reader is. */
   copy(other: ContextReader): void {
     this.#position = other.#position
     this.#afterMark = other.#afterMark
@@ -159,11 +172,11 @@ export class ContextReader {
   }
 
   /**
-   * Fills in the total of every token from an index on: its own features, and those that have to do with its neighbours
-   * or with ideas.
-   * @param seen takes their buckets, token by token, when a model learns
+   * Fills in the total column of every token from index `from` on.
+   * @param contextBuckets receives the buckets that depend on the context, one list per token;
+   * null except in training
    */
-  read(tokens: Tokens, from: number, weights: Int8Array, seen: number[][] | null): void {
+  read(tokens: TokenList, from: number, weights: Int8Array, contextBuckets: number[][] | null): void {
     const { rows } = tokens
     const end = tokens.length * ROW_COLUMNS
     let previous = this.#previous
@@ -179,26 +192,26 @@ export class ContextReader {
       const three = bucket(Math.imul(beforePrevious, MIX_B) ^ Math.imul(pair, MIX_A) ^ TRIGRAM)
       let sum = (rows[row + COLUMN_SUM] as number) + (weights[two] as number) + (weights[three] as number)
       let count = 2 + (traits >> TRAIT_COUNT_SHIFT)
-      if (seen !== null) seen.push([two, three])
+      if (contextBuckets !== null) contextBuckets.push([two, three])
       if ((traits & TRAIT_WORD) !== 0) {
         if (previousWord !== previous) {
-          // Across a mark of punctuation words are neighbours all the same.
+          // Words on both sides of a punctuation mark are neighbours, too.
           const across = bucket(Math.imul(previousWord, MIX_A) ^ hash ^ BIGRAM)
           sum += weights[across] as number
           count++
-          if (seen !== null) seen.at(-1)?.push(across)
+          if (contextBuckets !== null) contextBuckets.at(-1)?.push(across)
         }
         const skip = bucket(Math.imul(wordBeforePrevious, MIX_A) ^ hash ^ SKIP)
         sum += weights[skip] as number
         count++
-        if (seen !== null) seen.at(-1)?.push(skip)
+        if (contextBuckets !== null) contextBuckets.at(-1)?.push(skip)
         const idea = (traits >> TRAIT_IDEA_SHIFT) & TRAIT_IDEA_MASK
         if (idea !== 0) {
           const position = this.#position + row / ROW_COLUMNS - from
           const found = this.#readIdea(idea, position, afterMark)
           for (let at = 0; at < found; at++) {
             sum += weights[this.#ideaBuckets[at] as number] as number
-            if (seen !== null) seen.at(-1)?.push(this.#ideaBuckets[at] as number)
+            if (contextBuckets !== null) contextBuckets.at(-1)?.push(this.#ideaBuckets[at] as number)
           }
           count += found
         }
@@ -218,7 +231,10 @@ export class ContextReader {
     this.#afterMark = afterMark
   }
 
-  /** An idea alone, where a sentence begins, and with the one or two before it: the same in every language. */
+  /**
+   * Fills in the buckets of an idea alone, at the beginning of a sentence, and after the one or two
+   * ideas before it. They are the same in every language. Returns how many.
+   */
   #readIdea(idea: number, position: number, afterMark: boolean): number {
     const buckets = this.#ideaBuckets
     let count = 0

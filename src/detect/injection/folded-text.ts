@@ -1,5 +1,7 @@
-// A piece of text as folded UTF-16 code units, each with the offset it came from. Nothing here knows about words.
+// Folds a piece of text to UTF-16 code units and keeps the offset that each of them came from.
+// Knows nothing about words.
 
+import { ASCII_END, LINE_FEED, SPACE } from '../../core/ascii.ts'
 import {
   FOLD_INVISIBLE,
   FOLD_SEVERAL,
@@ -12,31 +14,28 @@ import {
 } from './character-folding.ts'
 import { CodeUnits } from './code-units.ts'
 
-/** Source code units that are folded at a time: bounds the memory of scoring whatever the length of the text. */
+/** Source code units that are folded at a time. Bounds the memory of scoring. */
 export const PIECE_UNITS = 8192
-/** A piece ends at white space if there is any in its last so many units, so that words stay whole. */
-const CUT_SEARCH_UNITS = 256
+/** A piece ends at white space if there is some among its last units, so that words stay whole. */
+const SPACE_SEARCH_UNITS = 256
 
-/** Stands behind the last unit, so that readers may look one ahead: a separator. */
-const END_OF_PIECE = 0x20
-
-/** Room for one folded piece; made once and used again and again. */
-export interface Folded {
-  /** Folded code units; valid up to `length`. */
+/** Buffers for one folded piece, made once and reused. */
+export interface FoldedText {
+  /** Folded code units, valid up to `length`. */
   readonly units: Uint16Array
-  /** Offset in the source text of the character each unit came from; not filled where `plain`. */
+  /** Source offset of the character that each unit came from. Not filled when `plain`. */
   readonly origins: Int32Array
   length: number
-  /** Offset of the piece in the source text. */
+  /** Source offset of the piece. */
   base: number
-  /** Each character is one unit: unit `i` came from `base + i`. */
+  /** Every character is one unit: unit `i` came from `base + i`. */
   plain: boolean
   /** The piece before folding. */
   readonly source: CodeUnits
 }
 
-export function createFolded(): Folded {
-  // One space may be added per source unit where visible text meets tag characters.
+export function createFoldedText(): FoldedText {
+  // Each source unit may add one space, where visible text meets tag characters.
   const capacity = PIECE_UNITS * (MAX_FOLD_UNITS + 1) + 2
   return {
     units: new Uint16Array(capacity),
@@ -48,24 +47,30 @@ export function createFolded(): Folded {
   }
 }
 
-/** Source offset of the character that a folded unit came from. */
-export function originOf(folded: Folded, unit: number): number {
+/** Returns the source offset of the character that a folded unit came from. */
+export function originOf(folded: FoldedText, unit: number): number {
   return folded.plain ? folded.base + unit : (folded.origins[unit] as number)
 }
 
-/** Where the piece that begins at `start` ends: at most PIECE_UNITS on, after white space where possible, never inside a surrogate pair. */
+/**
+ * Returns the end of the piece that begins at `start`: at most PIECE_UNITS later, after white space
+ * where possible, never inside a surrogate pair.
+ */
 export function pieceEnd(text: string, start: number): number {
   const limit = start + PIECE_UNITS
   if (limit >= text.length) return text.length
-  for (let end = limit; end > limit - CUT_SEARCH_UNITS; end--) {
+  for (let end = limit; end > limit - SPACE_SEARCH_UNITS; end--) {
     const code = text.charCodeAt(end - 1)
-    if (code === 0x20 || code === 0x0a) return end
+    if (code === SPACE || code === LINE_FEED) return end
   }
   return isHighSurrogate(text.charCodeAt(limit - 1)) ? limit - 1 : limit
 }
 
-/** Folds `text[start, end)`, at most PIECE_UNITS, into `out`. Linear; allocates nothing for characters met before. */
-export function fold(text: string, start: number, end: number, out: Folded): void {
+/**
+ * Folds `text[start, end)`, at most PIECE_UNITS, into `out`. Takes linear time and allocates
+ * nothing for characters it has folded before.
+ */
+export function foldPiece(text: string, start: number, end: number, out: FoldedText): void {
   const { units } = out
   const source = out.source.units
   const folds = FOLDED_UNITS
@@ -80,10 +85,14 @@ export function fold(text: string, start: number, end: number, out: Folded): voi
   out.base = start
   out.plain = index === size
   out.length = out.plain ? size : foldRest(source, index, size, out)
-  units[out.length] = END_OF_PIECE
+  // Readers look one unit ahead; past the end they find a separator.
+  units[out.length] = SPACE
 }
 
-/** Folds characters that are one unit after it, as nearly all of the basic plane are; returns where another stands that is not known to be. */
+/**
+ * Folds characters up to the first that is not known to fold to one unit; returns its index. Nearly
+ * all characters of the basic plane do.
+ */
 function foldUnits(source: Uint16Array, start: number, size: number, units: Uint16Array): number {
   let index = start
   for (; index < size; index++) {
@@ -95,7 +104,7 @@ function foldUnits(source: Uint16Array, start: number, size: number, units: Uint
   return index
 }
 
-/** As foldUnits, for characters that it does not know yet too. */
+/** Like foldUnits, but also computes folds that are not known yet. */
 function foldNewUnits(source: Uint16Array, start: number, size: number, units: Uint16Array): number {
   let index = start
   for (; index < size; index = foldUnits(source, index + 1, size, units)) {
@@ -106,8 +115,8 @@ function foldNewUnits(source: Uint16Array, start: number, size: number, units: U
   return index
 }
 
-/** As foldUnits, to the units from `length` on, with their origins; returns how many. */
-function foldRun(source: Uint16Array, start: number, size: number, length: number, out: Folded): number {
+/** Like foldUnits, but appends the units and their origins from `length` on; returns how many. */
+function foldRun(source: Uint16Array, start: number, size: number, length: number, out: FoldedText): number {
   const { units, origins, base } = out
   const folds = FOLDED_UNITS
   let index = start
@@ -121,14 +130,17 @@ function foldRun(source: Uint16Array, start: number, size: number, length: numbe
   return index - start
 }
 
-/** What a character that foldUnits does not know folds to, if that is one unit. */
+/** Returns the unit that a character not yet known folds to, or FOLD_SEVERAL or FOLD_INVISIBLE. */
 function newUnit(code: number): number {
-  if (code < 0x80) return code
+  if (code < ASCII_END) return code
   return isSurrogate(code) ? FOLD_SEVERAL : foldToUnit(code)
 }
 
-/** Goes on at the first character that is not one unit after folding; returns the folded length. */
-function foldRest(source: Uint16Array, first: number, size: number, out: Folded): number {
+/**
+ * Folds the rest of the piece from `first` on, where a character does not fold to one unit; returns
+ * the folded length.
+ */
+function foldRest(source: Uint16Array, first: number, size: number, out: FoldedText): number {
   const { units, origins, base } = out
   for (let index = 0; index < first; index++) origins[index] = base + index
   let length = first
@@ -144,14 +156,14 @@ function foldRest(source: Uint16Array, first: number, size: number, out: Folded)
     const at = base + index
     let codePoint = code
     if (isHighSurrogate(code) && index + 1 < size && isLowSurrogate(source[index + 1] as number)) {
-      codePoint = pair(code, source[++index] as number)
+      codePoint = codePointOf(code, source[++index] as number)
     }
-    const unit = code < 0x80 ? (FOLDED_UNITS[code] as number) : foldToUnit(codePoint)
+    const unit = code < ASCII_END ? (FOLDED_UNITS[code] as number) : foldToUnit(codePoint)
     if (unit === FOLD_INVISIBLE) continue
     if (tagged !== isTag(codePoint)) {
-      // Hidden text does not glue to the visible text around it.
+      // A space keeps hidden text apart from the visible text around it.
       tagged = !tagged
-      units[length] = 0x20
+      units[length] = SPACE
       origins[length++] = at
     }
     if (unit === FOLD_SEVERAL) length = addSeveral(codePoint, at, length, out)
@@ -163,7 +175,7 @@ function foldRest(source: Uint16Array, first: number, size: number, out: Folded)
   return length
 }
 
-function addSeveral(codePoint: number, at: number, found: number, { units, origins }: Folded): number {
+function addSeveral(codePoint: number, at: number, found: number, { units, origins }: FoldedText): number {
   let length = found
   const folded = foldCodePoint(codePoint)
   for (let index = 0; index < folded.length; index++) {
@@ -173,8 +185,8 @@ function addSeveral(codePoint: number, at: number, found: number, { units, origi
   return length
 }
 
-/** Offset after the source character at `offset`. */
-export function afterCharacter(text: string, offset: number): number {
+/** Returns the offset after the source character at `offset`. */
+export function characterEnd(text: string, offset: number): number {
   return offset + (isHighSurrogate(text.charCodeAt(offset)) && offset + 1 < text.length ? 2 : 1)
 }
 
@@ -190,7 +202,6 @@ function isLowSurrogate(code: number): boolean {
   return code >= 0xdc00 && code < 0xe000
 }
 
-/** The code point of two surrogates. */
-function pair(high: number, low: number): number {
+function codePointOf(high: number, low: number): number {
   return ((high - 0xd800) << 10) + low - 0xdc00 + 0x10000
 }

@@ -1,9 +1,10 @@
-// The few ideas that attacks are made of, with their words in many languages. Data only; tokens.ts looks them up.
-// Chosen by hand. A word ending in `-` stands for all that begin with its first four to six letters. Words are as
-// folding leaves them: lower case, no accents on Latin, Greek, Cyrillic and Arabic letters. Two ideographs or syllables
-// are found as a pair, so that East Asian entries have two characters.
+// Lists the few ideas that attacks consist of, with words for each in many languages. Data only,
+// chosen by hand; lexicon.ts and ideographs.ts look them up. A word that ends in `-` is a stem: it
+// matches every word with the same first four to six letters. Words are folded: lower case, without
+// accents on Latin, Greek, Cyrillic and Arabic letters. East Asian entries have two characters,
+// because ideographs and syllables are looked up in pairs.
 
-/** One idea a line; its number is its place, from 1. Words of several ideas count for the first. */
+/** One idea per entry, numbered from 1. A word listed under several ideas belongs to the first. */
 const IDEAS: readonly string[] = [
   // 1 to ignore
   `ignore ignor- disreg- forget overri- overru- neglec- discar- bypass- disobe- overlo- vergiss vergesst vergess- missac-
@@ -88,10 +89,10 @@ const IDEAS: readonly string[] = [
   المستخدم کاربر המשתמש उपयोग- 用户 使用 사용 penggun- nguoi dung anvandar- felhasz- χρηστ- utiliz-`,
 ]
 
-/** How many ideas there are; their numbers are 1 to this. */
+/** The number of ideas. */
 export const IDEA_COUNT = IDEAS.length
 
-/** Every entry with the number of its idea. */
+/** Returns every word and stem with the number of its idea. */
 export function ideaWords(): { readonly word: string; readonly stem: boolean; readonly idea: number }[] {
   return IDEAS.flatMap((line, index) =>
     line

@@ -1,19 +1,23 @@
-// Finds the idea a word stands for, by the hashes of its letters as they are read. Knows nothing of features or weights.
+// Finds the idea that a word expresses, by the hash of its letters. Knows nothing about features or
+// weights.
 
 import { ideaWords } from './idea-table.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
-/** Prefixes of so many letters are looked up as stems. */
+/** Lengths of the prefixes that are looked up as stems. */
 const STEM_MIN_LETTERS = 4
 const STEM_MAX_LETTERS = 6
 
-/** A power of two, several times the number of entries, so that most words meet an empty slot at once. */
+/**
+ * A power of two, several times the number of entries, so that most words hit an empty slot at
+ * once.
+ */
 const SLOTS = 8192
 const SLOT_MASK = SLOTS - 1
-/** Keeps stems and whole words with the same letters apart. */
+/** Separates a stem from the whole word with the same letters. */
 const STEM_SALT = 0x5bd1e995
 
-/** Open addressing over hashes; filled once from the table. */
+/** A hash table with open addressing, filled once. */
 export class Ideas {
   readonly #keys = new Int32Array(SLOTS)
   readonly #values = new Uint8Array(SLOTS)
@@ -27,7 +31,10 @@ export class Ideas {
     }
   }
 
-  /** The idea of the word `units[first, end)`, of which `hash` is the running hash; 0 for none. Stems come first. */
+  /**
+   * Returns the idea of the word `units[first, end)` with the running hash `hash`, or 0. Stems come
+   * first.
+   */
   ofWord(units: Uint16Array, first: number, end: number, hash: number): number {
     const last = Math.min(end, first + STEM_MAX_LETTERS)
     let prefix = WORD_SEED
@@ -40,7 +47,7 @@ export class Ideas {
     return this.ofHash(hash)
   }
 
-  /** The idea of a word or pair of syllables by its running hash; 0 for none. */
+  /** Returns the idea of a word or a pair of syllables by its running hash, or 0. */
   ofHash(hash: number): number {
     return this.#values[this.#slot(hash)] as number
   }
@@ -52,7 +59,7 @@ export class Ideas {
     this.#values[slot] = idea
   }
 
-  /** Where the hash is, or the empty slot where it would be. */
+  /** Returns the slot of a hash, or the empty slot where it would go. */
   #slot(hash: number): number {
     let slot = (hash ^ (hash >>> 15)) & SLOT_MASK
     while (this.#values[slot] !== 0 && this.#keys[slot] !== hash) slot = (slot + 1) & SLOT_MASK

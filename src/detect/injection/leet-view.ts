@@ -1,7 +1,8 @@
-// The tokens of a text in which digits and signs inside words are read as letters. Few words have any: the others are taken over from
-// the plain view, and only what stands around those few is read again, until both views would read on alike.
+// Reads a text with digits and signs inside words as letters. Few words have any, so most tokens
+// are copied from the plain view. Only the tokens around those words are read again, until both
+// views are in step.
 
-import type { Folded } from './folded-text.ts'
+import type { FoldedText } from './folded-text.ts'
 import type { Lexicon } from './lexicon.ts'
 import {
   COLUMN_FIRST,
@@ -10,24 +11,24 @@ import {
   COLUMN_STATE,
   COLUMN_SUM,
   COLUMN_TRAITS,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
   STATE_CARRIED,
   STATE_LEET,
-  type Tokens,
+  type TokenList,
   TRAIT_WORD,
 } from './token-list.ts'
 import type { Tokeniser } from './tokens.ts'
 
-/** Tokens handed on at a time. */
+/** Tokens passed on at a time. */
 const BATCH_TOKENS = 1024
 
-/** Holds the buffer for it; one piece at a time. Linear in the piece. */
+/** Reads one piece at a time with a reused buffer. Takes time linear in the piece. */
 export class LeetView {
   readonly #tokeniser: Tokeniser
-  readonly #out = createTokens(BATCH_TOKENS)
-  #plain!: Tokens
-  /** Row of the plain view that is taken over next. */
+  readonly #out = createTokenList(BATCH_TOKENS)
+  #plain!: TokenList
+  /** Row of the plain view to copy next. */
   #row = 0
 
   constructor(tokeniser: Tokeniser) {
@@ -35,10 +36,16 @@ export class LeetView {
   }
 
   /**
-   * Hands on the tokens of a piece in batches, those from an index on. `plain` are its tokens in the plain view, and
-   * `folded` is as it was before they were read.
+   * Passes the tokens of a piece to `add` in batches, each with the index of its first new token.
+   * @param folded the piece before its plain view was read
+   * @param plain the tokens of its plain view
    */
-  read(folded: Folded, plain: Tokens, lexicon: Lexicon, add: (tokens: Tokens, from: number) => void): void {
+  read(
+    folded: FoldedText,
+    plain: TokenList,
+    lexicon: Lexicon,
+    add: (tokens: TokenList, from: number) => void,
+  ): void {
     const tokeniser = this.#tokeniser
     const out = this.#out
     const { units, length } = folded
@@ -50,7 +57,7 @@ export class LeetView {
     let sign = -1
     for (;;) {
       if (sign < index) sign = tokeniser.leetSign(units, index, length)
-      while (this.#takeOver(sign < length ? sign - 1 : length)) from = this.#handOn(from, add)
+      while (this.#copyRows(sign < length ? sign - 1 : length)) from = this.#flush(from, add)
       if (this.#row === plain.length && sign === length) break
       if (this.#row > 0)
         tokeniser.resume(
@@ -59,29 +66,32 @@ export class LeetView {
         )
       index = this.#row < plain.length ? Math.min(this.#column(COLUMN_FIRST), sign) : sign
       do {
-        if (out.length === BATCH_TOKENS) from = this.#handOn(from, add)
+        if (out.length === BATCH_TOKENS) from = this.#flush(from, add)
         index = tokeniser.next(index)
         while (this.#row < plain.length && this.#column(COLUMN_FIRST) < index) this.#row++
-      } while (index < length && !this.#readsOnAlike(index))
+      } while (index < length && !this.#isInStep(index))
     }
     add(out, from)
   }
 
-  /** Takes over rows that end before `end`, up to one to be read again; whether room for them ran out. */
-  #takeOver(end: number): boolean {
+  /**
+   * Copies rows that end before `end` up to one that must be read again. Returns whether the batch
+   * is full.
+   */
+  #copyRows(end: number): boolean {
     const { rows, length } = this.#plain
-    const { rows: taken } = this.#out
+    const { rows: copied } = this.#out
     const room = BATCH_TOKENS * ROW_COLUMNS
     let at = this.#out.length * ROW_COLUMNS
     let row = this.#row * ROW_COLUMNS
     for (; row < length * ROW_COLUMNS && at < room; row += ROW_COLUMNS) {
       const state = rows[row + COLUMN_STATE] as number
       if ((state & STATE_LEET) !== 0 || (rows[row + COLUMN_LAST] as number) >= end) break
-      taken[at + COLUMN_HASH] = rows[row + COLUMN_HASH] as number
-      taken[at + COLUMN_SUM] = rows[row + COLUMN_SUM] as number
-      taken[at + COLUMN_TRAITS] = rows[row + COLUMN_TRAITS] as number
-      taken[at + COLUMN_FIRST] = rows[row + COLUMN_FIRST] as number
-      taken[at + COLUMN_LAST] = rows[row + COLUMN_LAST] as number
+      copied[at + COLUMN_HASH] = rows[row + COLUMN_HASH] as number
+      copied[at + COLUMN_SUM] = rows[row + COLUMN_SUM] as number
+      copied[at + COLUMN_TRAITS] = rows[row + COLUMN_TRAITS] as number
+      copied[at + COLUMN_FIRST] = rows[row + COLUMN_FIRST] as number
+      copied[at + COLUMN_LAST] = rows[row + COLUMN_LAST] as number
       at += ROW_COLUMNS
     }
     this.#out.length = at / ROW_COLUMNS
@@ -89,8 +99,11 @@ export class LeetView {
     return at === room
   }
 
-  /** Hands on what there is from `from` on, and keeps the last token for the next to follow; returns where that begins. */
-  #handOn(from: number, add: (tokens: Tokens, from: number) => void): number {
+  /**
+   * Passes on the tokens from `from` on, and keeps the last one as context of the next batch;
+   * returns the index after it.
+   */
+  #flush(from: number, add: (tokens: TokenList, from: number) => void): number {
     const out = this.#out
     add(out, from)
     out.rows.copyWithin(0, (out.length - 1) * ROW_COLUMNS, out.length * ROW_COLUMNS)
@@ -98,8 +111,8 @@ export class LeetView {
     return 1
   }
 
-  /** Whether the plain view reads on from `index` with the row that is next, and from the same state. */
-  #readsOnAlike(index: number): boolean {
+  /** Whether the plain view continues at `index` with its next row, in the same state. */
+  #isInStep(index: number): boolean {
     const row = this.#row
     if (row > 0 && (this.#plain.rows[(row - 1) * ROW_COLUMNS + COLUMN_LAST] as number) >= index) return false
     return (
@@ -108,7 +121,7 @@ export class LeetView {
     )
   }
 
-  /** Parts of STATE after the row before the next. */
+  /** STATE_CARRIED flags before the next row. */
   #plainState(): number {
     return this.#row === 0
       ? 0
@@ -120,8 +133,8 @@ export class LeetView {
   }
 }
 
-/** The hash of the mark before the token `row`, zero where none stands there. */
-function lastMark({ rows }: Tokens, row: number): number {
+/** Returns the hash of the mark directly before the token `row`, or zero. */
+function lastMark({ rows }: TokenList, row: number): number {
   const last = (row - 1) * ROW_COLUMNS
   return row === 0 || ((rows[last + COLUMN_TRAITS] as number) & TRAIT_WORD) !== 0
     ? 0

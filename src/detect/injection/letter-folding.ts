@@ -1,29 +1,28 @@
-// Letters that stand for other letters: look-alikes of other scripts, and digits and signs in leet. Works in place on the
-// letters of one word; which words are suspect is the caller's knowledge.
+// Replaces characters that imitate letters: look-alikes of other scripts, and leet digits and
+// signs. Works in place on the letters of one word. The caller decides which words are suspicious.
 
+import { isDigit } from '../../core/ascii.ts'
 import { CLASS_JOINER } from './character-classes.ts'
 import { homoglyphTable } from './homoglyph-table.ts'
 
-const DIGIT_0 = 0x30
-const DIGIT_9 = 0x39
-/** Digits and signs, each followed by the letter it is drawn for. */
+/** Digits and signs, each followed by the letter it imitates. */
 const LEET_PAIRS = '0o 1i 3e 4a 5s 7t 8b 9g @a $s !i +t €e |i'
 
-/** Tables over all UTF-16 code units; zero where a unit stands for itself. */
-export class Spelling {
-  /** Latin letters by the look-alikes of other scripts. */
-  readonly twins = homoglyphTable()
-  /** Letters by the digits and signs drawn for them. */
+/** Tables over all UTF-16 code units. Zero for a unit that imitates no letter. */
+export class LetterFolding {
+  /** Latin letter by look-alike of another script. */
+  readonly lookAlikes = homoglyphTable()
+  /** Letter by leet digit or sign. */
   readonly leet = leetTable()
 
-  /** Whether a digit or sign can stand for a letter. */
+  /** Whether a digit or sign may imitate a letter. */
   isLeet(unit: number): boolean {
     return this.leet[unit] !== 0
   }
 
   /**
-   * Replaces look-alikes by Latin letters in a word that has Latin letters too (`mixed`), or that consists of nothing
-   * else and follows a Latin word.
+   * Replaces look-alikes by Latin letters if the word has Latin letters, too (`mixed`), or consists
+   * of look-alikes alone and follows a Latin word.
    */
   foldLookAlikes(
     letters: Uint16Array,
@@ -32,27 +31,28 @@ export class Spelling {
     mixed: boolean,
     afterLatin: boolean,
   ): void {
-    if (!mixed && !(afterLatin && this.#allAlike(letters, first, end))) return
+    if (!mixed && !(afterLatin && this.#allLookAlikes(letters, first, end))) return
     for (let index = first; index < end; index++) {
-      const twin = this.twins[letters[index] as number] as number
-      if (twin !== 0) letters[index] = twin
+      const letter = this.lookAlikes[letters[index] as number] as number
+      if (letter !== 0) letters[index] = letter
     }
   }
 
-  /** Replaces digits and signs by letters; returns how many digits are left. */
+  /** Replaces leet digits and signs by letters; returns how many digits remain. */
   foldLeet(letters: Uint16Array, first: number, end: number): number {
     let digits = 0
     for (let index = first; index < end; index++) {
       const unit = letters[index] as number
-      const twin = this.leet[unit] as number
-      if (twin !== 0) letters[index] = twin
-      else if (unit >= DIGIT_0 && unit <= DIGIT_9) digits++
+      const letter = this.leet[unit] as number
+      if (letter !== 0) letters[index] = letter
+      else if (isDigit(unit)) digits++
     }
     return digits
   }
 
-  #allAlike(letters: Uint16Array, first: number, end: number): boolean {
-    for (let index = first; index < end; index++) if (this.twins[letters[index] as number] === 0) return false
+  #allLookAlikes(letters: Uint16Array, first: number, end: number): boolean {
+    for (let index = first; index < end; index++)
+      if (this.lookAlikes[letters[index] as number] === 0) return false
     return true
   }
 }
@@ -63,17 +63,20 @@ function leetTable(): Uint16Array {
   return table
 }
 
-/** Takes the letters of the word `units[start, end)` together that stand around apostrophes: so many. */
-export function moveTogether(
+/**
+ * Removes the apostrophes from the word `units[start, end)`, so that its `letters` first letters
+ * are adjacent.
+ */
+export function dropJoiners(
   units: Uint16Array,
   start: number,
   end: number,
   letters: number,
-  known: Uint8Array,
+  classes: Uint8Array,
 ): void {
   let count = start
   for (let index = start; index < end && count < start + letters; index++) {
     const unit = units[index] as number
-    if (known[unit] !== CLASS_JOINER) units[count++] = unit
+    if (classes[unit] !== CLASS_JOINER) units[count++] = unit
   }
 }

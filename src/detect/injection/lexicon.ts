@@ -1,6 +1,6 @@
-// What single words are worth under one table of weights, remembered: most words of a text were met before. A word met again
-// costs a comparison with what is remembered, letter by letter, so that no other word can pass for it. Forgetting is
-// harmless: what is remembered can be computed again, always the same.
+// Caches the weight of single words under one table of weights, because most words of a text have
+// occurred before. A cached word is compared letter by letter, so no other word is taken for it.
+// Evicting an entry is harmless: it is computed again with the same result.
 
 import { WORD_FEATURES_MAX, wordBucket, wordBuckets } from './features.ts'
 import { Ideas } from './ideas.ts'
@@ -13,7 +13,7 @@ import {
   COLUMN_SUM,
   COLUMN_TRAITS,
   ROW_COLUMNS,
-  type Tokens,
+  type TokenList,
   TRAIT_COUNT_SHIFT,
   TRAIT_IDEA_SHIFT,
   TRAIT_WORD,
@@ -27,21 +27,24 @@ export const ASCII_WORD_MIXER = 0x85ebca6b | 0
 export const ASCII_WORD_SPREADER = 0x9e3779b1 | 0
 export const ASCII_WORD_SHIFT = 19
 
-/** Other words, remembered behind the plain ones. */
+/** The other words, whose slots follow those of the ASCII words. */
 const OTHER = {
-  /** Slot of the first: as many as there are of plain ones. */
+  /** First slot: the number of slots for ASCII words. */
   first: 8192,
-  /** So many slots, a power of two, less one. */
+  /** Number of slots, a power of two, minus one. */
   mask: 4095,
-  /** Words of more letters are rare and computed each time. */
+  /** Longer words are rare and not cached. */
   lettersMax: 32,
 } as const
-/** Times its class, the hash of a mark; apart from those of words by being far from any of one or two letters. */
+/**
+ * The hash of a mark is this times its class. It is far from the hash of any word of one or two
+ * letters.
+ */
 const PUNCTUATION_HASH = 0x510e527f
-/** Classes of characters are below. */
+/** Larger than every class of characters. */
 const MARK_CLASSES = 10
-/** Where words are put that are not remembered. */
-const UNREMEMBERED = OTHER.first + OTHER.mask + 1
+/** Slot for a word that is not cached. */
+const NOT_CACHED = OTHER.first + OTHER.mask + 1
 
 // Kinds of tokens whose letters do not matter, as indices into Lexicon.opaques.
 
@@ -64,26 +67,27 @@ export const ENTRY_TRAITS = 4
 /** Columns in an entry. */
 export const ENTRY_COLUMNS = 8
 
-/** A fixed 640 KiB, of which what is not used is not touched. */
+/** Occupies 640 KiB, of which unused pages are never touched. */
 export class Lexicon {
   readonly weights: Int8Array
-  /** Where ideas are looked up. */
   readonly ideas: Ideas
-  /** Columns of all entries. An entry is the index of its first column, valid until the next word is looked up. */
-  readonly entries = new Int32Array((UNREMEMBERED + 1) * ENTRY_COLUMNS)
+  /**
+   * Columns of all entries. An entry is the index of its first column, valid until the next lookup.
+   */
+  readonly entries = new Int32Array((NOT_CACHED + 1) * ENTRY_COLUMNS)
   /** Letters of the other words. */
   readonly #letters = new Uint16Array((OTHER.mask + 1) * OTHER.lettersMax)
-  /** Hash and weight of the mark of each class that is one. */
+  /** Hash and weight of the mark of each class. */
   readonly marks: Int32Array
-  /** Hash and weight of what is one thing whatever its letters: see WHOLE. */
-  readonly wholes: Int32Array
+  /** Hash and weight of each OPAQUE_… kind. */
+  readonly opaques: Int32Array
   readonly #buckets = new Int32Array(WORD_FEATURES_MAX)
 
-  /** Of a table of BUCKETS weights. */
+  /** @param weights a table of BUCKETS weights */
   constructor(weights: Int8Array, ideas: Ideas = new Ideas()) {
     this.weights = weights
     this.ideas = ideas
-    this.wholes = Int32Array.from(
+    this.opaques = Int32Array.from(
       OPAQUE_HASHES.flatMap((hash) => [hash, weights[wordBucket(hash)] as number]),
     )
     this.marks = Int32Array.from({ length: MARK_CLASSES * 2 }, (_, at) => {
@@ -93,10 +97,10 @@ export class Lexicon {
   }
 
   /**
-   * The entry of the word `units[first, end)` of 1 to ASCII_WORD_LETTERS_MAX letters a to z, their places in the alphabet packed
-   * five bits each into `high` and `low`.
+   * Returns the entry of the word `units[first, end)` of 1 to ASCII_WORD_LETTERS_MAX letters a to
+   * z. `high` and `low` hold their positions in the alphabet, five bits each.
    */
-  plain(units: Uint16Array, first: number, end: number, high: number, low: number): number {
+  asciiEntry(units: Uint16Array, first: number, end: number, high: number, low: number): number {
     const { entries } = this
     const mixed = Math.imul(low ^ Math.imul(high, ASCII_WORD_MIXER), ASCII_WORD_SPREADER)
     const entry = (mixed >>> ASCII_WORD_SHIFT) * ENTRY_COLUMNS
@@ -104,17 +108,17 @@ export class Lexicon {
     const second = entry ^ ENTRY_COLUMNS
     if (entries[second] === low && entries[second + ENTRY_HIGH] === high) return second
     entries.copyWithin(second, entry, entry + ENTRY_COLUMNS)
-    this.#learn(units, first, end, hashLetters(units, first, end), entry)
+    this.#compute(units, first, end, hashLetters(units, first, end), entry)
     entries[entry] = low
     entries[entry + ENTRY_HIGH] = high
     return entry
   }
 
-  /** The entry of any other word that is not empty, of which `hash` is the running hash. */
-  other(units: Uint16Array, first: number, end: number, hash: number): number {
+  /** Returns the entry of any other non-empty word. `hash` is its running hash. */
+  otherEntry(units: Uint16Array, first: number, end: number, hash: number): number {
     const { entries } = this
     const length = end - first
-    if (length > OTHER.lettersMax) return this.#learn(units, first, end, hash, UNREMEMBERED * ENTRY_COLUMNS)
+    if (length > OTHER.lettersMax) return this.#compute(units, first, end, hash, NOT_CACHED * ENTRY_COLUMNS)
     const letters = this.#letters
     const slot = (hash ^ (hash >>> 15)) & OTHER.mask
     const entry = (OTHER.first + slot) * ENTRY_COLUMNS
@@ -127,11 +131,11 @@ export class Lexicon {
     entries[entry] = length
     entries[entry + ENTRY_HIGH] = hash
     for (let index = first; index < end; index++) letters[offset + index] = units[index] as number
-    return this.#learn(units, first, end, hash, entry)
+    return this.#compute(units, first, end, hash, entry)
   }
 
-  /** Adds the word of an entry: units `start` to `last`, its letters `[start, end)`. */
-  addWord(out: Tokens, entry: number, start: number, end: number, last: number, state: number): void {
+  /** Adds the word of an entry as a token: units `start` to `last`, letters `[start, end)`. */
+  addWord(out: TokenList, entry: number, start: number, end: number, last: number, state: number): void {
     const { rows } = out
     const { entries } = this
     const row = out.length++ * ROW_COLUMNS
@@ -144,7 +148,7 @@ export class Lexicon {
     rows[row + COLUMN_STATE] = state
   }
 
-  #learn(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {
+  #compute(units: Uint16Array, first: number, end: number, hash: number, entry: number): number {
     const { entries, weights } = this
     const buckets = this.#buckets
     const idea = this.ideas.ofWord(units, first, end, hash)

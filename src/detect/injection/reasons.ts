@@ -1,11 +1,11 @@
-// The handful of known patterns that are named to people next to a score. They never change it.
+// Names known patterns in the evidence for people to read. They do not change the score.
 
-import { createFolded, type Folded, fold } from './folded-text.ts'
+import { createFoldedText, type FoldedText, foldPiece } from './folded-text.ts'
 
-/** Evidence is read this far, in source code units: enough for any window. */
+/** Source code units that are searched: enough for any window. */
 const READ_UNITS = 4096
 
-/** Bounded repetitions only, no nesting: linear on any text. */
+/** Repetitions are bounded and not nested, so that matching takes linear time. */
 const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
   [
     'override_instructions',
@@ -41,13 +41,16 @@ const PATTERNS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ],
 ]
 
-/** Reads the names of known patterns out of evidence; holds the buffer for it. */
+/** Finds known patterns with a reused buffer. */
 export class ReasonReader {
-  readonly #folded: Folded = createFolded()
+  readonly #folded: FoldedText = createFoldedText()
 
-  /** Names of the patterns seen in `text[start, end)`, of which the first 4,096 units are read. */
+  /**
+   * Returns the names of the patterns in `text[start, end)`, of which the first READ_UNITS are
+   * searched.
+   */
   read(text: string, start: number, end: number): string[] {
-    fold(text, start, Math.min(end, start + READ_UNITS), this.#folded)
+    foldPiece(text, start, Math.min(end, start + READ_UNITS), this.#folded)
     const { units, length } = this.#folded
     const plain = Buffer.from(units.buffer, units.byteOffset, length * units.BYTES_PER_ELEMENT).toString(
       'utf16le',

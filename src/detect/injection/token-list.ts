@@ -1,4 +1,4 @@
-// The tokens of one piece of text as rows of numbers: no objects are made per token.
+// Holds the tokens of one piece of text as rows of numbers, so that no object is made per token.
 
 // Columns of a token's row.
 
@@ -48,28 +48,28 @@ export const STATE_LEET = 4
 export const TOTAL_SUM_SHIFT = 8
 export const TOTAL_COUNT_MASK = 0xff
 
-/** The reader's state before the current offset. */
-export interface Before {
-  /** Parts of STATE. */
+/** What the reader carries from token to token. */
+export interface PrecedingState {
+  /** STATE_… flags. */
   state: number
-  /** Running hash of the ideograph or syllable that ended at `singleEnd`. */
-  single: number
-  singleEnd: number
+  /** Running hash of the ideograph that ended at `ideographEnd`. */
+  ideographHash: number
+  ideographEnd: number
 }
 
-/** Room for the tokens of one piece; made once and used again and again. */
-export interface Tokens {
+/** Buffer for the tokens of one piece, made once and reused. */
+export interface TokenList {
   length: number
   readonly rows: Int32Array
   /** Words in which a letter follows a digit, as in `1gn0re`. */
   mixedWords: number
-  /** Words that STATE_LEET is set for. */
+  /** Words with STATE_LEET. */
   leetWords: number
-  /** Whether cleaned letters were written over others. */
+  /** Whether cleaned letters have overwritten units of the piece. */
   rewritten: boolean
 }
 
-export function createTokens(capacity: number): Tokens {
+export function createTokenList(capacity: number): TokenList {
   return {
     length: 0,
     rows: new Int32Array(capacity * ROW_COLUMNS),

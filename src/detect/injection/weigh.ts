@@ -1,85 +1,102 @@
-// One pass over a text with a table of weights: the sum over the whole and the best windows, in bounded memory.
+// Adds up the weights of a text's features in one pass: over the whole text and over its best
+// window, in bounded memory.
 
 import type { Steps } from '../../core/steps.ts'
 import { CharacterClasses } from './character-classes.ts'
-import { ContextReader, normalised, WINDOW_DIVISORS } from './features.ts'
-import { afterCharacter, createFolded, type Folded, fold, originOf, pieceEnd } from './folded-text.ts'
+import { ContextReader, normalisedSum, WINDOW_DIVISORS } from './features.ts'
+import {
+  characterEnd,
+  createFoldedText,
+  type FoldedText,
+  foldPiece,
+  originOf,
+  pieceEnd,
+} from './folded-text.ts'
 import { LeetView } from './leet-view.ts'
 import type { Lexicon } from './lexicon.ts'
 import {
   COLUMN_FIRST,
   COLUMN_LAST,
   COLUMN_TOTAL,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
   TOTAL_COUNT_MASK,
   TOTAL_SUM_SHIFT,
-  type Tokens,
+  type TokenList,
 } from './token-list.ts'
 import { Tokeniser } from './tokens.ts'
 
-/** One word in fifty may be a part number; two such words call for a second look as leet. */
+/**
+ * Words that mix digits and letters before the text is also read as leet. One word in fifty may be
+ * a part number, so a single one does not count.
+ */
 const LEET_WORDS_MIN = 2
-/** Tokens in a window: a sentence, and a paragraph. */
+/** Sizes of the windows, in tokens: a sentence and a paragraph. */
 const SENTENCE_TOKENS = 16
 const PARAGRAPH_TOKENS = 48
 export const WINDOW_TOKENS = [SENTENCE_TOKENS, PARAGRAPH_TOKENS] as const
-/** Windows end at every so many tokens. */
+/** A window ends at every second token. */
 const STRIDE_TOKENS = 2
-/** Cumulative sums that are kept: a power of two above the longest window. */
+/** Cumulative sums that are kept: a power of two larger than the longest window. */
 const RING = 64
 const RING_MASK = RING - 1
-/** More than all that rounding can make of a sum, and less than sums differ by. */
-const TRIFLE = 1e-3
+/** Larger than any rounding error of a sum, smaller than the difference of two sums. */
+const ROUNDING_ERROR_MAX = 1e-3
 
-/** The normalised sum over a stretch of text, and where it is. */
+/** The normalised sum over a span of the text. */
 export interface WeighedSpan {
-  /** Dimensionless, unbounded; the bias is not in it. */
+  /** Dimensionless and unbounded. Does not include the bias. */
   readonly value: number
-  /** UTF-16 offset in the scanned text. */
+  /** UTF-16 offset in the weighed text. */
   readonly start: number
   /** UTF-16 offset after the last character. */
   readonly end: number
 }
 
-/** What was found in one view of a text. */
-export interface Scan {
+/** Sums over one view of a text. */
+export interface WeighedView {
   readonly whole: WeighedSpan
-  /** The best of all windows; the whole text where it is shorter than a window. */
+  /** The best window; the whole text if that is shorter than a window. */
   readonly window: WeighedSpan
   readonly tokens: number
 }
 
-export interface Scans {
-  readonly plain: Scan
-  /** With digits and signs inside words read as letters; null where too few words call for it. */
-  readonly leet: Scan | null
+export interface WeighedViews {
+  readonly plain: WeighedView
+  /**
+   * The view in which digits and signs inside words are read as letters; null if too few words mix
+   * them.
+   */
+  readonly leet: WeighedView | null
 }
 
-/** Holds the buffers, which are used anew for each piece of a text. Time is linear in the text, memory constant. */
-export class Scanner {
-  readonly #folded = createFolded()
-  readonly #tokens = createTokens(this.#folded.units.length)
+/**
+ * Weighs texts piece by piece with reused buffers. Takes time linear in the text and constant
+ * memory.
+ */
+export class Weigher {
+  readonly #folded = createFoldedText()
+  readonly #tokens = createTokenList(this.#folded.units.length)
   readonly #tokeniser = new Tokeniser(new CharacterClasses())
   readonly #leetView = new LeetView(this.#tokeniser)
-  /** Of texts that are over: what is kept of one is used again for another. */
-  readonly #views: Views[] = [];
+  /** Sums of texts that are finished, for reuse. Several texts may be weighed in turns. */
+  readonly #views: ViewSums[] = [];
 
-  /** Scans with the weights of a lexicon, a piece a step. */
-  *scan(text: string, lexicon: Lexicon): Steps<Scans> {
-    const views = this.#views.pop() ?? new Views()
+  /** Weighs a text with the weights of a lexicon, one piece per step. */
+  *weigh(text: string, lexicon: Lexicon): Steps<WeighedViews> {
+    const views = this.#views.pop() ?? new ViewSums()
     views.reset()
     let mixedWords = 0
     for (let start = 0; start < text.length; ) {
       if (start > 0) yield
       const end = pieceEnd(text, start)
-      fold(text, start, end, this.#folded)
+      foldPiece(text, start, end, this.#folded)
       this.#tokeniser.tokenise(this.#folded, false, lexicon, this.#tokens)
       mixedWords += this.#tokens.mixedWords
-      // Whether there are enough such words is known at the end of the text.
+      // Only the end of the text shows whether enough words mix digits and letters.
       if (end < text.length || mixedWords >= LEET_WORDS_MIN) {
-        if (this.#tokens.rewritten) fold(text, start, end, this.#folded)
-        this.#readLeet(views, lexicon)
+        if (this.#tokens.rewritten) foldPiece(text, start, end, this.#folded)
+        this.#addLeet(views, lexicon)
       }
       views.plain.add(this.#tokens, 0, this.#folded, lexicon)
       start = end
@@ -90,12 +107,12 @@ export class Scanner {
     return { plain, leet }
   }
 
-  #readLeet(views: Views, lexicon: Lexicon): void {
+  #addLeet(views: ViewSums, lexicon: Lexicon): void {
     const folded = this.#folded
-    if (views.alike) {
+    if (views.isSame) {
       const { units, length } = folded
       if (this.#tokens.leetWords === 0 && this.#tokeniser.leetSign(units, 0, length) === length) return
-      views.alike = false
+      views.isSame = false
       views.leet.copy(views.plain)
     }
     this.#leetView.read(folded, this.#tokens, lexicon, (tokens, from) =>
@@ -104,23 +121,26 @@ export class Scanner {
   }
 }
 
-/** What is kept of a text from one piece to the next. */
-class Views {
-  readonly plain = new Sums()
-  readonly leet = new Sums()
-  /** Whether both are the same so far. */
-  alike = true
+/** The sums over both views of a text so far. */
+class ViewSums {
+  readonly plain = new RunningSums()
+  readonly leet = new RunningSums()
+  /** Whether both views are equal so far; then only the plain sums are kept. */
+  isSame = true
 
   reset(): void {
     this.plain.reset()
-    this.alike = true
+    this.isSame = true
   }
 }
 
-/** The sums over one view of a text, piece by piece. */
-class Sums {
+/** Sums over one view of a text, added up piece by piece. */
+class RunningSums {
   readonly #context = new ContextReader()
-  /** Sum and count of features up to each of the last tokens, modulo 2 ** 32: their differences are exact. */
+  /**
+   * Cumulative sum and count of features after each of the last tokens, modulo 2 ** 32. Their
+   * differences are exact.
+   */
   readonly #ring = new Int32Array(2 * RING)
   readonly #starts = new Int32Array(RING)
   #sum = 0
@@ -142,8 +162,8 @@ class Sums {
     this.#best = -Infinity
   }
 
-  /** Goes on where another one is. */
-  copy(other: Sums): void {
+  /** Takes over the sums of another view. */
+  copy(other: RunningSums): void {
     this.#context.copy(other.#context)
     this.#ring.set(other.#ring)
     this.#starts.set(other.#starts)
@@ -157,8 +177,8 @@ class Sums {
     this.#bestLast = other.#bestLast
   }
 
-  /** Takes in the tokens from an index on. */
-  add(tokens: Tokens, from: number, folded: Folded, lexicon: Lexicon): void {
+  /** Adds the tokens from index `from` on. */
+  add(tokens: TokenList, from: number, folded: FoldedText, lexicon: Lexicon): void {
     const { rows, length } = tokens
     if (length === from) return
     this.#context.read(tokens, from, lexicon.weights, null)
@@ -166,26 +186,26 @@ class Sums {
     this.#last = originOf(folded, rows[(length - 1) * ROW_COLUMNS + COLUMN_LAST] as number)
     this.#tryWindows(tokens, from, folded)
     for (let index = Math.max(from, length - PARAGRAPH_TOKENS); index < length; index++) {
-      const place = (this.#read - length + index) & RING_MASK
-      this.#starts[place] = originOf(folded, rows[index * ROW_COLUMNS + COLUMN_FIRST] as number)
+      const slot = (this.#read - length + index) & RING_MASK
+      this.#starts[slot] = originOf(folded, rows[index * ROW_COLUMNS + COLUMN_FIRST] as number)
     }
   }
 
-  /** What was found in the text that ends here. */
-  close(text: string): Scan {
-    if (this.#read === 0) return EMPTY
+  /** Returns the sums of the text, which ends here. */
+  close(text: string): WeighedView {
+    if (this.#read === 0) return NO_TOKENS
     const whole = {
-      value: normalised(this.#sum, this.#count),
+      value: normalisedSum(this.#sum, this.#count),
       start: this.#first,
-      end: afterCharacter(text, this.#last),
+      end: characterEnd(text, this.#last),
     }
     this.#closeWindows()
-    const window = { value: this.#best, start: this.#bestStart, end: afterCharacter(text, this.#bestLast) }
+    const window = { value: this.#best, start: this.#bestStart, end: characterEnd(text, this.#bestLast) }
     return { whole, window, tokens: this.#read }
   }
 
-  /** Adds up tokens and tries the windows that end in them. */
-  #tryWindows(tokens: Tokens, from: number, folded: Folded): void {
+  /** Adds up tokens and tries the windows that end with them. */
+  #tryWindows(tokens: TokenList, from: number, folded: FoldedText): void {
     const { rows, length } = tokens
     const ring = this.#ring
     const divisors = WINDOW_DIVISORS
@@ -205,17 +225,17 @@ class Sums {
       ring[at + 1] = count
       if (read % STRIDE_TOKENS !== 0 || read < SENTENCE_TOKENS) continue
       const sentence = ((read - SENTENCE_TOKENS) & RING_MASK) * 2
-      const ofSentence = (sum - (ring[sentence] as number)) | 0
-      const countOfSentence = (count - (ring[sentence + 1] as number)) | 0
-      if (ofSentence > this.#best * (divisors[countOfSentence] as number) - TRIFLE) {
-        this.#tryWindow(SENTENCE_TOKENS, ofSentence, countOfSentence, tokens, row, from, read, folded)
+      const sentenceSum = (sum - (ring[sentence] as number)) | 0
+      const sentenceCount = (count - (ring[sentence + 1] as number)) | 0
+      if (sentenceSum > this.#best * (divisors[sentenceCount] as number) - ROUNDING_ERROR_MAX) {
+        this.#tryWindow(SENTENCE_TOKENS, sentenceSum, sentenceCount, tokens, row, from, read, folded)
       }
       if (read < PARAGRAPH_TOKENS) continue
       const paragraph = ((read - PARAGRAPH_TOKENS) & RING_MASK) * 2
-      const ofParagraph = (sum - (ring[paragraph] as number)) | 0
-      const countOfParagraph = (count - (ring[paragraph + 1] as number)) | 0
-      if (ofParagraph > this.#best * (divisors[countOfParagraph] as number) - TRIFLE) {
-        this.#tryWindow(PARAGRAPH_TOKENS, ofParagraph, countOfParagraph, tokens, row, from, read, folded)
+      const paragraphSum = (sum - (ring[paragraph] as number)) | 0
+      const paragraphCount = (count - (ring[paragraph + 1] as number)) | 0
+      if (paragraphSum > this.#best * (divisors[paragraphCount] as number) - ROUNDING_ERROR_MAX) {
+        this.#tryWindow(PARAGRAPH_TOKENS, paragraphSum, paragraphCount, tokens, row, from, read, folded)
       }
     }
     this.#sum += (sum - sumBefore) | 0
@@ -228,17 +248,17 @@ class Sums {
     size: number,
     sum: number,
     count: number,
-    { rows }: Tokens,
+    { rows }: TokenList,
     row: number,
     from: number,
     read: number,
-    folded: Folded,
+    folded: FoldedText,
   ): void {
-    const value = normalised(sum, count)
+    const value = normalisedSum(sum, count)
     if (value <= this.#best) return
     this.#best = value
     const first = row - (size - 1) * ROW_COLUMNS
-    // Where tokens of pieces before began is kept.
+    // The starts of tokens in earlier pieces are in the ring.
     this.#bestStart =
       first >= from * ROW_COLUMNS
         ? originOf(folded, rows[first + COLUMN_FIRST] as number)
@@ -246,7 +266,10 @@ class Sums {
     this.#bestLast = originOf(folded, rows[row + COLUMN_LAST] as number)
   }
 
-  /** The last windows end with the text, wherever the stride left off; short texts are windows themselves. */
+  /**
+   * Tries the windows that end with the text, which the stride may have skipped. A text shorter
+   * than a window counts as one.
+   */
   #closeWindows(): void {
     const ring = this.#ring
     const end = (this.#read & RING_MASK) * 2
@@ -254,7 +277,7 @@ class Sums {
       const from = (this.#read - Math.min(size, this.#read)) & RING_MASK
       const sum = ((ring[end] as number) - (ring[2 * from] as number)) | 0
       const count = ((ring[end + 1] as number) - (ring[2 * from + 1] as number)) | 0
-      const value = normalised(sum, count)
+      const value = normalisedSum(sum, count)
       if (value <= this.#best) continue
       this.#best = value
       this.#bestStart = this.#starts[from] as number
@@ -263,7 +286,7 @@ class Sums {
   }
 }
 
-const EMPTY: Scan = {
+const NO_TOKENS: WeighedView = {
   whole: { value: -Infinity, start: 0, end: 0 },
   window: { value: -Infinity, start: 0, end: 0 },
   tokens: 0,

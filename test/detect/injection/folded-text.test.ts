@@ -4,18 +4,18 @@ import fc from 'fast-check'
 import t from 'tap'
 import { foldCodePoint } from '../../../src/detect/injection/character-folding.ts'
 import {
-  afterCharacter,
-  createFolded,
-  fold,
+  characterEnd,
+  createFoldedText,
+  foldPiece,
   originOf,
   PIECE_UNITS,
   pieceEnd,
 } from '../../../src/detect/injection/folded-text.ts'
 
-const folded = createFolded()
+const folded = createFoldedText()
 
 function foldText(text: string): string {
-  fold(text, 0, text.length, folded)
+  foldPiece(text, 0, text.length, folded)
   return String.fromCharCode(...folded.units.subarray(0, folded.length))
 }
 
@@ -50,7 +50,7 @@ for (const [name, text, want] of CASES) {
 t.test('an offset of every folded unit is inside the text and never goes back', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
-      fold(text, 0, text.length, folded)
+      foldPiece(text, 0, text.length, folded)
       let last = 0
       for (let index = 0; index < folded.length; index++) {
         const origin = originOf(folded, index)
@@ -89,7 +89,7 @@ t.test('pieces follow each other, are bounded, end after spaces and split no pai
 })
 
 t.test('the end of a character counts both halves of a pair', async (t) => {
-  t.equal(afterCharacter('a😀b', 1), 3)
-  t.equal(afterCharacter('ab', 1), 2)
-  t.equal(afterCharacter('\ud800', 0), 1)
+  t.equal(characterEnd('a😀b', 1), 3)
+  t.equal(characterEnd('ab', 1), 2)
+  t.equal(characterEnd('\ud800', 0), 1)
 })

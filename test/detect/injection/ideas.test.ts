@@ -4,25 +4,25 @@ import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
 import { foldCodePoint } from '../../../src/detect/injection/character-folding.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
-import { createFolded, fold } from '../../../src/detect/injection/folded-text.ts'
+import { createFoldedText, foldPiece } from '../../../src/detect/injection/folded-text.ts'
 import { IDEA_COUNT, ideaWords } from '../../../src/detect/injection/idea-table.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import {
   COLUMN_TRAITS,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
   TRAIT_IDEA_MASK,
   TRAIT_IDEA_SHIFT,
 } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
-const folded = createFolded()
-const tokens = createTokens(folded.units.length)
+const folded = createFoldedText()
+const tokens = createTokenList(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
 const lexicon = new Lexicon(new Int8Array(BUCKETS))
 
 function ideasOf(text: string, leetView = false): number[] {
-  fold(text, 0, text.length, folded)
+  foldPiece(text, 0, text.length, folded)
   tokeniser.tokenise(folded, leetView, lexicon, tokens)
   return Array.from({ length: tokens.length }, (_, index) => {
     const traits = tokens.rows[index * ROW_COLUMNS + COLUMN_TRAITS] as number

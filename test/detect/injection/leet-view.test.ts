@@ -5,14 +5,14 @@ import fc from 'fast-check'
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
-import { createFolded, fold, PIECE_UNITS } from '../../../src/detect/injection/folded-text.ts'
+import { createFoldedText, foldPiece, PIECE_UNITS } from '../../../src/detect/injection/folded-text.ts'
 import { LeetView } from '../../../src/detect/injection/leet-view.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import {
   COLUMN_LAST,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
-  type Tokens,
+  type TokenList,
 } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
@@ -27,14 +27,14 @@ class CountingTokeniser extends Tokeniser {
   }
 }
 
-const folded = createFolded()
-const plain = createTokens(folded.units.length)
-const whole = createTokens(folded.units.length)
+const folded = createFoldedText()
+const plain = createTokenList(folded.units.length)
+const whole = createTokenList(folded.units.length)
 const tokeniser = new CountingTokeniser(new CharacterClasses())
 const leetView = new LeetView(tokeniser)
 const lexicon = new Lexicon(Int8Array.from({ length: BUCKETS }, (_, bucket) => (bucket % 251) - 125))
 
-function rowsOf({ rows }: Tokens, from: number, to: number): number[][] {
+function rowsOf({ rows }: TokenList, from: number, to: number): number[][] {
   return Array.from({ length: to - from }, (_, index) => {
     const row = (from + index) * ROW_COLUMNS
     return [...rows.subarray(row, row + COLUMN_LAST + 1)]
@@ -42,7 +42,7 @@ function rowsOf({ rows }: Tokens, from: number, to: number): number[][] {
 }
 
 function refold(text: string): void {
-  fold(text, 0, Math.min(text.length, PIECE_UNITS), folded)
+  foldPiece(text, 0, Math.min(text.length, PIECE_UNITS), folded)
 }
 
 function takenOver(text: string): number[][] {

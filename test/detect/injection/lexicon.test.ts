@@ -28,8 +28,8 @@ function look(lexicon: Lexicon, word: string) {
   }
   const plain = /^[a-z]{1,12}$/.test(word)
   const entry = plain
-    ? lexicon.plain(units, 0, units.length, high, low)
-    : lexicon.other(units, 0, units.length, hashLetters(units, 0, units.length))
+    ? lexicon.asciiEntry(units, 0, units.length, high, low)
+    : lexicon.otherEntry(units, 0, units.length, hashLetters(units, 0, units.length))
   const [hash, sum, traits] = [ENTRY_HASH, ENTRY_SUM, ENTRY_TRAITS].map(
     (column) => lexicon.entries[entry + column] as number,
   )

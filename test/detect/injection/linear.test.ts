@@ -6,16 +6,16 @@ import { CharacterClasses } from '../../../src/detect/injection/character-classe
 import { MAX_FOLD_UNITS } from '../../../src/detect/injection/character-folding.ts'
 import { Decoder } from '../../../src/detect/injection/encodings.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
-import { createFolded, fold, pieceEnd } from '../../../src/detect/injection/folded-text.ts'
+import { createFoldedText, foldPiece, pieceEnd } from '../../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import { decodeModel } from '../../../src/detect/injection/model.ts'
-import { createTokens } from '../../../src/detect/injection/token-list.ts'
+import { createTokenList } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
-import { Scanner } from '../../../src/detect/injection/weigh.ts'
+import { Weigher } from '../../../src/detect/injection/weigh.ts'
 import { STORED_MODEL } from '../../../src/detect/injection/weights.ts'
 
-const folded = createFolded()
-const tokens = createTokens(folded.units.length)
+const folded = createFoldedText()
+const tokens = createTokenList(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
 const lexicon = new Lexicon(new Int8Array(BUCKETS))
 const decoder = new Decoder()
@@ -83,7 +83,7 @@ function foldedUnits(text: string): number {
   let units = 0
   for (let start = 0; start < text.length; ) {
     const end = pieceEnd(text, start)
-    fold(text, start, end, folded)
+    foldPiece(text, start, end, folded)
     tokeniser.tokenise(folded, false, lexicon, tokens)
     t.ok(tokens.length <= folded.length)
     units += folded.length
@@ -101,9 +101,9 @@ t.test('no view is longer than a stretch, however long the text', async (t) => {
 
 t.test('a long text is scanned in pieces of bounded size', async (t) => {
   const weights = new Lexicon(decodeModel(STORED_MODEL).messages.weights)
-  const scanner = new Scanner()
-  const short = atOnce(scanner.scan(ATTACK.repeat(10), weights)).plain
-  const long = atOnce(scanner.scan(ATTACK.repeat(40_000), weights)).plain
+  const weigher = new Weigher()
+  const short = atOnce(weigher.weigh(ATTACK.repeat(10), weights)).plain
+  const long = atOnce(weigher.weigh(ATTACK.repeat(40_000), weights)).plain
   t.equal(short.tokens, 50)
   t.equal(long.tokens, 200_000)
   t.equal(long.whole.end, ATTACK.length * 40_000 - 1)

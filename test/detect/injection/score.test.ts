@@ -163,8 +163,8 @@ t.test('weights of another form or damaged are refused', async (t) => {
       decodeModel({ ...STORED_MODEL, messages: { ...messages, weights: messages.weights.slice(0, 1000) } }),
     /damaged/,
   )
-  t.throws(() => decodeModel({ ...STORED_MODEL, documents: { ...messages, scale: 0 } }), /header/)
-  t.throws(() => decodeModel({ ...STORED_MODEL, threshold: 1.5 }), /header/)
+  t.throws(() => decodeModel({ ...STORED_MODEL, documents: { ...messages, scale: 0 } }), /out of range/)
+  t.throws(() => decodeModel({ ...STORED_MODEL, threshold: 1.5 }), /out of range/)
   const bytes =
     decodeModel(STORED_MODEL).messages.weights.length + decodeModel(STORED_MODEL).documents.weights.length
   t.equal(bytes, 512 * 1024)

@@ -4,27 +4,27 @@ import fc from 'fast-check'
 import t from 'tap'
 import { CharacterClasses } from '../../../src/detect/injection/character-classes.ts'
 import { BUCKETS } from '../../../src/detect/injection/features.ts'
-import { createFolded, fold, originOf } from '../../../src/detect/injection/folded-text.ts'
+import { createFoldedText, foldPiece, originOf } from '../../../src/detect/injection/folded-text.ts'
 import { Lexicon } from '../../../src/detect/injection/lexicon.ts'
 import {
   COLUMN_FIRST,
   COLUMN_HASH,
   COLUMN_LAST,
   COLUMN_TRAITS,
-  createTokens,
+  createTokenList,
   ROW_COLUMNS,
   TRAIT_WORD,
 } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
-const folded = createFolded()
-const tokens = createTokens(folded.units.length)
+const folded = createFoldedText()
+const tokens = createTokenList(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
 const weights = Int8Array.from({ length: BUCKETS }, (_, bucket) => (bucket % 251) - 125)
 const lexicon = new Lexicon(weights)
 
 function tokenise(text: string, leetView = false) {
-  fold(text, 0, text.length, folded)
+  foldPiece(text, 0, text.length, folded)
   tokeniser.tokenise(folded, leetView, lexicon, tokens)
   const column = (name: number) =>
     Array.from({ length: tokens.length }, (_, index) => tokens.rows[index * ROW_COLUMNS + name] as number)
@@ -117,7 +117,7 @@ t.test('words that are known read as they did when they were new', async (t) => 
     fc.property(fc.array(parts, { maxLength: 30 }), fc.boolean(), (list, leetView) => {
       const text = list.join('')
       const read = (known: Lexicon) => {
-        fold(text, 0, text.length, folded)
+        foldPiece(text, 0, text.length, folded)
         tokeniser.tokenise(folded, leetView, known, tokens)
         const columns = [...tokens.rows.subarray(0, tokens.length * ROW_COLUMNS)]
         return [tokens.mixedWords, ...columns.filter((_, at) => at % ROW_COLUMNS <= COLUMN_LAST)]
