@@ -1,7 +1,7 @@
-// Letters that are drawn like Latin ones: a small part of Unicode's confusables (UTS #39), Cyrillic and Greek, and what
-// is offered as other fonts, where the exchange is a known way around keyword lists. Data only.
+// Lists letters that look like Latin ones: the part of Unicode's confusables (UTS #39) that is
+// known to bypass keyword lists. Data only.
 
-/** Letters whose lower-case form already looks like a Latin one, so that both cases fold. */
+/** Letters whose lower-case form looks like a Latin one, so that both cases fold. */
 const LOWER_CASE = {
   // Cyrillic
   а: 'a',
@@ -73,14 +73,16 @@ const LOWER_CASE = {
   ᴢ: 'z',
 }
 
-/** Where A of letters on discs and on squares stands, which NFKC leaves as they are; Z is 25 behind it. */
+/**
+ * Code point of A in letters on discs and on squares, which NFKC leaves alone. Z follows 25 later.
+ */
 const ON_DARK_GROUND = [0x1f150, 0x1f170]
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
 /**
- * Capitals that look Latin while their lower-case form does not. Folding them everywhere would make Russian «вот»
- * and English "bot" one word, so they fold only where scripts are mixed: beside an ASCII letter, or in a word that
- * began with one.
+ * Capitals that look Latin although their lower-case form does not. Folding them everywhere would
+ * equate Russian «вот» and English "bot", so they fold only where scripts are mixed: next to an
+ * ASCII letter, or in a word that began with one.
  */
 const UPPER_CASE = {
   // Cyrillic
@@ -102,7 +104,7 @@ const UPPER_CASE = {
 const table = (letters: Readonly<Record<string, string>>): ReadonlyMap<number, number> =>
   new Map(Object.entries(letters).map(([letter, latin]) => [letter.codePointAt(0)!, latin.codePointAt(0)!]))
 
-/** Code point of a folded letter → the ASCII letter it looks like. */
+/** The ASCII letter by the folded code point that looks like it. */
 export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = new Map([
   ...table(LOWER_CASE),
   ...ON_DARK_GROUND.flatMap((first) =>
@@ -110,5 +112,8 @@ export const LATIN_LOOKALIKES: ReadonlyMap<number, number> = new Map([
   ),
 ])
 
-/** Code point of a capital, before case folding → the lower-case ASCII letter it looks like. */
+/**
+ * The lower-case ASCII letter by the code point of a capital, before case folding, that looks like
+ * it.
+ */
 export const LATIN_LOOKALIKE_CAPITALS: ReadonlyMap<number, number> = table(UPPER_CASE)

@@ -1,57 +1,73 @@
-// Many words found in one pass over a text (Aho and Corasick, 1975). Words and text are normalised code points;
-// knows nothing of rules or offsets.
+// Finds many literals in one pass over a text (Aho and Corasick, 1975). Literals and text are
+// normalised code points. Knows nothing about patterns or offsets.
 
-import { ASCII_END } from './characters.ts'
+import { ASCII_END } from '../core/ascii.ts'
 
-/** Fewer children than this are looked at one by one. */
+/** With fewer children, a state's children are scanned instead of searched. */
 const MAX_SCANNED_CHILDREN = 8
 
-/** Cells of all rows together, 4 bytes each: a row holds every transition of a state, and one without is searched. */
+/**
+ * Most cells of all rows together, 4 bytes each. A row holds every transition of a state; states
+ * without a row are searched.
+ */
 const MAX_ROW_CELLS = 1 << 20
 
 const START = 0
 const NO_ROW = -1
-/** In place of a row: a word ends here. */
-export const WORD_ENDS = -1
+/** Takes the place of a row: a literal ends here. */
+export const LITERAL_ENDS = -1
 
 interface TrieNode {
   readonly children: Map<number, TrieNode>
   readonly depth: number
-  /** Places in the list of words of those that end here. */
-  readonly words: number[]
+  /** Indices of the literals that end here. */
+  readonly literals: number[]
 }
 
-/** The automaton. States are numbers, level by level, so that a state's children are neighbours; 0 is the start. */
-export class WordAutomaton {
-  /** How many characters of a word each state has seen. */
+/**
+ * The automaton. States are numbered level by level, so that the children of a state are
+ * neighbours. State 0 is the start.
+ */
+export class LiteralAutomaton {
+  /** By state: the number of characters read of a literal. */
   readonly #depth: Uint16Array
-  /** For each state that of the longest proper suffix which is also the beginning of a word. */
+  /** By state: the state of the longest proper suffix that begins a literal. */
   readonly #suffix: Int32Array
-  /** The nearest state by suffixes, itself included, at which a word ends; 0 when there is none. */
+  /**
+   * By state: the nearest state along the suffixes, itself included, at which a literal ends; 0 if
+   * there is none.
+   */
   readonly #ending: Int32Array
-  readonly #words: readonly (readonly number[])[]
-  /** Class of each character that occurs in a word, ascending from 1; everything else is 0. */
+  readonly #literals: readonly (readonly number[])[]
+  /**
+   * Class of each character that occurs in a literal, from 1 in ascending order; 0 for all others.
+   */
   readonly #ascii = new Int32Array(ASCII_END)
   readonly #classes = new Map<number, number>()
-  /** Children of a state are firstChild[state] to firstChild[state + 1], in the order of their classes. */
+  /**
+   * The children of a state are firstChild[state] up to firstChild[state + 1], ordered by class.
+   */
   readonly #firstChild: Int32Array
   readonly #childClass: Int32Array
-  /** Where a state's row begins in `cells`, or NO_ROW. */
+  /** By state: the start of its row in `cells`, or NO_ROW. */
   readonly #row: Int32Array
   readonly #cells: Int32Array
-  /** By row and class: the next row, or WORD_ENDS; null when there are too many words. A text begins with row 0. */
+  /**
+   * By row and class: the next row, or LITERAL_ENDS. Null if there are too many literals. A text
+   * begins with row 0.
+   */
   readonly rows: Int32Array | null
 
-  /** @param words non-empty, at most 65,535 characters each; their places in the list name them */
-  constructor(words: readonly (readonly number[])[]) {
-    const nodes = levelOrder(buildTrie(words))
-    const characters = new Set(words.flat())
+  /** @param literals non-empty, at most 65,535 characters each; named by their index */
+  constructor(literals: readonly (readonly number[])[]) {
+    const nodes = levelOrder(buildTrie(literals))
+    const characters = new Set(literals.flat())
     for (const character of [...characters].sort((a, b) => a - b))
       this.#classes.set(character, this.#classes.size + 1)
     for (const [character, symbol] of this.#classes)
       if (character < ASCII_END) this.#ascii[character] = symbol
     this.#depth = Uint16Array.from(nodes, ({ depth }) => depth)
-    this.#words = nodes.map((node) => node.words)
+    this.#literals = nodes.map((node) => node.literals)
     this.#firstChild = new Int32Array(nodes.length + 1)
     this.#childClass = new Int32Array(nodes.length)
     let child = 1
@@ -67,47 +83,50 @@ export class WordAutomaton {
     for (let state = 0; state < nodes.length; state++) this.#link(state)
     this.rows = this.#row.includes(NO_ROW)
       ? null
-      : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : WORD_ENDS))
+      : this.#cells.map((state) => (this.#ending[state] === 0 ? this.#row[state]! : LITERAL_ENDS))
   }
 
-  /** Takes one character. Over a whole text at most two steps a character. */
+  /** Takes one character. Over a whole text it makes at most two transitions per character. */
   next(state: number, character: number): number {
     const symbol = this.classOf(character)
     return symbol === 0 ? START : this.#step(state, symbol)
   }
 
-  /** The class of a character: 0 for one that occurs in no word, 1 and up for the others. */
+  /** Returns the class of a character, 0 if it occurs in no literal. */
   classOf(folded: number): number {
     return folded < ASCII_END ? this.#ascii[folded]! : (this.#classes.get(folded) ?? 0)
   }
 
-  /** The nearest state by suffixes, itself included, at which a word ends; 0 when there is none. */
+  /**
+   * Returns the nearest state along the suffixes, itself included, at which a literal ends; 0 if
+   * there is none.
+   */
   ending(state: number): number {
     return this.#ending[state]!
   }
 
-  /** The next such state after one that `ending` named. */
+  /** Returns the next such state after one that `ending` returned. */
   shorterEnding(state: number): number {
     return this.#ending[this.#suffix[state]!]!
   }
 
-  /** The words that end at a state, not counting its suffixes. */
-  wordsAt(state: number): readonly number[] {
-    return this.#words[state]!
+  /** Returns the indices of the literals that end at a state, without those of its suffixes. */
+  literalsAt(state: number): readonly number[] {
+    return this.#literals[state]!
   }
 
-  /** Characters of the words that end at a state. */
+  /** Returns the length of the literals that end at a state. */
   depth(state: number): number {
     return this.#depth[state]!
   }
 
-  /** For every state, how many of the characters just read could still be the beginning of a chosen word. */
-  pendingDepths(chosen: (word: number) => boolean): Uint16Array {
+  /** Returns by state how many of the last characters may begin a chosen literal. */
+  pendingDepths(chosen: (literal: number) => boolean): Uint16Array {
     const count = this.#depth.length
     const leads = new Uint8Array(count)
     for (let state = count - 1; state >= 0; state--) {
       for (let child = this.#firstChild[state]!; child < this.#firstChild[state + 1]!; child++) {
-        if (leads[child] === 1 || this.#words[child]!.some(chosen)) leads[state] = 1
+        if (leads[child] === 1 || this.#literals[child]!.some(chosen)) leads[state] = 1
       }
     }
     const pending = new Uint16Array(count)
@@ -126,7 +145,7 @@ export class WordAutomaton {
     }
   }
 
-  /** The child by that class; START, which is nobody's child, when there is none. */
+  /** Returns the child by that class, or START, which is no state's child. */
   #child(state: number, symbol: number): number {
     let low = this.#firstChild[state]!
     let high = this.#firstChild[state + 1]!
@@ -139,7 +158,10 @@ export class WordAutomaton {
     return START
   }
 
-  /** The start always has a row, which ends every search; others as far as the cells go, shallow ones first. */
+  /**
+   * The start always has a row, which ends every search. Others have one while cells are left,
+   * shallow states first.
+   */
   #allotRows(): Int32Array {
     const width = this.#classes.size + 1
     let used = width
@@ -152,10 +174,11 @@ export class WordAutomaton {
     return new Int32Array(used)
   }
 
-  /** Sets what a state and its children lead to. All states above it are complete. */
+  /** Links a state to its suffix and its children. All states above it are linked already. */
   #link(state: number): void {
     const suffix = this.#suffix[state]!
-    if (state !== START) this.#ending[state] = this.#words[state]!.length > 0 ? state : this.#ending[suffix]!
+    if (state !== START)
+      this.#ending[state] = this.#literals[state]!.length > 0 ? state : this.#ending[suffix]!
     for (let child = this.#firstChild[state]!; child < this.#firstChild[state + 1]!; child++) {
       this.#suffix[child] = state === START ? START : this.#step(suffix, this.#childClass[child]!)
     }
@@ -168,19 +191,19 @@ export class WordAutomaton {
   }
 }
 
-function buildTrie(words: readonly (readonly number[])[]): TrieNode {
-  const root: TrieNode = { children: new Map(), depth: 0, words: [] }
-  words.forEach((word, index) => {
+function buildTrie(literals: readonly (readonly number[])[]): TrieNode {
+  const root: TrieNode = { children: new Map(), depth: 0, literals: [] }
+  literals.forEach((literal, index) => {
     let node = root
-    for (const character of word) {
+    for (const character of literal) {
       let child = node.children.get(character)
       if (child === undefined) {
-        child = { children: new Map(), depth: node.depth + 1, words: [] }
+        child = { children: new Map(), depth: node.depth + 1, literals: [] }
         node.children.set(character, child)
       }
       node = child
     }
-    node.words.push(index)
+    node.literals.push(index)
   })
   return root
 }

@@ -1,14 +1,15 @@
-// Text as keywords see it: without invisible characters, NFKC, case folded, look-alikes of Latin letters known as
-// such. Works on a growing text; what comes out depends on the text alone, not on how it was cut. Knows no rules.
+// Normalises text for keyword search: drops invisible characters, applies NFKC and case folding,
+// and maps look-alikes to Latin letters. Works on a growing text; the output depends on the text
+// alone, not on how it is cut into chunks.
 
+import { ASCII_END } from '../core/ascii.ts'
 import {
-  ASCII_END,
   EXTENDS,
   foldCharacter,
   foldCluster,
   IGNORED,
   isAsciiLetter,
-  isStroke,
+  isScriptlessMark,
   LOWER_ASCII,
   latinLookalike,
   PLAIN_ASCII,
@@ -17,17 +18,18 @@ import {
 import { LATIN_LOOKALIKE_CAPITALS } from './confusables.ts'
 
 /**
- * Code points of one cluster, after which the next mark begins a cluster of its own, or is left out where it belongs to no
- * script. UAX #15 §13 (Stream-Safe Text Format) finds no use for more than 30; this bounds what a stream has to keep.
+ * Most code points of a cluster. The next mark begins a cluster of its own, or is dropped if it
+ * belongs to no script. UAX #15 §13 (Stream-Safe Text Format) finds no use for more than 30. Bounds
+ * what a stream keeps.
  */
 const MAX_CLUSTER_POINTS = 32
 
-/** Where normalised characters go. */
+/** Receives normalised characters. */
 export interface CharacterSink {
   /**
    * @param plain the folded code point
    * @param folded the ASCII letter it looks like, or `plain`
-   * @param start UTF-16 offset in the text where the cluster it came from begins
+   * @param start UTF-16 offset of the cluster it comes from
    * @param end UTF-16 offset after that cluster
    */
   take(plain: number, folded: number, start: number, end: number): void
@@ -38,10 +40,13 @@ const NONE = -1
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
 const isLowSurrogate = (code: number): boolean => code >= 0xdc00 && code <= 0xdfff
 
-/** A stream of clusters: a character and what joins it (UAX #15), each folded as soon as the next one begins. */
+/**
+ * Splits text into clusters, each a character and what joins it (UAX #15). Folds a cluster as soon
+ * as the next one begins.
+ */
 export class Normaliser {
   readonly #sink: CharacterSink
-  /** UTF-16 units taken in, without a high surrogate that still waits for its second half. */
+  /** UTF-16 units taken so far, without a pending high surrogate. */
   offset = 0
   #high = NONE
   #base = NONE
@@ -49,9 +54,9 @@ export class Normaliser {
   #points = 0
   #start = 0
   #end = 0
-  /** The cluster before had all the marks it may have, and nothing else has come since. */
-  #full = false
-  /** The cluster before is an ASCII letter, or one that looks like it in a word that began with one. */
+  /** The last cluster has MAX_CLUSTER_POINTS, and nothing but dropped marks has followed. */
+  #isFull = false
+  /** The last cluster is an ASCII letter, or a look-alike in a word that began with one. */
   #afterAscii = false
 
   constructor(sink: CharacterSink) {
@@ -76,19 +81,19 @@ export class Normaliser {
     }
   }
 
-  /** The end of the text: folds the last cluster. Nothing may be pushed afterwards. */
+  /** Folds the last cluster. Nothing may be pushed after it. */
   finish(): void {
     if (this.#high !== NONE) this.#take(this.#high, 1)
     this.#high = NONE
     this.#flush(NONE)
   }
 
-  /** Where the text that was taken in but not folded yet begins; `offset` when there is none. */
+  /** UTF-16 offset of the text that is taken but not folded yet; `offset` if there is none. */
   get pendingStart(): number {
     return this.#base === NONE ? this.offset : this.#start
   }
 
-  /** The pending character if it is an ASCII one without marks so far, else -1. */
+  /** The pending character if it is ASCII and has no marks so far, else -1. */
   get pendingAscii(): number {
     return this.#base < ASCII_END && this.#marks === '' && this.#high === NONE ? this.#base : NONE
   }
@@ -123,9 +128,9 @@ export class Normaliser {
       this.#points++
       this.offset += units
       this.#end = this.offset
-    } else if (role === EXTENDS && (this.#full || this.#base !== NONE) && isStroke(codePoint)) {
+    } else if (role === EXTENDS && (this.#isFull || this.#base !== NONE) && isScriptlessMark(codePoint)) {
       this.#flush(codePoint)
-      this.#full = true
+      this.#isFull = true
       this.offset += units
     } else {
       this.#flush(codePoint)
@@ -137,32 +142,32 @@ export class Normaliser {
     }
   }
 
-  /** @param next what stands behind the cluster */
+  /** @param next the code point after the cluster, or NONE */
   #flush(next: number): void {
     const base = this.#base
-    this.#full = false
+    this.#isFull = false
     if (base === NONE) return
     const marks = this.#marks
     const capital = LATIN_LOOKALIKE_CAPITALS.get(base)
     const mixed = capital !== undefined && (this.#afterAscii || isAsciiLetter(next))
-    const alone = marks === '' ? foldCharacter(base) : NONE
-    let resembling = false
-    if (alone !== NONE) {
-      const folded = mixed ? capital : latinLookalike(alone)
-      resembling = folded !== alone
-      this.#sink.take(alone, folded, this.#start, this.#end)
+    const single = marks === '' ? foldCharacter(base) : NONE
+    let isLookalike = false
+    if (single !== NONE) {
+      const folded = mixed ? capital : latinLookalike(single)
+      isLookalike = folded !== single
+      this.#sink.take(single, folded, this.#start, this.#end)
     } else {
       for (const plain of foldCluster(String.fromCodePoint(base) + marks)) {
         this.#sink.take(plain, latinLookalike(plain), this.#start, this.#end)
       }
     }
-    this.#afterAscii = isAsciiLetter(base) || (this.#afterAscii && resembling)
+    this.#afterAscii = isAsciiLetter(base) || (this.#afterAscii && isLookalike)
     this.#base = NONE
     this.#marks = ''
   }
 }
 
-/** A short text, such as a keyword, as a list of folded characters. */
+/** Returns the folded characters of a short text, such as a keyword. */
 export function foldText(text: string): number[] {
   const characters: number[] = []
   const normaliser = new Normaliser({ take: (_plain, folded) => characters.push(folded) })

@@ -3,7 +3,7 @@
 
 import type { Steps } from '../core/steps.ts'
 import type { RuleReference } from '../policy/rule.ts'
-import { WordAutomaton } from './literals.ts'
+import { LiteralAutomaton } from './literals.ts'
 import { readAlternative, splitAlternatives } from './pattern-syntax.ts'
 import { mayMatchJoined, type TouchingText } from './prefilter/joined-texts.ts'
 import { Prefilter } from './prefilter/prefilter.ts'
@@ -51,7 +51,7 @@ export function readKeywords(pattern: string): Patterns | { readonly messages: r
 /** Everything the keyword rules of one set look for. Rules are named by their place in the list. */
 export class KeywordIndex {
   readonly rules: readonly RuleReference[]
-  readonly words: WordAutomaton | null
+  readonly words: LiteralAutomaton | null
   /** The rule of each word and of each expression. */
   readonly wordRules: readonly number[]
   readonly programRules: readonly number[]
@@ -77,7 +77,7 @@ export class KeywordIndex {
       for (const program of patterns.programs) programRules[programs.push(program) - 1] = rule
     })
     this.rules = rules.map(({ reference }) => reference)
-    this.words = words.length === 0 ? null : new WordAutomaton(words)
+    this.words = words.length === 0 ? null : new LiteralAutomaton(words)
     this.expressions = programs.length === 0 ? null : new ExpressionAutomaton(programs)
     const none = words.length === 0 && programs.length === 0
     this.#glance = none ? null : new Prefilter(this.words, this.expressions)

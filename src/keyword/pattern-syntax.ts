@@ -1,24 +1,29 @@
-// A keyword pattern taken apart: its top-level alternatives, each a plain word or a regular expression in RE2 syntax.
-// Knows the syntax only as far as it must to find where alternatives end.
+// Splits a keyword pattern into its top-level alternatives, each a literal or a regular expression
+// in RE2 syntax. Knows only as much of the syntax as finding the ends of alternatives needs.
 
 import { foldCluster } from './characters.ts'
 import { foldText } from './normalise.ts'
 
-/** One alternative: a word as folded characters, or the source of an expression that is still to be compiled. */
+/**
+ * One alternative: the folded characters of a literal, or the source of an expression to compile.
+ */
 export type Alternative =
-  | { readonly kind: 'word'; readonly characters: readonly number[] }
+  | { readonly kind: 'literal'; readonly characters: readonly number[] }
   | { readonly kind: 'expression'; readonly source: string }
 
-/** A group of flags alone, such as `(?s)`: it holds for what follows it, later alternatives included. */
+/**
+ * A group of flags alone, such as `(?s)`. It applies to everything after it, later alternatives
+ * included.
+ */
 const FLAG_GROUP = /^\(\?[a-zA-Z-]+\)/
 
-/** Characters that mean something in RE2 syntax. */
+/** Characters with a meaning in RE2 syntax. */
 const OPERATORS = /[\\.+*?()[\]{}^$|]/
 const ESCAPED_PUNCTUATION = /\\([!-/:-@[-`{-~])/g
 
 /**
- * Splits a pattern at `|`, but not inside groups, classes, `\Q…\E` or behind a backslash. Lenient where the syntax is
- * broken: the compiler of the alternatives names the fault.
+ * Splits a pattern at `|`, except inside groups, classes and `\Q…\E` and after a backslash. Accepts
+ * broken syntax: the compiler reports the error.
  */
 export function splitAlternatives(pattern: string): string[] {
   const alternatives: string[] = []
@@ -41,30 +46,30 @@ export function splitAlternatives(pattern: string): string[] {
   return alternatives
 }
 
-/** Says what an alternative is. Any number of characters may come before a match, so `.*` at the front is dropped. */
+/** Classifies an alternative. A leading `.*` is dropped, because a search may begin anywhere. */
 export function readAlternative(source: string): Alternative {
-  const searched = source.replace(/^(?:\(\?i\))+/, '').replace(/^(?:\.\*\??(?![*+?{]))+/, '')
-  const unescaped = searched.replace(ESCAPED_PUNCTUATION, '')
+  const trimmed = source.replace(/^(?:\(\?i\))+/, '').replace(/^(?:\.\*\??(?![*+?{]))+/, '')
+  const unescaped = trimmed.replace(ESCAPED_PUNCTUATION, '')
   if (!OPERATORS.test(unescaped)) {
-    return { kind: 'word', characters: foldText(searched.replace(ESCAPED_PUNCTUATION, '$1')) }
+    return { kind: 'literal', characters: foldText(trimmed.replace(ESCAPED_PUNCTUATION, '$1')) }
   }
-  return { kind: 'expression', source: normaliseSource(searched) }
+  return { kind: 'expression', source: normaliseSource(trimmed) }
 }
 
-interface Token {
+interface PatternToken {
   readonly text: string
-  /** `syntax`: a bar or a group's bracket, or a group of flags; `class`: inside `[…]`; `quote`: inside `\Q…\E`. */
+  /** `syntax`: a bar, a parenthesis or a group of flags; `class`: `[…]`; `quote`: `\Q…\E`. */
   readonly kind: 'syntax' | 'class' | 'quote' | 'other'
   readonly offset: number
 }
 
-/** One pass over the source, a character or an escape at a time. */
-function* tokens(pattern: string): Generator<Token> {
+/** Yields the source one character, escape, class or quote at a time. */
+function* tokens(pattern: string): Generator<PatternToken> {
   let offset = 0
   while (offset < pattern.length) {
     const character = pattern[offset]!
     let end = offset + 1
-    let kind: Token['kind'] = 'other'
+    let kind: PatternToken['kind'] = 'other'
     if (pattern.startsWith('\\Q', offset)) {
       end = endOf(pattern, '\\E', offset + 2)
       kind = 'quote'
@@ -89,7 +94,7 @@ const endOf = (text: string, mark: string, from: number): number => {
   return at < 0 ? text.length : at + mark.length
 }
 
-/** A `]` right after `[` or `[^` is a member; `[:name:]` brackets nest one level. */
+/** A `]` directly after `[` or `[^` is a member; `[:name:]` nests one level. */
 function endOfClass(pattern: string, start: number): number {
   let at = start + 1
   if (pattern[at] === '^') at++
@@ -102,13 +107,15 @@ function endOfClass(pattern: string, start: number): number {
   return Math.min(pattern.length, at + 1)
 }
 
-/** A character outside ASCII with the marks behind it; or an ASCII one that marks compose with and that is no operator. */
+/**
+ * A character outside ASCII with its marks, or an ASCII character with marks that is no operator.
+ */
 const COMPOSED = /[^\0-\x7F\p{M}]\p{M}*|(?<!\\)[0-9A-Za-z=<> #]\p{M}+/gu
 const ASCII_PUNCTUATION = /[!-/:-@[-`{-~]/g
 
 /**
- * The source with what stands for itself brought into the form the searched text has, so that expressions written with
- * full-width or decomposed letters match. Punctuation that only then appears is escaped.
+ * Normalises the literal characters of an expression like the searched text, so that one written
+ * with full-width or decomposed letters matches. Escapes punctuation that appears only then.
  */
 function normaliseSource(source: string): string {
   let normalised = ''
@@ -129,7 +136,7 @@ const fold = (cluster: string): string => String.fromCodePoint(...foldCluster(cl
 
 const compose = (cluster: string): string => fold(cluster).replace(ASCII_PUNCTUATION, '\\$&')
 
-/** What was one character stays one operand, whatever quantifier follows. */
+/** Keeps one character one operand, whatever quantifier follows. */
 function composeOne(cluster: string): string {
   const composed = compose(cluster)
   return [...composed].length > 1 ? `(?:${composed})` : composed

@@ -2,10 +2,10 @@
 // alone, not on how it was cut.
 
 import type { RuleReference } from '../policy/rule.ts'
-import type { WordAutomaton } from './literals.ts'
+import type { LiteralAutomaton } from './literals.ts'
 import { Normaliser } from './normalise.ts'
 import type { KeywordIndex } from './pattern-index.ts'
-import { ExpressionRun } from './regexp/cursor.ts'
+import { ExpressionCursor } from './regexp/cursor.ts'
 
 /**
  * Text that a stream holds back at most, UTF-16 units. A match that is longer is still found, but its beginning may
@@ -43,8 +43,8 @@ export interface SearchPlan {
 export class StreamSearch {
   readonly #plan: SearchPlan
   readonly #normaliser: Normaliser
-  readonly #run: ExpressionRun | null
-  readonly #words: WordAutomaton | null
+  readonly #run: ExpressionCursor | null
+  readonly #words: LiteralAutomaton | null
   readonly #fired: Uint8Array
   #firedCount = 0
   #hits: KeywordHit[] = []
@@ -64,7 +64,7 @@ export class StreamSearch {
     this.#plan = plan
     this.#normaliser = new Normaliser(this)
     this.#words = index.words
-    this.#run = index.expressions === null ? null : new ExpressionRun(index.expressions)
+    this.#run = index.expressions === null ? null : new ExpressionCursor(index.expressions)
     this.#fired = new Uint8Array(index.rules.length)
     this.#starts = new Int32Array(index.ringSize)
   }
@@ -118,12 +118,12 @@ export class StreamSearch {
     if (words.ending(state) !== 0) this.#reportWords(words)
   }
 
-  #reportWords(words: WordAutomaton): void {
+  #reportWords(words: LiteralAutomaton): void {
     const { wordRules } = this.#plan.index
     for (let at = words.ending(this.#state); at !== 0; at = words.shorterEnding(at)) {
       if (this.#reported.has(at)) return
       this.#reported.add(at)
-      for (const word of words.wordsAt(at))
+      for (const word of words.literalsAt(at))
         this.#report(wordRules[word]!, this.#startBack(words.depth(at)), this.#end)
     }
   }

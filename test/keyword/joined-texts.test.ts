@@ -29,7 +29,7 @@ function matcher(...patterns: string[]) {
 const text = (view: string, joined: number): TouchingText => ({
   view,
   joined,
-  learned: { glimpse: new PrefilterState() },
+  learned: { prefilterState: new PrefilterState() },
 })
 
 /** Whether the search in full finds something, which never glances. */

@@ -1,17 +1,17 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { WordAutomaton } from '../../src/keyword/literals.ts'
+import { LiteralAutomaton } from '../../src/keyword/literals.ts'
 
 const points = (text: string): number[] => [...text].map((character) => character.codePointAt(0)!)
 
 /** Every [word, end] in the order of the ends. */
-function search(automaton: WordAutomaton, text: string): string[] {
+function search(automaton: LiteralAutomaton, text: string): string[] {
   const found: string[] = []
   let state = 0
   points(text).forEach((character, index) => {
     state = automaton.next(state, character)
     for (let at = automaton.ending(state); at !== 0; at = automaton.shorterEnding(at)) {
-      for (const word of automaton.wordsAt(at))
+      for (const word of automaton.literalsAt(at))
         found.push(`${word}@${index + 1 - automaton.depth(at)}-${index + 1}`)
     }
   })
@@ -39,7 +39,7 @@ const words = fc.uniqueArray(
 t.test('finds exactly what looking for each word by itself finds', async () => {
   fc.assert(
     fc.property(words, letters, (list, text) => {
-      const found = search(new WordAutomaton(list.map(points)), text)
+      const found = search(new LiteralAutomaton(list.map(points)), text)
       return JSON.stringify(found) === JSON.stringify(searchPlainly(list, text))
     }),
     { numRuns: 1000 },
@@ -50,7 +50,7 @@ t.test('pending depth is the longest end of the text that begins a chosen word',
   fc.assert(
     fc.property(words, letters, fc.nat(), (list, text, seed) => {
       const chosen = (word: number) => (word + seed) % 2 === 0
-      const automaton = new WordAutomaton(list.map(points))
+      const automaton = new LiteralAutomaton(list.map(points))
       const depths = automaton.pendingDepths(chosen)
       const state = points(text).reduce((at, character) => automaton.next(at, character), 0)
       const expected = list
@@ -70,12 +70,12 @@ t.test('states with many children, in rows and without', async (t) => {
   const list = alphabet.flatMap((letter, index) =>
     Array.from({ length: 12 }, (_, step) => letter + alphabet[(index * 7 + step * 101) % alphabet.length]),
   )
-  const automaton = new WordAutomaton(list.map(points))
+  const automaton = new LiteralAutomaton(list.map(points))
   const text = list.slice(0, 3000).join('')
   const found = new Set(search(automaton, text).map((hit) => Number(hit.split('@')[0])))
   t.ok(Array.from({ length: 3000 }, (_, index) => index).every((index) => found.has(index)))
 })
 
 t.test('the same word may stand twice', async (t) => {
-  t.same(search(new WordAutomaton([points('ab'), points('ab')]), 'xab'), ['0@1-3', '1@1-3'])
+  t.same(search(new LiteralAutomaton([points('ab'), points('ab')]), 'xab'), ['0@1-3', '1@1-3'])
 })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { WordAutomaton } from '../../src/keyword/literals.ts'
+import { LiteralAutomaton } from '../../src/keyword/literals.ts'
 import { Prefilter } from '../../src/keyword/prefilter/prefilter.ts'
 import { ExpressionAutomaton } from '../../src/keyword/regexp/automaton.ts'
 import { compileExpression, type Program } from '../../src/keyword/regexp/instructions.ts'
@@ -34,7 +34,7 @@ t.test('it says what the expressions say', async (t) => {
 t.test('words beside expressions, and words too many for a table', async (t) => {
   const characters = (text: string) => [...text].map((character) => character.codePointAt(0)!)
   const one = new Prefilter(
-    new WordAutomaton([characters('bc a'), characters('cc')]),
+    new LiteralAutomaton([characters('bc a'), characters('cc')]),
     automaton('ab+c', 'c$'),
   )
   fc.assert(
@@ -44,10 +44,10 @@ t.test('words beside expressions, and words too many for a table', async (t) => 
     { numRuns: 1000 },
   )
   const ideographs = Array.from({ length: 1100 }, (_, place) => [0x4e00 + place])
-  const many = new WordAutomaton(ideographs)
+  const many = new LiteralAutomaton(ideographs)
   t.equal(many.rows, null)
   t.ok(new Prefilter(many, automaton('a')).mayMatch('b'))
-  t.notOk(new Prefilter(new WordAutomaton(ideographs.slice(0, 900)), null).mayMatch('b'))
+  t.notOk(new Prefilter(new LiteralAutomaton(ideographs.slice(0, 900)), null).mayMatch('b'))
 })
 
 t.test('what does not stand for itself is left to a run', async (t) => {

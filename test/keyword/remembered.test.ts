@@ -5,7 +5,7 @@ import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { Prefilter } from '../../src/keyword/prefilter/prefilter.ts'
 import { ExpressionAutomaton, type ThreadSet } from '../../src/keyword/regexp/automaton.ts'
-import { ExpressionRun } from '../../src/keyword/regexp/cursor.ts'
+import { ExpressionCursor } from '../../src/keyword/regexp/cursor.ts'
 import { compileExpression, type Program } from '../../src/keyword/regexp/instructions.ts'
 
 setFlagsFromString('--expose-gc')
@@ -19,8 +19,8 @@ class Watched extends ExpressionAutomaton {
     super([compileExpression(expression) as Program])
   }
 
-  override workOut(...args: Parameters<ExpressionAutomaton['workOut']>) {
-    const step = super.workOut(...args)
+  override computeTransition(...args: Parameters<ExpressionAutomaton['computeTransition']>) {
+    const step = super.computeTransition(...args)
     this.#made.push(new WeakRef(step.target))
     return step
   }
@@ -71,7 +71,7 @@ t.test('by the table that is looked at first', async (t) => {
 t.test('by whoever keeps a set from the beginning, as a stream does that waits', async (t) => {
   const automaton = new Watched(EXPRESSION)
   const first = automaton.begin()
-  const streams = Array.from(texts(), (text) => ({ text, run: new ExpressionRun(automaton) }))
+  const streams = Array.from(texts(), (text) => ({ text, run: new ExpressionCursor(automaton) }))
   for (let at = 0; at < 600; at++) {
     for (const { text, run } of streams) run.take(text.charCodeAt(at), text.charCodeAt(at), at, () => {})
   }

@@ -2,7 +2,7 @@
 
 import { ASCII_END } from '../../core/ascii.ts'
 
-/** Classes of code units. From CLASS_STOP on they are punctuation marks, each a token of its own. */
+/** Classes of code units. From CLASS_STOP on they are marks, each a token of its own. */
 export const CLASS_SEPARATOR = 1
 export const CLASS_LETTER = 2
 export const CLASS_DIGIT = 3

@@ -12,7 +12,7 @@ export const COLUMN_TRAITS = 2
 export const COLUMN_FIRST = 3
 /** Folded unit of the last character. */
 export const COLUMN_LAST = 4
-/** End of the cleaned letters that begin at COLUMN_FIRST; equal to it for a token without letters. */
+/** End of the cleaned letters that begin at COLUMN_FIRST; equal to it without letters. */
 export const COLUMN_LETTERS_END = 5
 /** STATE_… flags after the token. */
 export const COLUMN_STATE = 6

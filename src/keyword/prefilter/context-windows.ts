@@ -1,94 +1,108 @@
-// The few characters of a text that change with their neighbours, or become several: marks, letters that look Latin beside
-// Latin ones, `ß` and `…`. They are normalised with the characters around them, and no more of the text is.
+// Classifies the few characters that change with their neighbours or become several: marks,
+// look-alikes next to Latin letters, `ß` and `…`. Normalises only a window of text around them.
 
-import { ASCII_END, foldCharacter, isAsciiLetter, latinLookalike } from '../characters.ts'
+import { ASCII_END } from '../../core/ascii.ts'
+import { foldCharacter, isAsciiLetter, latinLookalike } from '../characters.ts'
 import { Normaliser } from '../normalise.ts'
 import type { ClassOf, Symbols } from './symbols.ts'
 
-/** Units looked at to either side. */
+/** Furthest that a window extends to either side, UTF-16 units. */
 const MAX_REACH = 64
-/** ContextWindows that are remembered, and how long they are at most: V8 would keep the whole text for a longer part of it. */
-const MAX_KNOWN = 1024
-const MAX_KNOWN_UNITS = 12
+/**
+ * Windows that are cached, and their greatest length: a longer slice of a text would keep V8 from
+ * freeing the text.
+ */
+const MAX_CACHED = 1024
+const MAX_CACHED_UNITS = 12
 
 const UNITS = 0x10000
-const NOT_ASKED = 0
-const FRESH = 1
-const CHANGING = 2
+const NOT_COMPUTED = 0
+const ANCHOR = 1
+const NOT_ANCHOR = 2
 
-/** In place of an offset: too far away. */
+/** Takes the place of an offset: the window would be too long. */
 export const OUT_OF_REACH = -1
 
 export class ContextWindows {
   readonly #symbols: Symbols
   readonly #classOf: ClassOf
-  /** By unit. */
-  readonly #fresh = new Uint8Array(UNITS)
-  readonly #known = new Map<string, readonly number[]>()
+  /** By UTF-16 unit: whether it is an anchor. */
+  readonly #anchors = new Uint8Array(UNITS)
+  readonly #cached = new Map<string, readonly number[]>()
 
   constructor(symbols: Symbols, classOf: ClassOf) {
     this.#symbols = symbols
     this.#classOf = classOf
   }
 
-  /** Where to begin, so that what stands before changes nothing from `index` on; not before `from`, where a text begins. */
+  /**
+   * Returns an offset before `index` such that the text before it does not change anything from
+   * `index` on; at least `from`, where the text begins.
+   */
   start(text: string, index: number, from: number): number {
     for (let at = index - 1; at >= from; at--) {
-      if (this.#isFresh(text.charCodeAt(at))) return at
+      if (this.#isAnchor(text.charCodeAt(at))) return at
       if (index - at > MAX_REACH) return OUT_OF_REACH
     }
     return from
   }
 
-  /** Where to end, so that what stands behind changes nothing before `index` or at it; the text's end at the latest. */
+  /**
+   * Returns an offset after `index` such that the text from there on does not change anything up to
+   * and including `index`; at most the end of the text.
+   */
   end(text: string, index: number): number {
-    let isBehindFresh = false
+    let followsAnchor = false
     for (let at = index + 1; at < text.length; at++) {
       const unit = text.charCodeAt(at)
-      const isFresh = this.#isFresh(unit)
-      if (isFresh && (isBehindFresh || !isAsciiLetter(unit))) return at
+      const isAnchor = this.#isAnchor(unit)
+      if (isAnchor && (followsAnchor || !isAsciiLetter(unit))) return at
       if (at - index > MAX_REACH) return OUT_OF_REACH
-      isBehindFresh = isFresh
+      followsAnchor = isAnchor
     }
     return text.length
   }
 
-  /** The classes of what a stretch of a text becomes. */
-  symbols(stretch: string): readonly number[] {
-    const known = this.#known.get(stretch)
-    if (known !== undefined) return known
-    const found: number[] = []
-    const normaliser = new Normaliser({ take: (plain, folded) => found.push(this.#classOf(plain, folded)) })
-    normaliser.push(stretch)
+  /** Returns the classes of the characters that a window becomes. */
+  symbols(window: string): readonly number[] {
+    const cached = this.#cached.get(window)
+    if (cached !== undefined) return cached
+    const classes: number[] = []
+    const normaliser = new Normaliser({ take: (plain, folded) => classes.push(this.#classOf(plain, folded)) })
+    normaliser.push(window)
     normaliser.finish()
-    if (stretch.length <= MAX_KNOWN_UNITS) {
-      if (this.#known.size >= MAX_KNOWN) this.#known.clear()
-      this.#known.set(stretch, found)
+    if (window.length <= MAX_CACHED_UNITS) {
+      if (this.#cached.size >= MAX_CACHED) this.#cached.clear()
+      this.#cached.set(window, classes)
     }
-    return found
+    return classes
   }
 
-  /** Whether two texts, neither empty, become together what each becomes by itself; perhaps false although they do. */
-  areApart(before: string, behind: string): boolean {
-    if (this.#isFresh(before.charCodeAt(before.length - 1)) && this.#isFresh(behind.charCodeAt(0)))
+  /**
+   * Whether two non-empty texts normalise together to what they normalise to alone. May return
+   * false although they do.
+   */
+  areIndependent(before: string, after: string): boolean {
+    if (this.#isAnchor(before.charCodeAt(before.length - 1)) && this.#isAnchor(after.charCodeAt(0)))
       return true
     const start = this.start(before, before.length, 0)
-    const end = this.end(behind, -1)
-    // Without an anchor in it what stands before that text counts, too.
-    if (start === OUT_OF_REACH || end === OUT_OF_REACH || !this.#isFresh(before.charCodeAt(start)))
+    const end = this.end(after, -1)
+    // Without an anchor, the text before `before` matters, too.
+    if (start === OUT_OF_REACH || end === OUT_OF_REACH || !this.#isAnchor(before.charCodeAt(start)))
       return false
     const last = before.slice(start)
-    const first = behind.slice(0, end)
+    const first = after.slice(0, end)
     return String(this.symbols(last + first)) === String([...this.symbols(last), ...this.symbols(first)])
   }
 
-  /** Whether a character is the same whatever stands before it, and whatever comes behind it is so too. */
-  #isFresh(unit: number): boolean {
-    if (this.#fresh[unit] === NOT_ASKED) this.#fresh[unit] = this.#findFresh(unit) ? FRESH : CHANGING
-    return this.#fresh[unit] === FRESH
+  /** Whether a unit stays the same whatever precedes it, and leaves what follows unchanged. */
+  #isAnchor(unit: number): boolean {
+    if (this.#anchors[unit] === NOT_COMPUTED)
+      this.#anchors[unit] = this.#computeAnchor(unit) ? ANCHOR : NOT_ANCHOR
+    return this.#anchors[unit] === ANCHOR
   }
 
-  #findFresh(unit: number): boolean {
+  #computeAnchor(unit: number): boolean {
     if (this.#symbols.of(unit) < 0) return false
     if (unit < ASCII_END) return true
     const plain = foldCharacter(unit)

@@ -1,78 +1,80 @@
-// Whether keywords may occur in texts that a model reads as one: each by itself, and all that touch joined, with nothing
-// or a space between them. One pass over each text does: how far the text before reaches into one shows in its first
-// characters.
+// Tells whether keywords may occur in texts that a model reads as one: in each text alone, and in
+// adjacent texts joined by nothing or by a space. Takes one pass over each text, since only its
+// first characters show how far the text before reaches into it.
 
 import { Pace, type Steps } from '../../core/steps.ts'
 import { MAY_MATCH, type Prefilter, type PrefilterState } from './prefilter.ts'
 
 const SPACE = ' '
-/** A part of a text that is followed from two places, UTF-16 units. */
+/** Length of the parts in which a text is followed from two states, UTF-16 units. */
 const PART_UNITS = 16
 
-/** A text that may continue its neighbour. */
+/** A text that may be adjacent to its neighbour in the list. */
 export interface TouchingText {
   readonly view: string
-  /** Consecutive for texts that touch. */
+  /** Consecutive numbers for adjacent texts. */
   readonly joined: number
-  /** What is known of this text. */
-  readonly learned: { readonly glimpse: PrefilterState }
+  /** What is cached of this text. */
+  readonly learned: { readonly prefilterState: PrefilterState }
 }
 
-/** False when nothing matches in any of the texts, nor where they are joined; true when something may. */
-export function* mayMatchJoined(glance: Prefilter, texts: readonly TouchingText[]): Steps<boolean> {
-  let before: TouchingText | null = null
-  /** The last of the texts that touch this one with anything in it. */
+/** Returns false if nothing matches in any text or across adjacent texts, true if something may. */
+export function* mayMatchJoined(prefilter: Prefilter, texts: readonly TouchingText[]): Steps<boolean> {
+  let previous: TouchingText | null = null
+  /** The last non-empty text of those adjacent to this one. */
   let neighbour = ''
   let plain = MAY_MATCH
   let spaced = MAY_MATCH
-  let { generation } = glance
+  let { generation } = prefilter
   const pace = new Pace()
   for (const text of texts) {
     if (pace.isOver(text.view.length)) yield
-    const end = yield* glance.pass(text.view, text.learned.glimpse)
-    if (end < 0 || glance.endsInMatch(end)) return true
-    // The places of the texts before count no more.
-    if (before !== null && glance.generation !== generation) return true
-    generation = glance.generation
-    if (before !== null && before.joined + 1 === text.joined) {
-      if (!areApart(glance, neighbour, text.view)) return true
-      plain = follow(glance, plain, '', text.view, end)
-      spaced = plain < 0 ? plain : follow(glance, spaced, SPACE, text.view, end)
+    const end = yield* prefilter.scan(text.view, text.learned.prefilterState)
+    if (end < 0 || prefilter.endsInMatch(end)) return true
+    // The states of the texts before are void.
+    if (previous !== null && prefilter.generation !== generation) return true
+    generation = prefilter.generation
+    if (previous !== null && previous.joined + 1 === text.joined) {
+      if (!areIndependent(prefilter, neighbour, text.view)) return true
+      plain = follow(prefilter, plain, '', text.view, end)
+      spaced = plain < 0 ? plain : follow(prefilter, spaced, SPACE, text.view, end)
       if (spaced < 0) return true
     } else {
-      if (before !== null && (glance.endsInMatch(plain) || glance.endsInMatch(spaced))) return true
+      if (previous !== null && (prefilter.endsInMatch(plain) || prefilter.endsInMatch(spaced))) return true
       plain = end
       spaced = end
       neighbour = ''
     }
-    before = text
+    previous = text
     if (text.view !== '') neighbour = text.view
   }
-  return before !== null && (glance.endsInMatch(plain) || glance.endsInMatch(spaced))
+  return previous !== null && (prefilter.endsInMatch(plain) || prefilter.endsInMatch(spaced))
 }
 
-/** Whether what stands on either side does not change the other, with nothing or a space between them. */
-const areApart = (glance: Prefilter, before: string, behind: string): boolean =>
-  behind === '' || ((before === '' || glance.areApart(before, behind)) && glance.areApart(SPACE, behind))
+/** Whether neither text changes the other, with nothing or a space between them. */
+const areIndependent = (prefilter: Prefilter, before: string, after: string): boolean =>
+  after === '' ||
+  ((before === '' || prefilter.areIndependent(before, after)) && prefilter.areIndependent(SPACE, after))
 
 /**
- * The place behind a text that continues another, or MAY_MATCH: also where places of before count no more.
- * @param place behind the other
- * @param between characters between the two
- * @param end behind this text by itself: nothing else comes once both have come to the same place
+ * Returns the state after a text that continues another, or MAY_MATCH, also if the tables have
+ * started over.
+ * @param state the state after the other text
+ * @param between characters between the two texts
+ * @param end the state after this text alone: the result as soon as both runs are in the same state
  */
-function follow(glance: Prefilter, place: number, between: string, text: string, end: number): number {
-  const { generation } = glance
-  let joined = glance.advance(place, between)
-  let alone = glance.begin()
+function follow(prefilter: Prefilter, state: number, between: string, text: string, end: number): number {
+  const { generation } = prefilter
+  let joined = prefilter.advance(state, between)
+  let alone = prefilter.begin()
   for (let at = 0; ; ) {
-    if (joined < 0 || alone < 0 || glance.generation !== generation) return MAY_MATCH
+    if (joined < 0 || alone < 0 || prefilter.generation !== generation) return MAY_MATCH
     if (joined === alone) return end
     if (at === text.length) return joined
-    const next = glance.partEnd(text, at, PART_UNITS)
+    const next = prefilter.partEnd(text, at, PART_UNITS)
     const part = text.slice(at, next)
-    joined = glance.advance(joined, part)
-    alone = glance.generation === generation ? glance.advance(alone, part) : MAY_MATCH
+    joined = prefilter.advance(joined, part)
+    alone = prefilter.generation === generation ? prefilter.advance(alone, part) : MAY_MATCH
     at = next
   }
 }

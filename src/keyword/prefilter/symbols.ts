@@ -1,8 +1,8 @@
-// What characters are to an automaton as they stand in a text, without normalising it: possible for all that stand for
-// themselves, whatever is around them. Agrees with normalise.ts, of which it is the short form.
+// Classifies characters without normalising the text. This works for every character that does not
+// depend on its neighbours, and agrees with normalise.ts.
 
+import { ASCII_END } from '../../core/ascii.ts'
 import {
-  ASCII_END,
   foldCharacter,
   IGNORED,
   LOWER_ASCII,
@@ -13,26 +13,26 @@ import {
 } from '../characters.ts'
 import { LATIN_LOOKALIKE_CAPITALS } from '../confusables.ts'
 
-/** In place of a class: normalised text does without the character. */
+/** Takes the place of a class: normalising drops the character. */
 export const LEFT_OUT = -1
-/** In place of a class: what the character becomes depends on its neighbours, or it becomes several. */
+/** Takes the place of a class: the character depends on its neighbours or becomes several. */
 export const IN_CONTEXT = -2
 const UNKNOWN = -3
 
 const BMP = 0x10000
-/** Characters of more than one unit that are remembered: more than there are emoji. */
+/** Characters of two units that are cached: more than there are emoji. */
 const MAX_PAIRS = 8192
 
 const isSurrogate = (codePoint: number): boolean => codePoint >= 0xd800 && codePoint <= 0xdfff
 
-/** The class of a normalised character. @param folded the ASCII letter that `plain` looks like, or `plain` */
+/**
+ * Returns the class of a normalised character.
+ * @param folded the ASCII letter that `plain` looks like, or `plain`
+ */
 export type ClassOf = (plain: number, folded: number) => number
 
 export class Symbols {
-  /**
-   * Class of each UTF-16 unit that is a character by itself, as far as it was asked for. Where it is negative, `at` is to
-   * be asked.
-   */
+  /** Class by UTF-16 unit, as far as it is computed. If it is negative, the caller asks `at`. */
   readonly units = new Int32Array(BMP).fill(UNKNOWN)
   readonly #classOf: ClassOf
   readonly #pairs = new Map<number, number>()
@@ -45,33 +45,37 @@ export class Symbols {
     }
   }
 
-  /** What stands at an offset of a text. A pair of units counts with its first; the second is LEFT_OUT. */
+  /**
+   * Returns the class at an offset of a text. A surrogate pair counts at its first unit; the second
+   * is LEFT_OUT.
+   */
   at(text: string, index: number): number {
-    const isSecond = isSurrogate(text.charCodeAt(index)) && index > 0 && text.codePointAt(index - 1)! >= BMP
-    return isSecond ? LEFT_OUT : this.of(text.codePointAt(index)!)
+    const isSecondHalf =
+      isSurrogate(text.charCodeAt(index)) && index > 0 && text.codePointAt(index - 1)! >= BMP
+    return isSecondHalf ? LEFT_OUT : this.of(text.codePointAt(index)!)
   }
 
-  /** The class of a character, LEFT_OUT or IN_CONTEXT. */
+  /** Returns the class of a character, LEFT_OUT or IN_CONTEXT. */
   of(codePoint: number): number {
     if (codePoint >= BMP) return this.#ofPair(codePoint)
-    const known = this.units[codePoint]!
-    if (known !== UNKNOWN) return known
-    const found = this.#find(codePoint)
+    const cached = this.units[codePoint]!
+    if (cached !== UNKNOWN) return cached
+    const found = this.#compute(codePoint)
     this.units[codePoint] = found
     return found
   }
 
   #ofPair(codePoint: number): number {
-    const known = this.#pairs.get(codePoint)
-    if (known !== undefined) return known
+    const cached = this.#pairs.get(codePoint)
+    if (cached !== undefined) return cached
     if (this.#pairs.size >= MAX_PAIRS) this.#pairs.clear()
-    const found = this.#find(codePoint)
+    const found = this.#compute(codePoint)
     this.#pairs.set(codePoint, found)
     return found
   }
 
-  #find(codePoint: number): number {
-    // A pair may be split over two texts that are joined.
+  #compute(codePoint: number): number {
+    // A pair may be split over two joined texts.
     if (isSurrogate(codePoint)) return IN_CONTEXT
     const role = roleOf(codePoint)
     if (role === IGNORED) return LEFT_OUT

@@ -1,39 +1,45 @@
-// The steps of the automaton of expressions as one table of numbers, which a loop reads at one look a character. It is
-// worked out cell by cell as texts ask for it. Knows no text.
+// Stores the transitions of the expression automaton in one table of numbers that a loop reads with
+// one access per character. Cells are computed on demand. Knows no text.
 
-import type { ExpressionAutomaton, Step, ThreadSet } from '../regexp/automaton.ts'
+import type { ExpressionAutomaton, ThreadSet, Transition } from '../regexp/automaton.ts'
 
-/** Cells of the table, 4 bytes each; when they are used up, it starts over. It has room for some rows, however wide. */
+/**
+ * Cells of the table, 4 bytes each. When they are used up, the table starts over. It has at least
+ * FIRST_ROWS rows, however wide.
+ */
 const MAX_CELLS = 1 << 16
 const FIRST_ROWS = 16
-/** Threads of the sets that rows stand for, 4 bytes each; with more, it starts over as well. */
+/** Threads of the sets that have rows, 4 bytes each. With more, the table starts over, too. */
 const MAX_THREADS = 500_000
 
-/** More classes of characters than this are too many for a table. */
+/** Most character classes of a table. */
 export const MAX_CLASSES = 2 ** 16 - 1
 /** Every row begins before this cell. */
 export const ROWS_END = FIRST_ROWS * (MAX_CLASSES + 1)
 
-/** In place of where the next row begins: an expression matches here, or it has not been worked out yet. */
+/** Take the place of a row: an expression matches here; the transition is not computed yet. */
 const FOUND = -1
 export const UNKNOWN = -2
 
-/** A row for each set of threads, named by where it begins. Rows count until the table starts over. */
-export class StepTable {
+/**
+ * Has one row per set of threads, named by its first cell. Rows are valid until the table starts
+ * over.
+ */
+export class TransitionTable {
   readonly #automaton: ExpressionAutomaton
-  /** The threads at a text's beginning. */
+  /** The threads at the beginning of a text. */
   readonly #first: ThreadSet
-  /** Cells of one row: a class each, and the end of the text. */
+  /** Cells of a row: one per class, and one for the end of the text. */
   readonly #width: number
   readonly #maxRows: number
   #cells: Int32Array
-  /** The set of threads that each row stands for, and where the row of each begins. */
+  /** The set of threads of each row, and the row of each set. */
   #sets: ThreadSet[] = []
   #rows = new Map<ThreadSet, number>()
   #threads = 0
   #generation: object = {}
 
-  /** @param automaton its alphabet has MAX_CLASSES at most */
+  /** @param automaton with at most MAX_CLASSES character classes */
   constructor(automaton: ExpressionAutomaton) {
     this.#automaton = automaton
     this.#first = automaton.begin()
@@ -42,51 +48,56 @@ export class StepTable {
     this.#cells = new Int32Array(FIRST_ROWS * this.#width).fill(UNKNOWN)
   }
 
-  /** By row and class: the next row, FOUND or UNKNOWN. Another one when the table has grown. */
+  /** By row and class: the next row, FOUND or UNKNOWN. Another array after the table has grown. */
   get cells(): Int32Array {
     return this.#cells
   }
 
-  /** Another one when the table has started over; holds nothing, so that whoever keeps it keeps nothing else. */
+  /**
+   * Another object after the table has started over. It holds nothing, so keeping it keeps no
+   * memory.
+   */
   get generation(): object {
     return this.#generation
   }
 
-  /** The row of a text's beginning. */
+  /** Returns the row at the beginning of a text. */
   begin(): number {
     return this.#rowOf(this.#first)
   }
 
-  /** Whether the end of the text makes a match. */
+  /** Whether the end of the text completes a match. */
   endsInMatch(row: number): boolean {
-    const known = this.#cells[row + this.#width - 1]!
-    return (known === UNKNOWN ? this.#workOutEnd(row) : known) === FOUND
+    const cached = this.#cells[row + this.#width - 1]!
+    return (cached === UNKNOWN ? this.#computeEnd(row) : cached) === FOUND
   }
 
-  /** Behind the end comes nothing: without a match any row will do. */
-  #workOutEnd(row: number): number {
-    const { found } = this.#stepFrom(this.#sets[row / this.#width]!, this.#width - 1)
+  /** Nothing follows the end: without a match any row will do. */
+  #computeEnd(row: number): number {
+    const { found } = this.#transitionFrom(this.#sets[row / this.#width]!, this.#width - 1)
     const next = found.length > 0 ? FOUND : row
     this.#cells[row + this.#width - 1] = next
     return next
   }
 
-  /** What follows on a row by a class of characters; written down unless that made the table start over. */
-  workOut(row: number, symbol: number): number {
+  /**
+   * Computes the entry for a row and a class; stores it unless the table started over meanwhile.
+   */
+  compute(row: number, symbol: number): number {
     const sets = this.#sets
-    const step = this.#stepFrom(sets[row / this.#width]!, symbol)
-    const next = step.found.length > 0 ? FOUND : this.#rowOf(step.target)
+    const transition = this.#transitionFrom(sets[row / this.#width]!, symbol)
+    const next = transition.found.length > 0 ? FOUND : this.#rowOf(transition.target)
     if (sets === this.#sets) this.#cells[row + symbol] = next
     return next
   }
 
-  #stepFrom(set: ThreadSet, symbol: number): Step {
-    return set.steps[symbol] ?? this.#automaton.workOut(set, symbol)
+  #transitionFrom(set: ThreadSet, symbol: number): Transition {
+    return set.transitions[symbol] ?? this.#automaton.computeTransition(set, symbol)
   }
 
   #rowOf(set: ThreadSet): number {
-    const known = this.#rows.get(set)
-    if (known !== undefined) return known
+    const cached = this.#rows.get(set)
+    if (cached !== undefined) return cached
     if (this.#sets.length === this.#maxRows || this.#threads > MAX_THREADS) {
       this.#sets = []
       this.#rows = new Map()

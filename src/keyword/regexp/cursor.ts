@@ -1,31 +1,33 @@
-// One text being searched for expressions: the threads of the automaton with the offsets at which they began.
+// Searches one text for expressions: follows the threads of the automaton together with the offsets
+// at which they began.
 
 import {
   type ExpressionAutomaton,
   NEW,
   type ReportMatch,
-  type Step,
   ThreadList,
   type ThreadSet,
+  type Transition,
 } from './automaton.ts'
 
 /**
- * Steps worked out for one text before it is asked whether remembering pays, and how many characters each of them
- * should have served by then (RE2 asks for ten). A text for which it does not is run without: `(?s)a.{900}b` meets
- * a new set of threads at every character.
+ * Transitions computed for one text before the cursor checks whether caching pays, and how many
+ * characters each of them must have served by then (RE2 requires ten). If it does not pay, the
+ * cursor runs the threads directly: `(?s)a.{900}b` reaches a new set of threads with every
+ * character.
  */
-const TRIAL_STEPS = 500
-const MIN_CHARACTERS_A_STEP = 4
+const TRIAL_TRANSITIONS = 500
+const MIN_CHARACTERS_PER_TRANSITION = 4
 
-export class ExpressionRun {
+export class ExpressionCursor {
   readonly #automaton: ExpressionAutomaton
   #set: ThreadSet
-  /** Where each thread of the set began; the rest is left from larger sets. */
+  /** Start of each thread of the set. Entries after its end are left over from larger sets. */
   #begins = new Int32Array(0)
   #spare = new Int32Array(0)
   #characters = 0
-  #workedOut = 0
-  /** The threads themselves, once remembering is given up. */
+  #computed = 0
+  /** The threads themselves, after caching has stopped. */
   #list: ThreadList | null = null
   #spareList = new ThreadList()
   #after = 0
@@ -35,45 +37,56 @@ export class ExpressionRun {
     this.#set = automaton.begin()
   }
 
-  /** Takes one normalised character that begins at `start`; tags of matches are offsets where they begin. */
+  /**
+   * Takes one normalised character that begins at `start`. The tags of matches are the offsets at
+   * which they begin.
+   */
   take(plain: number, folded: number, start: number, report: ReportMatch): void {
     const automaton = this.#automaton
     const symbol = automaton.alphabet.classOf(plain, folded)
     if (this.#list !== null) {
-      this.#takeDirectly(this.#list, symbol, start, report)
+      this.#advanceThreads(this.#list, symbol, start, report)
       return
     }
     this.#characters++
-    let step = this.#set.steps[symbol]
-    if (step === undefined) {
-      step = automaton.workOut(this.#set, symbol)
-      this.#workedOut++
+    let transition = this.#set.transitions[symbol]
+    if (transition === undefined) {
+      transition = automaton.computeTransition(this.#set, symbol)
+      this.#computed++
     }
-    if (!step.idle) this.#carry(step, start, report)
-    this.#set = step.target
-    if (this.#workedOut > TRIAL_STEPS && this.#workedOut * MIN_CHARACTERS_A_STEP > this.#characters)
-      this.#giveUp()
+    if (!transition.idle) this.#applyTransition(transition, start, report)
+    this.#set = transition.target
+    if (
+      this.#computed > TRIAL_TRANSITIONS &&
+      this.#computed * MIN_CHARACTERS_PER_TRANSITION > this.#characters
+    )
+      this.#stopCaching()
   }
 
-  /** The end of the text, which `$` and `\b` may wait for. */
+  /** Takes the end of the text, which `$` and `\b` may wait for. */
   finish(report: ReportMatch): void {
     const end = this.#automaton.alphabet.size
-    if (this.#list !== null) this.#takeDirectly(this.#list, end, 0, report)
-    else this.#carry(this.#set.steps[end] ?? this.#automaton.workOut(this.#set, end), 0, report)
+    if (this.#list !== null) this.#advanceThreads(this.#list, end, 0, report)
+    else
+      this.#applyTransition(
+        this.#set.transitions[end] ?? this.#automaton.computeTransition(this.#set, end),
+        0,
+        report,
+      )
   }
 
-  /** Where the earliest thread of a chosen expression began, or -1. */
+  /** Returns the offset at which the earliest thread of a chosen expression began, or -1. */
   earliest(chosen: (expression: number) => boolean): number {
     const threads = this.#list?.threads ?? this.#set.threads
     const begins = this.#list?.tags ?? this.#begins
     const count = this.#list?.count ?? threads.length
-    for (let place = 0; place < count; place++) {
-      if (chosen(this.#automaton.expressionOf(threads[place]!))) return begins[place]!
+    for (let index = 0; index < count; index++) {
+      if (chosen(this.#automaton.expressionOf(threads[index]!))) return begins[index]!
     }
     return -1
   }
 
-  #takeDirectly(list: ThreadList, symbol: number, start: number, report: ReportMatch): void {
+  #advanceThreads(list: ThreadList, symbol: number, start: number, report: ReportMatch): void {
     const next = this.#spareList
     this.#automaton.advance(list, this.#after, symbol, start, next, report)
     this.#after = this.#automaton.afterSymbol(symbol)
@@ -81,7 +94,7 @@ export class ExpressionRun {
     this.#list = next
   }
 
-  #carry({ sources, found }: Step, start: number, report: ReportMatch): void {
+  #applyTransition({ sources, found }: Transition, start: number, report: ReportMatch): void {
     const begins = this.#begins
     for (const { expression, source, inclusive } of found) {
       report(expression, source === NEW ? start : begins[source]!, inclusive)
@@ -89,18 +102,18 @@ export class ExpressionRun {
     const count = sources.length
     if (count > this.#spare.length) this.#spare = new Int32Array(2 * count)
     const next = this.#spare
-    for (let place = 0; place < count; place++) {
-      const source = sources[place]!
-      next[place] = source === NEW ? start : begins[source]!
+    for (let index = 0; index < count; index++) {
+      const source = sources[index]!
+      next[index] = source === NEW ? start : begins[source]!
     }
     this.#spare = begins
     this.#begins = next
   }
 
-  #giveUp(): void {
+  #stopCaching(): void {
     const list = new ThreadList()
-    this.#set.threads.forEach((thread, place) => {
-      list.add(thread, this.#begins[place]!)
+    this.#set.threads.forEach((thread, index) => {
+      list.add(thread, this.#begins[index]!)
     })
     this.#list = list
     this.#after = this.#set.after

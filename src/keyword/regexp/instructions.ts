@@ -1,19 +1,21 @@
-// One regular expression in RE2 syntax as a small program that can be run a character at a time. The only file that
-// knows `re2js`, whose parser and compiler it uses; running it is the automaton's part.
+// Compiles regular expressions in RE2 syntax to instructions that run one character at a time, and
+// joins several programs into one. The only file that imports re2js, whose parser and compiler it
+// uses.
 
 import { RE2JS } from 're2js'
+import { ASCII_END, CASE_BIT, isAsciiLower, isAsciiUpper, UPPER_A, UPPER_Z } from '../../core/ascii.ts'
 import { asciiBase, EXTENDS, foldCharacter, latinLookalike, roleOf } from '../characters.ts'
 
-/** Longest source; with re2js's own bound on repetition (1,000) it keeps compiling short. */
+/** Longest source. Together with re2js's bound on repetition (1,000) it keeps compiling fast. */
 const MAX_SOURCE_CHARACTERS = 2048
 
-/** Longest program: what one expression may cost a character in the worst case. */
+/** Most instructions of a program, which bound the cost of a character. */
 const MAX_PROGRAM_SIZE = 1000
 
-/** Sorted, disjoint code points: first, last, first, last, … */
+/** Sorted, disjoint ranges of code points: first, last, first, last, … */
 export type CharacterSet = readonly number[]
 
-/** What an assertion may ask for, as bits: re2js's own (Go's syntax.EmptyOp). */
+/** Assertions as bits, numbered like re2js's (Go's syntax.EmptyOp). */
 export const AT_LINE_START = 1
 export const AT_LINE_END = 2
 export const AT_TEXT_START = 4
@@ -23,7 +25,7 @@ export const NOT_AT_WORD_BOUNDARY = 32
 
 type Instruction =
   | { readonly kind: 'split'; readonly first: number; readonly second: number }
-  | { readonly kind: 'assert'; readonly asked: number; readonly next: number }
+  | { readonly kind: 'assert'; readonly assertions: number; readonly next: number }
   | { readonly kind: 'take'; readonly set: CharacterSet; readonly next: number }
   | { readonly kind: 'match' }
   | { readonly kind: 'fail' }
@@ -33,7 +35,28 @@ export interface Program {
   readonly start: number
 }
 
-/** re2js's instruction codes, and its flag for "any case"; they mirror Go's regexp/syntax and are not exported. */
+/** All programs joined into one. */
+export interface FlatProgram {
+  readonly kind: Uint8Array
+  /** The next instruction; for SPLIT one of two. */
+  readonly first: Int32Array
+  /**
+   * SPLIT: the other next instruction. ASSERT: the assertions as bits. TAKE: the index of the set.
+   */
+  readonly second: Int32Array
+  readonly expression: Uint16Array
+}
+
+export const SPLIT = 0
+export const ASSERT = 1
+export const TAKE = 2
+export const MATCH = 3
+const FAIL = 4
+
+/**
+ * re2js's instruction codes, which follow Go's regexp/syntax. re2js does not export them;
+ * test/keyword/re2js.test.ts fails if they change.
+ */
 const OP = {
   alt: 1,
   altMatch: 2,
@@ -54,12 +77,14 @@ interface CompiledInstruction {
 }
 
 /**
- * Compiles an expression for text that is folded to lower case.
- * @returns the program, or the sentence that says why there is none
+ * Compiles an expression for text that is folded to lower case. Returns the program, or a message
+ * that says why there is none.
  */
 export function compileExpression(source: string): Program | { readonly message: string } {
   if (source.length > MAX_SOURCE_CHARACTERS) {
-    return { message: `is longer than ${MAX_SOURCE_CHARACTERS} characters, the most an expression may have` }
+    return {
+      message: `is longer than ${MAX_SOURCE_CHARACTERS} characters; split it into several alternatives`,
+    }
   }
   let compiled: { readonly inst: readonly CompiledInstruction[]; readonly start: number }
   try {
@@ -75,20 +100,22 @@ export function compileExpression(source: string): Program | { readonly message:
     }
   }
   const program = { instructions: compiled.inst.map(convert), start: compiled.start }
-  if (matchesNothing(program)) return { message: 'matches the empty text, so it would match everything' }
+  if (matchesEmpty(program)) return { message: 'matches the empty text, so it would match everything' }
   return program
 }
 
 function convert({ op, out, arg, runes }: CompiledInstruction): Instruction {
   if (op === OP.alt || op === OP.altMatch) return { kind: 'split', first: out, second: arg }
   if (op === OP.capture || op === OP.nop) return { kind: 'split', first: out, second: out }
-  if (op === OP.emptyWidth) return { kind: 'assert', asked: arg, next: out }
+  if (op === OP.emptyWidth) return { kind: 'assert', assertions: arg, next: out }
   if (op === OP.match) return { kind: 'match' }
   if (op >= OP.rune && op <= OP.lastRune) return { kind: 'take', set: toSet(runes), next: out }
   return { kind: 'fail' }
 }
 
-/** A letter is looked for as the text has it: folded and as the Latin letter it resembles. */
+/**
+ * Folds a single character like the text; keeps ranges and adds the lower case of their capitals.
+ */
 function toSet(runes: Int32Array): CharacterSet {
   if (runes.length === 1 || (runes.length === 2 && runes[0] === runes[1])) {
     const folded = foldCharacter(runes[0]!)
@@ -96,12 +123,11 @@ function toSet(runes: Int32Array): CharacterSet {
     return [wanted, wanted]
   }
   const ranges = Array.from(runes)
-  // A class under `(?-i)` may name capitals alone, which folded text does not have.
-  const [upperA, upperZ] = [0x41, 0x5a]
+  // A class under `(?-i)` may name only capitals, which folded text does not contain.
   for (let at = 0; at < runes.length; at += 2) {
-    const first = Math.max(runes[at]!, upperA)
-    const last = Math.min(runes[at + 1]!, upperZ)
-    if (first <= last) ranges.push(first + 0x20, last + 0x20)
+    const first = Math.max(runes[at]!, UPPER_A)
+    const last = Math.min(runes[at + 1]!, UPPER_Z)
+    if (first <= last) ranges.push(first + CASE_BIT, last + CASE_BIT)
   }
   return merge(ranges)
 }
@@ -130,7 +156,10 @@ export function setHas(set: CharacterSet, codePoint: number): boolean {
   return low < set.length >> 1 && set[2 * low]! <= codePoint
 }
 
-/** Calls back with every instruction that can be next without taking a character, all assertions granted. */
+/**
+ * Visits every instruction that can be reached without taking a character, assuming all assertions
+ * hold.
+ */
 function eachReachable({ instructions, start }: Program, visit: (instruction: Instruction) => void): void {
   const seen = new Set<number>()
   const pending = [start]
@@ -144,7 +173,7 @@ function eachReachable({ instructions, start }: Program, visit: (instruction: In
   }
 }
 
-function matchesNothing(program: Program): boolean {
+function matchesEmpty(program: Program): boolean {
   let empty = false
   eachReachable(program, ({ kind }) => {
     empty ||= kind === 'match'
@@ -152,21 +181,24 @@ function matchesNothing(program: Program): boolean {
   return empty
 }
 
-/** A range with more characters outside ASCII than this is taken to hold letters built on any ASCII one. */
+/** A longer range outside ASCII counts as containing letters composed from every ASCII one. */
 const MAX_LISTED_CHARACTERS = 64
 
-/** The ASCII characters that a match can begin with, be it as the base of an accented letter. 128 flags. */
+/**
+ * Returns the ASCII characters that a match can begin with, also as the base of an accented letter,
+ * as 128 flags.
+ */
 export function firstAscii(program: Program): Uint8Array {
-  const first = new Uint8Array(0x80)
+  const first = new Uint8Array(ASCII_END)
   eachReachable(program, (instruction) => {
     if (instruction.kind !== 'take') return
     const { set } = instruction
     for (let at = 0; at < set.length; at += 2) {
       const last = set[at + 1]!
-      // What is in ASCII is at most 128 characters; of what is beyond, only short ranges are looked at one by one.
-      for (let codePoint = set[at]!; codePoint <= Math.min(last, 0x7f); codePoint++)
+      // ASCII has at most 128 characters. Beyond it, only short ranges are listed one by one.
+      for (let codePoint = set[at]!; codePoint <= Math.min(last, ASCII_END - 1); codePoint++)
         markBase(first, codePoint)
-      const from = Math.max(set[at]!, 0x80)
+      const from = Math.max(set[at]!, ASCII_END)
       if (last - from >= MAX_LISTED_CHARACTERS) first.fill(1)
       else for (let codePoint = from; codePoint <= last; codePoint++) markBase(first, codePoint)
     }
@@ -174,41 +206,28 @@ export function firstAscii(program: Program): Uint8Array {
   return first
 }
 
-/** Marks the ASCII character that may still become `codePoint` when marks follow it, in both cases. */
+/** Flags the ASCII character that may still become `codePoint` when marks follow, in both cases. */
 export function markBase(first: Uint8Array, codePoint: number): void {
-  // A mark that nothing composes with stays a character of its own, but in the cluster of what stands before it.
-  if (codePoint >= 0x80 && roleOf(codePoint) === EXTENDS) first.fill(1)
+  // A mark that composes with nothing stays a character of its own, but in the cluster of the
+  // character before it.
+  if (codePoint >= ASCII_END && roleOf(codePoint) === EXTENDS) first.fill(1)
   const base = asciiBase(codePoint)
   if (base < 0) return
   first[base] = 1
-  if (base >= 0x61 && base <= 0x7a) first[base - 0x20] = 1
-  if (base >= 0x41 && base <= 0x5a) first[base + 0x20] = 1
+  if (isAsciiLower(base) || isAsciiUpper(base)) first[base ^ CASE_BIT] = 1
 }
 
-/** One flat program of all expressions. */
-export interface Code {
-  readonly kind: Uint8Array
-  /** Where it goes on; for SPLIT one of two places. */
-  readonly first: Int32Array
-  /** SPLIT: the other place; ASSERT: what is asked, as bits; TAKE: the number of its set. */
-  readonly second: Int32Array
-  readonly expression: Uint16Array
-}
-
-export const SPLIT = 0
-export const ASSERT = 1
-export const TAKE = 2
-export const MATCH = 3
-const FAIL = 4
-
-/** The program, where each expression starts in it, and the sets it refers to. */
+/**
+ * Joins programs. Returns the joined one, the start of each program, and the sets that TAKE refers
+ * to.
+ */
 export function assemble(programs: readonly Program[]): {
-  code: Code
+  program: FlatProgram
   starts: number[]
   sets: CharacterSet[]
 } {
   const size = programs.reduce((total, { instructions }) => total + instructions.length, 0)
-  const code: Code = {
+  const program: FlatProgram = {
     kind: new Uint8Array(size).fill(FAIL),
     first: new Int32Array(size),
     second: new Int32Array(size),
@@ -216,11 +235,11 @@ export function assemble(programs: readonly Program[]): {
   }
   const starts: number[] = []
   const sets: CharacterSet[] = []
-  const known = new Map<string, number>()
+  const numbers = new Map<string, number>()
   const setNumber = (set: CharacterSet): number => {
     const key = set.join(',')
-    const number = known.get(key) ?? sets.push(set) - 1
-    known.set(key, number)
+    const number = numbers.get(key) ?? sets.push(set) - 1
+    numbers.set(key, number)
     return number
   }
   let base = 0
@@ -228,21 +247,22 @@ export function assemble(programs: readonly Program[]): {
     starts.push(base + start)
     instructions.forEach((instruction, index) => {
       const at = base + index
-      code.expression[at] = expression
+      program.expression[at] = expression
       if (instruction.kind === 'split')
-        put(code, at, SPLIT, base + instruction.first, base + instruction.second)
-      if (instruction.kind === 'assert') put(code, at, ASSERT, base + instruction.next, instruction.asked)
+        put(program, at, SPLIT, base + instruction.first, base + instruction.second)
+      if (instruction.kind === 'assert')
+        put(program, at, ASSERT, base + instruction.next, instruction.assertions)
       if (instruction.kind === 'take')
-        put(code, at, TAKE, base + instruction.next, setNumber(instruction.set))
-      if (instruction.kind === 'match') put(code, at, MATCH, 0, 0)
+        put(program, at, TAKE, base + instruction.next, setNumber(instruction.set))
+      if (instruction.kind === 'match') put(program, at, MATCH, 0, 0)
     })
     base += instructions.length
   })
-  return { code, starts, sets }
+  return { program, starts, sets }
 }
 
-function put(code: Code, at: number, kind: number, first: number, second: number): void {
-  code.kind[at] = kind
-  code.first[at] = first
-  code.second[at] = second
+function put(program: FlatProgram, at: number, kind: number, first: number, second: number): void {
+  program.kind[at] = kind
+  program.first[at] = first
+  program.second[at] = second
 }

@@ -16,7 +16,7 @@ const MAX_FINDINGS = 32
 /** What depends on a text alone, as far as it has been found out. */
 export class CachedScan {
   /** Of keyword rules. */
-  readonly glimpse = new PrefilterState()
+  readonly prefilterState = new PrefilterState()
   #findings: readonly Finding[] | null = null
   readonly #scores: Partial<Record<InjectionMode, InjectionScore>> = {}
 
