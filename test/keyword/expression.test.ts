@@ -1,9 +1,9 @@
+// Tests that our automaton finds what re2js finds, whose compiler it uses.
+
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import t from 'tap'
 import { matcher, show } from '../policy/rules.ts'
-
-// The expressions are run by our own automaton; re2js, whose compiler it uses, is the reference.
 
 const atom = fc.constantFrom(
   'a',
@@ -43,7 +43,7 @@ t.test('finds what re2js finds', async () => {
   )
 })
 
-t.test('assertions look both ways', async () => {
+t.test('assertions depend on both neighbours', async () => {
   fc.assert(
     fc.property(asserting, asserting, text, (before, after, subject) => {
       const pattern = `(?:${before})c(?:${after})`
@@ -53,7 +53,7 @@ t.test('assertions look both ways', async () => {
   )
 })
 
-t.test('reports the match that ends first, and of those the one that begins first', async () => {
+t.test('reports the earliest start among the matches that end first', async () => {
   fc.assert(
     fc.property(plain, text, (source, subject) => {
       const pattern = `(?:${source})c`
@@ -70,7 +70,7 @@ t.test('reports the match that ends first, and of those the one that begins firs
   )
 })
 
-t.test('expressions side by side do not disturb each other', async () => {
+t.test('expressions searched together match as each alone', async () => {
   fc.assert(
     fc.property(fc.array(asserting, { minLength: 2, maxLength: 5 }), text, (sources, subject) => {
       const patterns = sources.map((source) => `c(?:${source})`)
@@ -84,8 +84,8 @@ t.test('expressions side by side do not disturb each other', async () => {
   )
 })
 
-t.test('more sets of threads than are worth remembering', async (t) => {
-  // Four distances over a text of a and c: nearly every character makes a set of its own.
+t.test('more sets of threads than the cache is worth give the same matches', async (t) => {
+  // Four distances over a text of a and c: nearly every character makes a new set of threads.
   const patterns = Array.from({ length: 4 }, (_, index) => `a.{${11 + index}}b`)
   let random = 1
   const next = () => {

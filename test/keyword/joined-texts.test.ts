@@ -1,4 +1,4 @@
-// A glance at texts that touch says what matching each of them, and all of them joined, would find.
+// Tests that the prefilter finds whatever a search of each text and of adjacent texts joined finds.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -32,13 +32,13 @@ const text = (view: string, joined: number): TouchingText => ({
   learned: { prefilterState: new PrefilterState() },
 })
 
-/** Whether the search in full finds something, which never glances. */
+/** Whether the full search, which uses no prefilter, finds something. */
 function isFoundIn(one: ReturnType<typeof matcher>, whole: string): boolean {
   const stream = one.stream()
   return [...stream.push(whole), ...stream.finish()].length > 0
 }
 
-/** The runs of texts that touch, and each text by itself, as they are matched where a glance is not enough. */
+/** Whether the full search finds something in any text or in adjacent texts joined. */
 function isFound(one: ReturnType<typeof matcher>, texts: readonly TouchingText[]): boolean {
   const runs: string[][] = []
   texts.forEach(({ view, joined }, place) => {
@@ -60,7 +60,7 @@ const texts = fc.array(fc.tuple(words, fc.boolean()), { maxLength: 6 }).map((par
   })
 })
 
-t.test('words and expressions, cut anywhere', async (t) => {
+t.test('literals and expressions are found wherever the text is cut', async (t) => {
   const patterns = [
     ['abc'],
     ['a b', 'cab'],
@@ -82,7 +82,7 @@ t.test('words and expressions, cut anywhere', async (t) => {
   t.pass()
 })
 
-t.test('a word over three texts, with nothing or spaces between', async (t) => {
+t.test('a literal is found across three texts joined by nothing or spaces', async (t) => {
   const one = matcher('project aurora', 'internal[- ]only')
   t.ok(mayMatchJoined(one, rowOf('the pro', 'ject au', 'rora is')))
   t.ok(mayMatchJoined(one, rowOf('the project', 'aurora is')))
@@ -92,7 +92,7 @@ t.test('a word over three texts, with nothing or spaces between', async (t) => {
   t.notOk(mayMatchJoined(one, []))
 })
 
-t.test('a mark that begins a text joins the space before it, also behind an empty text', async (t) => {
+t.test('a mark at the beginning of a text joins the space before it, also after an empty text', async (t) => {
   const one = matcher('\\bss\\b')
   for (const row of [rowOf('', '\u0338ß'), rowOf('a', '', '\u0338ß')]) {
     t.ok(isFound(one, row))
@@ -100,7 +100,7 @@ t.test('a mark that begins a text joins the space before it, also behind an empt
   }
 })
 
-t.test('characters of any script: nothing that is found is missed', async (t) => {
+t.test('no match is missed in characters of any script', async (t) => {
   const strange = [
     'a',
     'B',
@@ -156,10 +156,10 @@ t.test('characters of any script: nothing that is found is missed', async (t) =>
       { numRuns: 1500 },
     )
   }
-  t.ok(found > 1000, `in some it is found: ${found}`)
+  t.ok(found > 1000, `matches found: ${found}`)
 })
 
-t.test('everyday texts of many languages are told without a search', async (t) => {
+t.test('ordinary texts of many languages need no search', async (t) => {
   const one = matcher('project aurora', '\\binternal only\\b')
   for (const views of [
     ['We met \u2014 at \u201cthe\u201d caf\u00e9\u{1f680}', '\u{1f680} \u4e2d\u6587 \u0438 project\ufe0f'],
@@ -181,37 +181,34 @@ t.test('everyday texts of many languages are told without a search', async (t) =
   t.ok(mayMatchJoined(one, rowOf('project aur', '\u043er\u0430')))
 })
 
-t.test('what one text changes in the next may match', async (t) => {
+t.test('texts that change each other may match', async (t) => {
   const one = matcher('ab', 'a b')
-  t.ok(mayMatchJoined(one, rowOf('xa', '\u0412')), 'a capital that looks Latin behind a Latin letter')
+  t.ok(mayMatchJoined(one, rowOf('xa', '\u0412')), 'a capital that looks Latin after a Latin letter')
   t.notOk(mayMatchJoined(one, rowOf('xa.', '\u0412')))
-  t.ok(mayMatchJoined(one, rowOf('x', '', '\u0301')), 'a mark, which would hang on the letter')
+  t.ok(mayMatchJoined(one, rowOf('x', '', '\u0301')), 'a mark, which would join the letter')
   t.ok(mayMatchJoined(one, rowOf('\ud83d', '\ude80')), 'halves of one character')
 })
 
-t.test(
-  'a text that was seen before is not gone through again, until the table has started over',
-  async (t) => {
-    const one = matcher('a.{11}b', 'a.{12}b')
-    const seen = text('c'.repeat(2000), 0)
+t.test('a cached text is not scanned again until the table starts over', async (t) => {
+  const one = matcher('a.{11}b', 'a.{12}b')
+  const seen = text('c'.repeat(2000), 0)
+  t.notOk(mayMatchJoined(one, [seen]))
+  // Nearly every character makes a new set of threads.
+  let random = 1
+  for (let turn = 0; turn < 60; turn++) {
+    const quiet = Array.from({ length: 450 }, () => {
+      random = (random * 48_271) % 2_147_483_647
+      return random % 2 === 0 ? 'a' : 'c'
+    }).join('')
     t.notOk(mayMatchJoined(one, [seen]))
-    // Every character makes a set of threads of its own.
-    let random = 1
-    for (let turn = 0; turn < 60; turn++) {
-      const quiet = Array.from({ length: 450 }, () => {
-        random = (random * 48_271) % 2_147_483_647
-        return random % 2 === 0 ? 'a' : 'c'
-      }).join('')
-      t.notOk(mayMatchJoined(one, [seen]))
-      mayMatchJoined(one, [text(quiet, 0)])
-      t.ok(mayMatchJoined(one, [seen, text(`a${'c'.repeat(11)}b`, 1)]))
-      t.ok(mayMatchJoined(one, [seen, text(`${quiet}b`, 1)]) || !isFoundIn(one, `${quiet}b`))
-    }
-  },
-)
+    mayMatchJoined(one, [text(quiet, 0)])
+    t.ok(mayMatchJoined(one, [seen, text(`a${'c'.repeat(11)}b`, 1)]))
+    t.ok(mayMatchJoined(one, [seen, text(`${quiet}b`, 1)]) || !isFoundIn(one, `${quiet}b`))
+  }
+})
 
-t.test('a table that starts over in the middle misses nothing', async (t) => {
-  // Nearly every character makes a set of threads of its own.
+t.test('a table that starts over between texts misses nothing', async (t) => {
+  // Nearly every character makes a new set of threads.
   const gaps = [11, 12, 13, 14]
   const one = matcher(...gaps.map((gap) => `a.{${gap}}b`))
   const unit = fc.constantFrom('a', 'c')
@@ -226,7 +223,7 @@ t.test('a table that starts over in the middle misses nothing', async (t) => {
   t.pass()
 })
 
-t.test('nor does one that starts over while a long text pauses', async (t) => {
+t.test('a table that starts over between the steps of a long text misses nothing', async (t) => {
   const one = matcher('a.{11}b', 'a.{12}b')
   const noise = fc.array(fc.string({ unit: fc.constantFrom('a', 'c'), minLength: 300, maxLength: 450 }), {
     minLength: 10,

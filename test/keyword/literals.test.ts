@@ -1,10 +1,12 @@
+// Tests the automaton that finds many literals at once.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { LiteralAutomaton } from '../../src/keyword/literals.ts'
 
 const points = (text: string): number[] => [...text].map((character) => character.codePointAt(0)!)
 
-/** Every [word, end] in the order of the ends. */
+/** Every match as `literal@start-end`, sorted. */
 function search(automaton: LiteralAutomaton, text: string): string[] {
   const found: string[] = []
   let state = 0
@@ -36,7 +38,7 @@ const words = fc.uniqueArray(
   },
 )
 
-t.test('finds exactly what looking for each word by itself finds', async () => {
+t.test('finds exactly what a search for each literal alone finds', async () => {
   fc.assert(
     fc.property(words, letters, (list, text) => {
       const found = search(new LiteralAutomaton(list.map(points)), text)
@@ -46,7 +48,7 @@ t.test('finds exactly what looking for each word by itself finds', async () => {
   )
 })
 
-t.test('pending depth is the longest end of the text that begins a chosen word', async () => {
+t.test('the pending depth is the longest suffix of the text that begins a chosen literal', async () => {
   fc.assert(
     fc.property(words, letters, fc.nat(), (list, text, seed) => {
       const chosen = (word: number) => (word + seed) % 2 === 0
@@ -64,9 +66,9 @@ t.test('pending depth is the longest end of the text that begins a chosen word',
   )
 })
 
-t.test('states with many children, in rows and without', async (t) => {
+t.test('states with many children match with a row and without one', async (t) => {
   const alphabet = Array.from({ length: 1500 }, (_, index) => String.fromCharCode(0x4e00 + index))
-  // Two levels of 1,500 letters each: more rows than there is room for.
+  // Two levels of 1,500 letters each: more rows than fit into the table.
   const list = alphabet.flatMap((letter, index) =>
     Array.from({ length: 12 }, (_, step) => letter + alphabet[(index * 7 + step * 101) % alphabet.length]),
   )
@@ -76,6 +78,6 @@ t.test('states with many children, in rows and without', async (t) => {
   t.ok(Array.from({ length: 3000 }, (_, index) => index).every((index) => found.has(index)))
 })
 
-t.test('the same word may stand twice', async (t) => {
+t.test('a literal listed twice matches twice', async (t) => {
   t.same(search(new LiteralAutomaton([points('ab'), points('ab')]), 'xab'), ['0@1-3', '1@1-3'])
 })

@@ -1,3 +1,5 @@
+// Tests how text is normalised for keyword search.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { foldCluster, roleOf, STARTS } from '../../src/keyword/characters.ts'
@@ -29,7 +31,7 @@ const cases: [what: string, from: string, to: string][] = [
   ['ligatures', 'ﬁle', 'file'],
   ['mathematical letters', '𝐏𝐫𝐨𝐣𝐞𝐜𝐭', 'project'],
   ['sharp s, by full case folding', 'Straße', 'strasse'],
-  ['its capital', 'STRAẞE', 'strasse'],
+  ['capital sharp s', 'STRAẞE', 'strasse'],
   ['final sigma', 'ΣΟΦΟΣ', 'σoφoσ'],
   ['dotted capital i', 'İstanbul', 'istanbul'],
   ['zero-width characters', 'pro\u200bj\u200ce\u200dc\ufefft', 'project'],
@@ -37,7 +39,7 @@ const cases: [what: string, from: string, to: string][] = [
   ['bidirectional controls', '\u202eproject\u202c\u2066x\u2069', 'projectx'],
   ['variation selectors and tags', 'p\ufe0fr\u{e0101}o\u{e0041}', 'pro'],
   ['control characters', 'pro\0j\bect\x7f', 'project'],
-  ['white space stays', 'a\tb\nc d\u00a0e', 'a\tb\nc d e'],
+  ['white space to itself', 'a\tb\nc d\u00a0e', 'a\tb\nc d e'],
   ['decomposed letters compose', 'cafe\u0301', 'café'],
   ['strokes over letters', 'p\u0337r\u0336o\u0308\u0338', 'prö'],
   [
@@ -45,8 +47,8 @@ const cases: [what: string, from: string, to: string][] = [
     'p\u0301\u0316\u0334\u030do\u0300\u0301\u0302\u0303',
     'po',
   ],
-  ['as many as some do', 'e\u0302\u0301, o\u0323\u0302\u0301', 'ế, ộ'],
-  ['more marks than are kept', `a${'\u0336'.repeat(100)}b\u0301${'\u0316\u0301'.repeat(40)}c`, 'abc'],
+  ['as many marks as some languages use', 'e\u0302\u0301, o\u0323\u0302\u0301', 'ế, ộ'],
+  ['more marks than a cluster takes', `a${'\u0336'.repeat(100)}b\u0301${'\u0316\u0301'.repeat(40)}c`, 'abc'],
   ['strokes over spaces and signs', 'a\u0336 \u0336b\u0332-\u0332\n\u0301#\ufe0f\u20e3', 'a b-\n#'],
   ['strokes over letters of other scripts', 'д\u0336ж\u0332и\u0301ф\u0338\u05d0\u0336', 'джиф\u05d0'],
   ['strokes within a syllable', '\u1100\u0327\u1161', '가'],
@@ -56,7 +58,7 @@ const cases: [what: string, from: string, to: string][] = [
     '\u0645\u0634\u0631\u0648\u0639',
   ],
   [
-    'marks that are letters of their script stay',
+    'marks that are letters of their script to themselves',
     '\u0e01\u0e31\u0336\u0e48\u0915\u093f',
     '\u0e01\u0e31\u0e48\u0915\u093f',
   ],
@@ -64,17 +66,17 @@ const cases: [what: string, from: string, to: string][] = [
   ['Greek look-alikes', 'prοjεct', 'projεct'],
   ['small capitals', 'ᴘʀᴏᴊᴇᴄᴛ ʙɪɢ ꜰᴀʟʟ', 'project big fall'],
   ['letters on discs and squares', '🅟🅡🅞🅙🅔🅒🅣 🅰🆉', 'project az'],
-  ['capitals only beside ASCII', 'PROJEСТ ВОТ', 'project вoт'],
+  ['look-alike capitals only next to ASCII', 'PROJEСТ ВОТ', 'project вoт'],
   ['Hangul from compatibility letters', '\u3131\u314f', '가'],
   ['half-width kana with voicing', 'ｶﾞ', 'ガ'],
 ]
 for (const [what, from, to] of cases) {
-  t.test(what, async (t) => {
+  t.test(`normalises ${what}`, async (t) => {
     t.equal(fold(from), to)
   })
 }
 
-t.test('offsets are those of the clusters in the text as it was', async (t) => {
+t.test('offsets are those of the clusters in the source text', async (t) => {
   t.same(normalise(['a\u200bﬁe\u0301!']), [
     { plain: 0x61, folded: 0x61, start: 0, end: 1 },
     { plain: 0x66, folded: 0x66, start: 2, end: 3 },
@@ -84,11 +86,11 @@ t.test('offsets are those of the clusters in the text as it was', async (t) => {
   ])
 })
 
-t.test('a look-alike keeps its own identity beside the letter it resembles', async (t) => {
+t.test('a look-alike is reported with the letter it resembles', async (t) => {
   t.match(normalise(['а']), [{ plain: 0x430, folded: 0x61 }])
 })
 
-/** Text out of what makes normalisation hard. */
+/** Text made of characters that are hard to normalise. */
 const hard = fc
   .array(
     fc.constantFrom(
@@ -114,7 +116,7 @@ const hard = fc
   )
   .map((parts) => parts.join(''))
 
-t.test('however the text is cut, the same comes out', async () => {
+t.test('the output does not depend on the chunks', async () => {
   fc.assert(
     fc.property(hard, fc.array(fc.nat(80)), (whole, cuts) => {
       const places = [
@@ -129,7 +131,7 @@ t.test('however the text is cut, the same comes out', async () => {
   )
 })
 
-t.test('offsets grow and stay within the text', async () => {
+t.test('offsets never decrease and stay inside the text', async () => {
   fc.assert(
     fc.property(hard, (whole) => {
       let last = { start: 0, end: 0 }
@@ -146,7 +148,7 @@ t.test('offsets grow and stay within the text', async () => {
   )
 })
 
-t.test('what is folded stays as it is when folded again', async () => {
+t.test('folding folded text changes nothing', async () => {
   fc.assert(
     fc.property(hard, (whole) => {
       const once = fold(whole.toWellFormed())
@@ -156,13 +158,13 @@ t.test('what is folded stays as it is when folded again', async () => {
   )
 })
 
-t.test('marks without end do not make a cluster without end', async (t) => {
+t.test('a cluster takes a bounded number of marks', async (t) => {
   const characters = normalise([`д${'\u0301'.repeat(1000)}`])
   t.ok(characters.every(({ start, end }) => end - start <= 32))
 })
 
-// UAX #15: text may be cut before a character exactly when nothing before it can join with it.
-t.test('characters that begin a cluster never join with what stands before them', async (t) => {
+// UAX #15: a text may be cut before a character exactly if nothing before it can join it.
+t.test('characters that begin a cluster never join the character before them', async (t) => {
   const before = ['a', 'q', '=', 'ᄀ', '가', 'ㄱ', 'ﾡ', 'か', 'ｶ', 'क', 'ெ', '𑄱', 'д', ' ']
   const joined: string[] = []
   for (let codePoint = 0x80; codePoint < 0x30000; codePoint++) {
@@ -178,10 +180,10 @@ t.test('characters that begin a cluster never join with what stands before them'
   t.same(joined, [])
 })
 
-t.test('ASCII takes the short way to the same result', async () => {
+t.test('the fast path for ASCII gives the same result', async () => {
   for (let code = 0; code < 0x80; code++) {
     const character = String.fromCharCode(code)
-    // A second cluster behind it takes the long way through the first.
+    // A second cluster makes the first take the general path.
     const expected = roleOf(code) === STARTS ? text(foldCluster(character)) : ''
     if (fold(character) !== expected) throw new Error(`U+${code.toString(16)}`)
   }

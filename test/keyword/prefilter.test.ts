@@ -1,3 +1,5 @@
+// Tests that the prefilter never rules out a text that matches.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { LiteralAutomaton } from '../../src/keyword/literals.ts'
@@ -14,12 +16,12 @@ function automaton(...expressions: string[]): ExpressionAutomaton {
   return new ExpressionAutomaton(programs)
 }
 
-const glance = (...expressions: string[]) => new Prefilter(null, automaton(...expressions))
+const prefilter = (...expressions: string[]) => new Prefilter(null, automaton(...expressions))
 
-t.test('it says what the expressions say', async (t) => {
+t.test('the prefilter agrees with the expressions', async (t) => {
   const cases = ['ab*c', '^a', 'c$', '\\bab\\b', 'a.c', '[ab]c|ca', '(?:ab){2}']
   for (const expression of cases) {
-    const one = glance(expression)
+    const one = prefilter(expression)
     const reference = new RegExp(expression, 'im')
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('a', 'B', 'c', ' ') }), (text) => {
@@ -31,7 +33,7 @@ t.test('it says what the expressions say', async (t) => {
   t.pass()
 })
 
-t.test('words beside expressions, and words too many for a table', async (t) => {
+t.test('literals match next to expressions, and too many literals match everything', async (t) => {
   const characters = (text: string) => [...text].map((character) => character.codePointAt(0)!)
   const one = new Prefilter(
     new LiteralAutomaton([characters('bc a'), characters('cc')]),
@@ -50,19 +52,20 @@ t.test('words beside expressions, and words too many for a table', async (t) => 
   t.notOk(new Prefilter(new LiteralAutomaton(ideographs.slice(0, 900)), null).mayMatch('b'))
 })
 
-t.test('what does not stand for itself is left to a run', async (t) => {
-  const one = glance('abc')
+t.test('characters that depend on their neighbours are normalised in a window', async (t) => {
+  const one = prefilter('abc')
   t.notOk(one.mayMatch('ab c'))
   t.ok(one.mayMatch('ab\u0301c'))
-  t.ok(one.mayMatch('ab\u200bc'), 'without what is left out it is there')
+  t.ok(one.mayMatch('ab\u200bc'), 'the dropped character does not hide the match')
   t.ok(one.mayMatch('ab\u0000c'))
   t.notOk(one.mayMatch('ab\u2014c \u{1f680} \u00e9'))
 })
 
-t.test('a table that has started over still misses nothing', async (t) => {
-  // Nearly every character makes a set of threads of its own, and hundreds of texts more than the table has rows.
+t.test('a table that has started over misses nothing', async (t) => {
+  // Nearly every character makes a new set of threads, and there are hundreds of texts more than
+  // the table has rows.
   const gaps = [11, 12, 13, 14]
-  const one = glance(...gaps.map((gap) => `a.{${gap}}b`))
+  const one = prefilter(...gaps.map((gap) => `a.{${gap}}b`))
   let random = 1
   const next = () => {
     random = (random * 48_271) % 2_147_483_647

@@ -1,4 +1,4 @@
-// What expressions remember of the texts they have met is bounded, however many there were.
+// Tests that the memory of expressions is bounded, however many texts they have searched.
 
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -11,8 +11,8 @@ import { compileExpression, type Program } from '../../src/keyword/regexp/instru
 setFlagsFromString('--expose-gc')
 const gc: () => void = runInNewContext('gc')
 
-/** An automaton that knows all its sets of threads without keeping them. */
-class Watched extends ExpressionAutomaton {
+/** An automaton that counts the sets of threads still referenced elsewhere. */
+class WatchedAutomaton extends ExpressionAutomaton {
   readonly #made: WeakRef<ThreadSet>[] = []
 
   constructor(expression: string) {
@@ -25,7 +25,7 @@ class Watched extends ExpressionAutomaton {
     return step
   }
 
-  /** Threads of all sets that somebody still keeps, and of all that were. */
+  /** Threads of all sets still referenced, and the number of computed transitions. */
   threads(): { kept: number; made: number } {
     gc()
     const sets = new Set(this.#made.map((made) => made.deref()))
@@ -35,13 +35,13 @@ class Watched extends ExpressionAutomaton {
   }
 }
 
-/** Nearly every character of these leads to threads that nobody has met. */
+/** Nearly every character of the texts leads to a new set of threads. */
 const EXPRESSION = '(?s)a.{900}q'
 const TEXTS = 60
-/** What the automaton and the table before it may remember together. */
-const MOST = 1_100_000
+/** The most threads that the automaton and the prefilter's table may keep together. */
+const THREADS_MAX = 1_100_000
 
-/** Random, and the same in each run. */
+/** Random texts, the same in each run. */
 function* texts(): Generator<string> {
   let state = 1
   for (let n = 0; n < TEXTS; n++) {
@@ -54,30 +54,31 @@ function* texts(): Generator<string> {
   }
 }
 
-/** The next turn: until then what a weak reference was asked for is kept. */
+/** A weak reference keeps its target until the end of the turn. */
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
-t.test('by the table that is looked at first', async (t) => {
-  const automaton = new Watched(EXPRESSION)
-  const glance = new Prefilter(null, automaton)
-  for (const text of texts()) glance.mayMatch(text)
+t.test('the prefilter keeps a bounded number of threads', async (t) => {
+  const automaton = new WatchedAutomaton(EXPRESSION)
+  const prefilter = new Prefilter(null, automaton)
+  for (const text of texts()) prefilter.mayMatch(text)
   await nextTurn()
   const { kept, made } = automaton.threads()
-  t.ok(made > 20_000, `${made} steps were worked out`)
-  t.ok(kept < MOST, `${kept} threads are kept`)
-  t.equal(glance.mayMatch('b'), false)
+  t.ok(made > 20_000, `${made} transitions were computed`)
+  t.ok(kept < THREADS_MAX, `${kept} threads are kept`)
+  t.equal(prefilter.mayMatch('b'), false)
 })
 
-t.test('by whoever keeps a set from the beginning, as a stream does that waits', async (t) => {
-  const automaton = new Watched(EXPRESSION)
+t.test('cursors that hold an old set keep a bounded number of threads', async (t) => {
+  const automaton = new WatchedAutomaton(EXPRESSION)
   const first = automaton.begin()
-  const streams = Array.from(texts(), (text) => ({ text, run: new ExpressionCursor(automaton) }))
+  const streams = Array.from(texts(), (text) => ({ text, cursor: new ExpressionCursor(automaton) }))
   for (let at = 0; at < 600; at++) {
-    for (const { text, run } of streams) run.take(text.charCodeAt(at), text.charCodeAt(at), at, () => {})
+    for (const { text, cursor } of streams)
+      cursor.take(text.charCodeAt(at), text.charCodeAt(at), at, () => {})
   }
   await nextTurn()
   const { kept, made } = automaton.threads()
-  t.ok(made > 20_000, `${made} steps were worked out`)
-  t.ok(kept < MOST, `${kept} threads are kept`)
+  t.ok(made > 20_000, `${made} transitions were computed`)
+  t.ok(kept < THREADS_MAX, `${kept} threads are kept`)
   t.equal(first.threads.length, 0)
 })

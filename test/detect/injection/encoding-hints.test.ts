@@ -1,4 +1,4 @@
-// Hints may say yes too often, never no wrongly: whatever a decoder would find, its hint is set.
+// Tests that hints never miss an encoding that a decoder would find. False hints are allowed.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -12,7 +12,7 @@ const bytes = fc.uint8Array({ minLength: 24, maxLength: 60 }).map((array) => Buf
 const around = fc.tuple(fc.string({ maxLength: 40 }), fc.string({ maxLength: 40 }))
 const spaces = fc.constantFrom('', ' ', '\n', '\t', '\u00a0', '\u2003', '\u3000', '\ufeff')
 
-t.test('everyday text has no hints', async (t) => {
+t.test('ordinary text has no hints', async (t) => {
   const text = 'It was the best of times, it was the worst of times; we had 100% of it & more.'
   t.same(encodingHints(text), {
     base64: [],
@@ -24,7 +24,7 @@ t.test('everyday text has no hints', async (t) => {
   })
 })
 
-t.test('base64 is seen wherever it stands', async (t) => {
+t.test('base64 is reported anywhere in a text', async (t) => {
   fc.assert(
     fc.property(bytes, around, (data, [before, after]) => {
       return encodingHints(`${before} ${data.toString('base64')} ${after}`).base64.some(
@@ -35,14 +35,14 @@ t.test('base64 is seen wherever it stands', async (t) => {
   t.pass()
 })
 
-t.test('hexadecimal and binary digits are seen with whatever may stand between them', async (t) => {
+t.test('hexadecimal and binary digits are reported with any separator', async (t) => {
   const filler = fc.constantFrom('', ' ', ', ', ':', '\n', '\u00a0', '\\x', '0x', ' 0x')
   fc.assert(
     fc.property(bytes, filler, around, (data, between, [before, after]) => {
       const hex = data.toString('hex').replace(/../g, `${between}$&`)
       const start = before.length + 1
       return encodingHints(`${before}|${hex}|${after}`).digits.some(
-        (stretch) => stretch.start <= start && stretch.end >= start + hex.length,
+        (span) => span.start <= start && span.end >= start + hex.length,
       )
     }),
   )
@@ -57,7 +57,7 @@ t.test('hexadecimal and binary digits are seen with whatever may stand between t
   t.pass()
 })
 
-t.test('eight selectors and three escapes are enough', async (t) => {
+t.test('eight selectors or three escapes are reported', async (t) => {
   t.ok(encodingHints(`x${'\ufe01'.repeat(8)}`).selectors)
   t.ok(encodingHints(`x${'\u{e0141}'.repeat(8)}`).selectors)
   t.notOk(encodingHints('❤\ufe0f '.repeat(7)).selectors)
@@ -67,7 +67,7 @@ t.test('eight selectors and three escapes are enough', async (t) => {
   }
 })
 
-/** What the hints stand for, as patterns; tried on every block with a little around it. */
+/** The hints as patterns, for comparison. */
 const ROT13 = /\b(?:rot-?\s?13|caesar|gur|lbhe?|naq|gung|guvf|sebz|fubj|vtaber|cebzcg|nyy|cerivbhf|flfgrz)\b/i
 const REVERSED =
   /\b(?:revers|backward|(?:eht|r?uoy|taht|siht|tahw|morf)\b)|(?:erongi|tpmorp|suoiverp|snoitcurtsni|metsys|eveilebsid|drowssap|tegrof)/i
@@ -79,7 +79,7 @@ const WORDS =
 const isMarked = (blocks: Uint8Array | null) => blocks?.includes(1) ?? false
 
 for (const word of WORDS.split(' ')) {
-  t.test(`a hint of turned text: ${word}`, async (t) => {
+  t.test(`the word ${word} is a hint of rotated or reversed text`, async (t) => {
     for (const form of [word, word.toUpperCase(), `${word}. And more`, `so ${word}`]) {
       const text = form.replaceAll('\u0000', ' ')
       const { rot13, reversed } = encodingHints(text)
@@ -90,7 +90,7 @@ for (const word of WORDS.split(' ')) {
   })
 }
 
-t.test('hints of turned text are those of the patterns, whatever stands around them', async (t) => {
+t.test('hints of rotated and reversed text agree with the patterns in any context', async (t) => {
   const parts = fc.constantFrom(
     ...WORDS.replaceAll('\u0000', '_').split(' '),
     'x',
@@ -114,7 +114,7 @@ t.test('hints of turned text are those of the patterns, whatever stands around t
   t.pass()
 })
 
-t.test('a hint marks its block, and near a border the next one', async (t) => {
+t.test('a hint marks its block, and near a boundary also the next', async (t) => {
   for (const at of [0, 100, 2000, 2030, 2040, 2048, 2060, 2070, 4090, 5000]) {
     const { rot13 } = encodingHints(`${' '.repeat(at)}gur${' '.repeat(3000)}`)
     const marked = Array.from(rot13 ?? [], (mark, block) => (mark === 1 ? block : -1)).filter(

@@ -1,4 +1,5 @@
-// Views: each encoding is undone, offsets lead back to it, and what is no text is left alone.
+// Tests that every encoding is decoded, that offsets lead back to it, and that other text is left
+// alone.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -35,21 +36,18 @@ const CASES: readonly (readonly [name: string, encoded: string])[] = [
 ]
 
 for (const [name, encoded] of CASES) {
-  t.test(`undoes ${name}`, async (t) => {
+  t.test(`decodes ${name}`, async (t) => {
     const text = `Before ${encoded} after`
     const view = decoded(text).find(({ text }) => text.includes(SECRET))
-    t.ok(view, 'a view holds the hidden text')
+    t.ok(view, 'a view contains the hidden text')
     if (view === undefined) return
     const start = view.text.indexOf(SECRET)
     const ends = [view.origin(start), view.origin(start + SECRET.length - 1)].sort((a, b) => a - b)
-    t.ok(
-      (ends[0] as number) >= 6 && (ends[1] as number) < text.length - 5,
-      'its offsets are those of the run',
-    )
+    t.ok((ends[0] as number) >= 6 && (ends[1] as number) < text.length - 5, 'its offsets are inside the run')
   })
 }
 
-t.test('everyday text has no views', async (t) => {
+t.test('ordinary text has no decoded views', async (t) => {
   const texts = [
     'Please ignore the previous message, the meeting is at 10:30 in room 4b.',
     'commit 3f786850e387550fdab836ed7e6dc881de23001b fixes https://example.com/a/b/c?x=1%202',
@@ -59,13 +57,13 @@ t.test('everyday text has no views', async (t) => {
   for (const text of texts) t.same(decoded(text), [], text)
 })
 
-t.test('a hidden text in the middle of junk is found in its block', async (t) => {
+t.test('a text hidden in the middle of junk is found', async (t) => {
   const junk = Buffer.alloc(30_000, 0xff).toString('base64')
   const found = decoded(junk + base64(SECRET.repeat(300)) + junk)
   t.ok(found.some(({ text }) => text.includes(SECRET)))
 })
 
-t.test('a run of digits as long as a prompt may be', async (t) => {
+t.test('a run of digits may be as long as a prompt', async (t) => {
   for (const unit of ['1', '0', 'a1 ', '\\x41']) {
     t.doesNotThrow(() => decoded(unit.repeat(8_000_000 / unit.length)), JSON.stringify(unit))
   }
@@ -73,7 +71,7 @@ t.test('a run of digits as long as a prompt may be', async (t) => {
   t.ok(decoded(hidden).some(({ text }) => text.includes(SECRET)))
 })
 
-t.test('digits between digits are found wherever a long text is taken apart', async (t) => {
+t.test('encoded digits among other digits are found at any boundary of a long text', async (t) => {
   const hex = Buffer.from(SECRET).toString('hex')
   const bits = [...Buffer.from(SECRET)].map((byte) => byte.toString(2).padStart(8, '0')).join(' ')
   const around = '7   '.repeat(30_000)
@@ -89,7 +87,7 @@ t.test('digits between digits are found wherever a long text is taken apart', as
   }
 })
 
-t.test('never throws, and every origin is inside the text', async (t) => {
+t.test('any text is decoded without an error, and every origin is inside it', async (t) => {
   const pieces = fc.constantFrom(
     base64(SECRET),
     '%41',
@@ -120,7 +118,7 @@ t.test('never throws, and every origin is inside the text', async (t) => {
   t.pass()
 })
 
-t.test('of a long text only what is near a hint is turned, wherever the hint stands', async (t) => {
+t.test('only the text near a hint is reversed, anywhere in a long text', async (t) => {
   const prose = 'The museum is open on Sundays and the garden on weekdays. '
   for (const before of [0, 35, 36, 70, 700, 1130]) {
     const text = prose.repeat(before) + SECRET.split('').reverse().join('') + prose.repeat(1200)

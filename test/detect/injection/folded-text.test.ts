@@ -1,4 +1,4 @@
-// Folding: what each trick of characters becomes, and that offsets lead back.
+// Tests what tricks with characters fold to, and that offsets lead back to the source.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -37,17 +37,17 @@ const CASES: readonly (readonly [name: string, text: string, want: string])[] = 
   ['negative squared letters', '🅸🅶', 'ig'],
   ['tag characters, apart from visible text', `Hi${tags('Go')}you`, 'hi go you'],
   ['accents on Cyrillic and Arabic letters', 'всё أنت', 'все انت'],
-  ['vowel signs of Devanagari stay', 'निर्देश', 'निर्देश'],
-  ['ideographs and Hangul stay', '忽略 무시', '忽略 무시'],
-  ['emoji part words', 'a😀b', 'a b'],
-  ['lone surrogates part words', 'a\ud800b', 'a b'],
+  ['vowel signs of Devanagari to themselves', 'निर्देश', 'निर्देश'],
+  ['ideographs and Hangul to themselves', '忽略 무시', '忽略 무시'],
+  ['emoji to spaces', 'a😀b', 'a b'],
+  ['lone surrogates to spaces', 'a\ud800b', 'a b'],
 ]
 
 for (const [name, text, want] of CASES) {
   t.test(`folds ${name}`, async (t) => t.equal(foldText(text), want))
 }
 
-t.test('an offset of every folded unit is inside the text and never goes back', async (t) => {
+t.test('the offset of every folded unit is inside the text and never decreases', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
       foldPiece(text, 0, text.length, folded)
@@ -63,7 +63,7 @@ t.test('an offset of every folded unit is inside the text and never goes back', 
   t.pass()
 })
 
-t.test('a code point folds to the same the second time, and to at most four units', async (t) => {
+t.test('a code point always folds to the same units, at most four', async (t) => {
   fc.assert(
     fc.property(fc.integer({ min: 0x80, max: 0x10ffff }), (codePoint) => {
       const first = foldCodePoint(codePoint)
@@ -73,7 +73,7 @@ t.test('a code point folds to the same the second time, and to at most four unit
   t.pass()
 })
 
-t.test('pieces follow each other, are bounded, end after spaces and split no pair', async (t) => {
+t.test('pieces are adjacent and bounded, end after spaces and split no pair', async (t) => {
   const texts = ['word '.repeat(5000), 'x'.repeat(20_000), '😀'.repeat(9000), `a${'😀'.repeat(9000)}`]
   for (const text of texts) {
     let start = 0
@@ -88,7 +88,7 @@ t.test('pieces follow each other, are bounded, end after spaces and split no pai
   }
 })
 
-t.test('the end of a character counts both halves of a pair', async (t) => {
+t.test('the end of a character is after both surrogates of a pair', async (t) => {
   t.equal(characterEnd('a😀b', 1), 3)
   t.equal(characterEnd('ab', 1), 2)
   t.equal(characterEnd('\ud800', 0), 1)

@@ -1,5 +1,5 @@
-// Shortcuts change nothing: the loop for most text reads as the careful way does, and the leet view put together from
-// the plain one is the one that is read from beginning to end.
+// Tests that shortcuts change nothing: the fast loop gives the same tokens as one token at a time,
+// and the leet view made from the plain one gives the same tokens as a full reading.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -16,13 +16,13 @@ import {
 } from '../../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../../src/detect/injection/tokens.ts'
 
-/** Counts the units that are looked through for signs. */
+/** Counts the units that are searched for signs. */
 class CountingTokeniser extends Tokeniser {
-  looked = 0
+  searched = 0
 
   override leetSign(units: Uint16Array, start: number, length: number): number {
     const found = super.leetSign(units, start, length)
-    this.looked += found - start + 1
+    this.searched += found - start + 1
     return found
   }
 }
@@ -45,7 +45,7 @@ function refold(text: string): void {
   foldPiece(text, 0, Math.min(text.length, PIECE_UNITS), folded)
 }
 
-function takenOver(text: string): number[][] {
+function readIncrementally(text: string): number[][] {
   refold(text)
   tokeniser.tokenise(folded, false, lexicon, plain)
   if (plain.rewritten) refold(text)
@@ -54,14 +54,14 @@ function takenOver(text: string): number[][] {
   return read
 }
 
-function readThrough(text: string): number[][] {
+function readFully(text: string): number[][] {
   refold(text)
   tokeniser.tokenise(folded, true, lexicon, whole)
   return rowsOf(whole, 0, whole.length)
 }
 
-/** The plain view, each token the careful way. */
-function readCarefully(text: string): number[][] {
+/** The plain view, one token at a time. */
+function readTokenByToken(text: string): number[][] {
   refold(text)
   tokeniser.begin(folded, false, lexicon, whole)
   for (let index = 0; index < folded.length; ) index = tokeniser.next(index)
@@ -127,33 +127,33 @@ const texts = fc
   .array(fc.tuple(fc.constantFrom(...PARTS), fc.constantFrom(...BETWEEN)), { maxLength: 40 })
   .map((pairs) => pairs.map((pair) => pair.join('')).join(''))
 
-t.test('the leet view taken over from the plain one is that of the whole text', async (t) => {
+t.test('the leet view made from the plain one equals a full reading', async (t) => {
   fc.assert(
-    fc.property(texts, (text) => t.same(takenOver(text), readThrough(text), text)),
+    fc.property(texts, (text) => t.same(readIncrementally(text), readFully(text), text)),
     { numRuns: 1000 },
   )
 })
 
-t.test('so it is where it takes many batches', async (t) => {
+t.test('a leet view of many batches equals a full reading', async (t) => {
   for (const piece of ['a! ', 'x1 y ', 'a|b c ', '漢1字a ', '"!x', 'i g n 0 r e  ', 'word 4ll.'])
-    t.same(takenOver(piece.repeat(2000)), readThrough(piece.repeat(2000)), piece)
+    t.same(readIncrementally(piece.repeat(2000)), readFully(piece.repeat(2000)), piece)
 })
 
-t.test('the loop for most text reads as the careful way does', async (t) => {
+t.test('the fast loop reads the same tokens as one token at a time', async (t) => {
   fc.assert(
     fc.property(texts, (text) => {
       refold(text)
       tokeniser.tokenise(folded, false, lexicon, plain)
-      t.same(rowsOf(plain, 0, plain.length), readCarefully(text), text)
+      t.same(rowsOf(plain, 0, plain.length), readTokenByToken(text), text)
     }),
     { numRuns: 1000 },
   )
 })
 
-t.test('a piece is looked through for signs once, however many words are read again', async (t) => {
+t.test('a piece is searched for signs once, however many words are read again', async (t) => {
   for (const piece of ['x1 ', 'x1 a!b ', 'a!b', '$a']) {
-    tokeniser.looked = 0
-    takenOver(piece.repeat(1000))
-    t.ok(tokeniser.looked < 2.5 * piece.length * 1000, piece)
+    tokeniser.searched = 0
+    readIncrementally(piece.repeat(1000))
+    t.ok(tokeniser.searched < 2.5 * piece.length * 1000, piece)
   }
 })

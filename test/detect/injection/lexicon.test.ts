@@ -1,4 +1,4 @@
-// What is remembered of words is what would be computed, whichever words came before.
+// Tests that a cached word has the computed values, whatever words came before.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -17,8 +17,8 @@ function unitsOf(word: string): Uint16Array {
   return Uint16Array.from(word, (letter) => letter.charCodeAt(0))
 }
 
-/** Looks a word up as the tokeniser does: plain words by their packed letters. */
-function look(lexicon: Lexicon, word: string) {
+/** Looks a word up like the tokeniser. */
+function lookUp(lexicon: Lexicon, word: string) {
   const units = unitsOf(word)
   let high = 0
   let low = 0
@@ -49,7 +49,7 @@ function compute(word: string) {
 const lexicon = new Lexicon(weights)
 const { ideas } = lexicon
 
-t.test('an entry is the word that was asked for, not another of its slot', async (t) => {
+t.test('an entry belongs to the requested word, not to another of its slot', async (t) => {
   const letters = fc.constantFrom(...'abcdefghijklmnopqrstuvwxyz')
   const words = fc.oneof(
     fc.string({ unit: letters, minLength: 1, maxLength: 20 }),
@@ -58,14 +58,14 @@ t.test('an entry is the word that was asked for, not another of its slot', async
   )
   fc.assert(
     fc.property(fc.array(words, { minLength: 30, maxLength: 60 }), (list) => {
-      // Twice, so that words are met again.
-      for (const word of [...list, ...list]) t.same(look(lexicon, word), compute(word), word)
+      // Twice, so that words come from the cache.
+      for (const word of [...list, ...list]) t.same(lookUp(lexicon, word), compute(word), word)
     }),
     { numRuns: 200 },
   )
 })
 
-t.test('more words than there is room for are each told apart', async (t) => {
+t.test('more words than fit into the cache stay distinct', async (t) => {
   const word = (index: number) =>
     Array.from(index.toString(26).padStart(5, '0'), (digit) =>
       String.fromCharCode(0x61 + Number.parseInt(digit, 26)),
@@ -73,13 +73,13 @@ t.test('more words than there is room for are each told apart', async (t) => {
   let wrong = 0
   for (let index = 0; index < 30_000; index++) {
     for (const made of [word(index), `${word(index % 5000)}я`]) {
-      if (look(lexicon, made).hash !== finishHash(hashLetters(unitsOf(made), 0, made.length))) wrong++
+      if (lookUp(lexicon, made).hash !== finishHash(hashLetters(unitsOf(made), 0, made.length))) wrong++
     }
   }
   t.equal(wrong, 0)
 })
 
-t.test('a score does not depend on what was scored before', async (t) => {
+t.test('a score does not depend on earlier texts', async (t) => {
   const used = createInjectionModel(STORED_MODEL)
   for (let index = 0; index < 20_000; index += 50) {
     used.score(

@@ -1,5 +1,5 @@
-// The shipped model on both sides of the border: attacks in other words or in a hurry, and what people say in the same words
-// to a model, at code and about security.
+// Tests the shipped model on both sides of the threshold: attacks in unusual words or with typing
+// errors, and innocent texts with the same words.
 
 import t from 'tap'
 import { loadInjectionModel } from '../../../src/detect/injection/score.ts'
@@ -25,5 +25,9 @@ const INNOCENT = [
   'How do I test whether my bot reveals its system prompt?',
 ]
 
-for (const text of ATTACKS) t.test(`attack: ${text}`, async (t) => t.ok(scoreOf(text) >= model.threshold))
-for (const text of INNOCENT) t.test(`innocent: ${text}`, async (t) => t.ok(scoreOf(text) < model.threshold))
+for (const text of ATTACKS)
+  t.test(`an attack scores above the threshold: ${text}`, async (t) => t.ok(scoreOf(text) >= model.threshold))
+for (const text of INNOCENT)
+  t.test(`an innocent text scores below the threshold: ${text}`, async (t) =>
+    t.ok(scoreOf(text) < model.threshold),
+  )

@@ -1,4 +1,4 @@
-// The shipped model: clear attacks above clear innocence, disguises seen through, spans where the evidence is.
+// Tests the shipped model: clear attacks, innocent texts, disguises and the spans of the evidence.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -16,10 +16,12 @@ const PROSE =
   'The library opens at nine on weekdays and at ten on Saturdays. Visitors may borrow up to six books. '
 
 for (const text of ATTACKS) {
-  t.test(`attack: ${text.slice(0, 60)}`, async (t) => t.ok(whole(text).score >= model.threshold))
+  t.test(`an attack scores above the threshold: ${text.slice(0, 60)}`, async (t) =>
+    t.ok(whole(text).score >= model.threshold),
+  )
 }
 for (const text of INNOCENT) {
-  t.test(`innocent: ${text.slice(0, 60)}`, async (t) => {
+  t.test(`an innocent text scores below the threshold: ${text.slice(0, 60)}`, async (t) => {
     t.ok(whole(text).score < model.threshold)
     t.ok(windows(text).score < model.threshold)
   })
@@ -54,22 +56,24 @@ const DISGUISES: readonly (readonly [name: string, text: string])[] = [
 ]
 
 for (const [name, text] of DISGUISES) {
-  t.test(`sees through ${name}`, async (t) => t.ok(whole(text).score >= model.threshold))
+  t.test(`an attack in ${name} scores above the threshold`, async (t) =>
+    t.ok(whole(text).score >= model.threshold),
+  )
 }
 
-t.test('an encoding as such is no evidence', async (t) => {
+t.test('an encoded innocent text scores below the threshold', async (t) => {
   for (const text of [Buffer.from(PROSE).toString('base64'), Buffer.from(PROSE).toString('hex')]) {
     t.ok(whole(`Here is the file: ${text}`).score < model.threshold)
   }
 })
 
-t.test('a known pattern in a text far from suspicion is not named', async (t) => {
+t.test('a text with a low score has no reasons', async (t) => {
   const { score, reasons } = whole('From now on I want to eat less sugar. Suggest breakfasts.')
   t.ok(score < 0.1)
   t.same(reasons, [])
 })
 
-t.test('windows find an attack in a document and point at it', async (t) => {
+t.test('windows find an attack in a document and report its span', async (t) => {
   const document = PROSE.repeat(20) + ATTACK + PROSE.repeat(20)
   const { score, span, reasons } = windows(document)
   t.ok(score >= model.threshold)
@@ -83,7 +87,7 @@ t.test('windows find an attack in a document and point at it', async (t) => {
   t.same(reasons, ['override_instructions', 'reveal_prompt'])
 })
 
-t.test('the span of a decoded attack is where it was encoded', async (t) => {
+t.test('the span of a decoded attack is the encoded run', async (t) => {
   const encoded = Buffer.from(ATTACK).toString('base64')
   const document = `${PROSE.repeat(5)}data: ${encoded} ${PROSE.repeat(5)}`
   const { span, reasons } = windows(document)
@@ -92,17 +96,17 @@ t.test('the span of a decoded attack is where it was encoded', async (t) => {
   t.ok(reasons.includes('encoded_text'))
 })
 
-t.test('a whole text without anything that stands out is its own span', async (t) => {
+t.test('without a window that stands out the span is the whole text', async (t) => {
   t.same(whole('  What is the capital of France?  ').span, { start: 2, end: 32 })
 })
 
-t.test('a text without words scores nothing', async (t) => {
+t.test('a text without words scores 0 and has no span', async (t) => {
   for (const text of ['', '   ', '\u200b\u200b', '😀']) {
     t.same(whole(text), { score: 0, span: null, reasons: [] })
   }
 })
 
-t.test('any text: a score from 0 to 1, a span inside, the same every time', async (t) => {
+t.test('any text scores from 0 to 1 with a span inside it, the same every time', async (t) => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 400 }),
     fc
@@ -135,14 +139,14 @@ t.test('any text: a score from 0 to 1, a span inside, the same every time', asyn
   )
 })
 
-t.test('a piece border changes nothing about a window behind it', async (t) => {
+t.test('a window scores the same on either side of a piece boundary', async (t) => {
   const scores = [2600, 2700, 2720, 2730, 2740, 3000].map(
     (count) => windows(`${'do '.repeat(count)}${ATTACK}`).score,
   )
   for (const score of scores) t.equal(score, scores[0])
 })
 
-t.test('reasons only name; scores come from the weights alone', async (t) => {
+t.test('reasons do not change the score', async (t) => {
   const blank = Buffer.alloc(2 ** 18).toString('base64')
   const table = { scale: 1, wholeCentre: 0, windowCentre: 0, weights: blank }
   const { score, reasons } = createInjectionModel({
@@ -154,7 +158,7 @@ t.test('reasons only name; scores come from the weights alone', async (t) => {
   t.same(reasons, ['override_instructions', 'reveal_prompt'])
 })
 
-t.test('weights of another form or damaged are refused', async (t) => {
+t.test('damaged weights and weights of another feature form are refused', async (t) => {
   const { messages } = STORED_MODEL
   t.match(model.version, /^\d+-[0-9a-f]{12}$/)
   t.throws(() => decodeModel({ ...STORED_MODEL, featureForm: 999 }), /feature form 999/)

@@ -1,5 +1,5 @@
-// Evidence: wherever an attack stands in a document and however it is written, the span lies on it, in the offsets of the
-// text as it was given.
+// Tests that the span overlaps the attack in offsets of the given text, wherever it is in a
+// document and however it is written.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -19,11 +19,11 @@ const SENTENCES = [
 const prose = fc
   .array(fc.constantFrom(...SENTENCES), { minLength: 8, maxLength: 40 })
   .map((list) => list.join(' '))
-/** Ways of writing that keep a text where it stands; reversal and rotation work on the whole text. */
+/** Disguises that keep a text in place. Reversal and rotation change the whole text. */
 const LOCAL = TRANSFORMS.filter(({ name }) => !/rot13|reversal|percent/.test(name))
 
-for (const { name, apply } of [{ name: 'plain', apply: (text: string) => text }, ...LOCAL]) {
-  t.test(`the span of an attack: ${name}`, async (t) => {
+for (const { name, apply } of [{ name: 'plain text', apply: (text: string) => text }, ...LOCAL]) {
+  t.test(`the span overlaps an attack written as ${name}`, async (t) => {
     fc.assert(
       fc.property(prose, prose, (before, after) => {
         const attack = apply(ATTACK)
@@ -32,7 +32,7 @@ for (const { name, apply } of [{ name: 'plain', apply: (text: string) => text },
         const { score, span } = model.score(text, 'windows')
         if (score < model.threshold || span === null) return false
         const overlaps = span.start < start + attack.length && span.end > start
-        // Windows of 48 tokens of these sentences are shorter than this.
+        // A window of 48 tokens of these sentences is shorter.
         const near = span.start > start - 400 && span.end < start + attack.length + 400
         return overlaps && near && !splitsPair(text, span.start) && !splitsPair(text, span.end)
       }),

@@ -1,4 +1,4 @@
-// Words out of folded text: equal hashes for equal words, whatever trick they are written with.
+// Tests that equal words give equal tokens, whatever trick they are written with.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -45,7 +45,7 @@ const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
   ['letters set apart by dots', 'i.g.n.o.r.e', 'ignore'],
   ['letters set apart by hyphens', 'i-g-n-o-r-e', 'ignore'],
   ['Cyrillic look-alikes in a Latin word', 'ignоrе', 'ignore'],
-  ['a word of nothing but look-alikes behind a Latin word', 'the сору', 'the copy'],
+  ['look-alikes alone after a Latin word', 'the сору', 'the copy'],
   ['apostrophes of both kinds', "don't", 'don’t'],
   ['numbers of any value', '12 7', '999 1'],
   ['runs of the same mark', 'stop!!!', 'stop!'],
@@ -53,14 +53,14 @@ const SAME: readonly (readonly [name: string, one: string, other: string])[] = [
 ]
 
 for (const [name, one, other] of SAME) {
-  t.test(`${name} read the same`, async (t) => t.same(tokenise(one).hashes, tokenise(other).hashes))
+  t.test(`${name} give the same tokens`, async (t) => t.same(tokenise(one).hashes, tokenise(other).hashes))
 }
 
 const DIFFERENT: readonly (readonly [name: string, one: string, other: string])[] = [
-  ['Russian words stay Russian', 'оса рос', 'oca poc'],
-  ['three single letters are no word', 'a b c', 'abc'],
+  ['Russian words are not folded to Latin ones', 'оса рос', 'oca poc'],
+  ['three single letters are not a spaced-out word', 'a b c', 'abc'],
   ['a sentence ends where a name does not', 'a. b', 'a.b'],
-  ['leet is left alone in the plain view', '1gn0r3', 'ignore'],
+  ['the plain view keeps the digits of leet words', '1gn0r3', 'ignore'],
 ]
 
 for (const [name, one, other] of DIFFERENT) {
@@ -73,11 +73,11 @@ t.test('the leet view reads digits and signs inside words as letters', async (t)
   t.same(tokenise('now! 2024', true).hashes, tokenise('now! 2024').hashes)
 })
 
-t.test('words with a letter behind a digit are counted', async (t) => {
+t.test('words with a letter after a digit are counted', async (t) => {
   t.equal(tokenise('1gn0r3 4ll rot13 v2 2024').mixedWords, 2)
 })
 
-t.test('ideographs are tokens of their own, with their offsets', async (t) => {
+t.test('each ideograph is a token with its own offset', async (t) => {
   const { words, spans } = tokenise('忽略。ok')
   t.same(words, [1, 1, 0, 1])
   t.same(spans, [
@@ -94,7 +94,7 @@ t.test('a very long word is one token without letters', async (t) => {
   t.equal(hashes[0], hashes[1])
 })
 
-t.test('words that are known read as they did when they were new', async (t) => {
+t.test('cached words give the same tokens as new ones', async (t) => {
   const parts = fc.constantFrom(
     ...[
       'a',

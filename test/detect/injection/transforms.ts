@@ -1,4 +1,4 @@
-// The ways of writing a text that are meant to get past a reader, one by one; each leaves the meaning as it is.
+// Lists the disguises that are meant to hide a text from a filter but not from a model.
 
 export interface Transform {
   readonly name: string
@@ -9,7 +9,7 @@ const bytes = (text: string) => Buffer.from(text)
 const eachVisible = (text: string, shift: number) =>
   text.replace(/[!-~]/g, (letter) => String.fromCodePoint(letter.charCodeAt(0) + shift))
 
-/** Written out so that training, tests and the bench mean the same by a name. */
+/** Shared, so that training, tests and the bench mean the same by a name. */
 export const TRANSFORMS: readonly Transform[] = [
   { name: 'zero-width', apply: (text) => text.split('').join('\u200b') },
   {
