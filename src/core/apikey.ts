@@ -1,10 +1,10 @@
-// The form of an API key: `sgate_live_`, 256 random bits in base62, a CRC-32 in base62.
-// Knows nothing of where keys are kept; the randomness is handed in.
+// Format of API keys: `sgate_live_`, 256 random bits in base62, a CRC-32 in base62.
+// Does not store keys; the caller passes the random bytes.
 
 import { hash } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
-/** Every key begins with it, so that secret scanners and people recognise one. */
+/** Prefix of every key, by which secret scanners and people recognise one. */
 const API_KEY_PREFIX = 'sgate_live_'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
@@ -18,28 +18,30 @@ const CHECKSUM_LENGTH = 6
 const CHECKSUM_START = API_KEY_PREFIX.length + BODY_LENGTH
 const KEY_LENGTH = CHECKSUM_START + CHECKSUM_LENGTH
 const FORM = new RegExp(`^${API_KEY_PREFIX}[0-9A-Za-z]{${BODY_LENGTH + CHECKSUM_LENGTH}}$`)
-/** Characters of the random part that a list shows: enough to tell keys apart, 24 bits less to guess. */
+/** Random characters that lists show: enough to distinguish keys, and 24 bits less to guess. */
 const SHOWN_LENGTH = 4
 
-/** Whose key it is. */
+/** Id and name of a key, as the log records them. */
 export interface KeyIdentity {
   readonly id: string
   readonly name: string
 }
 
 /**
- * Makes a key from 32 bytes of the CSPRNG.
- * @throws RangeError when there are not exactly 32 bytes
+ * Returns a new key.
+ * @param random32 32 bytes of a CSPRNG
+ * @throws RangeError for any other number of bytes
  */
 export function createApiKey(random32: Uint8Array): string {
-  if (random32.length !== RANDOM_BYTES) throw new RangeError(`an API key takes ${RANDOM_BYTES} random bytes`)
+  if (random32.length !== RANDOM_BYTES)
+    throw new RangeError(`an API key takes ${RANDOM_BYTES} random bytes, not ${random32.length}`)
   const body = toBase62(BigInt(`0x${Buffer.from(random32).toString('hex')}`), BODY_LENGTH)
   return withChecksum(API_KEY_PREFIX + body)
 }
 
 /**
- * Whether the text has the form of a key and its checksum fits. Constant work whatever the text:
- * to be asked before any lookup, so that typos and noise never reach the store.
+ * Reports whether the text has the format of a key and a correct checksum. Takes constant time, so
+ * that callers can test any text before a lookup: typos and noise never reach the store.
  */
 export function parseApiKey(text: string): boolean {
   if (text.length !== KEY_LENGTH || !FORM.test(text)) return false
@@ -49,12 +51,12 @@ export function parseApiKey(text: string): boolean {
   return checksum === crc32(text.slice(0, CHECKSUM_START))
 }
 
-/** SHA-256 of the whole key, lower-case hex: what is stored, and what the configuration file declares. */
+/** Returns the SHA-256 of the key, lower-case hex, as the store and the configuration hold it. */
 export function hashApiKey(key: string): string {
   return hash('sha256', key, 'hex')
 }
 
-/** What lists show of a key: the fixed prefix and the four characters before the checksum. */
+/** Returns what lists show of a key: the prefix and the four characters before the checksum. */
 export function keyPrefix(key: string): string {
   return `${API_KEY_PREFIX}…${key.slice(CHECKSUM_START - SHOWN_LENGTH, CHECKSUM_START)}`
 }

@@ -1,43 +1,47 @@
-// Room for what is counted, as bytes of memory: taken before it is used, given back after. Does not know what for.
+// Budget of a counted resource, such as bytes of memory.
 
-/** Safe for any number of takers in one event loop. */
+/** A fixed amount, shared by any number of callers in one event loop. */
 export class Budget {
   readonly #size: number
   #taken = 0
-  /** In the order of asking. */
-  readonly #waiting: { readonly amount: number; readonly enter: () => void }[] = []
+  /** In order of arrival. */
+  readonly #waiting: { readonly amount: number; readonly grant: () => void }[] = []
 
   constructor(size: number) {
     this.#size = size
   }
 
-  /** Takes so much where there is that much left; otherwise nothing. @returns whether it was taken */
+  /**
+   * Takes the amount if that much is free; takes nothing otherwise.
+   * @returns whether it was taken
+   */
   take(amount: number): boolean {
     if (this.#taken + amount > this.#size) return false
     this.#taken += amount
     return true
   }
 
-  /** Gives back what `take` took. */
-  give(amount: number): void {
+  /** Returns an amount that `take` took, and grants it to callers that wait. */
+  release(amount: number): void {
     this.#taken -= amount
     for (let next = this.#waiting[0]; next !== undefined && this.take(next.amount); next = this.#waiting[0]) {
       this.#waiting.shift()
-      next.enter()
+      next.grant()
     }
   }
 
   /**
-   * Takes so much once there is that much left and all who asked before have theirs. Who asks for more than there is at
-   * all gets all of it, by himself. @returns what gives it back; once is enough
+   * Takes the amount as soon as it is free, first come, first served. A request larger than the
+   * budget is granted alone.
+   * @returns a function that releases the amount; calling it again has no effect
    */
   async wait(amount: number): Promise<() => void> {
     const share = Math.min(amount, this.#size)
     if (this.#waiting.length > 0 || !this.take(share))
-      await new Promise<void>((enter) => this.#waiting.push({ amount: share, enter }))
+      await new Promise<void>((grant) => this.#waiting.push({ amount: share, grant }))
     let isTaken = true
     return () => {
-      if (isTaken) this.give(share)
+      if (isTaken) this.release(share)
       isTaken = false
     }
   }

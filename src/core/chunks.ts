@@ -1,26 +1,28 @@
-// Bytes that come piece by piece and are needed in one.
+// Collects chunks of bytes and returns them as one buffer.
 
-/** Pieces that are kept as they come; so many are put together, for each takes hundreds of bytes beside its own. */
-const MAX_PIECES = 1024
+/**
+ * Chunks kept apart before they are joined: each Buffer costs hundreds of bytes besides its own.
+ */
+const MAX_CHUNKS = 1024
 
-/** Takes no more memory than the bytes in it, and a part of that, however small the pieces are. Linear in the bytes. */
+/** Takes little more memory than the bytes, however small the chunks are. Linear in the bytes. */
 export class Pieces {
-  #last: Buffer[] = []
-  /** What came before those, put together by so many. */
-  #before: Buffer[] = []
+  #recent: Buffer[] = []
+  /** Chunks added before `#recent`, joined `MAX_CHUNKS` at a time. */
+  #joined: Buffer[] = []
 
-  add(piece: Buffer): void {
-    this.#last.push(piece)
-    if (this.#last.length < MAX_PIECES) return
-    this.#before.push(Buffer.concat(this.#last))
-    this.#last = []
+  add(chunk: Buffer): void {
+    this.#recent.push(chunk)
+    if (this.#recent.length < MAX_CHUNKS) return
+    this.#joined.push(Buffer.concat(this.#recent))
+    this.#recent = []
   }
 
-  /** All of them in one, and from now on none. A single one is given out as it came. */
+  /** Returns all bytes and forgets them. A single chunk is returned without a copy. */
   take(): Buffer {
-    const pieces = this.#before.length === 0 ? this.#last : [...this.#before, ...this.#last]
-    this.#before = []
-    this.#last = []
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    const chunks = this.#joined.length === 0 ? this.#recent : [...this.#joined, ...this.#recent]
+    this.#joined = []
+    this.#recent = []
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 }

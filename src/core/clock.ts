@@ -1,9 +1,9 @@
-// Time as a value that is handed in, so that tests can turn the clock. Nothing else in src/ calls Date.now().
+// Clock as a parameter, so that tests can set the time. No other file in src/ calls Date.now().
 
-/** A point in time or a span, in whole or fractional milliseconds. */
+/** A point in time or a duration, in whole or fractional milliseconds. */
 export type Milliseconds = number
 
-/** Wall time for what people read, monotonic time for what is measured. */
+/** Wall time for people, monotonic time for durations. */
 export interface Clock {
   /** Milliseconds since the Unix epoch; may jump when the machine's clock is set. */
   now(): Milliseconds
@@ -11,7 +11,7 @@ export interface Clock {
   monotonic(): Milliseconds
 }
 
-/** As a global it is a getter, which takes as long as the clock itself. */
+/** A local name: the global is a getter, which takes as long as reading the clock. */
 const { performance: timer } = globalThis
 
 export const systemClock: Clock = {

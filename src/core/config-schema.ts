@@ -1,10 +1,10 @@
-// The configuration's JSON Schema (2020-12). It is the manual: every key has a description, its unit and its default.
+// JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
 
 const secret = (description: string) =>
   reference(
-    `${description} Only by reference: {env: NAME} or {file: PATH}; a file is read again when it changes.`,
+    `${description} A reference, never the value: {env: NAME} or {file: PATH}. A changed file is read again.`,
   )
 
 const reference = (description: string) => ({
@@ -20,7 +20,7 @@ const reference = (description: string) => ({
       pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
     },
     file: {
-      description: "Path of a file, relative to the configuration file's folder.",
+      description: 'Path of a file, relative to the folder of the configuration file.',
       type: 'string',
       minLength: 1,
     },
@@ -35,7 +35,7 @@ const integer = (description: string, minimum: number, maximum: number, value: n
   default: value,
 })
 
-/** The parts of JSON Schema that reading a configuration needs to know. */
+/** Parts of JSON Schema that the reader of the configuration uses. */
 export interface SchemaNode {
   readonly [keyword: string]: unknown
   readonly default?: unknown
@@ -52,7 +52,7 @@ const section = (description: string, properties: Record<string, SchemaNode>, re
 })
 
 const address = (description: string, value: string) => ({
-  description: `${description} \`host:port\`; port 0 picks a free one and the first log line names it.`,
+  description: `${description} \`host:port\`. Port 0 picks a free port; the first log line names it.`,
   type: 'string',
   pattern: '^(\\[[0-9a-fA-F:.]+\\]|[^\\[\\]:\\s]+):[0-9]{1,5}$',
   default: value,
@@ -68,36 +68,33 @@ export const CONFIG_SCHEMA = {
   additionalProperties: false,
   required: ['upstream'],
   properties: {
-    listen: section('Where the gateway listens.', {
-      gateway: address(
-        'Chat and management API. On 127.0.0.1 the same port of [::1] is opened as well.',
-        '127.0.0.1:8484',
-      ),
-      ops: address('Metrics and health, nothing else.', '127.0.0.1:9484'),
+    listen: section('Addresses on which the gateway listens.', {
+      gateway: address('Chat and management API. With 127.0.0.1 it also listens on [::1].', '127.0.0.1:8484'),
+      ops: address('Metrics and health.', '127.0.0.1:9484'),
     }),
     upstream: section(
-      'The OpenAI-compatible API that calls are forwarded to.',
+      'The OpenAI-compatible API that receives the calls.',
       {
         baseUrl: {
-          description: 'Base URL up to and without `/chat/completions`.',
+          description: 'Base URL without `/chat/completions`.',
           type: 'string',
           pattern: '^https?://[^\\s?#]+$',
         },
         apiKey: secret(
-          "The provider's credential, sent as a bearer token. Leave out for an upstream without one. Taken out of answers that repeat it, from 8 characters on.",
+          "The provider's credential, sent as a bearer token. Omit it for an upstream without one. Answers that repeat a credential of 8 or more characters are redacted.",
         ),
         proxy: reference(
-          'URL of an HTTP proxy that the upstream is reached through, by CONNECT: `http://` or `https://`, a name and a password in it where it wants them. By reference, {env: HTTPS_PROXY} or {file: PATH}, read at start. Leave out for none: the environment alone sends no call anywhere.',
+          'URL of an HTTP proxy, used with CONNECT: `http://` or `https://`, with name and password if it requires them. A reference, read at start: {env: HTTPS_PROXY} or {file: PATH}. Without it no proxy is used, even if HTTPS_PROXY is set.',
         ),
-        timeouts: section('How long the upstream may take.', {
-          connectMs: integer('To accept a connection, milliseconds.', 100, HOUR_MS, 5000),
-          headersMs: integer('To answer with headers, milliseconds.', 100, HOUR_MS, 120_000),
-          idleMs: integer('Between two pieces of an answer, milliseconds.', 100, HOUR_MS, 60_000),
+        timeouts: section('Time limits for the upstream.', {
+          connectMs: integer('Time to open a connection, milliseconds.', 100, HOUR_MS, 5000),
+          headersMs: integer('Time to the response headers, milliseconds.', 100, HOUR_MS, 120_000),
+          idleMs: integer('Time between two chunks of a response, milliseconds.', 100, HOUR_MS, 60_000),
         }),
         retries: section(
-          'Tries after a failure before any byte of an answer was passed on (connect errors, 429, 502, 503, 504).',
+          'Retries after connect errors and statuses 429, 502, 503 and 504, before any byte of an answer was delivered.',
           {
-            attempts: integer('Retries at most; 0 turns them off.', 0, 5, 2),
+            attempts: integer('Retries per call, at most; 0 disables them.', 0, 5, 2),
           },
         ),
       },
@@ -105,25 +102,26 @@ export const CONFIG_SCHEMA = {
     ),
     rules: section('Policy rules.', {
       path: {
-        description: 'A rule file or a folder of them, watched for changes.',
+        description: 'A rule file or a folder of rule files. Changes take effect at once.',
         type: 'string',
         minLength: 1,
         default: 'rules',
       },
       candidatePath: {
         description:
-          'A rule file or folder on trial: what it would do with the calls that pass is counted and shown, and changes nothing. Leave out for none.',
+          'A rule file or folder of candidate rules. The gateway counts and shows what they would do to each call, and changes nothing. Omit it for none.',
         type: 'string',
         minLength: 1,
       },
       apiWrites: {
-        description: 'Whether the REST API may add rules and override files (`overlay`) or not (`readonly`).',
+        description:
+          'Whether the REST API may add rules and override those in files (`overlay`) or not (`readonly`).',
         enum: ['overlay', 'readonly'],
         default: 'overlay',
       },
     }),
     keys: {
-      description: 'API keys declared by hash, next to those made through the API.',
+      description: 'API keys declared by hash, in addition to those created through the API.',
       type: 'array',
       maxItems: 10_000,
       default: [],
@@ -133,13 +131,13 @@ export const CONFIG_SCHEMA = {
         required: ['name', 'sha256'],
         properties: {
           name: {
-            description: 'Shown in the usage log; rules match on it.',
+            description: 'Name in the usage log. Rules can match it.',
             type: 'string',
             minLength: 1,
             maxLength: 128,
           },
           sha256: {
-            description: 'SHA-256 of the whole key, 64 lower-case hexadecimal digits. Never the key itself.',
+            description: 'SHA-256 of the whole key, 64 lower-case hexadecimal digits; never the key.',
             type: 'string',
             pattern: '^[0-9a-f]{64}$',
             writeOnly: true,
@@ -149,8 +147,7 @@ export const CONFIG_SCHEMA = {
     },
     pii: section('Detection of personal data.', {
       kinds: {
-        description:
-          'Kinds that are looked for; narrows or widens the default list, which is every kind but `address` and `person`.',
+        description: 'Kinds to detect. The default is every kind except `address` and `person`.',
         type: 'array',
         uniqueItems: true,
         items: { enum: [...PII_KINDS] },
@@ -158,48 +155,48 @@ export const CONFIG_SCHEMA = {
       },
       binaryParts: {
         description:
-          'Image, audio and file payloads cannot be scanned: let them through (`pass`) or refuse them (`block`).',
+          'What to do with image, audio and file payloads, which cannot be scanned: `pass` or `block` the call.',
         enum: ['pass', 'block'],
         default: 'pass',
       },
     }),
     audit: section('The usage log.', {
       retainDays: integer(
-        'Days an entry and its content are kept; looked at every hour. What goes is told by a `prune` entry.',
+        'Days to keep an entry and its content. Checked every hour. A `prune` entry records what was deleted.',
         1,
         36_500,
         365,
       ),
       maxBytes: integer(
-        'Size that the store on disk stays below, bytes: from 90 % of it on the oldest entries go. Where that cannot keep up, calls are refused.',
+        'Maximum size of the store on disk, bytes. At 90 % the gateway starts to delete the oldest entries. If deletion cannot keep up, see `whenFull`.',
         16 * 1024 ** 2,
         1024 * GIB,
         10 * GIB,
       ),
       whenFull: {
         description:
-          'What gives way where pruning cannot keep up: calls (`refuse`), or first the captured exchanges, so that calls are sealed without (`drop-content`).',
+          'What to do if deletion cannot keep up: refuse calls (`refuse`), or seal calls without their exchange first (`drop-content`).',
         enum: ['refuse', 'drop-content'],
         default: 'refuse',
       },
       signingKey: reference(
-        'Signs checkpoints of the log: an Ed25519 private key, PKCS#8 in PEM (openssl genpkey -algorithm ed25519). Kept where the log is not, it says more than the one that is made in the data folder without it. By reference, {env: NAME} or {file: PATH}; read at the start.',
+        'Ed25519 private key that signs checkpoints of the log, PKCS#8 in PEM (openssl genpkey -algorithm ed25519). Without it the gateway generates a key in the data folder; a key stored elsewhere also protects against anyone who can write to that folder. A reference, read at start: {env: NAME} or {file: PATH}.',
       ),
     }),
     data: section('State on disk.', {
       path: {
         description:
-          'Folder of the embedded database; made if missing. A local disk, never a network file system.',
+          'Folder of the embedded database, created if missing. Must be on a local disk, not a network file system.',
         type: 'string',
         minLength: 1,
         default: '../data',
       },
     }),
     admin: section('The management API.', {
-      token: secret('Signs an administrator in. Without it the management API cannot be opened.'),
-      sessionTtlSeconds: integer('A session ends after this long, seconds.', 60, 30 * 86_400, 28_800),
+      token: secret('Token with which an administrator signs in. Without it the management API is closed.'),
+      sessionTtlSeconds: integer('Lifetime of a session, seconds.', 60, 30 * 86_400, 28_800),
       allowedHosts: {
-        description: '`Host` names accepted on the management API besides loopback ones, without port.',
+        description: '`Host` names that the management API accepts besides loopback names, without port.',
         type: 'array',
         maxItems: 100,
         items: {
@@ -210,19 +207,19 @@ export const CONFIG_SCHEMA = {
         default: [],
       },
     }),
-    limits: section('Bounds on what one process takes on.', {
+    limits: section('Limits of one process.', {
       bodyBytes: integer('Largest request body, bytes.', 1024, 256 * 1024 ** 2, 10 * 1024 ** 2),
       concurrentRequests: integer(
-        'Calls in flight; one more is answered 503. Their prompts and answers take a fifth of the memory at most, and who brings more is answered so, too.',
+        'Maximum number of calls in flight; further calls get status 503. So do calls whose prompts and answers would together take more than a fifth of the memory.',
         1,
         100_000,
         1024,
       ),
-      drainSeconds: integer('How long a stop waits for running calls, seconds.', 0, 3600, 25),
+      drainSeconds: integer('Time that a shutdown waits for calls in flight, seconds.', 0, 3600, 25),
     }),
     log: section('Structured logs on standard output.', {
       level: {
-        description: 'Lowest level that is written.',
+        description: 'Lowest level that is logged.',
         enum: ['fatal', 'error', 'warn', 'info', 'debug', 'silent'],
         default: 'info',
       },

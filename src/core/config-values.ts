@@ -1,4 +1,4 @@
-// What single values of the configuration have to be beyond their form: addresses, URLs, and secrets, which are looked up.
+// Checks single configuration values beyond their schema: addresses, URLs and secrets.
 
 import { resolve } from 'node:path'
 import type { Clock } from './clock.ts'
@@ -16,19 +16,19 @@ export interface SecretReference {
   readonly file?: string
 }
 
-/** What all of them need. */
+/** Input of all readers in this file. */
 export interface Context {
   readonly folder: string
   readonly env: Readonly<Record<string, string | undefined>>
   readonly clock: Clock
-  /** Adds a mistake. */
+  /** Reports an error. */
   add(path: Path, message: string): void
 }
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
-const PROXY_HINT = 'set it to one like http://proxy.example:3128, or leave upstream.proxy out'
+const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove upstream.proxy'
 
-/** Not in the file, which is the same for every Pod. */
+/** Read from the environment, because all Pods share one file. */
 const INSTANCE_VARIABLE = 'SIDEGATE_INSTANCE'
 const INSTANCE = /^[\w.:/-]{1,128}$/
 
@@ -44,25 +44,25 @@ const MAX_PORT = 65_535
 export function readAddress(context: Context, path: Path, text: string): Address {
   const colon = text.lastIndexOf(':')
   const port = Number(text.slice(colon + 1))
-  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}`)
+  if (port > MAX_PORT) context.add(path, `port ${port} is above ${MAX_PORT}; use 0 to ${MAX_PORT}`)
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
 }
 
 export function readBaseUrl(context: Context, text: string): string {
   const url = URL.parse(text)
   const path = ['upstream', 'baseUrl']
-  if (url === null) context.add(path, 'is not a URL; give it like https://host/v1')
+  if (url === null) context.add(path, 'is not a URL; use a URL like https://host/v1')
   else if (url.username !== '' || url.password !== '') {
-    context.add(path, 'must not carry a credential; use upstream.apiKey')
+    context.add(path, 'must not carry a credential; put it in upstream.apiKey')
   }
   const baseUrl = text.replace(/\/+$/, '')
   if (baseUrl.endsWith('/chat/completions')) {
-    context.add(path, 'must end before /chat/completions, which each call adds to it')
+    context.add(path, 'must end before /chat/completions; each call adds that path')
   }
   return baseUrl
 }
 
-/** RFC 9110 §5.5, and no white space: a bearer token has none. */
+/** Visible ASCII (RFC 9110 §5.5): a bearer token has no white space. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/
 
 export function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
@@ -77,7 +77,7 @@ export function readProxy(context: Context, reference: SecretReference | undefin
   const path = ['upstream', 'proxy']
   const secret = readSecret(context, path, reference, PROXY_HINT)
   if (secret !== null && !isProxyUrl(secret.current())) {
-    context.add(path, `is not the URL of a proxy; ${PROXY_HINT}`)
+    context.add(path, `is not the URL of an HTTP proxy; ${PROXY_HINT}`)
   }
   return secret
 }
@@ -93,10 +93,13 @@ function isProxyUrl(text: string): boolean {
 }
 
 const whyNotInHeader = (value: string): string | null =>
-  HEADER_SAFE.test(value) ? null : 'holds a space, a line break or another character that no header can carry'
+  HEADER_SAFE.test(value)
+    ? null
+    : 'contains a space, a line break or another character that a header cannot carry'
 
 /**
- * @param hint what to do where there is none
+ * Opens the secret behind a reference; returns null without a reference or with an unusable one.
+ * @param hint what to do if there is no value
  * @param whyNot as in fileSecret
  */
 export function readSecret(

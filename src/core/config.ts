@@ -1,4 +1,4 @@
-// From the configuration file to one checked value. Every mistake is collected; nothing has side effects.
+// Reads the configuration file into one checked value. Collects every error; has no side effects.
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -35,7 +35,7 @@ export interface Config {
     /** Without a trailing slash. */
     readonly baseUrl: string
     readonly apiKey: Secret | null
-    /** URL of an HTTP proxy in front of it; null without one. */
+    /** URL of the HTTP proxy to connect through; null without one. */
     readonly proxy: Secret | null
     readonly timeouts: {
       readonly connectMs: Milliseconds
@@ -46,7 +46,7 @@ export interface Config {
   }
   readonly rules: {
     readonly path: string
-    /** Rules on trial; null without any. */
+    /** Candidate rules for shadow evaluation; null without any. */
     readonly candidatePath: string | null
     readonly apiWrites: 'overlay' | 'readonly'
   }
@@ -56,10 +56,10 @@ export interface Config {
     readonly retainDays: number
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
-    /** Ed25519 private key, PEM; null to have one made in the data folder. */
+    /** Ed25519 private key, PEM; null to generate one in the data folder. */
     readonly signingKey: Secret | null
   }
-  /** What the log is to call this process: a Pod's UID. From the environment; null where it does not say. */
+  /** Name of this process in the log, such as a Pod's UID. From the environment; null if unset. */
   readonly instance: string | null
   readonly data: { readonly path: string }
   readonly admin: {
@@ -75,7 +75,7 @@ export interface Config {
   readonly log: { readonly level: string }
 }
 
-/** The file's own shape once defaults are in. */
+/** The value of the file, with defaults. */
 type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' | 'instance' | 'admin'> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
@@ -88,18 +88,18 @@ type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' 
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
 
-/** What reading came to; `config` is usable only when there are no problems. */
+/** Result of reading. `config` is usable only if there are no problems. */
 export interface ConfigReading {
-  /** Present as soon as the shape is right, even if, say, a secret is missing. */
+  /** Present if the file matches the schema, even if a secret is missing. */
   readonly config: Config | null
-  /** The same, defaults in the place of what is wrong: to look for more mistakes, never to act on. Null if unreadable. */
+  /** The same with defaults for invalid values, to find more errors only. Null if unreadable. */
   readonly partial: Config | null
   readonly problems: readonly Problem[]
-  /** A problem with a key of the file, for what only shows outside of it (a busy port). */
+  /** Creates a problem at a key of the file, for errors found elsewhere, such as a busy port. */
   problemAt(path: Path, message: string): Problem
 }
 
-/** Reads and checks a configuration file; every mistake is among the problems. */
+/** Reads and checks a configuration file. Reports every error as a problem. */
 export function readConfig(
   file: string,
   env: Readonly<Record<string, string | undefined>>,
@@ -111,13 +111,13 @@ export function readConfig(
   } catch (error) {
     const { code = (error as Error).message } = error as NodeJS.ErrnoException
     const problemAt = (_path: Path, message: string) => ({ file, line: 0, column: 0, path: '', message })
-    const problem = problemAt([], `cannot be read (${code}); give the path with --config`)
+    const problem = problemAt([], `cannot be read (${code}); set the path with --config`)
     return { config: null, partial: null, problems: [problem], problemAt }
   }
   return parseConfig(text, file, env, clock)
 }
 
-/** As readConfig, from text at hand; `file` names it in problems and anchors relative paths. */
+/** Checks text like readConfig. Problems name `file`, and relative paths start at its folder. */
 export function parseConfig(
   text: string,
   file: string,
@@ -143,7 +143,7 @@ export function parseConfig(
     env,
     clock,
     add(path, message) {
-      // Of what is wrong itself there is only the default to look at.
+      // An invalid value was replaced by its default, whose problems would mislead.
       if (!isAmong(found, path)) problems.push(problemAt(path, message))
     },
   }
@@ -171,13 +171,13 @@ export function parseConfig(
     data: { path: resolve(folder, declared.data.path) },
     admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
   }
-  if (!isAmong(found, ['listen'])) refuseSameAddress(context, config.listen)
-  // Where some of them were left out they have other numbers.
-  if (!isAmong(found, ['keys'])) refuseSameKey(context, config.keys)
+  if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)
+  // Indices differ from the file's if invalid keys were removed.
+  if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
   return { config: value === null ? null : config, partial: config, problems, problemAt }
 }
 
-/** Whether one of the problems is with a key, or with a section that it is in or that is in it. */
+/** Reports whether a problem concerns the key at the path, a section around it or a value in it. */
 export function isAmong(problems: readonly Problem[], path: Path): boolean {
   const key = inParts(formatPath(path))
   return problems.some((problem) => {
@@ -186,28 +186,28 @@ export function isAmong(problems: readonly Problem[], path: Path): boolean {
   })
 }
 
-/** A path with an end behind each part: `keys` begins `keys[0]` and `keys.name`, and not `keysize`. */
+/** Ends each part with a dot: `keys` then is a prefix of `keys[0]`, and not of `keysize`. */
 const inParts = (path: string): string => `${path.replaceAll('[', '.')}.`
 
-function refuseSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
+function rejectSameAddress({ add }: Context, { gateway, ops }: Config['listen']): void {
   const isSame = gateway.port !== 0 && gateway.host === ops.host && gateway.port === ops.port
   if (isSame) add(['listen', 'ops'], 'must not be the address of listen.gateway')
 }
 
-/** Calls with it could be told to be of either name. */
-function refuseSameKey({ add }: Context, keys: readonly FileKey[]): void {
+/** The log could record a call under either name. */
+function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
   const first = new Map<string, number>()
   keys.forEach(({ sha256 }, index) => {
     const other = first.get(sha256)
     if (other === undefined) first.set(sha256, index)
-    else add(['keys', index, 'sha256'], `is the hash of keys[${other}] too; a key has one name`)
+    else add(['keys', index, 'sha256'], `is also the hash of keys[${other}]; remove one of them`)
   })
 }
 
 const TOKEN_HINT = 'set it to a long random string of your choice'
-const KEY_HINT = 'make one with: openssl genpkey -algorithm ed25519'
+const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
 
-/** A copy of the value in which every absent key has its schema's default. */
+/** Returns a copy of the value with the schema's default for every absent key. */
 function withDefaults(schema: SchemaNode, value: unknown): unknown {
   if (schema.properties === undefined || typeof value !== 'object' || value === null) return value
   const filled: Record<string, unknown> = { ...value }

@@ -1,8 +1,12 @@
-// Waiting for something no longer than a while. Knows nothing of what is waited for.
+// Waits for promises: with a time limit, or for one after another.
 
 import type { Milliseconds } from './clock.ts'
 
-/** Waits for the promise at most so long; true when it resolved in time. Rejects as the promise does. */
+/**
+ * Waits for the promise, at most `limitMs`.
+ * @returns whether it resolved in time
+ * @throws what the promise rejects with
+ */
 export async function within(promise: Promise<void>, limitMs: Milliseconds): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<false>((resolve) => {
@@ -16,15 +20,15 @@ export async function within(promise: Promise<void>, limitMs: Milliseconds): Pro
 }
 
 /**
- * What `first` settles to, once `other` has settled too; of `other` nothing is told. For each call: `Promise.allSettled` makes
- * a list and objects, and takes ten times as long.
+ * Settles as `first` does, once `other` has settled too. Ignores the result of `other`.
+ * `Promise.allSettled` allocates a list and objects and takes ten times as long.
  */
 export async function settledWith<T>(first: Promise<T>, other: Promise<unknown>): Promise<T> {
-  // At once: a rejection that nobody listens to would end the process.
-  const otherEnded = other.catch(() => {})
+  // Attached before the first await: an unhandled rejection would end the process.
+  const otherSettled = other.catch(() => {})
   try {
     return await first
   } finally {
-    await otherEnded
+    await otherSettled
   }
 }

@@ -1,5 +1,5 @@
-// YAML documents a person wrote, checked against a JSON Schema. But for places.ts the only file that knows `yaml`, and the
-// only one that knows `ajv`; knows nothing of what the documents mean. Every mistake is collected with its place.
+// Reads YAML documents, checks them against a JSON Schema and reports every error with its place.
+// The only file that imports `ajv`, and with yaml-position.ts the only one that imports `yaml`.
 
 import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Document, LineCounter, parseDocument, stringify, type YAMLError } from 'yaml'
@@ -10,39 +10,39 @@ import { misplaced, type Path, START, type YamlPosition, YamlPositions } from '.
 
 export type { Path } from './yaml-position.ts'
 
-/** A mistake in a value, wherever the value came from. */
+/** A schema error in a value, with or without a file. */
 export interface ValueProblem {
   readonly path: Path
-  /** True when the mistake is the key itself, not its value. */
+  /** True if the key is wrong, not its value. */
   readonly atKey: boolean
   readonly message: string
-  /** True when the value lacks a key; `path` then ends in that key. */
+  /** True if a required key is missing; `path` ends in that key. */
   readonly missing: boolean
 }
 
 export interface DocumentReading<T> {
-  /** The value, null unless there are no problems. */
+  /** The value; null if there are problems. */
   readonly value: T | null
-  /** The value whatever the schema says of it; undefined where the text is not YAML. For finding more mistakes. */
+  /** The value even if the schema rejects it, to find more errors; undefined without YAML. */
   readonly unchecked: unknown
-  /** By position, each once. */
+  /** Sorted by position, without duplicates. */
   readonly problems: readonly Problem[]
-  /** Where the value at the path stands, or its nearest ancestor that exists. */
+  /** Returns the position of the value at the path, or of its nearest ancestor. */
   locate(path: Path): YamlPosition
 }
 
-/** Aliases that one document may expand: enough for reuse, too few for a "billion laughs". */
+/** Aliases that one document may expand: enough for reuse, too few for exponential growth. */
 const MAX_ALIASES = 100
 
-/** A value longer than this is not repeated in a message. */
+/** Messages do not repeat longer values. */
 const MAX_SHOWN_CHARACTERS = 40
 
-const TOO_DEEP = 'is nested too deeply'
+const TOO_DEEP = 'is nested too deeply; use fewer levels'
 
 /**
- * Reads one YAML 1.2 document (core schema: no custom tags, no duplicate keys) and checks it against a JSON Schema
- * (2020-12). Messages never repeat the value of a property that the schema marks `writeOnly`.
- * @param file names the document in problems
+ * Reads one YAML 1.2 document (core schema, no custom tags, no duplicate keys) and checks it with
+ * a JSON Schema (2020-12). Messages never repeat a value that the schema marks `writeOnly`.
+ * @param file name of the document in problems
  */
 export function readDocument<T>(text: string, file: string, schema: object): DocumentReading<T> {
   const lines = new LineCounter()
@@ -51,16 +51,16 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     const problem = { file, ...START, path: '', message: document.message }
     return { value: null, unchecked: undefined, problems: [problem], locate: () => START }
   }
-  const places = new YamlPositions(document, lines)
-  const locate = (path: Path) => places.of(path, false)
+  const positions = new YamlPositions(document, lines)
+  const locate = (path: Path) => positions.of(path, false)
   const tooDeep = document.errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION')
   const found = tooDeep === undefined ? [...document.errors, ...document.warnings] : [tooDeep]
-  const mistakes = [
+  const errors = [
     ...found.map((error) => ({ offset: error.pos[0], message: describeYamlError(error) })),
     ...(tooDeep === undefined ? misplaced(document) : []),
   ]
-  const problems = mistakes.map(
-    ({ offset, message }): Problem => ({ file, ...places.at(offset), path: '', message }),
+  const problems = errors.map(
+    ({ offset, message }): Problem => ({ file, ...positions.at(offset), path: '', message }),
   )
   if (problems.length > 0) return { value: null, unchecked: undefined, problems: inOrder(problems), locate }
   let value: unknown
@@ -68,12 +68,12 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
     value = document.toJS({ maxAliasCount: MAX_ALIASES })
   } catch (error) {
     const message = (error as Error).message.startsWith('Excessive')
-      ? `repeats too much by aliases; at most ${MAX_ALIASES} are expanded`
-      : 'holds an alias whose anchor does not exist'
+      ? `expands more than ${MAX_ALIASES} aliases; write some values out`
+      : 'contains an alias without an anchor; define the anchor before the alias'
     return { value: null, unchecked: undefined, problems: [{ file, ...START, path: '', message }], locate }
   }
   for (const { path, atKey, message } of checkValue(value, schema)) {
-    problems.push({ file, ...places.of(path, atKey), path: formatPath(path), message })
+    problems.push({ file, ...positions.of(path, atKey), path: formatPath(path), message })
   }
   return {
     value: problems.length === 0 ? (value as T) : null,
@@ -83,7 +83,10 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
   }
 }
 
-/** Every mistake in a value that did not come from a file. The schema must be one object for the process's life. */
+/**
+ * Returns every schema error in a value.
+ * @param schema the same object in each call: validators are cached by object
+ */
 export function checkValue(value: unknown, schema: object): ValueProblem[] {
   const validate = validatorOf(schema)
   if (validate(value)) return []
@@ -91,16 +94,16 @@ export function checkValue(value: unknown, schema: object): ValueProblem[] {
   return errors.filter((error) => !isOnlyEmpty(error)).map(describeError)
 }
 
-/** Of an empty text it is said that it is empty, not also that it has the wrong form. */
+/** Reports whether this is the pattern error of an empty text, which `minLength` reports too. */
 const isOnlyEmpty = ({ keyword, data, parentSchema }: ErrorObject): boolean =>
   keyword === 'pattern' && data === '' && Number(parentSchema?.['minLength']) > 0
 
-/** The value as YAML, the same bytes for the same value. */
+/** Prints a value as YAML, deterministically. */
 export function printDocument(value: unknown): string {
   return stringify(value, { lineWidth: 0, version: '1.2', schema: 'core', aliasDuplicateObjects: false })
 }
 
-/** `rules[2].pattern` */
+/** Formats a path, such as `rules[2].pattern`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>(
     (text, part) => (typeof part === 'number' ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`),
@@ -113,7 +116,7 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
     const document = parseDocument(text, {
       version: '1.2',
       schema: 'core',
-      // Looked for in places.ts.
+      // yaml-position.ts reports duplicate keys, in linear time.
       uniqueKeys: false,
       stringKeys: true,
       prettyErrors: false,
@@ -121,17 +124,17 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
     })
     return document
   } catch {
-    // The parser recurses: a file of brackets can exhaust its stack.
+    // The parser recurses, so deep nesting can exhaust the stack.
     return { message: TOO_DEEP }
   }
 }
 
-/** The parser's own words, without the pieces of the document it quotes: they may be secrets. */
+/** Returns the parser's message without the text that it quotes, which may be a secret. */
 function describeYamlError({ code, message }: YAMLError): string {
-  if (code === 'MULTIPLE_DOCS') return 'holds more than one YAML document; only one is read'
+  if (code === 'MULTIPLE_DOCS') return 'contains more than one YAML document; split it into files'
   if (code === 'BAD_DIRECTIVE')
-    return 'is not valid YAML: a directive (`%`) that is not known or not allowed here'
-  if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed'
+    return 'is not valid YAML: a directive (`%`) is unknown or not allowed here; remove it'
+  if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed; remove the tag'
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
   if (code === 'NON_STRING_KEY') return 'keys must be plain strings'
   return `is not valid YAML: ${message.replace(/(?<! ): [\s\S]*$/, '')}`
@@ -142,16 +145,16 @@ const inOrder = (problems: readonly Problem[]): Problem[] => {
   return [...distinct.values()].sort((a, b) => a.line - b.line || a.column - b.column)
 }
 
-/** How schemas become validators. */
+/** Options for compiling schemas. */
 export const VALIDATION: Options = {
   allErrors: true,
   verbose: true,
   strict: true,
   strictTypes: false,
   strictRequired: false,
-  // The schemas are ours, and a test checks them; compiling the schema of schemas is most of what a start costs.
+  // A test checks our schemas. Compiling the meta-schema would dominate the start-up time.
   validateSchema: false,
-  // Nor is what is checked once a start worth optimising: that takes as long as all other compiling.
+  // Optimising doubles the compile time, and most validators run once.
   code: { optimize: false },
 }
 
@@ -178,7 +181,7 @@ function describeError(error: ErrorObject): ValueProblem {
   return { path, atKey: false, missing: false, message: describeValue(error) }
 }
 
-/** JSON pointers do not tell an index from a key; the data on the way does. */
+/** Parses a JSON pointer. Takes digits for an index: no key in our schemas is a number. */
 function pointerToPath(error: ErrorObject): Path {
   const parts = error.instancePath.split('/').slice(1)
   return parts.map((part) => {
@@ -194,12 +197,12 @@ function describeMissing(key: string, { parentSchema }: ErrorObject): string {
   return schema?.enum === undefined ? 'is required' : `is required (one of: ${schema.enum.join(', ')})`
 }
 
-/** What YAML 1.1 merged mappings by. */
+/** Merge key of YAML 1.1. */
 const MERGE_KEY = '<<'
 
 function describeUnknownKey(key: string, error: ErrorObject): string {
   if (key === MERGE_KEY)
-    return 'is no key: YAML 1.2 merges no mappings; write its keys out, or repeat a whole value by an alias'
+    return 'is not a key: YAML 1.2 has no merge keys; write the keys out, or use an alias for a whole value'
   const known = Object.keys((error.parentSchema?.['properties'] as object | undefined) ?? {})
   const close = nearest(key, known)
   const hint = close === null ? '' : `; did you mean \`${close}\`?`
@@ -221,7 +224,7 @@ function describeValue({ keyword, params, parentSchema, data, message }: ErrorOb
     case 'type':
       return `must be ${article([params['type']].flat().map(String).join(' or '))}${withKeys(parentSchema)}`
     case 'pattern':
-      return `is not of the right form${explain(parentSchema)}`
+      return `has the wrong format${explain(parentSchema)}`
     case 'minimum':
     case 'maximum':
       return `must be from ${bound(parentSchema, 'minimum', 'any')} to ${bound(parentSchema, 'maximum', 'any')}`
@@ -251,12 +254,12 @@ const bound = (schema: Record<string, unknown> | undefined, key: string, fallbac
 const explain = (schema: Record<string, unknown> | undefined): string =>
   typeof schema?.['description'] === 'string' ? `: ${schema['description']}` : ''
 
-const MAX_KEYS_TOLD = 8
+const MAX_KEYS_LISTED = 8
 
-/** ` with keys: env, file`, where they are few. */
+/** Returns ` with keys: env, file`, or nothing for many keys. */
 const withKeys = (schema: Record<string, unknown> | undefined): string => {
   const keys = keysOf(schema)
-  return keys === '' || keys.split(',').length > MAX_KEYS_TOLD ? '' : ` with keys${keys}`
+  return keys === '' || keys.split(',').length > MAX_KEYS_LISTED ? '' : ` with keys${keys}`
 }
 
 const keysOf = (schema: Record<string, unknown> | undefined): string => {

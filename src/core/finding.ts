@@ -1,6 +1,6 @@
-// The names of personal data: what `detect` finds, `policy` decides on and the log counts.
+// Kinds of personal data, shared by detection, policy and the log.
 
-/** Every kind, in the order they are listed to people. The names are the values of `pii_types`. */
+/** Every kind, in the order of lists and documents. The names are the values of `pii_types`. */
 export const PII_KINDS = [
   'email',
   'phone',
@@ -21,20 +21,21 @@ export const PII_KINDS = [
 
 export type PiiKind = (typeof PII_KINDS)[number]
 
-/** Kinds that the form alone does not tell well enough: looked for only where the configuration names them. */
+/**
+ * Kinds whose format alone does not identify them. Detected only if the configuration names them.
+ */
 const OPT_IN: ReadonlySet<PiiKind> = new Set(['address', 'person'])
 
-/** What is looked for unless the configuration says otherwise. */
+/** Kinds that are detected unless the configuration names others. */
 export const DEFAULT_PII_KINDS: readonly PiiKind[] = PII_KINDS.filter((kind) => !OPT_IN.has(kind))
 
-/** Which way a text goes. */
+/** Direction of a text: to the upstream or from it. */
 export type Direction = 'request' | 'response'
 
-/** One piece of personal data in one text. */
+/** Personal data found in a text. Offsets are UTF-16 code units. */
 export interface Finding {
   readonly kind: PiiKind
-  /** UTF-16 offset of the first code unit. */
   readonly start: number
-  /** UTF-16 offset after the last code unit. */
+  /** Exclusive. */
   readonly end: number
 }

@@ -1,20 +1,23 @@
-// Identifiers, RFC 9562. The time and the randomness are handed in.
+// UUIDs (RFC 9562). The caller passes time and randomness.
 
 import { createHash } from 'node:crypto'
 
-/** Namespace of all name-based ids of this product: ids of the same name are the same everywhere. */
+/** Namespace of all name-based ids of this product. */
 const NAMESPACE = Buffer.from('5b0c7a1e2f4d4c6b9a3e8d1f6c2b7e40', 'hex')
 const UUID_BYTES = 16
 const TIME_BYTES = 6
 const IDS_AT_ONCE = 128
 
-/** Version 5: the same for the same name, in every process (RFC 9562 §5.5). */
+/** Returns a version 5 UUID: the same for the same name, in every process (RFC 9562 §5.5). */
 export function uuidv5(name: string): string {
   const digest = createHash('sha1').update(NAMESPACE).update(name, 'utf8').digest()
   return format(digest.subarray(0, UUID_BYTES), 5)
 }
 
-/** Version 7: ordered by time to the millisecond (RFC 9562 §5.7). @param random at least 16 random bytes */
+/**
+ * Returns a version 7 UUID, which sorts by its millisecond (RFC 9562 §5.7).
+ * @param random 16 bytes or more
+ */
 export function uuidv7(nowMs: number, random: Uint8Array): string {
   const bytes = Buffer.from(random.subarray(0, UUID_BYTES))
   bytes.writeUIntBE(nowMs, 0, TIME_BYTES)
@@ -22,8 +25,9 @@ export function uuidv7(nowMs: number, random: Uint8Array): string {
 }
 
 /**
- * A source of version 7 ids. Randomness is drawn for many at a time: asking for it costs more than what one takes.
- * @param random bytes of the CSPRNG
+ * Returns a generator of version 7 UUIDs. It draws randomness for many ids at once, because each
+ * call to the CSPRNG costs more than an id.
+ * @param random returns bytes of a CSPRNG
  */
 export function uuidv7Source(now: () => number, random: (length: number) => Buffer): () => string {
   let drawn: Buffer = Buffer.alloc(0)

@@ -1,41 +1,41 @@
-// What is under way: things that come and go by the thousand, some of which are always there.
+// Set of items in flight, which come and go by the thousand.
 
-/** Where one of them stands. */
+/** Position of an item in the set; `remove` takes it. */
 export interface InFlightSlot<T> {
   readonly item: T
   index: number
 }
 
 /**
- * A set of them in no order; adding and removing take constant time. Not a Set or a Map: one of those is rehashed
- * again and again by what comes and goes, and each table it leaves points to the next. The first of these that grows
- * old keeps all that was ever in one through every collection of young objects.
+ * An unordered set with constant-time `add` and `remove`. Not a Set or Map: items that come and go
+ * make V8 rehash those again and again, and each table that V8 leaves points to the next. The first
+ * such table in the old generation keeps all later items alive through every scavenge.
  */
 export class InFlight<T> {
-  readonly #places: InFlightSlot<T>[] = []
+  readonly #slots: InFlightSlot<T>[] = []
 
   get size(): number {
-    return this.#places.length
+    return this.#slots.length
   }
 
   add(item: T): InFlightSlot<T> {
-    const place = { item, index: this.#places.length }
-    this.#places.push(place)
-    return place
+    const slot = { item, index: this.#slots.length }
+    this.#slots.push(slot)
+    return slot
   }
 
-  /** Harmless for what has left already. */
-  remove(place: InFlightSlot<T>): void {
-    const { index } = place
-    if (this.#places[index] !== place) return
-    const last = this.#places.pop()
-    if (last === undefined || last === place) return
-    this.#places[index] = last
+  /** Has no effect for an item that was removed before. */
+  remove(slot: InFlightSlot<T>): void {
+    const { index } = slot
+    if (this.#slots[index] !== slot) return
+    const last = this.#slots.pop()
+    if (last === undefined || last === slot) return
+    this.#slots[index] = last
     last.index = index
   }
 
-  /** Those that are in it now. */
+  /** Returns the items in the set, in a new list. */
   items(): T[] {
-    return this.#places.map(({ item }) => item)
+    return this.#slots.map(({ item }) => item)
   }
 }

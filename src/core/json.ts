@@ -1,4 +1,4 @@
-// The JSON value types every floor shares.
+// JSON value types, and numbers that a double cannot hold.
 
 export type JsonPrimitive = string | number | boolean | null
 export type JsonValue = JsonPrimitive | JsonValue[] | JsonObject
@@ -6,12 +6,12 @@ export interface JsonObject {
   [key: string]: JsonValue
 }
 
-/** A number that a double cannot hold, as it was written; `JSON.stringify` writes it so again (ECMA-262, JSON.rawJSON). */
+/** Source text of a number that a double cannot hold. `JSON.stringify` writes it unchanged. */
 export interface RawNumber {
   readonly rawJSON: string
 }
 
-// Not in TypeScript's own types yet.
+// TypeScript does not declare these yet.
 const RawJson = JSON as unknown as {
   parse(
     text: string,
@@ -21,18 +21,24 @@ const RawJson = JSON as unknown as {
   isRawJSON(value: unknown): value is RawNumber
 }
 
-/** Neither a list nor a `RawNumber`, which is an object to the language. */
+/** Reports whether the value is a JSON object: neither a list nor a `RawNumber`. */
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !RawJson.isRawJSON(value)
 
 export const isRawNumber = (value: unknown): value is RawNumber => RawJson.isRawJSON(value)
 
-/** As `JSON.parse`, but numbers that would change when written again stay as they are. Takes several times as long. */
+/**
+ * Parses like `JSON.parse`, but returns a `RawNumber` for a number that a double cannot hold.
+ * Several times slower.
+ */
 export const parseExactly = (text: string): JsonValue =>
   RawJson.parse(text, (_key, value, { source }) =>
     typeof value === 'number' && isInexact(value) ? RawJson.rawJSON(source) : value,
   )
 
-/** Whether a number was, or may have been, written with more digits than are left. Of fractions nobody counts on the last. */
+/**
+ * Reports whether parsing may have lost digits of an integer. Fractions are never expected to keep
+ * the last digit.
+ */
 export const isInexact = (value: number): boolean =>
   !Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))

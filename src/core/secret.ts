@@ -1,28 +1,29 @@
-// Secrets by reference. A value taken from a file follows the file; nothing here ever prints a value.
+// Secrets read from the environment or from files that may change. Never prints a value.
 
 import { readFileSync } from 'node:fs'
 import type { Clock, Milliseconds } from './clock.ts'
 
-/** How old a file's value may get before the file is looked at again: one read a second costs nothing. */
+/** Age of a value at which `current` reads the file again. */
 const FILE_MAX_AGE_MS: Milliseconds = 1000
 
-/** @param problem why the file cannot be used, so that the last good value stays; null for a new value */
+/**
+ * @param problem why the file cannot be used and the last good value stays; null for a new value
+ */
 type TurnListener = (problem: string | null) => void
 
 export interface Secret {
-  /** The value now. */
   current(): string
-  /** Has it told when what the file holds has changed, as far as the value is asked for. */
+  /** Sets the listener for changes of the file, which only `current` detects. */
   onTurn(listener: TurnListener): void
 }
 
 export const fixedSecret = (value: string): Secret => ({ current: () => value, onTurn: () => {} })
 
 /**
- * A secret in a file, such as a mounted Kubernetes Secret. Trailing white space is not part of it.
- * While the file cannot be read, is empty or holds what cannot be used the last good value stays.
- * @param whyNot why a new value cannot be used, without saying it; null for one that can
- * @throws the file system's error, or an Error for an empty file, when the first read fails
+ * Reads a secret from a file, such as a mounted Kubernetes Secret, without surrounding white space.
+ * Keeps the last good value while the file is missing, empty or holds an unusable value.
+ * @param whyNot returns why a value is unusable, without repeating it, or null for a usable one
+ * @throws the file system's error, or an Error for an empty file, if the first read fails
  */
 export const fileSecret = (
   path: string,
@@ -48,7 +49,7 @@ class FileSecret implements Secret {
   }
 
   current(): string {
-    if (this.#clock.monotonic() - this.#readAtMs >= FILE_MAX_AGE_MS) this.#look()
+    if (this.#clock.monotonic() - this.#readAtMs >= FILE_MAX_AGE_MS) this.#reread()
     return this.#value
   }
 
@@ -56,7 +57,7 @@ class FileSecret implements Secret {
     this.#listener = listener
   }
 
-  #look(): void {
+  #reread(): void {
     this.#readAtMs = this.#clock.monotonic()
     const before = { value: this.#value, problem: this.#problem }
     try {
@@ -71,7 +72,7 @@ class FileSecret implements Secret {
   }
 }
 
-/** The system's code, or a message that holds no value. */
+/** Returns the system's error code, or the message if there is none. */
 export const reasonOf = (error: unknown): string =>
   (error as NodeJS.ErrnoException).code ?? (error as Error).message
 

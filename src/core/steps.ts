@@ -1,19 +1,18 @@
-// Long work in steps: after each of them other work may come in between. What is worked on here is pure; when it goes on
-// is for whoever runs it to say.
+// Splits long computations into steps, so that they share the event loop with other calls.
 
 import type { Clock, Milliseconds } from './clock.ts'
 
-/** Work that may be left at each yield. All that it needs to go on it holds itself. */
+/** A computation that can pause at each yield. It keeps its own state. */
 export type Steps<Result> = Generator<undefined, Result>
 
-/** Text that one step takes in, UTF-16 units, about: a millisecond or two of searching. */
+/** Approximate text per step, UTF-16 code units: one or two milliseconds of scanning. */
 export const STEP_UNITS = 32_768
 
-/** Counts short pieces of text together into steps. */
+/** Groups short texts into steps. */
 export class Pace {
   #units = 0
 
-  /** Whether a step is over with so many units more. */
+  /** Adds `units` to the step and reports whether the step is complete. */
   isOver(units: number): boolean {
     this.#units += units
     if (this.#units < STEP_UNITS) return false
@@ -22,13 +21,15 @@ export class Pace {
   }
 }
 
-/** Work that is long goes on for so much of each turn of the event loop, and a step more. */
+/** Time per turn of the event loop that all long computations share, besides one step. */
 const SLICE_MS: Milliseconds = 2
 
-/** Pieces of work that wait for a turn of their own: at most one for each call that is under way or being judged on trial. */
+/**
+ * Computations that wait for a turn: at most one for each call in flight or in shadow evaluation.
+ */
 const waiting: (() => void)[] = []
 
-/** The result, without a pause. */
+/** Runs all steps without a pause. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const step = steps.next()
@@ -37,9 +38,9 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
 }
 
 /**
- * The result, at once where that takes no longer than a slice. What takes longer goes on a slice at a time, and all
- * work that does shares one slice a turn: in between, other calls and streams go on as if it were not there.
- * @param check runs after each pause; what it throws ends the work
+ * Runs the steps for one slice at once, and the rest one slice at a time. All long computations
+ * together get one slice per turn of the event loop, in the order in which they wait.
+ * @param check runs after each pause; an error that it throws ends the computation
  */
 export async function inSlices<Result>(
   steps: Steps<Result>,
@@ -57,7 +58,7 @@ export async function inSlices<Result>(
   }
 }
 
-/** Resolves in a turn to come, in the order of asking, for one a turn. */
+/** Resolves in a later turn, first come, first served, one computation per turn. */
 function nextSlice(): Promise<void> {
   return new Promise((resolve) => {
     waiting.push(resolve)
@@ -72,7 +73,10 @@ function takeTurn(): void {
 
 let end: Promise<void> | null = null
 
-/** Resolves when everything that this turn of the event loop has brought in has been read, for all that wait at once. */
+/**
+ * Resolves after all I/O of this turn of the event loop has been read. All callers of one turn
+ * share the promise.
+ */
 export function endOfTurn(): Promise<void> {
   end ??= new Promise((resolve) => {
     setImmediate(() => {

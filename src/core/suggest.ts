@@ -1,9 +1,9 @@
-// Guesses what a mistyped word was meant to be. Knows nothing of what the words mean.
+// Suggests a known word for a mistyped one.
 
-/** Words longer than this are not compared: nobody mistypes a name that long by a letter or two. */
+/** Longer words are not compared. */
 const MAX_CHARACTERS = 64
 
-/** The known word a typo away from `word` (a third of its letters, at most three), or null. */
+/** Returns the nearest known word, at most a third of the letters or three edits away, or null. */
 export function nearest(word: string, known: readonly string[]): string | null {
   if (word.length > MAX_CHARACTERS) return null
   const wanted = word.toLowerCase()
@@ -21,7 +21,9 @@ export function nearest(word: string, known: readonly string[]): string | null {
   return best
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+/**
+ * Counts insertions, deletions, replacements and swaps of neighbours (optimal string alignment).
+ */
 function editDistance(a: string, b: string): number {
   let beforePrevious: number[] = []
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index)

@@ -1,15 +1,15 @@
-// Timers as a value that is handed in, so that tests can turn them by hand.
+// Timers as a parameter, so that tests can fire them.
 
 import type { Milliseconds } from './clock.ts'
 
 export interface Timers {
-  /** Calls back once, after the delay; answers what `clear` takes. */
+  /** Calls back once, after the delay. @returns the timer, for `clear` */
   set(callback: () => void, delayMs: Milliseconds): unknown
-  /** Takes null for a timer that was never set. */
+  /** Accepts null for a timer that was never set. */
   clear(timer: unknown): void
 }
 
-/** Node's own; they do not keep a process alive. */
+/** Node's timers, which do not keep the process alive. */
 export const systemTimers: Timers = {
   set: (callback, delayMs) => setTimeout(callback, delayMs).unref(),
   clear: (timer) => clearTimeout((timer ?? undefined) as NodeJS.Timeout | undefined),

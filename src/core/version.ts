@@ -1,3 +1,3 @@
-// The version, as package.json has it; a test keeps the two alike.
+// Version of the gateway. A test compares it with package.json.
 
 export const VERSION = '0.1.0'

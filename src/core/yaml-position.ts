@@ -1,5 +1,5 @@
-// Where things stand in a YAML document, and what is wrong with it as a whole. The parser looks through all keys of a mapping
-// for each of them; here each is looked at once.
+// Positions of values in a YAML document, and its duplicate keys and recursive aliases.
+// Linear in the document; the parser's own lookup compares each key with all others.
 
 import {
   type Document,
@@ -25,13 +25,13 @@ export interface YamlPosition {
 
 export const START: YamlPosition = { line: 1, column: 1 }
 
-/** A mistake at an offset of the text. */
+/** An error at a UTF-16 offset of the text. */
 export interface Misplaced {
   readonly offset: number
   readonly message: string
 }
 
-/** The places of one document's values. */
+/** Positions of the values of one document. */
 export class YamlPositions {
   readonly #document: Document.Parsed
   readonly #lines: LineCounter
@@ -48,7 +48,10 @@ export class YamlPositions {
     return { line: Math.max(1, line), column: Math.max(1, col) }
   }
 
-  /** Of the value at the path, or its nearest ancestor that exists. @param atKey of its key, where it has one */
+  /**
+   * Returns the position of the value at the path, or of its nearest ancestor.
+   * @param atKey prefers the key to the value
+   */
   of(path: Path, atKey: boolean): YamlPosition {
     const values: unknown[] = [this.#document.contents]
     const keys: unknown[] = [null]
@@ -61,7 +64,7 @@ export class YamlPositions {
     for (let length = path.length; length >= 0; length--) {
       const [value, key] = [values[length], keys[length]]
       const wantsKey = atKey && length === path.length
-      // A key without a value has no node of its own to point at.
+      // A key without a value has no node for the value.
       const node = isNode(key) && (wantsKey || !isNode(value) || !value.range) ? key : value
       if (isNode(node) && node.range) return this.at(node.range[0])
     }
@@ -78,12 +81,15 @@ export class YamlPositions {
   }
 }
 
-/** Keys that their mapping has already, and aliases that stand in what they are for: as a value these have no end. */
+/**
+ * Returns duplicate keys and recursive aliases, in no order. A recursive alias has no finite value.
+ */
 export function misplaced({ contents }: Document.Parsed): Misplaced[] {
   const found: Misplaced[] = []
-  /** Where the node ends that was given the anchor last. */
+  /** End of the last node with each anchor. */
   const ends = new Map<string, number>()
-  // Without recursion, which a file of brackets would exhaust. In the order of the text, in which anchors count.
+  // A stack, not recursion, which deep nesting would exhaust. In document order, because anchors
+  // can be redefined.
   const rest: unknown[] = [contents]
   while (rest.length > 0) {
     const node = rest.pop()
@@ -92,17 +98,18 @@ export function misplaced({ contents }: Document.Parsed): Misplaced[] {
     const [offset, end] = node.range
     if (isAlias(node)) {
       if (offset < (ends.get(node.source) ?? 0))
-        found.push({ offset, message: 'holds an alias of what it stands in itself' })
+        found.push({ offset, message: 'recursive alias: it is inside the value that it refers to' })
     } else if (node.anchor !== undefined) ends.set(node.anchor, end)
     if (isMap(node))
-      for (const key of repeated(node)) found.push({ offset: key, message: 'this key is there twice' })
+      for (const key of duplicates(node))
+        found.push({ offset: key, message: 'duplicate key; remove one of the two' })
     if (isCollection(node)) for (const item of node.items.toReversed()) rest.push(item)
   }
   return found
 }
 
-/** Offsets of keys that stand in a mapping again. */
-function repeated({ items }: YAMLMap): number[] {
+/** Returns the offsets of keys that occur earlier in the mapping. */
+function duplicates({ items }: YAMLMap): number[] {
   const seen = new Set<unknown>()
   return items.flatMap(({ key }) => {
     if (!isScalar(key) || !key.range) return []

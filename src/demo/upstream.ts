@@ -1,12 +1,12 @@
-// A stand-in for a provider, for the demo only: speaks chat completions on loopback, streams, and answers by quoting
-// what it received, so that a person sees what left the gateway.
+// Fake provider for the demo. Serves chat completions on loopback and quotes the prompt that it
+// received, which shows what left the gateway.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Pause between two pieces of a stream: fast enough to read, slow enough to see, milliseconds. */
-const PIECE_PAUSE_MS = 25
-const PIECE_CHARACTERS = 5
+/** Pause between two chunks of a stream, slow enough to see. */
+const CHUNK_PAUSE_MS = 25
+const CHUNK_CHARACTERS = 5
 const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 const MODELS = ['demo/echo', 'demo/echo-mini']
@@ -23,7 +23,7 @@ export interface StandIn {
   close(): Promise<void>
 }
 
-/** Starts on a free loopback port. */
+/** Starts the server on a free loopback port. */
 export function startStandIn(): Promise<StandIn> {
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
@@ -72,14 +72,14 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 }
 
 async function readBody(request: IncomingMessage): Promise<string> {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   let bytes = 0
-  for await (const piece of request as AsyncIterable<Buffer>) {
-    bytes += piece.length
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
     if (bytes > MAX_BODY_BYTES) throw new Error('body too large')
-    pieces.push(piece)
+    chunks.push(chunk)
   }
-  return Buffer.concat(pieces).toString('utf8')
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function quote(body: ChatBody): string {
@@ -88,7 +88,7 @@ function quote(body: ChatBody): string {
   return `This is what reached me: «${content}». If it should go to a person, write to support@example.com.`
 }
 
-/** About four characters a token, as a provider would count for English. */
+/** Estimates four characters per token, about what providers count for English. */
 function countUsage(body: ChatBody, text: string) {
   const prompt = Math.ceil(JSON.stringify(body.messages ?? []).length / 4)
   const completion = Math.ceil(text.length / 4)
@@ -107,9 +107,9 @@ async function stream(
       `data: ${JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices, ...more })}\n\n`,
     )
   send([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
-  for (let at = 0; at < text.length && !response.destroyed; at += PIECE_CHARACTERS) {
-    send([{ index: 0, delta: { content: text.slice(at, at + PIECE_CHARACTERS) }, finish_reason: null }])
-    await new Promise((resolve) => setTimeout(resolve, PIECE_PAUSE_MS))
+  for (let at = 0; at < text.length && !response.destroyed; at += CHUNK_CHARACTERS) {
+    send([{ index: 0, delta: { content: text.slice(at, at + CHUNK_CHARACTERS) }, finish_reason: null }])
+    await new Promise((resolve) => setTimeout(resolve, CHUNK_PAUSE_MS))
   }
   send([{ index: 0, delta: {}, finish_reason: 'stop' }])
   if (usage !== null) send([], { usage })

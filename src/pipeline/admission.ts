@@ -103,7 +103,7 @@ export class AdmissionControl {
 
   /** Ends the place of a call that is sealed and answered. Call it once. */
   leave({ slot, refusal, keptBytes }: Admission): void {
-    this.#bodies.give(keptBytes)
+    this.#bodies.release(keptBytes)
     if (refusal === null) {
       this.#clients.remove(slot)
       this.#undelivered++

@@ -1,4 +1,4 @@
-// The only way out of the gateway. A chat call leaves with a Permit, which only a policy decision makes.
+// Sends calls to the upstream, with retries. A chat call needs a Permit, which only decide() makes.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -16,16 +16,16 @@ import {
 } from './response.ts'
 import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
 
-/** Shorter ones are the `none` and `ollama` that people give to servers without keys, and words of any answer. */
+/** Shorter credentials are placeholders such as `none` and `ollama`, which also are common words. */
 const MIN_CREDENTIAL_CHARACTERS = 8
 
-/** The upstream read the request and does not accept it as it is. */
+/** The upstream refuses the request as it is. */
 const REFUSED_STATUSES: ReadonlySet<number> = new Set([400, 422])
 
-/** Ends the call from outside: the client left or the gateway stops waiting. */
+/** Reports that a call must end: the client left, or the gateway shuts down. */
 export interface Cancellation {
   readonly cancelled: boolean
-  /** The listener runs once, at once when already cancelled. */
+  /** Calls the listener once: on cancellation, or now if cancelled already. */
   onCancel(listener: () => void): void
 }
 
@@ -35,11 +35,11 @@ interface Attempt {
   readonly path: string
   readonly headers: string[]
   readonly body: Buffer | null
-  /** As in UpstreamResponse. */
+  /** See UpstreamResponse. */
   readonly credential: string | null
 }
 
-/** One upstream with its connections. Safe for any number of concurrent calls. */
+/** One upstream and its connections. Serves any number of concurrent calls. */
 export class Upstream {
   readonly #connections: Dispatcher
   readonly #origin: string
@@ -48,7 +48,7 @@ export class Upstream {
   readonly #attempts: number
   readonly #budget = new RetryBudget()
 
-  /** @param connections as in openConnections */
+  /** @param connections maximum number of sockets, see openConnections */
   constructor(config: Config['upstream'], connections: number) {
     const url = new URL(config.baseUrl)
     this.#origin = url.origin
@@ -80,12 +80,12 @@ export class Upstream {
     }
   }
 
-  /** The upstream's list of models; carries nothing of the client but allowed headers. */
+  /** Requests the upstream's list of models. Sends only the allowed headers of the client. */
   models(client: IncomingHttpHeaders, cancellation: Cancellation): Promise<UpstreamResponse> {
     return this.#send({ method: 'GET', ...this.#target('/models', client), body: null }, cancellation)
   }
 
-  /** With the credential of this moment: by the time of the answer it may be another. */
+  /** Reads the credential once per call, because it may change before the response arrives. */
   #target(path: string, client: IncomingHttpHeaders): Omit<Attempt, 'method' | 'body'> {
     const credential = this.#apiKey?.current() ?? null
     const isSecret = credential !== null && credential.length >= MIN_CREDENTIAL_CHARACTERS
@@ -97,7 +97,7 @@ export class Upstream {
     }
   }
 
-  /** Closes idle connections and ends what still runs. */
+  /** Closes all connections and aborts calls in flight. */
   close(): Promise<void> {
     return this.#connections.destroy()
   }
@@ -128,13 +128,16 @@ export class Upstream {
   #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
     const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
-    // For nobody no connection is opened.
+    // A cancelled call opens no connection.
     if (!cancellation.cancelled) this.#connections.dispatch(attempt, pending)
     return pending.started
   }
 }
 
-/** Answers that cannot be passed on are ended here. */
+/**
+ * Returns a response that may be delivered.
+ * @throws GatewayError `upstream_unavailable` for any other, after aborting it
+ */
 function accept(response: UpstreamResponse): UpstreamResponse {
   const encoding = response.headers['content-encoding']
   const { status, headers } = response
@@ -147,13 +150,13 @@ function accept(response: UpstreamResponse): UpstreamResponse {
     response.abort()
     throw new GatewayError(
       'upstream_unavailable',
-      'The upstream answered in an encoding that was not asked for.',
+      'The upstream used a content encoding that was not requested.',
     )
   }
   return response
 }
 
-/** Waits, but not past a cancellation. */
+/** Resolves after the delay, or on cancellation. */
 function pause(delayMs: number, cancellation: Cancellation): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, delayMs)

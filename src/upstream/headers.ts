@@ -1,9 +1,9 @@
-// Which headers cross the gateway, each way, by allow-list: what is not named here stays on its side.
-// The client's credential, cookies and hop-by-hop fields (RFC 9110 §7.6.1) are therefore never forwarded.
+// Allow-lists of the headers that pass the gateway, in each direction.
+// The client's credential, cookies and hop-by-hop fields (RFC 9110 §7.6.1) are not on them.
 
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** Request headers an upstream may see. */
+/** Request headers that the upstream receives. */
 const FORWARDED = [
   'accept',
   'user-agent',
@@ -17,13 +17,13 @@ const FORWARDED = [
   'openai-beta',
 ] as const
 
-/** Of those below, what says when to come again, or not to. */
+/** Response headers about retries. */
 const RETRY = ['retry-after', 'retry-after-ms', 'x-should-retry'] as const
 
-/** Response headers a client may see; `content-length` is always computed anew. */
+/** Response headers that the client receives. The gateway computes `content-length` itself. */
 const RETURNED = ['content-type', ...RETRY, 'openai-processing-ms'] as const
 
-/** Names listed in `Connection` are meant for this hop only (RFC 9110 §7.6.1). */
+/** Returns the names listed in `Connection`, which are for this hop only (RFC 9110 §7.6.1). */
 function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | null {
   const value = headers.connection
   if (value === undefined || value === 'keep-alive' || value === 'close') return null
@@ -31,12 +31,12 @@ function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | 
 }
 
 /**
- * Raw header list (name, value, …) for the upstream: the allowed ones of the client's plus our own.
+ * Returns the raw headers (name, value, …) for the upstream: allowed client headers and our own.
  * @param credential the upstream's API key, or null for an upstream without one
  */
 export function upstreamHeaders(client: IncomingHttpHeaders, credential: string | null): string[] {
   const dropped = namedInConnection(client)
-  // Compressed answers could not be scanned, so none is asked for.
+  // A compressed answer could not be scanned.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity']
   for (const name of FORWARDED) {
     const value = client[name]
@@ -50,8 +50,8 @@ const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/
 const MEDIA_TYPE = /^[a-z]{1,16}\/[a-z.+-]{1,40}(?:\s*;\s*charset="?[a-z0-9-]{1,16}"?)?$/i
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
 
-/** What each may say: nobody looks through headers for what must not get out. */
-const FORMS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
+/** Allowed values. Headers are not scanned, so that they must not carry free text. */
+const FORMATS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
   'content-type': MEDIA_TYPE,
   'retry-after': new RegExp(`${DECIMAL.source}|${HTTP_DATE.source}`),
   'retry-after-ms': DECIMAL,
@@ -59,14 +59,14 @@ const FORMS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
   'openai-processing-ms': DECIMAL,
 }
 
-/** The allowed ones of the upstream's response headers. */
+/** Returns the upstream's response headers that the client receives. */
 export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
-  picked(upstream, RETURNED)
+  pick(upstream, RETURNED)
 
-/** Those that say when to come again, for an answer that is told in our words. */
-export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => picked(upstream, RETRY)
+/** Returns the upstream's headers about retries, for an error that the gateway words itself. */
+export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => pick(upstream, RETRY)
 
-function picked(
+function pick(
   upstream: IncomingHttpHeaders,
   names: readonly (typeof RETURNED)[number][],
 ): Record<string, string> {
@@ -75,9 +75,10 @@ function picked(
   for (const name of names) {
     const value = upstream[name]
     if (typeof value !== 'string' || dropped?.has(name) === true) continue
-    // Parameters that are no charset say nothing that a client of ours reads.
-    const said = name === 'content-type' && !MEDIA_TYPE.test(value) ? value.split(';', 1)[0]!.trim() : value
-    if (FORMS[name].test(said)) headers[name] = said
+    // Clients read no parameter but charset.
+    const allowed =
+      name === 'content-type' && !MEDIA_TYPE.test(value) ? value.split(';', 1)[0]!.trim() : value
+    if (FORMATS[name].test(allowed)) headers[name] = allowed
   }
   return headers
 }

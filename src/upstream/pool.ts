@@ -1,5 +1,6 @@
-// The connections to one upstream, straight or through a proxy. From undici's files by themselves: the package's entry also
-// loads fetch, WebSocket and caches, none of which is used here: 13 MiB of resident memory and 45 ms of every start.
+// Opens connections to one upstream, direct or through a proxy.
+// Imports single files of undici: its entry also loads fetch, WebSocket and caches, which cost
+// 13 MiB of resident memory and 45 ms of each start. test/upstream checks these files.
 
 import type { Dispatcher } from 'undici'
 import connect from 'undici/lib/api/api-connect.js'
@@ -9,16 +10,17 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 
 /**
- * Idle connections are kept this long unless the upstream says otherwise. Where one is dear to open, nearly as long as any
- * load balancer keeps it; where it is not, the upstream is often the model's server itself, and these (uvicorn, Node,
- * cpp-httplib) close after five seconds: a call that goes out at that moment fails, and may not be sent again
- * (RFC 9110 §9.2.2).
+ * Time to keep an idle connection if the upstream does not announce one. With TLS, where opening is
+ * expensive, nearly as long as load balancers do. Without TLS the upstream is often a model server,
+ * and these (uvicorn, Node, cpp-httplib) close after five seconds. A call sent at that moment fails
+ * and must not be repeated (RFC 9110 §9.2.2).
  */
 const KEEP_ALIVE_MS: Readonly<Record<string, Milliseconds>> = { 'https:': 30_000, 'http:': 4000 }
 
 /**
- * None is opened before it is needed.
- * @param connections most sockets at a time; a stream occupies one, so size it like the calls in flight
+ * Returns a dispatcher that opens connections on demand.
+ * @param connections maximum number of sockets. Each stream occupies one, so use the maximum number
+ *   of calls in flight.
  */
 export function openConnections(
   { baseUrl, proxy, timeouts }: Config['upstream'],
@@ -29,7 +31,7 @@ export function openConnections(
   const settings = {
     connections,
     pipelining: 1,
-    // A server that has both would be spoken to in HTTP/2: other framing, other errors, calls that share a connection.
+    // Otherwise undici prefers HTTP/2, where calls share a connection and errors differ.
     allowH2: false,
     keepAliveTimeout: KEEP_ALIVE_MS[protocol]!,
     headersTimeout: headersMs,
@@ -41,10 +43,10 @@ export function openConnections(
   return new ProxyAgent({
     ...settings,
     uri: proxy.current(),
-    // A tunnel (RFC 9110 §9.3.6) to any upstream, so that what is sent and what comes back is the same as without a proxy.
+    // A tunnel (RFC 9110 §9.3.6) also for http: requests and responses stay those without a proxy.
     proxyTunnel: true,
     connectTimeout: connectMs,
-    // A method that the package's entry would give it.
+    // The package's entry would add this method.
     clientFactory: (origin, options) =>
       Object.assign(new Pool(origin, { ...options, headersTimeout: connectMs }), { connect }),
   })

@@ -1,4 +1,4 @@
-// One upstream call in flight, read piece by piece: undici's handler callbacks turned into a bounded queue.
+// Turns undici's handler callbacks into a response that is read in chunks from a bounded queue.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
@@ -6,35 +6,35 @@ import { Pieces } from '../core/chunks.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 
-/** Bytes that may wait for a slow reader before the upstream's socket is paused. */
+/** Queued bytes above which the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024
 
-/** The rest of an answer that does not matter has this long to end: another call may be waiting for its connection. */
+/** Time that a discarded response has to end. Another call may wait for its connection. */
 const DISCARD_MS: Milliseconds = 1000
 
-/** What the pipeline sees of an answer. One reader at a time. */
+/** The response as the pipeline reads it. Allows one reader at a time. */
 export interface UpstreamResponse {
   readonly status: number
-  /** Each once: what came in several lines is joined by commas (RFC 9110 §5.3). */
+  /** One value per name; repeated fields are joined by commas (RFC 9110 §5.3). */
   readonly headers: IncomingHttpHeaders
-  /** What the upstream was asked with, which no answer may repeat; null where that is no secret. */
+  /** Credential of the call, which no answer may repeat; null if it is not a secret. */
   readonly credential: string | null
   /**
-   * What has arrived since the last read, or the next piece; null at the end. Where the upstream cut its pieces is
-   * not kept.
-   * @throws GatewayError `upstream_unavailable` or `upstream_timeout` when the answer breaks off
+   * Returns all bytes since the last read, or waits for the next chunk; null at the end. Chunk
+   * boundaries are not preserved.
+   * @throws GatewayError `upstream_unavailable` or `upstream_timeout` if the response is incomplete
    */
   read(): Promise<Buffer | null>
-  /** Ends the call at once and closes its connection; harmless when it is over. */
+  /** Ends the call and closes its connection. Has no effect after the end. */
   abort(): void
-  /** The rest does not matter: lets it end by itself for a moment, so that the connection can serve another call. */
+  /** Drops the rest. Waits a moment for the end, so that the connection can be reused. */
   discard(): void
 }
 
-/** Thrown inside an attempt; forward decides whether to try again or to turn it into a GatewayError. */
+/** Failure of one attempt. Upstream retries it or converts it to a GatewayError. */
 export class AttemptError extends Error {
   override readonly name = 'AttemptError'
-  /** undici's or the system's error code. */
+  /** Error code of undici or the system; otherwise the name of the error. */
   readonly code: string
 
   constructor(cause: Error) {
@@ -43,24 +43,28 @@ export class AttemptError extends Error {
   }
 }
 
-/** Why an attempt was given up that no connection was there for yet. */
+/** Cause of an attempt that was aborted before it had a connection. */
 class NeverSent extends Error {
   override readonly name = 'NeverSent'
 }
 
-/** Whether the upstream may have read the call behind an error. */
+/** Reports whether the upstream may have read the request. */
 export const wasSent = ({ cause }: GatewayError): boolean =>
   !(cause instanceof AttemptError && cause.cause instanceof NeverSent)
 
 const TIMEOUT_CODES = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 
-/** The error a client sees for a failed upstream call; carries no address and no header. */
+/** Converts to the error that the client receives, without addresses or headers. */
 export function upstreamError(error: AttemptError): GatewayError {
   return TIMEOUT_CODES.has(error.code)
     ? new GatewayError('upstream_timeout', 'The upstream took too long to answer.', { cause: error })
-    : new GatewayError('upstream_unavailable', 'The upstream could not be reached or broke off its answer.', {
-        cause: error,
-      })
+    : new GatewayError(
+        'upstream_unavailable',
+        'The upstream could not be reached or did not complete its answer.',
+        {
+          cause: error,
+        },
+      )
 }
 
 /** The cause of an error for an answer whose status is not passed on. */
@@ -89,17 +93,21 @@ export function upstreamRequestId({ 'x-request-id': id }: IncomingHttpHeaders): 
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
 }
 
-/** undici's code for a proxy that let nothing through; the status it answered with stands in the message alone. */
+/**
+ * undici's code for a proxy that refused the tunnel. Only the message contains the proxy's status.
+ */
 export const REFUSED_BY_PROXY = 'UND_ERR_ABORTED'
 
-/** What the operator is told of a failed upstream call: the code of the system, of TLS or of undici, where there is one. */
+/**
+ * Returns the cause for the log: the code of the system, TLS or undici, or the message without one.
+ */
 export function upstreamCause({ cause, message }: GatewayError): string {
   if (!(cause instanceof AttemptError)) return message
   return cause.code === REFUSED_BY_PROXY ? cause.message : cause.code
 }
 
-/** undici gives a list where a header came twice; nobody who reads one expects that. */
-function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+/** Joins repeated fields, for which undici returns a list. */
+function joinRepeated(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   for (const name of Object.keys(headers)) {
     const value = headers[name]
     if (Array.isArray(value)) headers[name] = value.join(', ')
@@ -107,7 +115,7 @@ function joined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   return headers
 }
 
-/** One dispatch: resolves `started` with itself at the response's head, then serves `read`. */
+/** Handler of one dispatch. Resolves `started` with itself when the headers arrive. */
 export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResponse {
   status = 0
   headers: IncomingHttpHeaders = {}
@@ -123,7 +131,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   #aborted = false
   #discarding = false
   #discardTimer: NodeJS.Timeout | undefined
-  #waiting: { resolve(piece: Buffer | null): void; reject(error: Error): void } | null = null
+  #waiting: { resolve(chunk: Buffer | null): void; reject(error: Error): void } | null = null
 
   constructor(credential: string | null) {
     this.credential = credential
@@ -146,24 +154,24 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     // Informational responses (RFC 9110 §15.2) precede the real one.
     if (status < 200) return
     this.status = status
-    this.headers = joined(headers)
+    this.headers = joinRepeated(headers)
     this.#resolveStarted(this)
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, piece: Buffer): void {
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#discarding) {
-      this.#queuedBytes += piece.length
+      this.#queuedBytes += chunk.length
       if (this.#queuedBytes > PAUSE_ABOVE_BYTES) this.abort()
       return
     }
     const waiting = this.#waiting
     if (waiting !== null) {
       this.#waiting = null
-      waiting.resolve(piece)
+      waiting.resolve(chunk)
       return
     }
-    this.#queue.add(piece)
-    this.#queuedBytes += piece.length
+    this.#queue.add(chunk)
+    this.#queuedBytes += chunk.length
     if (this.#queuedBytes > PAUSE_ABOVE_BYTES) controller.pause()
   }
 
@@ -184,13 +192,13 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   read(): Promise<Buffer | null> {
     if (this.#queuedBytes > 0) {
-      // All of it at once: a reader that lags catches up, however small the pieces are.
-      const piece = this.#queue.take()
+      // All at once, so that a slow reader catches up, however small the chunks are.
+      const chunk = this.#queue.take()
       const paused = this.#queuedBytes > PAUSE_ABOVE_BYTES
       this.#queuedBytes = 0
-      // What the socket holds comes in, and may pause it again, before this returns.
+      // Delivers the socket's buffered data before it returns, which may pause the socket again.
       if (paused) this.#controller?.resume()
-      return Promise.resolve(piece)
+      return Promise.resolve(chunk)
     }
     if (this.#failure !== null) return Promise.reject(upstreamError(this.#failure))
     if (this.#ended) return Promise.resolve(null)
@@ -204,7 +212,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
     this.#aborted = true
     this.#forget()
     if (this.#controller !== null) this.#controller.abort(new Error('aborted'))
-    // Whoever waits need not wait for a connection. `onRequestStart` ends it if one comes.
+    // Rejects without waiting for a connection. `onRequestStart` aborts if one comes later.
     else this.#rejectStarted(new AttemptError(new NeverSent('aborted')))
   }
 

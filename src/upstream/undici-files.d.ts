@@ -1,4 +1,4 @@
-// The types of files of undici that the package describes only by its entry.
+// Types of the undici files that pool.ts imports; the package declares types for its entry only.
 
 declare module 'undici/lib/dispatcher/pool.js' {
   import type { Pool } from 'undici'
@@ -18,7 +18,7 @@ declare module 'undici/lib/dispatcher/proxy-agent.js' {
   import type { Dispatcher, ProxyAgent } from 'undici'
 
   interface Options extends ProxyAgent.Options {
-    /** For a connection to the proxy, milliseconds; missing in the package's own type. */
+    /** Time to connect to the proxy, milliseconds. The package's type lacks it. */
     connectTimeout: number
   }
 

@@ -18,7 +18,7 @@ t.test('a key is the prefix, 43 characters of randomness and 6 of checksum', asy
   )
 })
 
-t.test('the largest number fits, and different randomness gives different keys', async (t) => {
+t.test('every 256-bit number has a key, and different numbers have different keys', async (t) => {
   t.ok(parseApiKey(createApiKey(new Uint8Array(32).fill(255))))
   fc.assert(
     fc.property(bytes32, bytes32, (a, b) => {
@@ -29,7 +29,7 @@ t.test('the largest number fits, and different randomness gives different keys',
 })
 
 t.test('the checksum is the CRC-32 of everything before it', async (t) => {
-  // CRC-32 of the 54 characters computed bit by bit (ISO 3309), so that the library is not its own witness.
+  // CRC-32 of the 54 characters bit by bit (ISO 3309), independent of zlib.
   const key = createApiKey(new Uint8Array(32).fill(7))
   let crc = 0xffffffff
   for (const byte of Buffer.from(key.slice(0, 54))) {
@@ -46,30 +46,30 @@ t.test('the checksum is the CRC-32 of everything before it', async (t) => {
   t.equal(key.slice(54), expected)
 })
 
-t.test('a typo or two swapped characters are seen without a lookup', async () => {
+t.test('the checksum detects a wrong character and two swapped ones', async () => {
   const alphabet = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
   fc.assert(
     fc.property(
       bytes32,
       fc.integer({ min: 11, max: 59 }),
       fc.constantFrom(...alphabet),
-      (bytes, place, other) => {
+      (bytes, index, other) => {
         const key = createApiKey(bytes)
-        fc.pre(key[place] !== other)
-        return !parseApiKey(key.slice(0, place) + other + key.slice(place + 1))
+        fc.pre(key[index] !== other)
+        return !parseApiKey(key.slice(0, index) + other + key.slice(index + 1))
       },
     ),
   )
   fc.assert(
-    fc.property(bytes32, fc.integer({ min: 11, max: 58 }), (bytes, place) => {
+    fc.property(bytes32, fc.integer({ min: 11, max: 58 }), (bytes, index) => {
       const key = createApiKey(bytes)
-      fc.pre(key[place] !== key[place + 1])
-      return !parseApiKey(`${key.slice(0, place)}${key[place + 1]}${key[place]}${key.slice(place + 2)}`)
+      fc.pre(key[index] !== key[index + 1])
+      return !parseApiKey(`${key.slice(0, index)}${key[index + 1]}${key[index]}${key.slice(index + 2)}`)
     }),
   )
 })
 
-t.test('anything else is refused', async (t) => {
+t.test('text of any other format is rejected', async (t) => {
   const key = createApiKey(randomBytes(32))
   const bad = [
     '',
@@ -86,15 +86,12 @@ t.test('anything else is refused', async (t) => {
   t.equal(parseApiKey('x'.repeat(10_000_000)), false)
 })
 
-t.test(
-  'what is stored is the SHA-256 of the whole key, what is shown the four characters before the checksum',
-  async (t) => {
-    const key = createApiKey(new Uint8Array(32).fill(200))
-    t.equal(hashApiKey(key), createHash('sha256').update(key).digest('hex'))
-    t.equal(keyPrefix(key), `sgate_live_…${key.slice(-10, -6)}`)
-  },
-)
+t.test('a key is stored as its SHA-256 and shown by four characters', async (t) => {
+  const key = createApiKey(new Uint8Array(32).fill(200))
+  t.equal(hashApiKey(key), createHash('sha256').update(key).digest('hex'))
+  t.equal(keyPrefix(key), `sgate_live_…${key.slice(-10, -6)}`)
+})
 
-t.test('a key is never made from less than 256 bits', async (t) => {
+t.test('fewer than 256 random bits are rejected', async (t) => {
   t.throws(() => createApiKey(new Uint8Array(31)), RangeError)
 })

@@ -2,63 +2,63 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
 
-t.test('so much is taken as there is, and what is given back can be taken again', async (t) => {
-  const room = new Budget(10)
-  t.same([room.take(6), room.take(5), room.take(4), room.take(1)], [true, false, true, false])
-  room.give(6)
-  t.same([room.take(6), room.take(1)], [true, false])
+t.test('take succeeds while enough is free, and released amounts can be taken again', async (t) => {
+  const budget = new Budget(10)
+  t.same([budget.take(6), budget.take(5), budget.take(4), budget.take(1)], [true, false, true, false])
+  budget.release(6)
+  t.same([budget.take(6), budget.take(1)], [true, false])
 })
 
-t.test('who waits gets in in the order of asking, and nobody passes', async (t) => {
-  const room = new Budget(10)
+t.test('waiting requests are granted in order, and a small one does not overtake a large one', async (t) => {
+  const budget = new Budget(10)
   const order: string[] = []
-  const enter = (name: string, amount: number) =>
-    room.wait(amount).then((leave) => {
+  const acquire = (name: string, amount: number) =>
+    budget.wait(amount).then((release) => {
       order.push(name)
-      return leave
+      return release
     })
-  const leaveFirst = await enter('first', 8)
-  const large = enter('large', 9)
-  const small = enter('small', 1)
+  const releaseFirst = await acquire('first', 8)
+  const large = acquire('large', 9)
+  const small = acquire('small', 1)
   await new Promise(setImmediate)
-  t.same(order, ['first'], 'there would be room for the small one')
-  leaveFirst()
-  leaveFirst()
-  const leaveLarge = await large
+  t.same(order, ['first'], 'the small request would fit')
+  releaseFirst()
+  releaseFirst()
+  const releaseLarge = await large
   await small
   t.same(order, ['first', 'large', 'small'])
-  t.notOk(room.take(1), 'what was left twice was given back once')
-  leaveLarge()
-  t.ok(room.take(9))
+  t.notOk(budget.take(1), 'the second call released nothing')
+  releaseLarge()
+  t.ok(budget.take(9))
 })
 
-t.test('who asks for more than there is gets all of it, by himself', async (t) => {
-  const room = new Budget(10)
-  const leave = await room.wait(1000)
-  t.notOk(room.take(1))
-  leave()
-  t.ok(room.take(10))
+t.test('a request larger than the budget is granted alone', async (t) => {
+  const budget = new Budget(10)
+  const release = await budget.wait(1000)
+  t.notOk(budget.take(1))
+  release()
+  t.ok(budget.take(10))
 })
 
-t.test('there is never more taken than there is, and in the end all of it is free', async () => {
+t.test('the amount taken never exceeds the size, and in the end all is free', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 1, max: 20 }),
       fc.array(fc.tuple(fc.nat(30), fc.nat(3)), { maxLength: 30 }),
-      async (size, takers) => {
-        const room = new Budget(size)
+      async (size, requests) => {
+        const budget = new Budget(size)
         let inside = 0
         await Promise.all(
-          takers.map(async ([amount, turns]) => {
-            const leave = await room.wait(amount)
+          requests.map(async ([amount, turns]) => {
+            const release = await budget.wait(amount)
             inside += Math.min(amount, size)
             if (inside > size) throw new Error(`${inside} of ${size}`)
             for (let turn = 0; turn < turns; turn++) await null
             inside -= Math.min(amount, size)
-            leave()
+            release()
           }),
         )
-        if (!room.take(size)) throw new Error('something is still taken')
+        if (!budget.take(size)) throw new Error('some is still taken')
       },
     ),
     { numRuns: 300 },

@@ -14,7 +14,7 @@ const parse = (text: string, env: Record<string, string> = {}) =>
 const problems = (text: string, env: Record<string, string> = {}) =>
   parse(text, env).problems.map(formatProblem)
 
-t.test('the least there can be, with every default', async (t) => {
+t.test('a configuration with only a base URL gets every default', async (t) => {
   const { config } = parse('upstream: { baseUrl: "https://host/v1/" }')
   t.match(config, {
     listen: { gateway: { host: '127.0.0.1', port: 8484 }, ops: { host: '127.0.0.1', port: 9484 } },
@@ -36,7 +36,7 @@ t.test('the least there can be, with every default', async (t) => {
   })
 })
 
-t.test('what is written wins', async (t) => {
+t.test('a written value replaces its default', async (t) => {
   const { config } = parse(
     'upstream: { baseUrl: http://h }\nlimits: { drainSeconds: 3 }\nlisten: { gateway: "[::1]:0" }',
   )
@@ -47,7 +47,7 @@ t.test('what is written wins', async (t) => {
   })
 })
 
-t.test('secrets by reference only', async (t) => {
+t.test('a secret is read by reference and rejected as a value', async (t) => {
   const { config } = parse('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: ' value\n' })
   t.equal(config?.upstream.apiKey?.current(), 'value')
   const folder = t.testdir({ token: 'from a file\n', empty: '\n' })
@@ -61,13 +61,13 @@ t.test('secrets by reference only', async (t) => {
   t.notMatch(inline, /sk-plain/)
 })
 
-t.test('mistakes', async (t) => {
+t.test('an error names its file, line, column and key, and says what to do', async (t) => {
   t.match(problems('upstream: { baseUrl: http://h, apiKey: { env: NONE } }'), [
     /sidegate\.yaml:1:\d+ upstream\.apiKey: environment variable NONE is not set; .*npm run demo/,
   ])
   for (const value of ['two\nlines', 'a b', 'schlüssel']) {
     const [problem = ''] = problems('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: value })
-    t.match(problem, /upstream\.apiKey: holds a space, a line break/)
+    t.match(problem, /upstream\.apiKey: contains a space, a line break/)
     t.notMatch(problem, value)
   }
   const twice = (port: number) =>
@@ -89,22 +89,22 @@ t.test('mistakes', async (t) => {
   const keys = (...names: string[]) =>
     `upstream: { baseUrl: http://h }\nkeys:\n${names.map((name) => `  - { name: ${name}, sha256: ${hash} }\n`).join('')}`
   t.same(problems(keys('one')), [])
-  t.match(problems(keys('one', 'two')), [/4:\d+ keys\[1\]\.sha256: is the hash of keys\[0\] too/])
+  t.match(problems(keys('one', 'two')), [/4:\d+ keys\[1\]\.sha256: is also the hash of keys\[0\]/])
   t.notMatch(problems(keys('one', 'two')).join(), hash)
   t.match(
     problems(`${keys('one', 'two')}bogus: 1`),
-    [/bogus/, /keys\[1\]\.sha256: is the hash/],
-    'whatever is wrong elsewhere',
+    [/bogus/, /keys\[1\]\.sha256: is also the hash/],
+    'also with an error elsewhere',
   )
   t.match(
     problems(`${keys('one', 'two')}  - { name: short, sha256: 7 }`),
     [/keys\[2\]\.sha256: must be a string/],
-    'but not where keys may be left out: the others have other numbers then',
+    'but not with an invalid key, whose removal changes the indices',
   )
   t.match(readConfig('/nowhere/sidegate.yaml', {}, clock).problems, [{ message: /ENOENT.*--config/ }])
 })
 
-t.test('a proxy, whose URL may hold a password', async (t) => {
+t.test('a proxy URL may contain a password, and errors do not repeat it', async (t) => {
   const read = (url: string) =>
     parse('upstream: { baseUrl: https://h, proxy: { env: PROXY } }', { PROXY: url })
   for (const url of [
@@ -125,19 +125,19 @@ t.test('a proxy, whose URL may hold a password', async (t) => {
     'h s3cret',
   ]) {
     const [problem = '', ...others] = read(url).problems.map(formatProblem)
-    t.match(problem, /1:\d+ upstream\.proxy: is not the URL of a proxy; set it to one like http/, url)
+    t.match(problem, /1:\d+ upstream\.proxy: is not the URL of an HTTP proxy; set it to a URL like http/, url)
     t.notMatch(problem, /s3cret|p%w/)
     t.same(others, [])
   }
   t.match(problems('upstream: { baseUrl: https://h, proxy: { env: NONE } }'), [
-    /NONE is not set; .*leave upstream\.proxy out/,
+    /NONE is not set; .*remove upstream\.proxy/,
   ])
   t.match(problems('upstream: { baseUrl: https://h, proxy: "http://proxy:3128" }'), [
     /upstream\.proxy: must be an object/,
   ])
 })
 
-t.test('a mistake of form hides no other mistake, and what it spoils is not looked at', async (t) => {
+t.test('a schema error hides no other error, and values in it are not checked further', async (t) => {
   const text = `upstream: { baseUrl: 7, apiKey: { env: NONE } }
 listen: { gateway: no-port, ops: "127.0.0.1:8484" }
 admin: { token: { env: NONE }, sessionTtlSeconds: long }
@@ -158,12 +158,12 @@ bogus: 1
       'upstream.apiKey',
       'admin.token',
     ],
-    'not listen.ops, which is only the address that listen.gateway has by default',
+    'not listen.ops, which only equals the default of listen.gateway',
   )
   for (const nothing of ['', '[]', '7', 'upstream: [']) t.equal(parse(nothing).partial, null, nothing)
 })
 
-t.test('the shipped configuration is valid, and its schema is published as it is', async (t) => {
+t.test('the sample configuration is valid, and config/sidegate.schema.json is the schema', async (t) => {
   const env = { OPENROUTER_API_KEY: 'k', SIDEGATE_ADMIN_TOKEN: 't' }
   const { config, problems: found } = readConfig(resolve(CONFIG, 'sidegate.yaml'), env, clock)
   t.same(found, [])
@@ -174,7 +174,7 @@ t.test('the shipped configuration is valid, and its schema is published as it is
   )
 })
 
-t.test('every key of the schema says what it is', async (t) => {
+t.test('every key of the schema has a description', async (t) => {
   const visit = (schema: any, path: string) => {
     for (const [name, child] of Object.entries<any>(schema.properties ?? {})) {
       t.ok(child.description?.length > 10, `${path}${name}`)

@@ -1,11 +1,9 @@
-// Two pieces of work side by side.
-
 import t from 'tap'
 import { settledWith } from '../../src/core/deadline.ts'
 
-const TOLD = 'told'
+const RESULT = 'result'
 
-/** What has settled so far, in order. */
+/** Logs how the promise settles. */
 function watch(promise: Promise<unknown>, log: string[]): void {
   promise.then(
     (value) => log.push(`resolved ${value}`),
@@ -14,20 +12,20 @@ function watch(promise: Promise<unknown>, log: string[]): void {
 }
 
 for (const how of ['resolve', 'reject'] as const) {
-  t.test(`the result waits for the other, which may ${how}`, async (t) => {
+  t.test(`settledWith waits for the other promise to ${how}`, async (t) => {
     const other = Promise.withResolvers<void>()
     const log: string[] = []
-    watch(settledWith(Promise.resolve(TOLD), other.promise), log)
+    watch(settledWith(Promise.resolve(RESULT), other.promise), log)
     await new Promise(setImmediate)
     t.strictSame(log, [])
     if (how === 'resolve') other.resolve()
     else other.reject(new Error('other'))
     await new Promise(setImmediate)
-    t.strictSame(log, ['resolved told'])
+    t.strictSame(log, ['resolved result'])
   })
 }
 
-t.test('a failure waits for the other, too', async (t) => {
+t.test('settledWith waits for the other promise before it rejects', async (t) => {
   const other = Promise.withResolvers<void>()
   const log: string[] = []
   watch(settledWith(Promise.reject(new Error('first')), other.promise), log)
@@ -38,10 +36,10 @@ t.test('a failure waits for the other, too', async (t) => {
   t.strictSame(log, ['rejected first'])
 })
 
-t.test("a failure of the other before the first has ended is nobody's", async (t) => {
+t.test('a rejection of the other promise is ignored', async (t) => {
   const first = Promise.withResolvers<string>()
   const result = settledWith(first.promise, Promise.reject(new Error('other')))
   await new Promise(setImmediate)
-  first.resolve(TOLD)
-  t.equal(await result, TOLD)
+  first.resolve(RESULT)
+  t.equal(await result, RESULT)
 })

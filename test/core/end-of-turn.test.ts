@@ -1,9 +1,7 @@
-// What the calls of one turn of the event loop do together.
-
 import t from 'tap'
 import { endOfTurn } from '../../src/core/steps.ts'
 
-t.test('all that wait in one turn go on together, in their order', async (t) => {
+t.test('callers that wait in one turn continue together, in order', async (t) => {
   const seen: string[] = []
   const call = async (name: string) => {
     await endOfTurn()
@@ -14,13 +12,13 @@ t.test('all that wait in one turn go on together, in their order', async (t) => 
   const calls = [call('a'), call('b')]
   process.nextTick(() => calls.push(call('c')))
   await null
-  t.same(seen, [], 'nobody goes on while the turn still brings something in')
+  t.same(seen, [], 'not before the I/O of the turn is read')
   await endOfTurn()
   await Promise.all(calls)
   t.same(seen, ['a first', 'b first', 'c first', 'a then', 'b then', 'c then'])
 })
 
-t.test('a turn has its own end', async (t) => {
+t.test('each turn has its own promise', async (t) => {
   const first = endOfTurn()
   t.equal(endOfTurn(), first)
   await first

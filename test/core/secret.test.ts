@@ -3,57 +3,57 @@ import { join } from 'node:path'
 import t from 'tap'
 import { fileSecret, fixedSecret } from '../../src/core/secret.ts'
 
-t.test('a file is followed, and a gap bridged', async (t) => {
-  const file = join(t.testdir({ secret: 'one\n' }), 'secret')
-  let nowMs = 0
-  const secret = fileSecret(file, { now: () => nowMs, monotonic: () => nowMs })
-  t.equal(secret.current(), 'one')
-  writeFileSync(file, 'two')
-  t.equal(secret.current(), 'one', 'not looked at twice a second')
-  nowMs = 1000
-  t.equal(secret.current(), 'two')
-  rmSync(file)
-  nowMs = 2000
-  t.equal(secret.current(), 'two')
-  writeFileSync(file, '\n')
-  nowMs = 3000
-  t.equal(secret.current(), 'two', 'an empty file is no secret')
-})
-
 t.test(
-  'a value that cannot be used does not take the place of one that can, and each turn is told once',
+  'a changed file is read again, and the last value stays while the file is missing or empty',
   async (t) => {
     const file = join(t.testdir({ secret: 'one\n' }), 'secret')
     let nowMs = 0
-    const clock = { now: () => nowMs, monotonic: () => nowMs }
-    const told: (string | null)[] = []
-    const secret = fileSecret(file, clock, (value) => (value.includes(' ') ? 'holds a space' : null))
-    secret.onTurn((problem) => told.push(problem))
-    const after = (change: () => void): string => {
-      change()
-      nowMs += 1000
-      return secret.current()
-    }
-    const steps: [change: () => void, value: string, told: readonly (string | null)[]][] = [
-      [() => {}, 'one', []],
-      [() => writeFileSync(file, 't wo'), 'one', ['holds a space']],
-      [() => writeFileSync(file, 't w o'), 'one', []],
-      [() => rmSync(file), 'one', ['ENOENT']],
-      [() => writeFileSync(file, ''), 'one', ['the file is empty']],
-      [() => writeFileSync(file, 'two'), 'two', [null]],
-    ]
-    for (const [change, value, news] of steps) {
-      const before = told.length
-      t.equal(after(change), value)
-      t.same(told.slice(before), news)
-    }
-    after(() => rmSync(file))
-    after(() => writeFileSync(file, 'two'))
-    t.same(told.slice(4), ['ENOENT', null], 'the same value again ends the trouble')
+    const secret = fileSecret(file, { now: () => nowMs, monotonic: () => nowMs })
+    t.equal(secret.current(), 'one')
+    writeFileSync(file, 'two')
+    t.equal(secret.current(), 'one', 'read at most once a second')
+    nowMs = 1000
+    t.equal(secret.current(), 'two')
+    rmSync(file)
+    nowMs = 2000
+    t.equal(secret.current(), 'two')
+    writeFileSync(file, '\n')
+    nowMs = 3000
+    t.equal(secret.current(), 'two', 'an empty file is not a value')
   },
 )
 
-t.test('what cannot be read at first is an error', async (t) => {
+t.test('an unusable value does not replace a usable one, and each change is reported once', async (t) => {
+  const file = join(t.testdir({ secret: 'one\n' }), 'secret')
+  let nowMs = 0
+  const clock = { now: () => nowMs, monotonic: () => nowMs }
+  const reported: (string | null)[] = []
+  const secret = fileSecret(file, clock, (value) => (value.includes(' ') ? 'holds a space' : null))
+  secret.onTurn((problem) => reported.push(problem))
+  const after = (change: () => void): string => {
+    change()
+    nowMs += 1000
+    return secret.current()
+  }
+  const steps: [change: () => void, value: string, expected: readonly (string | null)[]][] = [
+    [() => {}, 'one', []],
+    [() => writeFileSync(file, 't wo'), 'one', ['holds a space']],
+    [() => writeFileSync(file, 't w o'), 'one', []],
+    [() => rmSync(file), 'one', ['ENOENT']],
+    [() => writeFileSync(file, ''), 'one', ['the file is empty']],
+    [() => writeFileSync(file, 'two'), 'two', [null]],
+  ]
+  for (const [change, value, expected] of steps) {
+    const before = reported.length
+    t.equal(after(change), value)
+    t.same(reported.slice(before), expected)
+  }
+  after(() => rmSync(file))
+  after(() => writeFileSync(file, 'two'))
+  t.same(reported.slice(4), ['ENOENT', null], 'the same value again ends the problem')
+})
+
+t.test('an unreadable or empty file is an error at first', async (t) => {
   const folder = t.testdir({ empty: ' \n' })
   const clock = { now: () => 0, monotonic: () => 0 }
   t.throws(() => fileSecret(join(folder, 'none'), clock), { code: 'ENOENT' })

@@ -1,11 +1,9 @@
-// Long work that lets others go on in between.
-
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { atOnce, inSlices, type Steps } from '../../src/core/steps.ts'
 
-/** Each look at it takes a millisecond. */
+/** A clock that advances a millisecond at each reading. */
 function ticking() {
   let nowMs = 0
   return { monotonic: () => nowMs++ }
@@ -19,7 +17,7 @@ function* count(to: number, seen: (step: number) => void = () => {}): Steps<numb
   return to
 }
 
-t.test('at once, or in slices: the same result', async (t) => {
+t.test('atOnce and inSlices return the same results', async (t) => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.nat(40), { maxLength: 6 }), async (sizes) => {
       const clock = ticking()
@@ -34,7 +32,7 @@ t.test('at once, or in slices: the same result', async (t) => {
   )
 })
 
-t.test('what is short is done in the turn in which it began', async (t) => {
+t.test('a short computation ends in the turn in which it began', async (t) => {
   let done = false
   void inSlices(count(1), ticking()).then(() => {
     done = true
@@ -44,7 +42,7 @@ t.test('what is short is done in the turn in which it began', async (t) => {
   t.ok(done)
 })
 
-t.test('in each turn one slice of one piece of work, in the order they asked in', async (t) => {
+t.test('each turn runs one slice of one computation, first come, first served', async (t) => {
   const seen: string[] = []
   const clock = ticking()
   const work = ['a', 'b', 'c'].map((name) =>
@@ -54,7 +52,7 @@ t.test('in each turn one slice of one piece of work, in the order they asked in'
     ),
   )
   const first = seen.splice(0).join('')
-  t.match(first, /^a+b+c+$/, 'each begins at once')
+  t.match(first, /^a+b+c+$/, 'each starts at once')
   let turns = 0
   let isOver = false
   const all = Promise.all(work).then(() => {
@@ -65,7 +63,7 @@ t.test('in each turn one slice of one piece of work, in the order they asked in'
     await nextTurn()
     const names = new Set(seen.splice(0))
     if (names.size > 0) turns++
-    t.ok(names.size <= 1, 'no two in one turn')
+    t.ok(names.size <= 1, 'at most one per turn')
     order.push(...names)
   }
   await all
@@ -73,24 +71,24 @@ t.test('in each turn one slice of one piece of work, in the order they asked in'
   t.same(order.slice(0, 6), ['a', 'b', 'c', 'a', 'b', 'c'])
 })
 
-t.test('what the check throws after a pause ends the work', async (t) => {
+t.test('an error of the check ends the computation', async (t) => {
   let steps = 0
-  let isLeft = false
+  let hasLeft = false
   const work = inSlices(
     count(1000, () => steps++),
     ticking(),
     () => {
-      if (isLeft) throw new Error('nobody waits')
+      if (hasLeft) throw new Error('the client left')
     },
   )
   const before = steps
   t.ok(before < 1000)
-  isLeft = true
-  await t.rejects(work, /nobody waits/)
+  hasLeft = true
+  await t.rejects(work, /the client left/)
   t.equal(steps, before)
 })
 
-t.test('what a step throws is thrown', async (t) => {
+t.test('an error of a step is thrown', async (t) => {
   function* failing(): Steps<never> {
     yield
     throw new Error('a bug')

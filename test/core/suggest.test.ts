@@ -4,7 +4,7 @@ import { nearest } from '../../src/core/suggest.ts'
 
 const KNOWN = ['enabled', 'action', 'pattern', 'us_ssn']
 
-const cases: [word: string, guess: string | null][] = [
+const cases: [word: string, suggestion: string | null][] = [
   ['enabld', 'enabled'],
   ['Enabled', 'enabled'],
   ['actoin', 'action'],
@@ -14,13 +14,13 @@ const cases: [word: string, guess: string | null][] = [
   ['', null],
   ['x'.repeat(100), null],
 ]
-for (const [word, guess] of cases) {
-  t.test(`${word.slice(0, 10)} → ${guess}`, async (t) => {
-    t.equal(nearest(word, KNOWN), guess)
+for (const [word, suggestion] of cases) {
+  t.test(`the suggestion for "${word.slice(0, 10)}" is ${suggestion}`, async (t) => {
+    t.equal(nearest(word, KNOWN), suggestion)
   })
 }
 
-t.test('a known word is its own best guess, one letter off still is', async () => {
+t.test('a known word is suggested for itself and with a letter missing', async () => {
   fc.assert(
     fc.property(fc.constantFrom(...KNOWN), fc.nat(5), (word, at) => {
       const index = at % word.length

@@ -1,5 +1,3 @@
-// Points in time as people write them.
-
 import fc from 'fast-check'
 import t from 'tap'
 import { isoTime, isoTimeOrNull, parseEndTime, parseTime } from '../../src/core/time.ts'
@@ -19,20 +17,20 @@ const CASES: readonly (readonly [text: string, time: string | null, end: string 
   ['', null, null],
 ]
 
-const written = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString())
+const engine = (timeMs: number | null) => (timeMs === null ? null : new Date(timeMs).toISOString())
 
-t.test('times, and days, of which the end is the last millisecond', async (t) => {
+t.test('times and dates are parsed, and a date as an end is its last millisecond', async (t) => {
   for (const [text, time, end] of CASES) {
-    t.equal(written(parseTime(text)), time, text)
-    t.equal(written(parseEndTime(text)), end, `${text} as an end`)
+    t.equal(engine(parseTime(text)), time, text)
+    t.equal(engine(parseEndTime(text)), end, `${text} as an end`)
   }
 })
 
-t.test('a time is written as the engine writes it, in whatever order times come', async (t) => {
+t.test('isoTime formats like Date.toISOString, in any order of times', async (t) => {
   const near = fc.integer({ min: 0, max: 5000 }).map((ms) => 1_764_000_000_000 + ms)
   const any = fc.double({ min: -8.64e15, max: 8.64e15, noNaN: true })
   fc.assert(
-    fc.property(fc.array(fc.oneof(near, any)), (times) => times.every((ms) => isoTime(ms) === written(ms))),
+    fc.property(fc.array(fc.oneof(near, any)), (times) => times.every((ms) => isoTime(ms) === engine(ms))),
   )
   t.equal(isoTime(-1), '1969-12-31T23:59:59.999Z')
   t.equal(isoTime(1_764_000_000_999.9), '2025-11-24T16:00:00.999Z')

@@ -64,7 +64,7 @@ t.test('of a file with very many mistakes the first are told, and how many more 
   t.equal(problems.length, 1001)
   t.match(problems[0], { line: 2, path: 'rules', message: /at most 10000 items/ })
   const last = problems.at(-1)
-  t.match(last && formatProblem(last), /rules\.yaml:335:5 begins 134001 more mistakes, which are told when/)
+  t.match(last && formatProblem(last), /rules\.yaml:335:5 … and 134001 more errors from here on/)
 })
 
 t.test('every mistake of every file at once, each with its place', async (t) => {
@@ -110,8 +110,8 @@ t.test('every mistake of every file at once, each with its place', async (t) => 
     'b.yaml:5:13 rules[0].action: must be one of: block, monitor (for type keyword_block)',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, e.g. `60000/1m` or `2M/1d` (suffixes k, M; windows s, m, h, d)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
-    `b.yaml:7:12 rules[2].name: is not of the right form: Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.`,
-    'c.yaml:1:21 this key is there twice',
+    `b.yaml:7:12 rules[2].name: has the wrong format: Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.`,
+    'c.yaml:1:21 duplicate key; remove one of the two',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
     'd.yaml:2:59 rules[0].action: must be one of: block, monitor (for type keyword_block)',
     'd.yaml:3:12 rules[1].name: the name `six` is taken by d.yaml:2; names are unique across files',
