@@ -4,7 +4,7 @@ import { clientHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
 const pairs = (raw: string[]) =>
   Object.fromEntries(raw.flatMap((name, i) => (i % 2 === 0 ? [[name, raw[i + 1]]] : [])))
 
-t.test('only the allowed request headers leave, with our credential', async (t) => {
+t.test('only allowed request headers are sent, with the credential of the upstream', async (t) => {
   const sent = pairs(
     upstreamHeaders(
       {
@@ -32,34 +32,33 @@ t.test('only the allowed request headers leave, with our credential', async (t) 
   })
 })
 
-t.test('an upstream without a credential gets none', async (t) => {
+t.test('no authorization header is sent to an upstream without a credential', async (t) => {
   t.notOk('authorization' in pairs(upstreamHeaders({ authorization: 'Bearer x' }, null)))
 })
 
-t.test('headers named in Connection stay on their hop', async (t) => {
+t.test('headers named in Connection are not forwarded', async (t) => {
   const sent = pairs(upstreamHeaders({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, null))
   t.notOk('x-title' in sent)
   t.equal(sent['accept'], '*/*')
 })
 
-t.test('response headers say what they are for and nothing else', async (t) => {
-  const said = (headers: Record<string, string>) => clientHeaders(headers)
-  const right = {
+t.test('response headers with an unexpected value are dropped', async (t) => {
+  const valid = {
     'content-type': 'text/event-stream; charset=utf-8',
     'retry-after': 'Mon, 23 Nov 2026 06:00:00 GMT',
     'retry-after-ms': '1500.5',
     'x-should-retry': 'false',
     'openai-processing-ms': '31',
   }
-  t.same(said(right), right)
-  t.same(said({ 'content-type': 'application/problem+json;charset=UTF-8' }), {
+  t.same(clientHeaders(valid), valid)
+  t.same(clientHeaders({ 'content-type': 'application/problem+json;charset=UTF-8' }), {
     'content-type': 'application/problem+json;charset=UTF-8',
   })
-  t.same(said({ 'content-type': 'application/json; key=sk-upstream-credential' }), {
+  t.same(clientHeaders({ 'content-type': 'application/json; key=sk-upstream-credential' }), {
     'content-type': 'application/json',
   })
   t.same(
-    said({
+    clientHeaders({
       'content-type': 'sk-upstream-credential',
       'retry-after': 'bob@example.com',
       'retry-after-ms': 'sk-upstream-credential',
@@ -70,7 +69,7 @@ t.test('response headers say what they are for and nothing else', async (t) => {
   )
 })
 
-t.test('only the allowed response headers return', async (t) => {
+t.test('only allowed response headers are returned', async (t) => {
   t.same(
     clientHeaders({
       'content-type': 'application/json',

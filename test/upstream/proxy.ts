@@ -1,27 +1,29 @@
-// An HTTP proxy that lets CONNECT through, over real sockets, and keeps what it was asked.
+// HTTP proxy for tests: opens CONNECT tunnels over real sockets and records the requests.
 
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 
 export interface Tunnel {
-  /** Host and port that were asked for. */
+  /** Requested host and port. */
   readonly target: string
   readonly headers: IncomingHttpHeaders
-  /** All that went through it to the upstream. */
+  /** Bytes sent to the upstream, as Latin-1. */
   sent: string
 }
 
 export interface Proxy {
   readonly url: string
   readonly tunnels: Tunnel[]
-  /** Requests that were no CONNECT. */
+  /** Method and URL of requests other than CONNECT. */
   readonly others: string[]
   close(): void
 }
 
 /**
- * @param answer the status for the n-th CONNECT, from 1; 200 lets it through, 0 says nothing, -1 closes the connection
+ * Starts a proxy on a free loopback port.
+ * @param answer returns the status for the n-th CONNECT, from 1: 200 opens the tunnel, 0 sends
+ *   nothing, -1 closes the connection
  */
 export async function startProxy(answer: (number: number) => number = () => 200): Promise<Proxy> {
   const tunnels: Tunnel[] = []
@@ -39,10 +41,10 @@ export async function startProxy(answer: (number: number) => number = () => 200)
     else if (status !== 200) {
       if (status > 0) socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
     } else {
-      // Names are the resolver's business, and all upstreams here listen on this address.
+      // All upstreams of the tests listen on this address, whatever their name.
       const upstream = connect(Number(url.split(':').at(-1)), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
-        socket.on('data', (piece) => (tunnel.sent += piece.toString('latin1')))
+        socket.on('data', (chunk) => (tunnel.sent += chunk.toString('latin1')))
         socket.pipe(upstream).pipe(socket)
       })
       upstream.on('error', () => socket.destroy())

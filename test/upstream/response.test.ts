@@ -3,20 +3,20 @@ import t from 'tap'
 import type { Dispatcher } from 'undici'
 import { AttemptError, PendingResponse, upstreamError } from '../../src/upstream/response.ts'
 
-/** undici's side of one dispatch: notes what is asked of it. */
+/** Fake of undici's side of one dispatch. Records what the handler requests. */
 class Connection {
   readonly response = new PendingResponse(null)
-  readonly asked: string[] = []
-  /** What the socket holds while it is paused; comes in as soon as it is resumed. */
-  readonly held: string[] = []
+  readonly requests: string[] = []
+  /** Data that the socket buffers while paused and delivers on resume. */
+  readonly buffered: string[] = []
   readonly #controller = {
-    pause: () => this.asked.push('pause'),
+    pause: () => this.requests.push('pause'),
     resume: () => {
-      this.asked.push('resume')
-      for (const text of this.held.splice(0)) this.send(text)
+      this.requests.push('resume')
+      for (const text of this.buffered.splice(0)) this.send(text)
     },
     abort: (reason: Error) => {
-      this.asked.push('abort')
+      this.requests.push('abort')
       this.response.onResponseError(this.#controller, reason)
     },
   } as unknown as Dispatcher.DispatchController
@@ -45,9 +45,9 @@ class Connection {
   }
 }
 
-const text = async (piece: Promise<Buffer | null>) => (await piece)?.toString() ?? null
+const text = async (chunk: Promise<Buffer | null>) => (await chunk)?.toString() ?? null
 
-t.test('pieces are read in order, whether they wait for the reader or it for them', async (t) => {
+t.test('chunks are read in order, whether they or the reader arrive first', async (t) => {
   const connection = new Connection().start(201, { 'x-a': 'b' })
   const response = await connection.response.started
   t.match(response, { status: 201, headers: { 'x-a': 'b' } })
@@ -63,7 +63,7 @@ t.test('pieces are read in order, whether they wait for the reader or it for the
   t.equal(await text(response.read()), null, 'and again')
 })
 
-t.test('what arrived before the end or the failure is read before it', async (t) => {
+t.test('chunks that arrived before the end or a failure are read first', async (t) => {
   const ended = new Connection().start()
   ended.send('all')
   ended.response.onResponseEnd()
@@ -76,36 +76,36 @@ t.test('what arrived before the end or the failure is read before it', async (t)
   await t.rejects(failed.response.read(), { code: 'upstream_unavailable' })
 })
 
-t.test('informational responses are not the answer', async (t) => {
+t.test('informational responses are skipped', async (t) => {
   const connection = new Connection()
   connection.informational()
   connection.start(200)
   t.equal((await connection.response.started).status, 200)
 })
 
-t.test('a reader that lags pauses the upstream once there is much, and reading lets it go on', async (t) => {
+t.test('more than 64 KiB in the queue pause the upstream, and reading resumes it', async (t) => {
   const connection = new Connection().start()
-  const piece = 'x'.repeat(16 * 1024)
-  for (let i = 0; i < 4; i++) connection.send(piece)
-  t.same(connection.asked, [], '64 KiB may wait')
+  const chunk = 'x'.repeat(16 * 1024)
+  for (let i = 0; i < 4; i++) connection.send(chunk)
+  t.same(connection.requests, [], '64 KiB do not')
   connection.send('y')
-  t.same(connection.asked, ['pause'])
-  t.equal((await text(connection.response.read()))?.length, 4 * piece.length + 1)
-  t.same(connection.asked, ['pause', 'resume'])
+  t.same(connection.requests, ['pause'])
+  t.equal((await text(connection.response.read()))?.length, 4 * chunk.length + 1)
+  t.same(connection.requests, ['pause', 'resume'])
 })
 
-t.test('what resuming brings in at once may pause the upstream again', async (t) => {
+t.test('data delivered during resume may pause the upstream again', async (t) => {
   const connection = new Connection().start()
   const much = 'x'.repeat(70 * 1024)
   connection.send(much)
-  connection.held.push(much)
+  connection.buffered.push(much)
   await connection.response.read()
-  t.same(connection.asked, ['pause', 'resume', 'pause'])
+  t.same(connection.requests, ['pause', 'resume', 'pause'])
   await connection.response.read()
-  t.same(connection.asked, ['pause', 'resume', 'pause', 'resume'], 'and it is resumed again')
+  t.same(connection.requests, ['pause', 'resume', 'pause', 'resume'], 'and it is resumed again')
 })
 
-t.test('failures are told apart, and tell nothing of the network', async (t) => {
+t.test('timeouts have their own code, and no error contains an address', async (t) => {
   for (const [code, expected] of [
     ['UND_ERR_HEADERS_TIMEOUT', 'upstream_timeout'],
     ['UND_ERR_BODY_TIMEOUT', 'upstream_timeout'],
@@ -123,30 +123,37 @@ t.test('failures are told apart, and tell nothing of the network', async (t) => 
     const error = upstreamError(new AttemptError(Object.assign(new Error('socket 10.0.0.7'), { code })))
     t.notMatch(error.message, /10\.0\.0\.7/)
   }
-  t.equal(new AttemptError(new TypeError('x')).code, 'TypeError', 'errors without a code go by their name')
+  t.equal(
+    new AttemptError(new TypeError('x')).code,
+    'TypeError',
+    'an error without a code has its name as code',
+  )
 })
 
-t.test('aborting', async (t) => {
-  const early = new Connection()
-  early.response.abort()
-  await t.rejects(early.response.started, { name: 'AttemptError' }, 'does not wait for a connection')
-  early.begin()
-  t.same(early.asked, ['abort'], 'and a connection that comes is not used')
+t.test(
+  'abort rejects a call without a connection, closes one in flight and ignores one that ended',
+  async (t) => {
+    const early = new Connection()
+    early.response.abort()
+    await t.rejects(early.response.started, { name: 'AttemptError' }, 'without waiting for a connection')
+    early.begin()
+    t.same(early.requests, ['abort'], 'a connection that comes later is aborted')
 
-  const running = new Connection().start()
-  running.send('dropped')
-  running.response.abort()
-  running.response.abort()
-  t.same(running.asked, ['abort'])
-  await t.rejects(running.response.read(), { code: 'upstream_unavailable' })
+    const running = new Connection().start()
+    running.send('dropped')
+    running.response.abort()
+    running.response.abort()
+    t.same(running.requests, ['abort'])
+    await t.rejects(running.response.read(), { code: 'upstream_unavailable' })
 
-  const over = new Connection().start()
-  over.response.onResponseEnd()
-  over.response.abort()
-  t.same(over.asked, [], 'is harmless when it is over')
-})
+    const over = new Connection().start()
+    over.response.onResponseEnd()
+    over.response.abort()
+    t.same(over.requests, [], 'no effect after the end')
+  },
+)
 
-t.test('what is discarded and does not end gives its connection up', async (t) => {
+t.test('a discarded response is aborted after a second', async (t) => {
   mock.timers.enable({ apis: ['setTimeout'] })
   t.teardown(() => mock.timers.reset())
   const endless = new Connection().start()
@@ -155,19 +162,19 @@ t.test('what is discarded and does not end gives its connection up', async (t) =
   ended.response.discard()
   ended.response.onResponseEnd()
   mock.timers.tick(999)
-  t.same(endless.asked, ['resume'])
+  t.same(endless.requests, ['resume'])
   mock.timers.tick(1)
-  t.same(endless.asked, ['resume', 'abort'])
-  t.same(ended.asked, ['resume'])
+  t.same(endless.requests, ['resume', 'abort'])
+  t.same(ended.requests, ['resume'])
 })
 
-t.test('what is discarded is not kept, and not read on for ever', async (t) => {
+t.test('a discarded response is not stored, and aborted after 64 KiB', async (t) => {
   const connection = new Connection().start()
   for (let i = 0; i < 5; i++) connection.send('x'.repeat(16 * 1024))
   connection.response.discard()
-  t.same(connection.asked, ['pause', 'resume'])
+  t.same(connection.requests, ['pause', 'resume'])
   connection.send('x'.repeat(64 * 1024))
-  t.same(connection.asked, ['pause', 'resume'])
+  t.same(connection.requests, ['pause', 'resume'])
   connection.send('x')
-  t.same(connection.asked, ['pause', 'resume', 'abort'])
+  t.same(connection.requests, ['pause', 'resume', 'abort'])
 })
