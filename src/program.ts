@@ -1,4 +1,4 @@
-// The commands and what each is made of; the arguments' way to one of them.
+// Composes the commands and dispatches the arguments to one of them.
 
 import { join } from 'node:path'
 import { audit } from './cli/audit.ts'
@@ -11,9 +11,13 @@ import { serve } from './cli/serve.ts'
 import { test } from './cli/test.ts'
 import { runGateway } from './gateway.ts'
 
-/** The sample rules: beside src/ and beside what is built of it alike. */
+/** Sample rules. `config` is next to both src/ and dist/. */
 const SAMPLE_RULES = join(import.meta.dirname, '../config/rules')
 
-/** The program. @param args without the names of Node and of the program; @returns the exit code */
+/**
+ * Runs the program.
+ * @param args command-line arguments without the names of Node and of the program
+ * @returns the exit code
+ */
 export const run = (args: readonly string[]): Promise<number> =>
   dispatch(args, [serve(runGateway), demo(runGateway, SAMPLE_RULES), check, test, diff, keys, audit])

@@ -1,6 +1,6 @@
-// Says in one line that a Node is too old, in place of the failure of whatever needs a newer one first. Imports nothing.
+// Ends the process on an old version of Node. Imports nothing that needs a newer one.
 
-/** Ends the process where Node is older than what the dependencies ask for. To be called before they are loaded. */
+/** Exits with code 2 and one line on standard error if Node is too old. Call it before other imports. */
 export function refuseOldNode(): void {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
   if (major > 22 || (major === 22 && minor >= 19)) return

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { NODE_FLAGS } from '../../src/boot/built-program.ts'
+import { nodeOptions } from '../../src/boot/built-program.ts'
 import type { Target } from './load.ts'
 import { type BenchProcess, MEASURED_CORE, OTHER_CORE, start } from './processes.ts'
 
@@ -64,7 +64,14 @@ export const PRIMITIVE_KEY = `sgate_live_${'0'.repeat(49)}`
 export async function startPrimitives(upstreamPort: number, folder: string, count: number): Promise<Subject> {
   const upstream = `http://127.0.0.1:${upstreamPort}`
   const process = await start(
-    [globalThis.process.execPath, ...NODE_FLAGS, here('primitives.ts'), upstream, folder, String(count)],
+    [
+      globalThis.process.execPath,
+      ...nodeOptions(here('../../src/main.ts')),
+      here('primitives.ts'),
+      upstream,
+      folder,
+      String(count),
+    ],
     MEASURED_CORE,
     { env: IMAGE_ENV, ready: (line) => /^\d+$/.test(line) },
   )
@@ -102,7 +109,7 @@ export async function startGateway(options: GatewayOptions): Promise<Subject> {
     }),
   )
   const process = await start(
-    [globalThis.process.execPath, ...NODE_FLAGS, main, 'serve', '--config', file],
+    [globalThis.process.execPath, ...nodeOptions(main), main, 'serve', '--config', file],
     MEASURED_CORE,
     {
       env: { ...IMAGE_ENV, ADMIN_TOKEN },

@@ -1,13 +1,12 @@
-// What is shipped is built: it has to start on the Node it is for, with the compiled code that was kept, and to say so on
-// one it is not for.
+// The built program: it starts with its compiled code, and refuses versions of Node that are too old.
 
-import { execFile, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { codeFile, NODE_FLAGS, programFile } from '../../src/boot/built-program.ts'
+import { codeFile, nodeOptions, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
 import { MAIN, startGateway } from './gateway.ts'
 import { startUpstream } from './upstream.ts'
@@ -83,20 +82,24 @@ async function takesCode(flags: readonly string[], from: string): Promise<string
   return (await run([...flags, '--input-type=module', '--eval', program])).stdout
 }
 
-t.test('compiled code is taken as the image, npm and a shell start the program', async (t) => {
-  const image = /^ENTRYPOINT (\[.*\])$/m.exec(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'))
-  const [, ...flags] = JSON.parse(image?.[1] ?? '[]') as string[]
-  t.equal(flags.pop(), 'dist/main.js')
-  t.same(flags, NODE_FLAGS)
-  const [shebang] = readFileSync(main, 'utf8').split('\n')
-  t.equal(shebang, `#!/usr/bin/env -S node ${flags.join(' ')}`)
+t.test('a shell, npm and the image start Node with the options of src/main.ts', async (t) => {
+  const options = nodeOptions(MAIN)
+  t.same(nodeOptions(main), options)
+  const print = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))'
+  const PATH = `${dirname(process.execPath)}:${process.env['PATH']}`
+  for (const program of [MAIN, main]) {
+    const env = { PATH, NODE_OPTIONS: `--import=${print}` }
+    const stdout = execFileSync(program, ['--version'], { env, timeout: 60_000, encoding: 'utf8' })
+    t.equal(stdout, `${JSON.stringify(options)}\nsidegate ${VERSION}\n`, program)
+  }
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
-  t.equal(scripts.start, `node ${flags.join(' ')} src/main.ts serve`)
-  t.equal(await takesCode(flags, dist), `sidegate ${VERSION}\n0 false\n`)
+  t.match(scripts, { start: 'src/main.ts serve', demo: 'src/main.ts demo', sidegate: 'src/main.ts' })
+  t.match(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'), '\nENTRYPOINT ["dist/main.js"]\n')
+  t.equal(await takesCode(options, dist), `sidegate ${VERSION}\n0 false\n`)
 })
 
 t.test('code of another V8, of other flags, cut off or none: the program is compiled', async (t) => {
-  const flags = NODE_FLAGS
+  const flags = nodeOptions(MAIN)
   t.equal(await takesCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
   const other = t.testdir()
   copyFileSync(programFile(dist), programFile(other))
