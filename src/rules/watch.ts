@@ -7,6 +7,7 @@ import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
 import { openRules, type RuleSource } from './load.ts'
+import { PathWatcher } from './path-watch.ts'
 import type { RuleSnapshot } from './snapshot.ts'
 
 /** Quiet time after which a burst of events is taken as over: one ConfigMap swap is nine events. */
@@ -17,9 +18,6 @@ const MAX_DELAY_MS: Milliseconds = 1000
 
 /** The net under the hints: network mounts and exhausted watch limits give none. */
 const POLL_MS: Milliseconds = 30_000
-
-/** A folder further up may be swapped, as git-sync does, and then the hints come from where the path no longer leads. */
-const LOOK_MS: Milliseconds = 500
 
 /** A mount that hangs keeps no gateway from ending its calls and sealing them. */
 const CLOSE_MS: Milliseconds = 1000
@@ -48,9 +46,12 @@ export class RuleWatcher {
   #quiet: unknown = null
   #deadline: unknown = null
   #poll: unknown = null
-  #look: unknown = null
-  /** Where the path led when it was looked at last. */
+  /** A folder further up may be replaced; then the hints come from the old one. */
+  readonly #pathWatcher: PathWatcher
+  /** Target of the path when it was last followed. */
   #place: string | null = null
+  #follows: Promise<void> = Promise.resolve()
+  #isFollowQueued = false
   /** Loads one after the other, so that an older snapshot never replaces a newer one. */
   #loads: Promise<void> = Promise.resolve()
   #closed = false
@@ -58,6 +59,7 @@ export class RuleWatcher {
   constructor(options: RuleWatcherOptions) {
     this.#options = options
     this.#root = resolve(options.path)
+    this.#pathWatcher = new PathWatcher(this.#root, () => this.#queueFollow())
     this.#open = options.open ?? openRules
     this.#timers = options.timers ?? systemTimers
     this.#contentHash = options.initial.contentHash
@@ -67,8 +69,8 @@ export class RuleWatcher {
   async start(): Promise<void> {
     this.#place = await placeOf(this.#root)
     await this.#watch()
+    await this.#follow()
     this.#armPoll()
-    this.#armLook()
     await this.#check()
   }
 
@@ -105,7 +107,7 @@ export class RuleWatcher {
   async close(): Promise<void> {
     this.#closed = true
     this.#reading.abort()
-    for (const timer of [this.#quiet, this.#deadline, this.#poll, this.#look])
+    for (const timer of [this.#quiet, this.#deadline, this.#poll])
       if (timer !== null) this.#timers.clear(timer)
     let limit: unknown
     const late = new Promise<void>((resolve) => {
@@ -116,6 +118,8 @@ export class RuleWatcher {
   }
 
   async #end(): Promise<void> {
+    this.#pathWatcher.close()
+    await this.#follows
     await this.#watcher?.close()
     await this.#loads
   }
@@ -131,25 +135,36 @@ export class RuleWatcher {
     if (this.#closed) return
     this.#poll = this.#timers.set(() => {
       void this.#check()
+      this.#queueFollow()
       this.#armPoll()
     }, POLL_MS)
   }
 
-  #armLook(): void {
-    if (!this.#closed) this.#look = this.#timers.set(() => void this.#follow(), LOOK_MS)
+  #queueFollow(): void {
+    if (this.#isFollowQueued) return
+    this.#isFollowQueued = true
+    this.#follows = this.#follows.then(() => {
+      this.#isFollowQueued = false
+      return this.#follow()
+    })
   }
 
-  /** Watches where the path leads now, if that is another place. */
+  /** Watches the current target of the path, and again until the target stays the same. */
   async #follow(): Promise<void> {
+    if (this.#closed) return
+    await this.#pathWatcher.follow()
     const place = await placeOf(this.#root)
-    if (place !== null && place !== this.#place && !this.#closed) {
-      this.#place = place
-      await this.#watcher?.close()
-      if (this.#closed) return
-      await this.#watch()
-      this.hint()
+    if (this.#closed) {
+      this.#pathWatcher.close()
+      return
     }
-    this.#armLook()
+    if (place === null || place === this.#place) return
+    this.#place = place
+    await this.#watcher?.close()
+    if (this.#closed) return
+    await this.#watch()
+    this.hint()
+    await this.#follow()
   }
 
   #check(always = false): Promise<void> {
