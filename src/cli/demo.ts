@@ -10,7 +10,8 @@ import { parseConfig } from '../core/config.ts'
 import { type StandIn, startStandIn } from '../demo/upstream.ts'
 import { newSigningKey } from '../store/folder/signingkey.ts'
 import { type Command, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, type RunningGateway, Signals, untilStopped } from './signals.ts'
+import type { RunGateway, RunningGateway } from './running-gateway.ts'
+import { Signals, untilStopped } from './signals.ts'
 
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 

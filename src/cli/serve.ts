@@ -4,7 +4,8 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems } from './command.ts'
-import { type RunGateway, Signals, untilStopped } from './signals.ts'
+import type { RunGateway } from './running-gateway.ts'
+import { Signals, untilStopped } from './signals.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 

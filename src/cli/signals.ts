@@ -1,28 +1,7 @@
 // From a running gateway to a stopped process: signals in, exit code out.
 
-import type { ConfigReading } from '../core/config.ts'
-import type { Problem } from '../core/problem.ts'
 import type { ExitCode } from './command.ts'
-
-/** What the commands need of the composition root. */
-export interface RunningGateway {
-  /** `host:port` of the first gateway address. */
-  readonly address: string
-  readonly opsAddress: string
-  /** Makes a key; its text is shown this once. */
-  createKey(name: string): Promise<string>
-  reloadRules(): Promise<void>
-  /** Finishes running calls, seals what is left, closes everything. Repeated calls wait for the first. */
-  stop(): Promise<void>
-  /** Makes a stop that is under way wait for nothing but the log. */
-  hurry(): void
-  /** Resolves with the reason when the gateway cannot go on. */
-  readonly failed: Promise<string>
-}
-
-export type RunGateway = (
-  reading: ConfigReading,
-) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>
+import type { RunningGateway } from './running-gateway.ts'
 
 /**
  * The process's signals from now on. They stay taken: the system's own answer to each, the end of the process with

@@ -1,4 +1,5 @@
-// What speaks for the log to those who do not trust it: the signatures over it, the full check of it, who this run is.
+// Gives evidence of the usage log to readers who do not trust it: checkpoints, the full check and
+// the identity of this run.
 
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
@@ -12,7 +13,7 @@ import type { DataFolder } from './datafolder.ts'
 import type { Identity } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
 
-/** Bits of a root that a float64, which is all a sample can be, holds exactly. */
+/** Leading bits of the root in the metric. A sample is a float64, which holds 53 bits exactly. */
 const FINGERPRINT_BITS = 52
 
 interface AttestationParts {
@@ -26,7 +27,7 @@ interface AttestationParts {
 export class Attestation {
   readonly signatures: Checkpointing
   readonly check: BackgroundVerification
-  /** What the log calls this run, and whose signatures count from it on. */
+  /** The boot entry names this run and the key whose signatures count from then on. */
   readonly identity: Identity
   readonly #logger: GatewayLogger
 
@@ -34,7 +35,7 @@ export class Attestation {
     const { signingKey } = folder
     const { checkpoints } = store
     this.signatures = new Checkpointing({ checkpoints, signingKey, clock, logger })
-    this.check = new BackgroundVerification(config.data.path, clock, (verdict) => this.#tell(verdict))
+    this.check = new BackgroundVerification(config.data.path, clock, (verdict) => this.#logVerdict(verdict))
     this.identity = {
       instance: config.instance,
       signer: this.signatures.publicKey,
@@ -43,24 +44,26 @@ export class Attestation {
     this.#logger = logger
   }
 
-  /** Says who signs, and what was signed for; once the gateway listens. */
+  /**
+   * Logs the newest checkpoint and begins to sign regularly. To be called once the gateway listens.
+   */
   start(): void {
     if (this.identity.key_source === 'generated') {
       this.#logger.warn(
         { file: SIGNING_KEY_FILE },
-        'checkpoints are signed with a key that lies beside the log: whoever can write the log can sign for it; set audit.signingKey',
+        'checkpoints are signed with a key in the data directory: anyone who can write the log can sign a forged one; set audit.signingKey to a key kept elsewhere',
       )
     }
     this.signatures.start()
   }
 
-  /** Ends a running check, and signs for the end of the log. */
+  /** Ends a running check and signs the last checkpoint. */
   async stop(): Promise<void> {
     await this.check.close()
     await this.signatures.stop()
   }
 
-  /** As the metrics page shows it. */
+  /** The newest checkpoint and the last full check, for the metrics page. */
   state(): Pick<GatewayState, 'checkpoint' | 'verified'> {
     const { newest } = this.signatures
     const { verdict, finishedAtMs } = this.check.status
@@ -77,9 +80,13 @@ export class Attestation {
     return { checkpoint, verified }
   }
 
-  /** Checking changes nothing, so that nothing is sealed of it. */
-  #tell({ ok, entries, findings }: JsonObject): void {
-    if (ok === true) this.#logger.info({ entries }, 'the usage log was checked and is intact')
-    else this.#logger.error({ entries, findings }, 'the usage log is not what was sealed')
+  /** A check changes nothing, so it makes no entry. */
+  #logVerdict({ ok, entries, findings }: JsonObject): void {
+    if (ok === true) this.#logger.info({ entries }, 'the full check found the usage log intact')
+    else
+      this.#logger.error(
+        { entries, findings },
+        'the full check found that the usage log was changed; keep a copy and run sidegate audit verify',
+      )
   }
 }

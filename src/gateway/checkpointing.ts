@@ -1,5 +1,5 @@
-// When the log is signed for: at the start and the stop, before anything is pruned, and as it grows. What is signed is
-// kept beside the log, and said where it can be kept by others.
+// Signs checkpoints of the usage log: at start and stop, before pruning and as the log grows.
+// Stores each with the log and writes it to standard output, where others can keep it.
 
 import { type Checkpoint, originOf, signCheckpoint } from '../audit/checkpoint.ts'
 import { readSigner, type Signer } from '../audit/note.ts'
@@ -7,7 +7,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Checkpoints } from '../store/log/checkpoints.ts'
 import type { GatewayLogger } from './logger.ts'
 
-/** With news, one is made this often, or after so many entries. */
+/** A checkpoint is due after this time, if the log has grown, or after MAX_ENTRIES. */
 const INTERVAL_MS: Milliseconds = 60_000
 const MAX_ENTRIES = 10_000
 const WATCH_MS: Milliseconds = 1000
@@ -30,7 +30,7 @@ export class Checkpointing {
   readonly #signer: Signer
   #newest: SignedCheckpoint | null = null
   #madeAtMs: Milliseconds = 0
-  /** Sealed since the newest was made, about. */
+  /** Entries since the newest checkpoint, roughly. */
   #entries = 0
   #making: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
@@ -51,21 +51,27 @@ export class Checkpointing {
     return this.#newest
   }
 
-  /** Says what was signed for up to now, and goes on doing both. The first line of the log is not its to write. */
+  /**
+   * Logs the newest checkpoint, then signs and logs when one is due. Nothing is logged earlier,
+   * because `listening` is the first line of the log.
+   */
   start(): void {
     this.#timer = setInterval(() => this.#tick(), WATCH_MS).unref()
-    this.#tell()
+    this.#logNewest()
   }
 
-  /** These many entries, about, have become durable. */
+  /** To be called when entries have become durable; the count may be approximate. */
   sealed(entries: number): void {
     this.#entries += entries
     if (this.#entries >= MAX_ENTRIES && this.#timer !== null) this.#tick()
   }
 
-  /** Signs for all entries that are durable now; resolves when that is kept. Failing is logged and stops nothing. */
+  /**
+   * Signs a checkpoint over all durable entries. Resolves when it is stored, or when it failed,
+   * which is logged.
+   */
   async make(): Promise<void> {
-    // One that is being made may have begun before the entries that are meant now.
+    // A checkpoint under way may not include the newest entries.
     while (this.#making !== null) await this.#making
     this.#making = this.#make().finally(() => {
       this.#making = null
@@ -73,7 +79,7 @@ export class Checkpointing {
     await this.#making
   }
 
-  /** Signs for the end of the log. */
+  /** Signs the last checkpoint. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
     await this.make()
@@ -96,13 +102,13 @@ export class Checkpointing {
       const note = signCheckpoint(checkpoint, this.#signer)
       await checkpoints.save({ size, note })
       this.#newest = { ...checkpoint, note, madeAtMs }
-      if (this.#timer !== null) this.#tell()
+      if (this.#timer !== null) this.#logNewest()
     } catch (error) {
-      logger.error({ err: error }, 'the usage log could not be signed for; it will be tried again')
+      logger.error({ err: error }, 'a checkpoint could not be signed and stored; it is retried')
     }
   }
 
-  #tell(): void {
+  #logNewest(): void {
     if (this.#newest === null) return
     const { note, size } = this.#newest
     this.#parts.logger.info({ checkpoint: note, size }, 'audit checkpoint')

@@ -1,5 +1,5 @@
-// The data folder before the store is opened: held by one gateway at a time, looked at in a child process, a damaged
-// log set aside, the calls read that the process before left behind.
+// Takes the data folder before the store is opened: locks it, inspects it in a child process,
+// quarantines a damaged log and reads the intents of the last process.
 
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
@@ -16,41 +16,40 @@ import type { GatewayLogger } from './logger.ts'
 
 export interface DataFolder {
   readonly intents: Intents
-  /** Signs checkpoints: Ed25519, PKCS#8, PEM. */
+  /** Private key for checkpoints: Ed25519, PKCS#8, PEM. */
   readonly signingKey: string
-  /** How many logs lie set aside in it, from whatever start. */
+  /** Number of damaged logs set aside in it, by this start or an earlier one. */
   readonly quarantines: number
   /**
-   * The store is closed: lets the next gateway have the folder. Repeating it is fine.
-   * @param intact nothing failed while it was open: the next start need not look at it
+   * Unlocks the folder. To be called after the store is closed; calling it again is harmless.
+   * @param intact whether every write succeeded, so that the next start can skip the inspection
    */
   release(intact?: boolean): Promise<void>
 }
 
 /**
- * Takes the data folder, which is made if missing, for this process.
- * @throws StoreOpenError (rejects) saying what is in the way and what to do
+ * Locks the data folder for this process and creates it if missing.
+ * @throws StoreOpenError (rejects) that says what is wrong and what to do
  */
 export async function takeDataFolder({ data, audit }: Config, logger: GatewayLogger): Promise<DataFolder> {
   const { path } = data
-  const lock = await hold(path)
+  const lock = await lockFolder(path)
   try {
-    await replaceDamaged(path, logger)
+    await quarantineDamaged(path, logger)
     const intents = new Intents(path, {
-      onUnavailable: (cause) =>
-        logger.error({ err: cause }, 'calls under way cannot be written down; calls are refused'),
-      onAvailable: () => logger.info({}, 'calls under way can be written down again'),
+      onUnavailable: (cause) => logger.error({ err: cause }, 'intents cannot be written; calls are refused'),
+      onAvailable: () => logger.info({}, 'intents can be written again'),
     })
     const release = async (intact: boolean): Promise<void> => {
       try {
         intents.close()
       } catch (error) {
-        logger.warn({ err: error }, 'the list of calls under way stays as it is')
+        logger.warn({ err: error }, 'the file of intents could not be closed')
       }
       try {
         if (intact) markCleanShutdown(path)
       } catch (error) {
-        logger.warn({ err: error }, 'the next start will look at the store first')
+        logger.warn({ err: error }, 'the clean stop could not be marked; the next start inspects the store')
       }
       await lock.release()
     }
@@ -70,7 +69,7 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
   }
 }
 
-async function hold(path: string): Promise<DirectoryLock> {
+async function lockFolder(path: string): Promise<DirectoryLock> {
   try {
     makeFolder(path)
     return await holdDirectory(path)
@@ -79,23 +78,25 @@ async function hold(path: string): Promise<DirectoryLock> {
   }
 }
 
-async function replaceDamaged(path: string, logger: GatewayLogger): Promise<void> {
+async function quarantineDamaged(path: string, logger: GatewayLogger): Promise<void> {
   finishQuarantine(path)
   const inspection = await inspectStore(path)
   if (inspection.state === 'sound') return
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
   const { folder, reason, carried } = await quarantineStore(path, inspection, systemClock.now(), randomBytes)
-  const keys = carried ? 'keys and rules of the API were taken over' : 'keys and rules of the API are lost'
+  const keys = carried
+    ? 'API keys and rules made through the API were carried over'
+    : 'API keys and rules made through the API are lost'
   logger.error(
     { reason, folder },
-    `the log is damaged and was set aside as it is; a new one begins, and ${keys}`,
+    `the usage log is damaged; it was set aside unchanged and a new log was started; ${keys}`,
   )
 }
 
 function asOpenError(path: string, error: unknown): StoreOpenError {
   if (error instanceof StoreOpenError) return error
   const { message } = error as Error
-  const said =
+  const reason =
     error instanceof DirectoryHeldError ? message : `the data directory ${path} cannot be used: ${message}`
-  return new StoreOpenError(said, { cause: error })
+  return new StoreOpenError(reason, { cause: error })
 }

@@ -1,19 +1,24 @@
-// What readiness says: rules are loaded and the store takes writes, never whether the upstream is well.
+// Reports the state of the gateway: readiness for /readyz, values for /metrics. Never asks the
+// upstream, whose outage must not take the gateway out of service.
 
-import type { Milliseconds } from '../core/clock.ts'
+import type { Clock, Milliseconds } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
 import { formatProblem } from '../core/problem.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import type { AdmissionControl } from '../pipeline/admission.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { Health } from '../server/ops.ts'
+import type { Store } from '../store/store.ts'
+import type { Attestation } from './attestation.ts'
 
 interface HealthParts {
   readonly admission: Pick<AdmissionControl, 'auditable' | 'draining'>
-  readonly rules: EffectiveRules
-  /** Logs set aside in the data folder. */
+  readonly rules: Pick<EffectiveRules, 'errors' | 'revision'>
+  /** Number of damaged logs set aside in the data folder. */
   readonly quarantines: number
 }
 
+/** Ready means that the store takes writes and the gateway is not draining. */
 export function healthOf({ admission, rules, quarantines }: HealthParts): Health {
   const { auditable, draining } = admission
   const errors = rules.errors().map(formatProblem)
@@ -30,9 +35,49 @@ export function healthOf({ admission, rules, quarantines }: HealthParts): Health
   }
 }
 
-type RuleState = Pick<GatewayState, 'policyRevision' | 'rules' | 'overrides' | 'oldestOverrideSeconds'>
+interface StateParts {
+  readonly config: Pick<Config, 'audit'>
+  readonly clock: Clock
+  readonly store: Pick<Store, 'keys' | 'counters' | 'log' | 'size'>
+  readonly attestation: Pick<Attestation, 'state'>
+  readonly rules: EffectiveRules
+  readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
+  readonly quarantines: number
+}
 
-export function stateOfRules(effective: EffectiveRules, nowMs: Milliseconds): RuleState {
+/**
+ * Reads the values of the metrics page. Made before the parts, which are connected once they exist.
+ */
+export class StateReader {
+  #parts: StateParts | null = null
+
+  connect(parts: StateParts): void {
+    this.#parts = parts
+  }
+
+  /** @throws Error before `connect` */
+  read(): GatewayState {
+    if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
+    const { config, clock, store, attestation, rules, admission, quarantines } = this.#parts
+    return {
+      ...rulesState(rules, clock.now()),
+      ...attestation.state(),
+      activeKeys: store.keys.countActive(),
+      tokenLimits: store.counters.size,
+      auditSequence: store.log.head.seq,
+      auditAvailable: admission.auditable,
+      ruleFilesInForce: rules.fileErrors.length === 0,
+      auditQuarantines: quarantines,
+      storeBytes: store.size().usedBytes,
+      storeLimitBytes: config.audit.maxBytes,
+      callsInFlight: admission.inFlight,
+    }
+  }
+}
+
+type RulesState = Pick<GatewayState, 'policyRevision' | 'rules' | 'overrides' | 'oldestOverrideSeconds'>
+
+function rulesState(effective: EffectiveRules, nowMs: Milliseconds): RulesState {
   const rules = effective.list()
   const overrides = rules.filter((rule) => rule.override !== null)
   const oldestMs = Math.min(...overrides.map((rule) => rule.updatedAtMs), nowMs)

@@ -1,4 +1,4 @@
-// Entries that are not calls: starts and stops, rule sets loaded, rules changed. Logged, counted and sealed here.
+// Seals the entries that are not calls: boots and stops, loaded rule sets, changes of rules.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import { VERSION } from '../core/version.ts'
@@ -10,16 +10,19 @@ import type { PolicyStore } from '../store/policies.ts'
 import type { Store } from '../store/store.ts'
 import type { GatewayLogger } from './logger.ts'
 
-/** Newest entries looked through for the end of the run before: keys and rules may have changed since. */
+/**
+ * Newest entries searched for the end of the last run. Commands may have sealed changes of keys
+ * after it.
+ */
 const RUN_END_SEARCH = 1000
 
-/** Who this run is. */
+/** Fields of the boot entry that identify this run. */
 export type Identity = Pick<Extract<ChangeDraft, { type: 'boot' }>, 'instance' | 'signer' | 'key_source'>
 
 export class Journal {
   readonly #log: UsageLog
   readonly #policies: PolicyStore
-  /** Of the rule set that was sealed last; null before the first, empty where that failed. */
+  /** Revision of the rule set sealed last; null before the first, empty after a failure. */
   #revision: string | null = null
   readonly #metrics: Metrics
   readonly #logger: GatewayLogger
@@ -31,9 +34,11 @@ export class Journal {
     this.#logger = logger
   }
 
-  /** To be waited for before the calls are sealed that the run before left behind: it says how that ended. */
+  /**
+   * Seals the boot and how the last run ended. To be awaited before interrupted calls are sealed.
+   */
   boot(identity: Identity): Promise<void> {
-    // A log that was begun just now, before anybody counted.
+    // A new log: its genesis entry was sealed before entries were counted.
     if (this.#log.head.seq === 0) this.#metrics.auditEntries.inc({ type: 'genesis' })
     return this.#append({ type: 'boot', version: VERSION, clean: this.#endedCleanly(), ...identity })
   }
@@ -42,7 +47,7 @@ export class Journal {
     return this.#append({ type: 'stop', version: VERSION })
   }
 
-  /** The rule set now in force, in whole where the log does not have it. */
+  /** Seals the rule set in force, in full where the log does not have it yet. */
   async rulesLoaded(rules: EffectiveRules): Promise<void> {
     const { revision } = rules
     this.#revision = revision
@@ -54,25 +59,25 @@ export class Journal {
     }
   }
 
-  /** Seals the rule set in force where that could not be done before. */
+  /** Seals the rule set in force where that failed before. */
   async catchUp(rules: EffectiveRules): Promise<void> {
-    // Before the start has sealed the first set, it is that one.
+    // Before the first set is sealed there is nothing to catch up with.
     if (this.#revision !== null && rules.revision !== this.#revision) await this.rulesLoaded(rules)
   }
 
-  /** A change of rules through the API, or an override that ended; sealed by then. */
-  async ruleChanged(change: RuleChange, rules: () => EffectiveRules): Promise<void> {
+  /** Logs a change that the store has sealed already, and seals the rule set if that is due. */
+  async ruleChanged(change: RuleChange, rules: EffectiveRules): Promise<void> {
     if (change.type === 'state_write_failed') {
-      const message = 'what ended could not be deleted; it will be tried again'
+      const message = 'an ended override or a replaced rule could not be deleted; it is retried'
       this.#logger.error({ err: change.error }, message)
       return
     }
     const draft = draftOf(change)
     this.#logger.info(draft, 'rules changed')
-    await this.catchUp(rules())
+    await this.catchUp(rules)
   }
 
-  /** That something could not be sealed is logged; calls are refused then anyway. */
+  /** Logs a failure and does not throw: calls are refused then anyway. */
   async #append(draft: ChangeDraft): Promise<void> {
     try {
       await this.#log.append(draft)
@@ -81,7 +86,7 @@ export class Journal {
     }
   }
 
-  /** Whether the run before this one sealed its end; true for a new log. */
+  /** Whether the last run sealed its stop; true for a new log. */
   #endedCleanly(): boolean {
     const { seq } = this.#log.head
     const types = this.#log

@@ -1,4 +1,4 @@
-// Structured logs: one JSON object a line on standard output, never content, never a secret.
+// Writes the log: one JSON object a line on standard output, without content and secrets.
 
 import { pino } from 'pino'
 import { systemClock } from '../core/clock.ts'
@@ -6,25 +6,25 @@ import { isoTime } from '../core/time.ts'
 
 export type GatewayLogger = ReturnType<typeof createLogger>
 
-/** Lines that are written without waiting for the turn's end, characters: more in one write gains nothing. */
+/** Characters after which lines do not wait for the end of the turn; larger writes gain nothing. */
 const GATHERED_CHARACTERS = 16 * 1024
-/** Lines that are kept while they cannot be written, bytes; what comes beyond is lost. */
+/** Bytes of lines kept while they cannot be written; later lines are lost. */
 const MAX_KEPT_BYTES = 8 * 1024 * 1024
 const STDOUT = 1
 
 /**
- * Writes the lines of one turn of the event loop together: a write of its own for each costs a busy gateway more than
- * making the line. Each write is synchronous, as pino's own are, so that whoever reads slowly slows the gateway and
- * loses nothing. A process that is killed loses the lines of the turn it was in; one that exits or crashes, none.
- * Where a write fails, as on a full disk, the calls go on and the lines wait for the next.
- * What a start has to say waits for its first line.
+ * Writes the lines of one turn of the event loop together, because a write for each line costs a
+ * busy gateway more than formatting it. Writes are synchronous, as in pino: a slow reader slows the
+ * gateway and loses nothing. A killed process loses the lines of its last turn; one that exits or
+ * crashes loses none. When a write fails, as on a full disk, calls continue and the lines wait for
+ * the next write. Lines before `begin` are held, because `listening` is the first line of a log.
  */
 export class TurnLines {
   readonly #destination = pino.destination({ dest: STDOUT, sync: true, maxLength: MAX_KEPT_BYTES })
   #lines = ''
   #begun = false
   #failing = false
-  /** Whether lines were given up since that began. */
+  /** Whether lines were lost since writing failed. */
   #lossy = false
 
   constructor() {
@@ -34,13 +34,13 @@ export class TurnLines {
       .on('drop', () => this.#drop())
   }
 
-  /** @param first writes the line that stands before those so far */
+  /** Releases the held lines. @param first writes the line that precedes them */
   begin(first: () => void): void {
-    const before = this.#lines
+    const held = this.#lines
     this.#lines = ''
     this.#begun = true
     first()
-    this.write(before)
+    this.write(held)
   }
 
   write(line: string): void {
@@ -64,13 +64,13 @@ export class TurnLines {
     )
   }
 
-  /** The library tries nothing with a line that it gives up. */
+  /** The library drops a line without another attempt to write. */
   #drop(): void {
     this.#lossy = true
     try {
       this.#destination.flushSync()
     } catch {
-      // There is no room yet.
+      // The disk is still full.
     }
   }
 
@@ -84,7 +84,7 @@ export const createLogger = (level: string, lines: TurnLines) =>
   pino(
     {
       level,
-      // A time people can read, a level they can grep; the pod's name is the platform's to add.
+      // Readable time and level; the platform adds the pod's name.
       base: null,
       timestamp: () => `,"time":"${isoTime(systemClock.now())}"`,
       formatters: { level: (label) => ({ level: label }) },

@@ -1,41 +1,34 @@
-// What prompts and answers may take of the memory that the process has, so that no number of large ones takes all of it.
+// Sizes the memory budgets of prompts and answers, so that no number of large ones exhausts the
+// process.
 
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import { Budget } from '../core/budget.ts'
-import type { Config } from '../core/config.ts'
-import { loadInjectionModel } from '../detect/injection/score.ts'
-import { kindSet } from '../detect/pii/kinds.ts'
-import type { Pipeline } from '../pipeline/pipeline.ts'
-import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
 
-/** Of all memory (a container's, where it has a limit), the part that prompts and answers of calls under way may take. */
-const BODIES = 1 / 5
 /**
- * Of V8's heap, the part that texts may be long together of what is being searched: read, walked and rewritten, a body
- * takes up to 25 times its bytes, as one of 200,000 messages with an address in each does.
+ * Share of the memory (of a container's limit, where there is one) for prompts and answers of calls
+ * in flight.
  */
-const SEARCHED = 1 / 32
+const BODY_SHARE = 1 / 5
+/**
+ * Share of the V8 heap that texts under scan may occupy. Parsing, scanning and rewriting take up to
+ * 25 times the bytes of a body, as for 200,000 messages with an address in each.
+ */
+const SEARCH_SHARE = 1 / 32
 
-/** For prompts and answers from their first byte to their entry, bytes. There is room for one prompt in any case. */
-export function roomForBodies({ limits }: Pick<Config, 'limits'>): Budget {
-  // Without a limit this is none, or beyond all memory.
-  const memoryBytes = Math.min(totalmem(), process.constrainedMemory() || totalmem())
-  return new Budget(Math.max(limits.bodyBytes, memoryBytes * BODIES))
+/** The memory that the process may use, bytes. */
+function memoryBytes(): number {
+  // Without a limit constrainedMemory() is 0 or larger than the machine's memory.
+  return Math.min(totalmem(), process.constrainedMemory() || totalmem())
 }
 
-/** For long prompts and answers while they are searched, bytes. */
-export const roomForSearches = (): Budget => new Budget(getHeapStatistics().heap_size_limit * SEARCHED)
+/**
+ * Budget in bytes for prompts and answers, from their first byte to their entry. One prompt always
+ * fits.
+ * @param maxBodyBytes limits.bodyBytes
+ */
+export const bodyBudget = (maxBodyBytes: number): Budget =>
+  new Budget(Math.max(maxBodyBytes, memoryBytes() * BODY_SHARE))
 
-export function openScanning(
-  config: Config,
-): Pick<Pipeline, 'injection' | 'kinds' | 'binaryParts' | 'recall' | 'searches'> {
-  const { kinds, binaryParts } = config.pii
-  return {
-    injection: loadInjectionModel(),
-    kinds: kindSet(kinds),
-    binaryParts,
-    recall: new ScanCache(),
-    searches: roomForSearches(),
-  }
-}
+/** Budget in bytes for long prompts and answers while they are scanned. */
+export const searchBudget = (): Budget => new Budget(getHeapStatistics().heap_size_limit * SEARCH_SHARE)

@@ -1,28 +1,31 @@
-// Gives memory back after a busy time. V8 collects garbage when more memory is asked for, so that a gateway which falls
-// idle after a rush would keep what the rush took; its own remedy, the memory reducer, is turned off where this is on
-// (Dockerfile): it sets in after some eight seconds. Knows nothing of calls but how many there were.
+// Returns memory to the system after a busy time. V8 collects garbage only when more memory is
+// requested, so a gateway that turns idle would keep what it used under load. V8's own remedy, the
+// memory reducer, starts after about eight seconds and is switched off (Dockerfile). Knows only the
+// number of calls.
 
 import { getHeapStatistics } from 'node:v8'
 import type { Milliseconds } from '../core/clock.ts'
 
-const LOOK_MS: Milliseconds = 5000
-/** What may go on between two looks, and while one is taken, for the time to count as quiet: calls. */
+const CHECK_MS: Milliseconds = 5000
+/** Calls begun between two checks, and calls in flight, up to which the time counts as quiet. */
 const FEW_CALLS = 10
 /**
- * Quiet looks in a row before it counts as idle. Giving everything back takes the code with it that V8 has compiled; the
- * next second of calls pays for that, so a pause between two rushes does not count.
+ * Quiet checks in a row before the gateway counts as idle. A collection also drops compiled code,
+ * which slows the next second of calls, so a short pause must not trigger one.
  */
-const QUIET_LOOKS = 6
-/** What the heap has grown by since it was collected last: less is not worth that, nor a pause of some 50 ms. */
+const QUIET_CHECKS = 6
+/**
+ * Growth of the heap since the last collection that is worth another, which pauses for about 50 ms.
+ */
 const GROWTH = 1.5
 
-/** What is watched, and what is done about it. */
+/** The heap and the calls that use it. */
 export interface Heap {
-  /** Calls taken on so far, and those that are being handled. */
+  /** Calls admitted so far, and calls in flight. */
   readonly calls: { readonly entered: number; readonly inFlight: number }
-  /** What V8 holds, bytes. */
+  /** Bytes that V8 holds. */
   bytes(): number
-  /** Collects garbage, which gives free pages back. */
+  /** Collects garbage and returns free pages to the system. */
   collect(): void
 }
 
@@ -31,7 +34,7 @@ export class IdleCollector {
   /** Size after the last collection. */
   #restingBytes: number
   #entered = 0
-  #quietLooks = 0
+  #quietChecks = 0
   #timer: NodeJS.Timeout | null = null
 
   constructor(heap: Heap) {
@@ -40,33 +43,33 @@ export class IdleCollector {
   }
 
   start(): void {
-    this.#timer = setInterval(() => this.look(), LOOK_MS).unref()
+    this.#timer = setInterval(() => this.check(), CHECK_MS).unref()
   }
 
   stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
   }
 
-  /** Collects once after each busy time, when next to nothing has gone on for a while. */
-  look(): void {
+  /** Collects once after each busy time, as soon as the gateway is idle. Runs every CHECK_MS. */
+  check(): void {
     const { entered, inFlight } = this.#heap.calls
     const quiet = inFlight <= FEW_CALLS && entered - this.#entered <= FEW_CALLS
     this.#entered = entered
-    this.#quietLooks = quiet ? this.#quietLooks + 1 : 0
-    if (this.#quietLooks !== QUIET_LOOKS || this.#heap.bytes() < this.#restingBytes * GROWTH) return
+    this.#quietChecks = quiet ? this.#quietChecks + 1 : 0
+    if (this.#quietChecks !== QUIET_CHECKS || this.#heap.bytes() < this.#restingBytes * GROWTH) return
     this.#heap.collect()
     this.#restingBytes = this.#heap.bytes()
   }
 }
 
-/** For V8's own heap; null in a Node that was started without `--expose-gc`. */
+/** A collector of the V8 heap; null when Node runs without `--expose-gc`. */
 export function collectorOf(calls: Heap['calls']): IdleCollector | null {
   const { gc } = globalThis
   if (gc === undefined) return null
   return new IdleCollector({
     calls,
     bytes: () => getHeapStatistics().total_heap_size,
-    // Any other collection leaves free pages with V8.
+    // Only a last-resort collection returns free pages.
     collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   })
 }

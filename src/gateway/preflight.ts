@@ -1,5 +1,5 @@
-// What can be seen to be in the way of a start before anything is opened: ports that are taken, rules that are not
-// there, a data folder that cannot be written, a key that is none. Changes nothing.
+// Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
+// rules, a data folder that cannot be written, an unusable signing key. Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -10,7 +10,10 @@ import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { checkSigningKey } from '../store/folder/signingkey.ts'
 
-/** Every obstacle, at the key of the configuration that leads to it, unless something is wrong with that key already. */
+/**
+ * Returns every obstacle, at its key of the configuration. Keys that have a problem already are
+ * skipped.
+ */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
   const problems: Problem[] = []
   const add = (path: readonly string[], reason: string | null) => {
@@ -29,19 +32,20 @@ function whyNotSign(key: Secret | null): string | null {
     if (key !== null) checkSigningKey(key.current())
     return null
   } catch {
-    return 'is not an Ed25519 private key in PEM (PKCS#8); make one with: openssl genpkey -algorithm ed25519'
+    return 'is not an Ed25519 private key in PEM (PKCS#8); create one with: openssl genpkey -algorithm ed25519'
   }
 }
 
-/** The folder is made if missing, so what counts is the nearest one that exists. */
+/** A missing folder is created, so the nearest existing one must be writable. */
 function whyNotWrite(path: string): string | null {
   let nearest = path
   while (!existsSync(nearest) && dirname(nearest) !== nearest) nearest = dirname(nearest)
   try {
-    if (!statSync(nearest).isDirectory()) return `${nearest} is not a folder`
+    if (!statSync(nearest).isDirectory()) return `${nearest} is not a folder; choose another path`
     accessSync(nearest, constants.W_OK | constants.X_OK)
     return null
   } catch (error) {
-    return `${nearest} cannot be written (${(error as NodeJS.ErrnoException).code})`
+    const { code } = error as NodeJS.ErrnoException
+    return `${nearest} cannot be written (${code}); give this user the permission or choose another path`
   }
 }

@@ -1,4 +1,4 @@
-// Calls that the process before was in the middle of when it ended: each becomes the one entry that it owes.
+// Seals the calls that the last process did not finish: each gets its one entry.
 
 import type { RequestDraft } from '../audit/entry.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -7,13 +7,16 @@ import type { CounterChange } from '../store/counters.ts'
 import type { Intent, Intents, OpenIntent } from '../store/folder/intents.ts'
 import type { Store } from '../store/store.ts'
 
-/** No status is known to have been sent. */
+/** Status in the entry; which one the client received is not known. */
 const STATUS = 503
 const ERROR_CODE = 'process_ended'
 
 type Recovered = Pick<Store, 'log' | 'counters'>
 
-/** Seals the calls left behind that are not in the log. Those that cannot be now are kept for the next start. */
+/**
+ * Seals each intent of the last process that has no entry. Those that cannot be sealed are kept for
+ * the next start, and the failure is logged.
+ */
 export async function sealInterrupted(
   intents: Intents,
   store: Recovered,
@@ -33,13 +36,19 @@ export async function sealInterrupted(
   const calls = outcomes.reduce((sum, one) => sum + (one.status === 'fulfilled' ? one.value : 0), 0)
   const failed = outcomes.find((one) => one.status === 'rejected')
   if (calls > 0)
-    logger.warn({ calls }, 'calls that the process before did not end were sealed as interrupted')
+    logger.warn({ calls }, 'calls that the last process did not finish were sealed as interrupted')
   if (failed !== undefined) {
-    logger.error({ err: failed.reason }, 'calls that the process before did not end are not sealed yet')
+    logger.error(
+      { err: failed.reason },
+      'calls that the last process did not finish could not be sealed; the next start retries',
+    )
   }
 }
 
-/** What was held of token limits went with the process. What its entry says was used counts, by the limits in force now. */
+/**
+ * Reservations of token limits ended with the process. The tokens of the entry are charged to the
+ * limits in force now.
+ */
 function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterChange[] {
   const { model, models = [model], key_id: keyId, key_name, prompt_tokens: tokens, created_at } = intent
   const atMs = Date.parse(created_at)
@@ -50,7 +59,7 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
     )
 }
 
-/** What is known: the prompt may have been read by the upstream, and of the answer nothing was captured. */
+/** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */
 function draftOf(intent: Intent): RequestDraft {
   const { id, created_at, model, key_id, key_name, stream, policy_revision, prompt_tokens } = intent
   return {

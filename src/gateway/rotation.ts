@@ -1,10 +1,10 @@
-// Secrets in files that change while the gateway runs: told, so that an old one can be revoked in time.
+// Logs when the content of a secret's file changes, so that the operator can revoke the old secret.
 
 import type { Config } from '../core/config.ts'
 import type { GatewayLogger } from './logger.ts'
 
-/** Logs each new value, and each that cannot be used, by the name of its setting. */
-export function tellRotations({ upstream, admin }: Config, logger: GatewayLogger): void {
+/** Logs every new value and every unusable one by the name of its setting, never the value. */
+export function logRotations({ upstream, admin }: Config, logger: GatewayLogger): void {
   const secrets = { 'upstream.apiKey': upstream.apiKey, 'admin.token': admin.token }
   for (const [setting, secret] of Object.entries(secrets)) {
     secret?.onTurn((problem) => {

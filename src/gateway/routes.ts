@@ -1,4 +1,4 @@
-// The management API put together: every route, and what it works on.
+// The management API: every route and the parts it works on.
 
 import { systemClock } from '../core/clock.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
@@ -15,14 +15,14 @@ import { usageRoutes } from '../server/routes/usage.ts'
 import type { Gatekeeper } from '../server/session.ts'
 import type { Store } from '../store/store.ts'
 import type { Attestation } from './attestation.ts'
-import type { Trial } from './trial.ts'
+import type { ShadowRules } from './shadow-rules.ts'
 
 interface RouteParts {
   readonly gatekeeper: Gatekeeper
   readonly store: Store
   readonly rules: EffectiveRules
   readonly pipeline: Pipeline
-  readonly trial: Trial | null
+  readonly shadowRules: ShadowRules | null
   readonly attestation: Attestation
 }
 
@@ -33,7 +33,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...sessionRoutes(parts.gatekeeper),
     ...keyRoutes(store.keys),
     ...ruleRoutes(parts.rules, store.policies, (body) => evaluate(pipeline, body)),
-    ...candidateRoutes(parts.trial),
+    ...candidateRoutes(parts.shadowRules),
     ...usageRoutes(store.log, systemClock),
     ...auditRoutes(attestation.signatures, store.checkpoints, attestation.check),
   ]

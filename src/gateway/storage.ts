@@ -1,4 +1,4 @@
-// The store as a gateway runs it: what it keeps and for how long, and where its troubles are told.
+// Opens the store for a gateway: its limits and retention, and which parts its events reach.
 
 import { randomBytes } from 'node:crypto'
 import { statfsSync } from 'node:fs'
@@ -13,31 +13,29 @@ const DAY_MS = 86_400_000
 
 interface StorageParts {
   readonly logger: GatewayLogger
-  /** Built after the store, whose state it shows. */
-  readonly metrics: () => Metrics
-  /** As the metrics. */
-  readonly signatures: () => Checkpointing
-  /** Writes succeed again. */
-  readonly onAvailable: () => void
-  /** A write has hung, for good. */
+  readonly metrics: Metrics
+  /** A write hangs and will not return. */
   readonly onStalled: () => void
 }
 
-/** Of the disk; the database says of a full one that it is an I/O error, too. Null where it cannot be told. */
-function freeBytes(path: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(path)
-    return bavail * bsize
-  } catch {
-    return null
-  }
+/** Parts that are built on the store and receive its events. */
+interface StorageUsers {
+  readonly signatures: Pick<Checkpointing, 'make' | 'sealed'>
+  /** Writes succeed again. */
+  readonly onAvailable: () => void
 }
 
-/** @throws StoreOpenError saying what is wrong and what to do */
-export function openStorage(config: Config, parts: StorageParts): Store {
-  const { logger, metrics, signatures, onStalled } = parts
+export interface GatewayStorage {
+  readonly store: Store
+  /** To be called before the event loop continues, so that no event is lost. */
+  connect(users: StorageUsers): void
+}
+
+/** @throws StoreOpenError that says what is wrong and what to do */
+export function openStorage(config: Config, { logger, metrics, onStalled }: StorageParts): GatewayStorage {
   const { retainDays, maxBytes, whenFull } = config.audit
-  return openStore({
+  let users: StorageUsers | null = null
+  const store = openStore({
     path: config.data.path,
     clock: systemClock,
     random: randomBytes,
@@ -46,13 +44,13 @@ export function openStorage(config: Config, parts: StorageParts): Store {
     fileKeys: config.keys,
     retention: {
       retainMs: retainDays * DAY_MS,
-      beforePrune: () => signatures().make(),
+      beforePrune: async () => users?.signatures.make(),
       onPruned: (entries) => {
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')
-        metrics().auditPruned.inc(entries)
+        metrics.auditPruned.inc(entries)
       },
     },
-    onCommit: (entries) => signatures().sealed(entries),
+    onCommit: (entries) => users?.signatures.sealed(entries),
     onUnavailable: (cause) =>
       logger.error(
         { err: cause, freeBytes: freeBytes(config.data.path) },
@@ -60,13 +58,32 @@ export function openStorage(config: Config, parts: StorageParts): Store {
       ),
     onAvailable: () => {
       logger.info({}, 'the usage log can be written again')
-      parts.onAvailable()
+      users?.onAvailable()
     },
     onStalled,
-    onContentDropped: () => metrics().auditContentDropped.inc(),
+    onContentDropped: () => metrics.auditContentDropped.inc(),
     onSealed: (types) => {
-      for (const type of types) metrics().auditEntries.inc({ type })
+      for (const type of types) metrics.auditEntries.inc({ type })
     },
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
   })
+  return {
+    store,
+    connect(connected) {
+      users = connected
+    },
+  }
+}
+
+/**
+ * Free bytes of the disk, null when unknown. Logged because the database reports a full disk as an
+ * I/O error.
+ */
+function freeBytes(path: string): number | null {
+  try {
+    const { bavail, bsize } = statfsSync(path)
+    return bavail * bsize
+  } catch {
+    return null
+  }
 }

@@ -125,8 +125,8 @@ t.test('the same with room left within the database alone: calls cannot be writt
   await gateway.stop()
   const said = gateway.logs.filter(({ msg }) => /calls under way/.test(String(msg)))
   t.match(said, [
-    { level: 'error', msg: /cannot be written down/, err: { code: 'ENOSPC' } },
-    { level: 'info', msg: /can be written down again/ },
+    { level: 'error', msg: /intents cannot be written/, err: { code: 'ENOSPC' } },
+    { level: 'info', msg: /intents can be written again/ },
   ])
 })
 

@@ -44,7 +44,7 @@ t.test('a commit that hangs ends the process with the reason', async (t) => {
   t.match(call, /503|the connection ended/, 'no success without an entry')
   t.equal(upstream.received.length, 1)
   t.equal(await gateway.exited, 'SIGKILL', 'an ordinary exit would wait for the disk')
-  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log has hung/)
+  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log hangs/)
   holder.kill('SIGKILL')
   await once(holder, 'exit')
   const next = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
@@ -62,7 +62,7 @@ t.test('so does a write of another kind, though no call is there to notice', asy
   const signedIn = gateway.signIn().catch(() => 'the connection ended')
   t.equal(await gateway.exited, 'SIGKILL')
   t.equal(await signedIn, 'the connection ended')
-  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log has hung/)
+  t.match(gateway.stderr.join(''), /sidegate: a write to the usage log hangs/)
 })
 
 t.test('an error that nobody foresaw ends the process, though calls wait for the disk', async (t) => {

@@ -1,4 +1,4 @@
-// The rules on trial over REST: what they would have done with the calls since they are on trial.
+// Candidate rules over REST: how their decisions differ from those in force.
 
 import { GatewayError } from '../../core/errors.ts'
 import { formatProblem, type Problem } from '../../core/problem.ts'
@@ -6,8 +6,8 @@ import { isoTime } from '../../core/time.ts'
 import type { ShadowReport } from '../../pipeline/shadow.ts'
 import { type ApiRoute, ok } from '../api.ts'
 
-/** What the route asks of a trial. */
-export interface TrialView {
+/** The part of the candidate rules that the route reads. */
+export interface ShadowView {
   readonly path: string
   readonly rules: {
     readonly current: { readonly revision: string; readonly rules: readonly unknown[] } | null
@@ -16,20 +16,20 @@ export interface TrialView {
   readonly shadow: { report(): ShadowReport }
 }
 
-/** @param trial null when no candidate is configured */
-export function candidateRoutes(trial: TrialView | null): ApiRoute[] {
+/** @param view null when rules.candidatePath is not set */
+export function candidateRoutes(view: ShadowView | null): ApiRoute[] {
   return [
     {
       method: 'GET',
       path: '/api/v1/rules/candidate',
       async answer() {
-        if (trial === null) {
-          throw new GatewayError('not_found', 'No rules are on trial; set rules.candidatePath.')
+        if (view === null) {
+          throw new GatewayError('not_found', 'There are no candidate rules; set rules.candidatePath.')
         }
-        const { current, errors } = trial.rules
-        const { sinceMs, calls, changed, skipped, differences, samples } = trial.shadow.report()
+        const { current, errors } = view.rules
+        const { sinceMs, calls, changed, skipped, differences, samples } = view.shadow.report()
         return ok({
-          path: trial.path,
+          path: view.path,
           revision: current?.revision ?? null,
           rules: current?.rules.length ?? 0,
           errors: errors.map((problem) => ({ ...problem, text: formatProblem(problem) })),

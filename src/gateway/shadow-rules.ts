@@ -1,4 +1,4 @@
-// The trial of a candidate rule set (rules.candidatePath): its files watched, its judgements shadowing the traffic.
+// Candidate rules (rules.candidatePath): follows their files and evaluates calls in shadow.
 
 import type { Clock } from '../core/clock.ts'
 import { formatProblem } from '../core/problem.ts'
@@ -8,38 +8,39 @@ import type { RuleSnapshot } from '../rules/load.ts'
 import { RuleWatcher } from '../rules/watch.ts'
 import type { GatewayLogger } from './logger.ts'
 
-export interface Trial {
+export interface ShadowRules {
   readonly path: string
   readonly rules: CandidateRules
   readonly shadow: Shadow
-  /** Resolves once the files are read and watched. Mistakes in them are reported, and stop nothing. */
+  /** Resolves once the files are read and watched. Their errors are logged and stop nothing. */
   start(): Promise<void>
   reload(): Promise<void>
   close(): Promise<void>
 }
 
-interface TrialParts
+interface ShadowRulesParts
   extends Pick<ShadowParts, 'live' | 'kinds' | 'injection' | 'binaryParts' | 'metrics' | 'searches'> {
   readonly clock: Clock
   readonly logger: GatewayLogger
 }
 
-const NOTHING_READ: RuleSnapshot = { rules: [], problems: [], contentHash: '' }
+const EMPTY: RuleSnapshot = { rules: [], problems: [], contentHash: '' }
 
 /** @param path rules.candidatePath */
-export function createTrial(path: string, { logger, ...parts }: TrialParts): Trial {
+export function createShadowRules(path: string, { logger, ...parts }: ShadowRulesParts): ShadowRules {
   const rules = new CandidateRules()
-  const take = (snapshot: RuleSnapshot) => {
+  const replace = (snapshot: RuleSnapshot) => {
     rules.replaceFiles(snapshot)
     const errors = rules.errors.map(formatProblem)
-    if (errors.length > 0) logger.error({ errors }, 'the candidate rules have mistakes and are not on trial')
-    else logger.info({ revision: rules.current?.revision }, 'candidate rules on trial')
+    if (errors.length > 0) {
+      logger.error({ errors }, 'the candidate rules have errors and are not evaluated')
+    } else logger.info({ revision: rules.current?.revision }, 'candidate rules loaded')
   }
   const watcher = new RuleWatcher({
     path,
-    initial: NOTHING_READ,
-    onSnapshot: take,
-    onError: (error) => logger.error({ err: error }, 'the candidate rules could not be taken'),
+    initial: EMPTY,
+    onSnapshot: replace,
+    onError: (error) => logger.error({ err: error }, 'the candidate rules could not be loaded'),
   })
   return {
     path,
@@ -47,7 +48,7 @@ export function createTrial(path: string, { logger, ...parts }: TrialParts): Tri
     shadow: new Shadow({
       ...parts,
       candidate: () => rules.current,
-      onError: (error) => logger.error({ err: error }, 'a call could not be judged by the candidate rules'),
+      onError: (error) => logger.error({ err: error }, 'the candidate rules failed on a call'),
     }),
     start: () => watcher.start(),
     reload: () => watcher.reload(),

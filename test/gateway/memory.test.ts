@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import t from 'tap'
-import { collectorOf, IdleCollector } from '../src/gateway/memory.ts'
+import { collectorOf, IdleCollector } from '../../src/gateway/memory.ts'
 
 function setUp() {
   const state = { bytes: 100, collected: 0 }
@@ -14,7 +14,7 @@ function setUp() {
     },
   })
   const look = (times: number) => {
-    for (let time = 0; time < times; time++) collector.look()
+    for (let time = 0; time < times; time++) collector.check()
   }
   return { state, calls, look }
 }
@@ -66,13 +66,13 @@ t.test('without the flag that lets it collect there is no collector', async (t) 
 
 t.test('with it the heap of a busy time goes back', async (t) => {
   const program = `
-    const { collectorOf } = await import(${JSON.stringify(new URL('../src/gateway/memory.ts', import.meta.url).href)})
+    const { collectorOf } = await import(${JSON.stringify(new URL('../../src/gateway/memory.ts', import.meta.url).href)})
     const { getHeapStatistics } = await import('node:v8')
     const collector = collectorOf({ entered: 0, inFlight: 0 })
     let held = Array.from({ length: 2e6 }, (_, index) => ({ index }))
     const before = getHeapStatistics().total_heap_size
     held = null
-    for (let look = 0; look < 7; look++) collector.look()
+    for (let look = 0; look < 7; look++) collector.check()
     console.log(getHeapStatistics().total_heap_size < before / 2)
   `
   const flags = ['--expose-gc', '--no-memory-reducer', '--input-type=module', '--eval', program]

@@ -1,0 +1,26 @@
+// The gateway as the commands see it; the composition root implements it.
+
+import type { ConfigReading } from '../core/config.ts'
+import type { Problem } from '../core/problem.ts'
+
+export interface RunningGateway {
+  /** `host:port` of the first gateway address. */
+  readonly address: string
+  readonly opsAddress: string
+  /** Creates an API key and returns its text, which cannot be read again. */
+  createKey(name: string): Promise<string>
+  reloadRules(): Promise<void>
+  /**
+   * Drains, seals the calls that remain and closes everything. A second call waits for the first.
+   */
+  stop(): Promise<void>
+  /** Ends the drain of a stop that is under way: calls are interrupted and sealed. */
+  hurry(): void
+  /** Resolves with the reason when the gateway cannot continue. */
+  readonly failed: Promise<string>
+}
+
+/** Starts a gateway, or reports every reason that it cannot start. */
+export type RunGateway = (
+  reading: ConfigReading,
+) => Promise<RunningGateway | { readonly problems: readonly Problem[] }>

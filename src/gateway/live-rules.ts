@@ -1,0 +1,109 @@
+// The rules in force as a gateway runs them: follows the rule files, seals changes, and logs and
+// counts reloads.
+
+import type { Clock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { formatProblem } from '../core/problem.ts'
+import type { Metrics } from '../metrics/registry.ts'
+import { EffectiveRules } from '../rules/effective.ts'
+import type { RuleSnapshot } from '../rules/load.ts'
+import type { RuleChange, RuleState } from '../rules/ports.ts'
+import { RuleWatcher } from '../rules/watch.ts'
+import type { Journal } from './journal.ts'
+import type { GatewayLogger } from './logger.ts'
+
+interface LiveRulesParts {
+  readonly config: Config
+  /** The rule files as read before the start, without problems. */
+  readonly snapshot: RuleSnapshot
+  readonly state: RuleState
+  readonly clock: Clock
+  readonly newId: () => string
+  readonly journal: Journal
+  readonly metrics: Metrics
+  readonly logger: GatewayLogger
+}
+
+export class LiveRules {
+  /** Its `fileErrors` is not empty when the rule files conflict with rules made through the API. */
+  readonly effective: EffectiveRules
+  readonly #watcher: RuleWatcher
+  readonly #parts: Omit<LiveRulesParts, 'snapshot'>
+
+  /** Puts the files in force; they are followed from `start`. */
+  constructor({ snapshot, ...parts }: LiveRulesParts) {
+    const { state, clock, newId, logger } = parts
+    const { path, apiWrites } = parts.config.rules
+    this.#parts = parts
+    this.effective = new EffectiveRules({
+      state,
+      clock,
+      apiWrites,
+      newId,
+      onChange: (change) => this.#changed(change),
+    })
+    this.#watcher = new RuleWatcher({
+      path,
+      initial: snapshot,
+      onSnapshot: (loaded) => this.#replace(loaded),
+      onError: (error) => logger.error({ err: error }, 'the new rules could not be put in force'),
+    })
+    this.effective.replaceFiles(snapshot)
+    this.#count('ok')
+  }
+
+  /** Resolves once the files are watched. */
+  start(): Promise<void> {
+    return this.#watcher.start()
+  }
+
+  reload(): Promise<void> {
+    return this.#watcher.reload()
+  }
+
+  stopWatching(): Promise<void> {
+    return this.#watcher.close()
+  }
+
+  /** Stops the timer of expiring overrides. */
+  release(): void {
+    this.effective.close()
+  }
+
+  /**
+   * Retries what could not be written or sealed. To be called when the store can be written again.
+   */
+  storeAvailable(): void {
+    this.effective.storeAvailable()
+    void this.#parts.journal.catchUp(this.effective)
+  }
+
+  async #changed(change: RuleChange): Promise<void> {
+    await this.#parts.journal.ruleChanged(change, this.effective)
+    // Files that exceeded a limit together with rules of the API may fit now.
+    if (this.effective.fileErrors.length > 0) void this.#watcher.reload()
+  }
+
+  /** Takes new rule files whole or not at all. */
+  #replace(snapshot: RuleSnapshot): void {
+    const { journal, logger } = this.#parts
+    const rules = this.effective
+    const before = rules.revision
+    rules.replaceFiles(snapshot)
+    const problems = rules.fileErrors
+    this.#count(problems.length === 0 ? 'ok' : 'error')
+    if (problems.length > 0) {
+      const errors = problems.map(formatProblem)
+      logger.error({ errors }, 'the rule files have errors; the last good rules stay in force')
+      return
+    }
+    logger.info({ revision: rules.revision, rules: rules.list().length }, 'rules loaded')
+    if (rules.revision !== before) void journal.rulesLoaded(rules)
+  }
+
+  #count(result: 'ok' | 'error'): void {
+    const { clock, metrics } = this.#parts
+    metrics.ruleReloads.inc({ result })
+    if (result === 'ok') metrics.ruleReloadTime.set(clock.now() / 1000)
+  }
+}

@@ -1,0 +1,162 @@
+// Builds the parts of a gateway in dependency order: store, signatures, journal, rules, upstream,
+// admission, pipeline, request handlers. Opens the store and no sockets.
+
+import { randomBytes } from 'node:crypto'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { uuidv7Source } from '../core/ids.ts'
+import { VERSION } from '../core/version.ts'
+import { loadInjectionModel } from '../detect/injection/score.ts'
+import { kindSet } from '../detect/pii/kinds.ts'
+import { createMetrics, type Metrics } from '../metrics/registry.ts'
+import { AdmissionControl } from '../pipeline/admission.ts'
+import type { Pipeline } from '../pipeline/pipeline.ts'
+import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
+import type { RuleSnapshot } from '../rules/load.ts'
+import { gatewayHandler } from '../server/handler.ts'
+import type { Handler } from '../server/listener.ts'
+import { opsHandler } from '../server/ops.ts'
+import { Gatekeeper } from '../server/session.ts'
+import type { Store } from '../store/store.ts'
+import { Upstream } from '../upstream/forward.ts'
+import { Attestation } from './attestation.ts'
+import type { DataFolder } from './datafolder.ts'
+import { healthOf, StateReader } from './health.ts'
+import { Journal } from './journal.ts'
+import { LiveRules } from './live-rules.ts'
+import type { GatewayLogger } from './logger.ts'
+import { collectorOf, type IdleCollector } from './memory.ts'
+import { bodyBudget, searchBudget } from './memory-budget.ts'
+import { managementRoutes } from './routes.ts'
+import { createShadowRules, type ShadowRules } from './shadow-rules.ts'
+import { openStorage } from './storage.ts'
+
+/** Everything that a running gateway consists of, except its sockets. */
+export interface GatewayParts {
+  readonly config: Config
+  readonly logger: GatewayLogger
+  readonly folder: DataFolder
+  readonly metrics: Metrics
+  readonly store: Store
+  readonly attestation: Attestation
+  readonly journal: Journal
+  readonly rules: LiveRules
+  readonly upstream: Upstream
+  readonly admission: AdmissionControl
+  readonly memory: IdleCollector | null
+  readonly shadowRules: ShadowRules | null
+  readonly pipeline: Pipeline
+  readonly handlers: { readonly gateway: Handler; readonly ops: Handler }
+  /** Resolves with the reason when the gateway cannot continue. */
+  readonly failed: Promise<string>
+}
+
+/**
+ * Builds each part from those before it. Two parts report to later ones, which are connected once
+ * they exist: the metrics page reads the state, and the store signs and retries.
+ */
+export function buildParts(
+  config: Config,
+  snapshot: RuleSnapshot,
+  logger: GatewayLogger,
+  folder: DataFolder,
+): GatewayParts {
+  const clock = systemClock
+  const state = new StateReader()
+  const metrics = createMetrics(VERSION, () => state.read())
+  const failed = Promise.withResolvers<string>()
+  const storage = openStorage(config, {
+    logger,
+    metrics,
+    onStalled: () => failed.resolve('a write to the usage log hangs; check the disk'),
+  })
+  const { store } = storage
+  const attestation = new Attestation({ config, folder, store, clock, logger })
+  const journal = new Journal(store, metrics, logger)
+  const rules = new LiveRules({
+    config,
+    snapshot,
+    state: store.rules,
+    clock,
+    newId,
+    journal,
+    metrics,
+    logger,
+  })
+  storage.connect({
+    signatures: attestation.signatures,
+    onAvailable: () => rules.storeAvailable(),
+  })
+  const upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
+  const admission = buildAdmission(config, store, folder)
+  const memory = collectorOf(admission)
+  const parts = { config, logger, folder, metrics, store, attestation, journal, rules, upstream, admission }
+  state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
+  const { pipeline, shadowRules } = buildPipeline(parts)
+  const handlers = buildHandlers({ ...parts, pipeline, shadowRules })
+  return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
+}
+
+const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFolder): AdmissionControl =>
+  new AdmissionControl(
+    limits.concurrentRequests,
+    bodyBudget(limits.bodyBytes),
+    () => log.available && intents.isWritable(),
+  )
+
+type PipelineParts = Pick<
+  GatewayParts,
+  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'upstream' | 'admission'
+>
+
+function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
+  const { config, logger, folder, metrics, store, upstream, admission } = parts
+  const rules = parts.rules.effective
+  const shared = {
+    clock: systemClock,
+    logger,
+    metrics,
+    injection: loadInjectionModel(),
+    kinds: kindSet(config.pii.kinds),
+    binaryParts: config.pii.binaryParts,
+    recall: new ScanCache(),
+    searches: searchBudget(),
+  }
+  const { candidatePath } = config.rules
+  const live = (): string => rules.current.revision
+  const shadowRules = candidatePath === null ? null : createShadowRules(candidatePath, { ...shared, live })
+  const pipeline: Pipeline = {
+    ...shared,
+    shadow: shadowRules?.shadow ?? null,
+    log: store.log,
+    intents: folder.intents,
+    keys: store.keys,
+    counters: store.counters,
+    upstream,
+    bodyBytes: config.limits.bodyBytes,
+    admission,
+    rules: () => rules.current,
+    newId,
+  }
+  return { pipeline, shadowRules }
+}
+
+type HandlerSources = PipelineParts & Pick<GatewayParts, 'attestation' | 'pipeline' | 'shadowRules'>
+
+function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
+  const { config, logger, folder, metrics, store, attestation, admission, pipeline, shadowRules } = parts
+  const rules = parts.rules.effective
+  const { quarantines } = folder
+  const gatekeeper = new Gatekeeper({ sessions: store.sessions, clock: systemClock, ...config.admin })
+  const routes = managementRoutes({ gatekeeper, pipeline, store, rules, shadowRules, attestation })
+  return {
+    gateway: gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock }),
+    ops: opsHandler({
+      health: () => healthOf({ admission, rules, quarantines }),
+      metrics,
+      onError: (error) => logger.error({ err: error }, 'an answer of the ops listener failed'),
+    }),
+  }
+}
+
+const newId = uuidv7Source(() => systemClock.now(), randomBytes)
