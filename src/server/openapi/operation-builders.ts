@@ -1,0 +1,109 @@
+// Builders of operations for the description of the API: parameters, bodies, answers and errors.
+
+import type { JsonObject } from '../../core/json.ts'
+import { ref } from './schema-builders.ts'
+
+/** What a caller needs: an API key, a session, or nothing. */
+type Security = 'key' | 'session' | 'none'
+
+/** Errors of every operation, by what it needs. */
+const COMMON_ERRORS: Readonly<Record<Security, readonly number[]>> = {
+  key: [401, 502, 503, 504],
+  session: [401, 421],
+  none: [421],
+}
+/** An unsafe method of the management API is refused when another site sends it. */
+const CROSS_SITE = 403
+const BODY_ERRORS = [400, 413, 415]
+
+interface Details {
+  /** `session` unless given. */
+  readonly security?: Security
+  /** Name of the request body's schema. */
+  readonly body?: string
+  /** Schemas of the query parameters, by name. */
+  readonly query?: Readonly<Record<string, JsonObject>>
+  /** Statuses of success, with the same answer; 200 unless given. */
+  readonly statuses?: readonly number[]
+  /** Name of the answer's schema; the answer is not described without it. */
+  readonly answer?: string
+  /** A media type that the answer also has, as a text. */
+  readonly textType?: string
+  /** Refusals of the upstream (4xx) are passed on. */
+  readonly passesOn?: true
+  /** Errors besides those that follow from the other fields. */
+  readonly errors?: readonly number[]
+}
+
+export interface DescribedOperation {
+  readonly path: string
+  readonly method: string
+  readonly description: JsonObject
+}
+
+/** @param name method and path, such as `GET /v1/models/{model}` */
+export function operation(name: string, summary: string, details: Details): DescribedOperation {
+  const { security = 'session', body, query = {}, statuses = [200], answer, textType } = details
+  const [method = '', path = ''] = name.split(' ')
+  const success = response(summary, answer === undefined ? null : contents(ref(answer), textType))
+  const description = {
+    summary,
+    parameters: [
+      ...[...path.matchAll(/\{(\w+)\}/g)].map(([, parameter = '']) => pathParameter(parameter)),
+      ...Object.entries(query).map(([parameter, schema]) => queryParameter(parameter, schema)),
+    ],
+    ...(body === undefined ? {} : { requestBody: { required: true, ...contents(ref(body)) } }),
+    security: security === 'none' ? [] : [{ [security]: [] }],
+    responses: {
+      ...Object.fromEntries(statuses.map((status) => [status, success])),
+      ...errorResponses(errorsOf(method, security, details), details.passesOn === true),
+    },
+  }
+  return { path, method: method.toLowerCase(), description }
+}
+
+const pathParameter = (name: string): JsonObject => ({
+  name,
+  in: 'path',
+  required: true,
+  schema: { type: 'string' },
+})
+const queryParameter = (name: string, schema: JsonObject): JsonObject => ({ name, in: 'query', schema })
+
+const contents = (schema: JsonObject, textType?: string): JsonObject => ({
+  content: {
+    'application/json': { schema },
+    ...(textType === undefined ? {} : { [textType]: { schema: { type: 'string' } } }),
+  },
+})
+
+const response = (description: string, content: JsonObject | null): JsonObject => ({
+  description,
+  ...content,
+})
+
+function errorsOf(method: string, security: Security, { body, errors = [] }: Details): number[] {
+  const isUnsafe = method !== 'GET' && security !== 'key'
+  return [
+    ...COMMON_ERRORS[security],
+    ...(isUnsafe ? [CROSS_SITE] : []),
+    ...(body === undefined ? [] : BODY_ERRORS),
+    ...errors,
+  ]
+}
+
+/** An exact status has precedence over `4XX`, which describes the upstream's other refusals. */
+function errorResponses(statuses: readonly number[], passesOn: boolean): JsonObject {
+  const own = response('Refused.', contents(ref('Error')))
+  const upstreams = response('Refused by the upstream.', contents(ref('UpstreamError')))
+  const either = response(
+    'Refused, here or by the upstream.',
+    contents({ anyOf: [ref('Error'), ref('UpstreamError')] }),
+  )
+  return {
+    ...Object.fromEntries(
+      statuses.map((status) => [status, passesOn && status >= 400 && status < 500 ? either : own]),
+    ),
+    ...(passesOn ? { '4XX': upstreams } : {}),
+  }
+}
