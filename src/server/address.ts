@@ -1,21 +1,25 @@
-// Addresses to listen on: which go together, how they are written, and why one cannot be had. Serves nothing.
+// Addresses to listen on: their text form, their IPv6 twin, and why one cannot be used. Opens no
+// listener.
 
 import { lookup } from 'node:dns'
 import { connect } from 'node:net'
 import { promisify } from 'node:util'
 import type { Address } from '../core/config-values.ts'
 
-/** The address that is opened as well: clients resolve `localhost` to either. */
+/**
+ * The IPv6 loopback address opened with 127.0.0.1, because clients resolve `localhost` to either;
+ * null for others.
+ */
 export const twin = ({ host, port }: Address): Address | null =>
   host === '127.0.0.1' ? { host: '::1', port } : null
 
 const NO_IPV6_CODES = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT', 'EINVAL'])
 
-/** This machine has no IPv6 loopback: no reason to complain. */
+/** Whether the error means that this machine has no IPv6 loopback, which is acceptable. */
 export const isWithoutIpv6 = (error: unknown): boolean =>
   NO_IPV6_CODES.has((error as NodeJS.ErrnoException).code ?? '')
 
-/** Why the address, or the one that goes with it, cannot be listened on, in words; null when it can. */
+/** Returns why the address or its twin cannot be listened on, as a sentence; null when both can. */
 export async function whyNotListen(address: Address): Promise<string | null> {
   const second = address.port === 0 ? null : twin(address)
   for (const { host, port } of second === null ? [address] : [address, second]) {
@@ -29,7 +33,7 @@ export async function whyNotListen(address: Address): Promise<string | null> {
 export interface ListenError extends NodeJS.ErrnoException {
   readonly syscall: 'bind' | 'listen'
   readonly address: string
-  /** Left out by Node where the system was to choose one. */
+  /** Missing when the system was to choose the port. */
   readonly port?: number
 }
 
@@ -37,14 +41,14 @@ export const isListenError = (error: unknown): error is ListenError =>
   error instanceof Error && ['bind', 'listen'].includes((error as NodeJS.ErrnoException).syscall ?? '')
 
 const REASONS: ReadonlyMap<string, string> = new Map([
-  ['EADDRINUSE', 'the port is in use; stop what holds it or choose another'],
-  ['EADDRNOTAVAIL', 'this machine has no such address; 0.0.0.0 or [::] stands for all it has'],
-  ['EACCES', 'ports below 1024 need a permission that this process does not have; choose another'],
-  ['ENOTFOUND', 'the name has no address; give an IP address'],
-  ['EAI_AGAIN', 'the name could not be looked up just now; give an IP address'],
+  ['EADDRINUSE', 'the port is in use; stop the process that holds it or choose another port'],
+  ['EADDRNOTAVAIL', 'this machine does not have the address; use 0.0.0.0 or [::] for all addresses'],
+  ['EACCES', 'this process has no permission for ports below 1024; choose another port'],
+  ['ENOTFOUND', 'the name has no address; use an IP address'],
+  ['EAI_AGAIN', 'the name cannot be resolved at the moment; use an IP address'],
 ])
 
-/** Why an address could not be listened on, in words. */
+/** Describes an error of listening, as a sentence. */
 export function describeListenError(error: unknown): string {
   const { code = 'unknown error' } = error as NodeJS.ErrnoException
   const reason = REASONS.get(code) ?? code
@@ -55,12 +59,18 @@ export function describeListenError(error: unknown): string {
 export const formatAddress = ({ host, port }: Address): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-/** With callbacks, as the module of promises takes ten milliseconds of a start to load. */
+/** The callback form: loading `node:dns/promises` adds 10 ms to a start. */
 const addressOf = promisify(lookup)
-/** How long a connection to the own address may take, milliseconds; what drops it is no reason not to listen there. */
+/**
+ * Timeout of the connection to the own address, milliseconds. A dropped connection does not prevent
+ * listening.
+ */
 const CONNECT_MS = 1000
 
-/** Takes the address for a connection to itself: were it listened on for a try, a client could get in. */
+/**
+ * Binds the address as the source of a connection to itself, and returns the error or null. A trial
+ * listener would accept clients.
+ */
 async function tryToBind(host: string, port: number): Promise<unknown> {
   try {
     const { address } = await addressOf(host)

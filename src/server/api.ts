@@ -1,5 +1,5 @@
-// How a management route looks: what it is given, what it answers. Everything around it — matching, session, origin,
-// body parsing, errors — is done once in server/handler.
+// The interface of a management route: its request and its answer. handler.ts does the rest once
+// for all routes: matching, session, origin, body parsing and errors.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../core/errors.ts'
@@ -10,7 +10,7 @@ export interface ApiRequest {
   readonly params: Readonly<Record<string, string>>
   /** The raw query without `?`. */
   readonly search: string
-  /** The parsed JSON body. @throws GatewayError */
+  /** Reads and parses the JSON body. @throws GatewayError (rejects) */
   body(): Promise<JsonValue>
 }
 
@@ -18,36 +18,39 @@ export interface ApiAnswer {
   readonly status: number
   readonly body: JsonValue
   readonly headers?: Readonly<Record<string, string>>
-  /** In place of JSON: a text and its media type. */
+  /** Sent instead of `body`. */
   readonly text?: { readonly type: string; readonly content: string }
 }
 
 export interface ApiRoute {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
   readonly path: string
-  /** Sign-in itself and the description of the API need no session. */
+  /** Needs no session: sign-in and the description of the API. */
   readonly open?: true
-  /** A dry run's body is a prompt, and as long as one may be. */
+  /** The body is a prompt, limited by limits.bodyBytes. */
   readonly takesPrompt?: true
   readonly answer: (request: ApiRequest) => Promise<ApiAnswer>
 }
 
 export const ok = (body: JsonValue): ApiAnswer => ({ status: 200, body })
 
-/** The body as an object with no keys but the known ones. @throws GatewayError `invalid_body` naming the key */
+/**
+ * Reads the body as an object with only `known` keys.
+ * @throws GatewayError `invalid_body` that names the key
+ */
 export async function readFields(request: ApiRequest, known: readonly string[]): Promise<JsonObject> {
   const body = await request.body()
   if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
   for (const key of Object.keys(body)) {
     if (known.includes(key)) continue
-    throw new GatewayError('invalid_body', `Unknown field; known: ${known.join(', ')}.`, {
+    throw new GatewayError('invalid_body', `Unknown field; known fields: ${known.join(', ')}.`, {
       param: key.slice(0, 64),
     })
   }
   return body
 }
 
-/** A string field. @throws GatewayError naming it and its bounds */
+/** Returns a non-blank string field. @throws GatewayError that names the field and its bounds */
 export function requireText(fields: JsonObject, name: string, maximum: number): string {
   const value = fields[name]
   if (value === undefined) {

@@ -1,11 +1,11 @@
-// Reading a request body within a bound, whatever its framing says.
+// Reads request bodies up to a limit, with either framing (content-length or chunked).
 
 import type { IncomingMessage } from 'node:http'
 import { Pieces } from '../core/chunks.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 
-/** How much and how long of an oversized body is read on and thrown away before it is answered. */
+/** Bytes and time for which the rest of an oversized body is read and dropped before the answer. */
 const LINGER_BYTES = 64 * 1024 * 1024
 const LINGER_MS: Milliseconds = 2000
 
@@ -14,33 +14,30 @@ export const BODY_LIMIT = 'limits.bodyBytes'
 
 const JSON_TYPE = /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i
 
-/** How a body is kept that is no larger than it may be. */
-interface Keeping {
-  /** The key of the configuration that raises the limit, for whoever is refused. */
+interface BodyOptions {
+  /** Key of the configuration that sets the limit; named in the error. */
   readonly setBy?: string
-  /** Is told of bytes before they are kept; what it throws ends the reading. */
-  readonly keep?: (bytes: number) => void
+  /** Called with a number of bytes before they are stored; an error it throws ends the reading. */
+  readonly reserve?: (bytes: number) => void
 }
 
 /**
- * The whole body of a JSON request.
- * @param limitBytes more is refused, by `content-length` before reading and by counting while reading
- * @throws GatewayError `unsupported_media_type`, `body_too_large` or `bad_request` when the client breaks off
+ * Reads the whole body of a JSON request.
+ * @param limitBytes checked against `content-length` before reading, else by counting while reading
+ * @throws GatewayError (rejects) `unsupported_media_type`, `body_too_large`, or `bad_request` when
+ * the client disconnects
  */
 export async function readJsonBody(
   request: IncomingMessage,
   limitBytes: number,
-  { setBy, keep = () => {} }: Keeping = {},
+  { setBy, reserve = () => {} }: BodyOptions = {},
 ): Promise<Buffer> {
   const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
   if (type === undefined || !JSON_TYPE.test(type)) {
-    throw new GatewayError(
-      'unsupported_media_type',
-      'The body must be sent as content-type: application/json.',
-    )
+    throw new GatewayError('unsupported_media_type', 'Send the body with content-type: application/json.')
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    throw new GatewayError('unsupported_media_type', 'The body must be sent without a content-encoding.')
+    throw new GatewayError('unsupported_media_type', 'Send the body without a content-encoding.')
   }
   let bytes = 0
   const take = (more: number) => {
@@ -49,32 +46,36 @@ export async function readJsonBody(
       const hint = setBy === undefined ? '' : ` (${setBy})`
       throw new GatewayError('body_too_large', `The body is larger than ${limitBytes} bytes${hint}.`)
     }
-    keep(more)
+    reserve(more)
   }
   if (length === undefined) return collect(request, take)
   try {
     take(Number(length))
   } catch (error) {
-    await turnAway(request)
+    await discardRefused(request)
     throw error
   }
-  // No more comes than was announced (RFC 9112 §6.3).
+  // Node's parser ends the body at its content-length (RFC 9112 §6.3).
   return collect(request, () => {})
 }
 
-/** The body. @param take is told of each piece before it is kept; what it throws ends the reading */
+/**
+ * Reads the body.
+ * @param take called before each chunk is stored; an error it throws ends the reading
+ */
 function collect(request: IncomingMessage, take: (bytes: number) => void): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
-  // Listeners stay, which is cheaper than taking them away; what they hold must not, and the promise holds the body.
+  // Removing listeners costs more than keeping them. They must not hold the promise, which holds
+  // the body.
   let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | null = { resolve, reject }
-  const pieces = new Pieces()
-  const onData = (piece: Buffer) => {
+  const chunks = new Pieces()
+  const onData = (chunk: Buffer) => {
     try {
-      take(piece.length)
-      pieces.add(piece)
+      take(chunk.length)
+      chunks.add(chunk)
     } catch (error) {
       request.off('data', onData)
-      pieces.take()
+      chunks.take()
       const refused = waiting
       waiting = null
       void discard(request).then(() => refused?.reject(error as Error))
@@ -82,10 +83,11 @@ function collect(request: IncomingMessage, take: (bytes: number) => void): Promi
   }
   request.on('data', onData)
   request.on('end', () => {
-    waiting?.resolve(pieces.take())
+    waiting?.resolve(chunks.take())
     waiting = null
   })
-  // Every request closes in the end, and an error is dear to make.
+  // Every request closes, and an error is expensive, so it is made only when the body is
+  // incomplete.
   const onBreak = () => {
     waiting?.reject(brokenOff())
     waiting = null
@@ -95,13 +97,16 @@ function collect(request: IncomingMessage, take: (bytes: number) => void): Promi
   return promise
 }
 
-/** A body that is not even begun; a client that asks first (`expect: 100-continue`) has sent nothing of it. */
-const turnAway = (request: IncomingMessage): void | Promise<void> =>
+/**
+ * Drops an announced body that is too large. A client that sent `expect: 100-continue` has not sent
+ * it yet.
+ */
+const discardRefused = (request: IncomingMessage): void | Promise<void> =>
   request.headers.expect === undefined ? discard(request) : undefined
 
 /**
- * Reads on without keeping anything, for a moment: a connection closed while its peer still writes is reset, and
- * the peer would see the reset instead of our answer.
+ * Reads and drops the rest of the body for a limited time. Closing a connection while its peer
+ * writes resets it, and the peer would see the reset instead of the answer.
  */
 function discard(request: IncomingMessage): Promise<void> {
   return new Promise((resolve) => {
@@ -112,8 +117,8 @@ function discard(request: IncomingMessage): Promise<void> {
       request.off('data', onData).off('end', done).off('close', done)
       resolve()
     }
-    const onData = (piece: Buffer) => {
-      bytes += piece.length
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length
       if (bytes > LINGER_BYTES) done()
     }
     request.on('data', onData).on('end', done).on('close', done)
@@ -121,4 +126,4 @@ function discard(request: IncomingMessage): Promise<void> {
   })
 }
 
-const brokenOff = () => new GatewayError('bad_request', 'The request broke off before its body was complete.')
+const brokenOff = () => new GatewayError('bad_request', 'The connection closed before the body was complete.')

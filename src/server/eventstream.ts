@@ -1,10 +1,10 @@
-// The answer that is an event stream, on its way to the socket.
+// Writes an answer of Server-Sent Events to its socket.
 
 import type { ServerResponse } from 'node:http'
 
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
-  // A cache would replay it, a buffering proxy would hold it up.
+  // A cache would replay the stream; a buffering proxy would delay it.
   'cache-control': 'no-cache',
   'x-accel-buffering': 'no',
 }
@@ -13,7 +13,10 @@ export class EventStream {
   readonly #response: ServerResponse
   #begun = false
 
-  /** Hands the head over; it leaves with the first event when that is there already, and at once when not. */
+  /**
+   * Sends the head, together with the first event if that is written in the same turn of the event
+   * loop.
+   */
   constructor(response: ServerResponse, headers: Readonly<Record<string, string>>) {
     this.#response = response
     response.writeHead(200, { ...headers, ...HEADERS })
@@ -22,19 +25,19 @@ export class EventStream {
     })
   }
 
-  /** @returns false when the socket wants no more for now */
+  /** @returns false when the buffer of the socket is full */
   write(text: string): boolean {
     this.#begun = true
     return text === '' || this.#response.write(text, encodingOf(text))
   }
 
-  /** The last of it. */
+  /** Writes the last events and ends the answer. */
   end(text: string): void {
     this.#begun = true
     this.#response.end(text, encodingOf(text))
   }
 }
 
-/** As many bytes as characters: all of it is ASCII, which the system takes without a conversion. */
+/** ASCII text has as many bytes as characters, and Node writes it as Latin-1 without conversion. */
 const encodingOf = (text: string): 'latin1' | 'utf8' =>
   Buffer.byteLength(text) === text.length ? 'latin1' : 'utf8'

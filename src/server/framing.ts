@@ -1,4 +1,5 @@
-// Requests that could be read in two ways: the checks Node's parser leaves to the application. Knows no routes.
+// Refuses requests that two servers could read differently: checks that Node's parser leaves to the
+// application. Knows no routes.
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -7,7 +8,10 @@ import { errorBody, GatewayError } from '../core/errors.ts'
 const HOST = 'host'
 const CODING = 'transfer-encoding'
 
-/** What RFC 9112 forbids or leaves ambiguous and Node's parser lets through; null for a request that has nothing of it. */
+/**
+ * Returns what RFC 9112 forbids or leaves ambiguous in a request that Node's parser accepted; null
+ * for a valid one.
+ */
 export function findFault(request: IncomingMessage): GatewayError | null {
   const { rawHeaders, httpVersion } = request
   let hosts = 0
@@ -17,11 +21,12 @@ export function findFault(request: IncomingMessage): GatewayError | null {
     if (name.length === HOST.length && name.toLowerCase() === HOST) hosts++
     else if (name.length === CODING.length && name.toLowerCase() === CODING) codings++
   }
-  // RFC 9112 §3.2: exactly one Host; HTTP/0.9 has no headers at all.
+  // RFC 9112 §3.2: exactly one Host in HTTP/1.1.
   if (hosts > 1) return bad('The request has more than one Host header.')
   if (hosts === 0 && httpVersion === '1.1') return bad('The request has no Host header.')
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') return bad('Use HTTP/1.1.')
-  // RFC 9112 §6.1: chunked is the only coding we understand, and HTTP/1.0 has none.
+  if (httpVersion !== '1.1' && httpVersion !== '1.0')
+    return bad('The HTTP version is not supported; use HTTP/1.1.')
+  // RFC 9112 §6.1: only chunked is supported, and HTTP/1.0 has no transfer codings.
   const coding = request.headers['transfer-encoding']
   if (
     coding !== undefined &&
@@ -29,15 +34,16 @@ export function findFault(request: IncomingMessage): GatewayError | null {
   ) {
     return bad('The request has a transfer-encoding other than chunked.')
   }
-  // RFC 9112 §3.2.2: absolute-form is for proxies that are asked to fetch something; we are not one.
-  if (request.url?.startsWith('/') !== true) return bad('The request target must be a path.')
+  // RFC 9112 §3.2.2: absolute-form addresses a forward proxy, which this is not.
+  if (request.url?.startsWith('/') !== true)
+    return bad('The request target must be a path that begins with a slash.')
   return null
 }
 
 const bad = (message: string) => new GatewayError('bad_request', message)
 
-/** What Node's parser or its time limits object to. */
-export function faultOf(error: NodeJS.ErrnoException): GatewayError {
+/** Translates an error of Node's parser or of its time limits. */
+export function parserFault(error: NodeJS.ErrnoException): GatewayError {
   if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     return new GatewayError('request_timeout', 'The request took too long to arrive.')
   }
@@ -45,7 +51,7 @@ export function faultOf(error: NodeJS.ErrnoException): GatewayError {
   return bad('The request is not valid HTTP/1.1.')
 }
 
-/** Answers outside of Node's response, for requests that never became one, and closes. */
+/** Writes an error to a socket that has no response object, and closes it. */
 export function refuseSocket(socket: Socket, fault: GatewayError): void {
   if (!socket.writable || socket.bytesWritten > 0) {
     socket.destroy()
@@ -56,6 +62,6 @@ export function refuseSocket(socket: Socket, fault: GatewayError): void {
     `HTTP/1.1 ${fault.status} ${fault.status === 408 ? 'Request Timeout' : 'Bad Request'}\r\n` +
       `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )
-  // Whatever else it sends is not read.
+  // Further data from the client is not read.
   socket.destroySoon()
 }

@@ -1,5 +1,5 @@
-// What happens to a request on the gateway listener: the data-plane paths go to the pipeline, everything else
-// to the management API with its origin check, its session and its strict JSON.
+// Handles requests on the gateway listener: data-plane paths go to the pipeline, all others to the
+// management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { parseJson } from '../chat/strict-json.ts'
@@ -17,7 +17,10 @@ import { Router } from './router.ts'
 import type { Gatekeeper } from './session.ts'
 import { SocketClient } from './socket-client.ts'
 
-/** Bodies of the management API are a few fields, and signing in is open to whoever can connect. */
+/**
+ * Limit of a management body, which has a few fields. Sign-in is open to every client that can
+ * connect.
+ */
 const FIELDS_BYTES = 64 * 1024
 
 export interface HandlerParts {
@@ -42,7 +45,7 @@ interface DataRoute {
 const DATA_ROUTES: readonly DataRoute[] = [
   { method: 'POST', path: '/v1/chat/completions', data: handle },
   { method: 'GET', path: '/v1/models', data: listModels },
-  // Names of models have slashes, which not every client encodes.
+  // Model names contain slashes, which some clients do not encode.
   {
     method: 'GET',
     path: '/v1/models/*model',
@@ -50,7 +53,7 @@ const DATA_ROUTES: readonly DataRoute[] = [
   },
 ]
 
-/** The handler of the gateway listener. Every request gets exactly one answer. */
+/** Returns the handler of the gateway listener. It answers every request exactly once. */
 export function gatewayHandler(parts: HandlerParts): Handler {
   const { pipeline, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
@@ -112,6 +115,7 @@ function fail(parts: HandlerParts, response: ServerResponse, error: unknown): vo
   const { logger, metrics, newId } = parts.pipeline
   const id = newId()
   metrics.refusals.inc({ code: failure.code })
-  if (failure.code === 'internal_error') logger.error({ id, err: error }, 'unexpected error')
+  if (failure.code === 'internal_error')
+    logger.error({ id, err: error }, 'a request failed with an unexpected error')
   respondError(response, failure, { 'x-request-id': id })
 }

@@ -1,26 +1,31 @@
-// Sockets: where the gateway listens, limits on slow clients, and how listening ends.
+// Listens on sockets: limits slow clients, and stops accepting without cutting off answers.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
-import { faultOf, findFault, refuseSocket } from './framing.ts'
+import { findFault, parserFault, refuseSocket } from './framing.ts'
 
-// Importing it as a module looks at all it exports, fetch and WebSocket included, and so loads them: 50 ms of a start.
+// An import would evaluate all exports, fetch and WebSocket included, which adds 50 ms to a start.
 const { Server } = process.getBuiltinModule('node:http')
 
 const SERVER_OPTIONS = {
-  /** Time for the head of a request, milliseconds. */
+  /** Time for the head of a request, in milliseconds. */
   headersTimeout: 10_000,
   /** Time for a whole request, milliseconds. */
   requestTimeout: 60_000,
-  /** How often the two above are enforced; Node's 30 s would let a slow client live three times as long. */
+  /**
+   * Interval at which both limits are enforced. Node's 30 s would triple the time of a slow client.
+   */
   connectionsCheckingInterval: 1000,
-  /** Longer than most clients' own, so that they close first and never race us, milliseconds. */
+  /**
+   * Longer than in most clients, in milliseconds, so that the client closes an idle connection
+   * first.
+   */
   keepAliveTimeout: 65_000,
   maxHeaderSize: 16 * 1024,
   noDelay: true,
-  /** Checked in framing.ts, with an answer that says so. */
+  /** framing.ts checks it and answers with a message. */
   requireHostHeader: false,
 } as const
 
@@ -32,19 +37,19 @@ export type Handler = (request: IncomingMessage, response: ServerResponse) => vo
 export interface Listener {
   readonly address: Address
   /**
-   * Takes no new connections. Open ones stay, so that what runs on them finishes and what comes on them is told why
-   * it is refused; every answer from now on is its connection's last.
+   * Accepts no new connections. Open ones stay: calls in flight finish, and later requests get an
+   * error with the reason. Each further answer closes its connection.
    */
   stopAccepting(): void
-  /** Resolves once every answer under way has been written out, or its connection is gone. */
+  /** Resolves once every pending answer is written or its connection is closed. */
   written(): Promise<void>
-  /** Ends every connection, whatever is going on there. */
+  /** Closes every connection, also one with a pending answer. */
   close(): void
 }
 
 /**
- * Listens on an address, and for 127.0.0.1 on the same port of [::1] as well, where the machine has it.
- * @throws the system's error, e.g. EADDRINUSE
+ * Listens on an address; for 127.0.0.1 also on the same port of [::1], where the machine has it.
+ * @throws the system's error (rejects), such as EADDRINUSE
  */
 export async function listen(address: Address, handler: Handler): Promise<Listener[]> {
   const first = await open(address, handler)
@@ -54,7 +59,7 @@ export async function listen(address: Address, handler: Handler): Promise<Listen
     return [first, await open(second, handler)]
   } catch (error) {
     if (isWithoutIpv6(error)) return [first]
-    // A port that was free only on IPv4 when the system chose it: clients that resolve localhost to ::1 still get an answer.
+    // The system chose a port that is free on IPv4 only; 127.0.0.1 is enough.
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE' && address.port === 0) return [first]
     first.close()
     throw error
@@ -62,25 +67,27 @@ export async function listen(address: Address, handler: Handler): Promise<Listen
 }
 
 /**
- * Node takes a connection for idle once its answer was handed over, written out or not, and `close` ends idle
- * connections: a client that reads slowly would find its answer cut off. What is closed when is decided below.
+ * A server whose `close` leaves idle connections open. Node counts a connection as idle once its
+ * answer is buffered, even if the client has not read it, so closing would cut off a slow reader.
+ * Listener.close closes them.
  */
 class KeepingServer extends Server {
   override closeIdleConnections(): void {}
 }
 
 function open(address: Address, handler: Handler): Promise<Listener> {
-  const answers = new AnswersUnderWay()
+  const answers = new PendingAnswers()
   const take: Handler = (request, response) => {
     const fault = findFault(request)
     if (fault !== null) {
-      // Behind another request, whose answer is not out: what was said now would be taken for that.
+      // An earlier answer is pending on this connection; the client would take an error for that
+      // answer.
       if (response.socket === null) request.socket.destroy()
       else refuseSocket(request.socket, fault)
       return
     }
     answers.add(response)
-    // Queued behind another answer: how long the client may take that one is not how long this one may be waited for.
+    // The socket of a queued answer may still have the timeout of the answer before it.
     if (response.socket === null) response.once('socket', (socket: Socket) => socket.setTimeout(0))
     if (!server.listening) response.setHeader('connection', 'close')
     handler(request, response)
@@ -92,15 +99,16 @@ function open(address: Address, handler: Handler): Promise<Listener> {
   })
   server.maxHeadersCount = MAX_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    // Behind a request that has all arrived, as above.
+    // An earlier request is complete and its answer pending, as above.
     if (answers.isOwed(socket)) socket.destroy()
-    else refuseSocket(socket, faultOf(error))
+    else refuseSocket(socket, parserFault(error))
   })
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host: address.host, port: address.port, ipv6Only: address.host === '::1' }, () => {
       server.off('error', reject)
-      // From here on of connections that the system could not hand over. Whoever made them finds out; what runs goes on.
+      // Later errors are connections that the system failed to accept. Their clients notice; the
+      // others are not affected.
       server.on('error', () => {})
       const { port } = server.address() as AddressInfo
       resolve({
@@ -117,26 +125,27 @@ function open(address: Address, handler: Handler): Promise<Listener> {
 }
 
 /**
- * For a client that asks before it sends its body (RFC 9110 §10.1.1): it is told to once somebody reads, which nobody
- * does of a stranger's or of one that is too large. Not told to, it may send the body or not, so that nothing that
- * follows on the connection can be relied on.
+ * Answers `expect: 100-continue` (RFC 9110 §10.1.1) when the body is first read, which an
+ * unauthorised or too large request never reaches. Without that answer the client may send the body
+ * or not, so the connection is closed.
+ * @param isOpen whether the connection may serve another request
  */
-function inviteBody(request: IncomingMessage, response: ServerResponse, goesOn: () => boolean): void {
+function inviteBody(request: IncomingMessage, response: ServerResponse, isOpen: () => boolean): void {
   response.setHeader('connection', 'close')
   request.once('resume', () => {
     if (response.headersSent) return
-    if (goesOn()) response.removeHeader('connection')
+    if (isOpen()) response.removeHeader('connection')
     response.writeContinue()
   })
 }
 
-/** Requests whose answer has not left the process. */
-class AnswersUnderWay {
+/** Counts the responses that are not closed yet. */
+class PendingAnswers {
   #count = 0
   #waiting: (() => void)[] = []
-  /** The last of each connection. */
+  /** Newest pending response of each connection. */
   readonly #owed = new WeakMap<Socket, ServerResponse>()
-  /** One for all responses. */
+  /** One listener for all responses. */
   readonly #closed: (this: ServerResponse) => void
 
   constructor() {
@@ -146,7 +155,7 @@ class AnswersUnderWay {
     }
   }
 
-  /** To be called once a response, which closes exactly once. */
+  /** To be called once for each response; a response closes exactly once. */
   add(response: ServerResponse): void {
     this.#count++
     this.#owed.set(response.req.socket, response)
@@ -160,7 +169,10 @@ class AnswersUnderWay {
     if (this.#count === 0) for (const resolve of this.#waiting.splice(0)) resolve()
   }
 
-  /** Whether a connection waits for an answer to a request that has all arrived: what is said now would be taken for it. */
+  /**
+   * Whether the connection waits for the answer to a complete request. Other bytes would be taken
+   * for that answer.
+   */
   isOwed(socket: Socket): boolean {
     const last = this.#owed.get(socket)
     return last !== undefined && (last.req.complete || last.socket === null)

@@ -1,5 +1,5 @@
-// The description of everything on the gateway listener, OpenAPI 3.1. A test compares it with the running
-// gateway: every route is here, and every answer matches its schema.
+// The description of everything on the gateway listener, OpenAPI 3.1. A test compares it with the
+// running gateway: every route is here, and every answer matches its schema.
 
 import type { JsonObject } from '../core/json.ts'
 import { VERSION } from '../core/version.ts'

@@ -1,5 +1,4 @@
-// The ops listener: metrics and health, nothing else. Readiness says rules are loaded and the store is open; it never
-// depends on the upstream, which would take every app down with it.
+// Serves the ops listener: metrics and health, nothing else.
 
 import type { ServerResponse } from 'node:http'
 import { GatewayError, toGatewayError } from '../core/errors.ts'
@@ -9,14 +8,14 @@ import { respond, respondError, respondJson } from './respond.ts'
 
 export interface Health {
   readonly ready: boolean
-  /** One line a part: what it is, how it is, what is wrong with it. */
+  /** State of each part: `ok` or what is wrong. */
   readonly detail: JsonObject
 }
 
 export interface OpsParts {
   readonly health: () => Health
   readonly metrics: { page(): Promise<string>; readonly contentType: string }
-  /** A page could not be made. */
+  /** Receives the error of a page that failed. */
   readonly onError: (error: unknown) => void
 }
 
@@ -34,9 +33,13 @@ export function opsHandler({ health, metrics, onError }: OpsParts): Handler {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
     const page = pages[path]
     void (async () => {
-      if (page === undefined) throw new GatewayError('not_found', 'Here are /livez, /readyz and /metrics.')
+      if (page === undefined)
+        throw new GatewayError(
+          'not_found',
+          'There is nothing at this path; the ops listener has /livez, /readyz and /metrics.',
+        )
       if (request.method !== 'GET' && request.method !== 'HEAD') {
-        throw new GatewayError('method_not_allowed', 'This path answers GET.', {
+        throw new GatewayError('method_not_allowed', 'The method is not allowed; use GET.', {
           headers: { allow: 'GET, HEAD' },
         })
       }

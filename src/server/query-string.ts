@@ -1,4 +1,5 @@
-// Query strings of the management API: every value checked, out of bounds is an error and never clamped.
+// Reads query strings of the management API. A value out of bounds is an error; it is never
+// clamped.
 
 import { GatewayError } from '../core/errors.ts'
 import { parseEndTime, parseTime } from '../core/time.ts'
@@ -9,13 +10,13 @@ const invalid = (name: string, message: string): GatewayError =>
 export class Query {
   readonly #values: URLSearchParams
 
-  /** @throws GatewayError for a parameter that is not in `known` or stands twice */
+  /** @throws GatewayError for a parameter that is not in `known` or is repeated */
   constructor(search: string, known: readonly string[]) {
     this.#values = new URLSearchParams(search)
     for (const name of this.#values.keys()) {
       if (!known.includes(name))
-        throw invalid(name, `is not known here; known: ${known.join(', ') || 'none'}.`)
-      if (this.#values.getAll(name).length > 1) throw invalid(name, 'is given more than once.')
+        throw invalid(name, `is not a parameter here; known parameters: ${known.join(', ') || 'none'}.`)
+      if (this.#values.getAll(name).length > 1) throw invalid(name, 'is given more than once; give it once.')
     }
   }
 
@@ -38,12 +39,12 @@ export class Query {
     throw invalid(name, 'must be true or false.')
   }
 
-  /** A point in time as milliseconds since the epoch, from an RFC 3339 date or date-time. */
+  /** Milliseconds since the epoch, from an RFC 3339 date or date-time; null when missing. */
   time(name: string): number | null {
     return this.#parsed(name, parseTime)
   }
 
-  /** As `time`, the end of a stretch of time: a date is in it. */
+  /** The end of a period, as `time` reads it; a date includes its whole day. */
   endTime(name: string): number | null {
     return this.#parsed(name, parseEndTime)
   }

@@ -1,4 +1,4 @@
-// The one place that turns an error into an answer, and the small forms every other answer takes.
+// Writes answers: errors, JSON and whole bodies. Every error becomes an answer here.
 
 import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
@@ -7,16 +7,19 @@ import type { Milliseconds } from '../core/clock.ts'
 import { ERRORS, errorBody, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
-/** Headers of everything we answer ourselves: never cached, never sniffed. */
+/** Headers of the gateway's own answers, which must not be cached or sniffed. */
 const OWN_HEADERS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-/** Up to here an answer leaves in one piece with its head, which Node does for text alone. */
+/** Bodies up to this size leave in one write with their head, which Node does only for strings. */
 const JOINED_BYTES = 16 * 1024
 
-/** A client that takes nothing of its answer for this long is gone for all purposes. */
+/** Time without progress after which a client counts as gone. */
 export const STALL_MS: Milliseconds = 60_000
 
-/** A whole answer, unless another has begun; given up where nobody takes it. */
+/**
+ * Sends a whole answer, unless another has begun. Drops it when the client stops reading for
+ * `stallMs`.
+ */
 export function respond(
   response: ServerResponse,
   status: number,
@@ -32,9 +35,11 @@ export function respond(
   watchDelivery(response, stallMs)
 }
 
-/** What was handed over waits in memory until it is read: not for ever. Any progress starts the time anew. */
+/**
+ * Destroys a response that the client stops reading. Each write that succeeds restarts the time.
+ */
 export function watchDelivery(response: ServerResponse, stallMs: Milliseconds): void {
-  // Nearly always the system has taken all of it. An answer queued behind another has no socket yet.
+  // The system has usually taken everything. An answer queued after another has no socket yet.
   const isWritten = response.writableLength === 0 && response.socket !== null
   if (isWritten || response.writableFinished) return
   response.setTimeout(stallMs, () => response.destroy())
@@ -56,13 +61,15 @@ export function respondJson(
   )
 }
 
-/** The end of an event stream that fails: the receipt, if the call was sealed, and the error, with no `[DONE]`. */
+/**
+ * Ends a failed event stream: the receipt, if the call is sealed, and the error, without `[DONE]`.
+ */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
   const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
   return error.isReported ? comment : comment + encodeData(errorBody(error))
 }
 
-/** Answers with the error, unless another answer has begun. */
+/** Sends an error, unless another answer has begun. */
 export function respondError(
   response: ServerResponse,
   error: GatewayError,

@@ -1,5 +1,6 @@
-// Which handler a method and a path belong to. Patterns have literal segments, `:name` ones and, at the end, `*name` for all
-// that is left; the first match wins, but one without names before all that have some.
+// Finds the route of a method and a path. A pattern has literal segments, `:name` segments and, at
+// the end, `*name` for the rest of the path. Patterns without names have precedence, then the first
+// match.
 
 import { GatewayError } from '../core/errors.ts'
 
@@ -16,7 +17,7 @@ interface Entry<T> {
 
 export class Router<T extends { readonly method: string; readonly path: string }> {
   readonly #entries: readonly Entry<T>[]
-  /** Routes without names in their paths, by path and method. */
+  /** Routes without names in their patterns, by path and method. */
   readonly #literal = new Map<string, Map<string, Matched<T>>>()
 
   constructor(routes: readonly T[]) {
@@ -48,11 +49,13 @@ export class Router<T extends { readonly method: string; readonly path: string }
     if (allowed.length === 0) {
       throw new GatewayError(
         'not_found',
-        'There is nothing at this path. Base URLs of SDKs end in /v1, and their chat calls are POST /v1/chat/completions; other endpoints of providers, such as /v1/responses, are not served. GET /openapi.json lists what there is.',
+        'There is nothing at this path. The base URL of an SDK ends in /v1, and chat calls are POST /v1/chat/completions; other endpoints, such as /v1/responses, are not served. GET /openapi.json lists all paths.',
       )
     }
     const allow = [...new Set(allowed)].join(', ')
-    throw new GatewayError('method_not_allowed', `This path answers ${allow}.`, { headers: { allow } })
+    throw new GatewayError('method_not_allowed', `The method is not allowed here; use ${allow}.`, {
+      headers: { allow },
+    })
   }
 }
 

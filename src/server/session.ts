@@ -1,4 +1,4 @@
-// Who may use the management API: a session cookie, a `Host` we know, and for browsers a same-origin page.
+// Guards the management API: checks the session cookie, the `Host` and, for browsers, the origin.
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -10,8 +10,9 @@ import type { Session, Sessions } from '../store/sessions.ts'
 const COOKIE = 'sidegate_session'
 
 /**
- * Failed sign-ins before the next has to wait, and the wait, which doubles up to five minutes: for a guess of a token
- * as good as an hour, and whoever holds it has a chance soon after others stop. They are forgotten after an hour.
+ * Failed sign-ins before the next must wait. The wait doubles up to five minutes: long enough
+ * against guessing, and short enough for the owner of the token once others stop. Failures are
+ * forgotten after an hour.
  */
 const FREE_FAILURES = 5
 const FIRST_WAIT_MS: Milliseconds = 60_000
@@ -53,29 +54,30 @@ export class Gatekeeper {
   }
 
   /**
-   * Against DNS rebinding and cross-site requests (the rules of Go's http.CrossOriginProtection).
+   * Protects against DNS rebinding and cross-site requests, by the rules of Go's
+   * http.CrossOriginProtection.
    * @throws GatewayError `misdirected_request` or `cross_site`
    */
   checkOrigin(method: string, headers: IncomingHttpHeaders): void {
     const host = headers.host?.toLowerCase() ?? ''
     const name = host.replace(/:[0-9]*$/, '')
     if (!LOOPBACK.test(name) && !this.#allowedHosts.has(name)) {
-      throw new GatewayError(
-        'misdirected_request',
-        'This Host is not served here; add it to admin.allowedHosts.',
-      )
+      throw new GatewayError('misdirected_request', 'The Host is not allowed; add it to admin.allowedHosts.')
     }
     if (SAFE_METHODS.has(method)) return
     const site = headers['sec-fetch-site']
     const { origin } = headers
     const sameSite = site === 'same-origin' || site === 'none'
     const sameOrigin = origin !== undefined && URL.parse(origin)?.host === host
-    // A plain client such as curl sends neither and holds no browser's cookies.
+    // A plain client such as curl sends neither header and has no browser's cookies.
     if (site === undefined ? origin === undefined || sameOrigin : sameSite) return
-    throw new GatewayError('cross_site', 'Requests from other sites are refused.')
+    throw new GatewayError(
+      'cross_site',
+      'A request from another site is refused; send it from the same origin.',
+    )
   }
 
-  /** The session of a request. @throws GatewayError `session_required` */
+  /** Returns the session of a request. @throws GatewayError `session_required` */
   require(headers: IncomingHttpHeaders): Session {
     const id = readCookie(headers.cookie)
     const session =
@@ -85,8 +87,9 @@ export class Gatekeeper {
   }
 
   /**
-   * @param secure whether TLS is in front, so that the cookie may insist on it
-   * @throws GatewayError `invalid_token` or `too_many_attempts`
+   * Compares the token in constant time and opens a session.
+   * @param secure whether the client uses TLS, which makes the cookie `Secure`
+   * @throws GatewayError (rejects) `invalid_token` or `too_many_attempts`
    */
   async signIn(token: string, secure: boolean): Promise<SignedIn> {
     const nowMs = this.#clock.monotonic()
@@ -94,25 +97,25 @@ export class Gatekeeper {
     if (this.#token === null) {
       throw new GatewayError(
         'invalid_token',
-        'Nobody can sign in: no admin token is configured (admin.token).',
+        'Sign-in is off because no admin token is configured; set admin.token.',
       )
     }
     const expected = this.#token.current()
-    // Hashing first makes both sides equally long, which constant-time comparison needs.
+    // Constant-time comparison needs equal lengths, which hashing gives.
     if (!timingSafeEqual(sha256(token), sha256(expected))) {
       if (nowMs - this.#failedAtMs >= FORGET_MS) this.#failures = 0
       this.#failures++
       this.#failedAtMs = nowMs
       const over = this.#failures - FREE_FAILURES
       if (over >= 0) this.#blockedUntilMs = nowMs + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** over)
-      throw new GatewayError('invalid_token', 'The admin token is not right.')
+      throw new GatewayError('invalid_token', 'The admin token is wrong.')
     }
     this.#failures = 0
     const { id, expiresAtMs } = await this.#sessions.create(sha256(expected).toString('hex'), this.#ttlMs)
     return { expiresAtMs, cookie: formatCookie(id, Math.floor(this.#ttlMs / 1000), secure) }
   }
 
-  /** Ends the session; returns the cookie that makes a browser forget it. */
+  /** Ends the session and returns the cookie that deletes it in a browser. */
   async signOut(headers: IncomingHttpHeaders, secure: boolean): Promise<string> {
     const id = readCookie(headers.cookie)
     if (id !== null) await this.#sessions.delete(id)

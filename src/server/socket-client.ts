@@ -1,4 +1,4 @@
-// A caller on a socket, as the pipeline sees it.
+// Implements the pipeline's Client on a request and a response of Node.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
@@ -16,15 +16,15 @@ export class SocketClient implements Client {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #stallMs: Milliseconds
-  readonly #listeners: (() => void)[] = []
-  /** Once the answer has begun as one. */
+  readonly #cancelListeners: (() => void)[] = []
+  /** Not null once the answer is a stream. */
   #stream: EventStream | null = null
-  /** Ends the waiting for room in the socket. */
-  #release: (() => void) | null = null
-  /** Ends the waiting for the body. */
+  /** Resolves a write that waits for the buffer of the socket. */
+  #stopWaiting: (() => void) | null = null
+  /** Rejects a pending read of the body. */
   #stopReading: (() => void) | null = null
-  /** To be told when the answer is out, or the client gone. */
-  readonly #deliveries: (() => void)[] = []
+  /** Called once the answer is written or the client is gone. */
+  readonly #deliveryListeners: (() => void)[] = []
 
   constructor(
     request: IncomingMessage,
@@ -39,15 +39,15 @@ export class SocketClient implements Client {
     this.#stallMs = stallMs
     response.on('close', () => {
       if (!response.writableFinished) this.#cancel()
-      for (const listener of this.#deliveries) listener()
+      for (const listener of this.#deliveryListeners) listener()
     })
   }
 
   #cancel(): void {
     this.cancelled = true
-    this.#release?.()
+    this.#stopWaiting?.()
     this.#stopReading?.()
-    for (const listener of this.#listeners.splice(0)) listener()
+    for (const listener of this.#cancelListeners.splice(0)) listener()
   }
 
   interrupt(): void {
@@ -57,22 +57,22 @@ export class SocketClient implements Client {
 
   onCancel(listener: () => void): void {
     if (this.cancelled) listener()
-    else this.#listeners.push(listener)
+    else this.#cancelListeners.push(listener)
   }
 
   onDelivered(listener: () => void): void {
     if (this.#response.closed) listener()
-    else this.#deliveries.push(listener)
+    else this.#deliveryListeners.push(listener)
   }
 
-  readBody(limitBytes: number, keep: (bytes: number) => void): Promise<Buffer> {
+  readBody(limitBytes: number, reserve: (bytes: number) => void): Promise<Buffer> {
     return new Promise((resolve, reject) => {
-      const stop = () =>
-        reject(new GatewayError('bad_request', 'The call was ended before its body was read.'))
+      const stop = () => reject(new GatewayError('bad_request', 'The call ended before its body was read.'))
       if (this.cancelled) stop()
-      // Not one of the listeners, which stay as long as the call: it holds the promise, and that the body.
+      // Not a cancel listener: those live as long as the call, and this one holds the promise of
+      // the body.
       else this.#stopReading = stop
-      readJsonBody(this.#request, limitBytes, { setBy: BODY_LIMIT, keep }).then((body) => {
+      readJsonBody(this.#request, limitBytes, { setBy: BODY_LIMIT, reserve }).then((body) => {
         this.#stopReading = null
         resolve(body)
       }, reject)
@@ -92,15 +92,16 @@ export class SocketClient implements Client {
     if (this.cancelled) return undefined
     return new Promise((resolve) => {
       const response = this.#response
-      // Of the socket, which takes any progress for a sign of life; it is closed where nobody listens for its end.
+      // Any progress of the socket restarts the timeout. Nobody listens for it, so Node closes the
+      // socket.
       response.setTimeout(this.#stallMs)
       const settle = () => {
         response.setTimeout(0)
         response.off('drain', settle)
-        this.#release = null
+        this.#stopWaiting = null
         resolve()
       }
-      this.#release = settle
+      this.#stopWaiting = settle
       response.once('drain', settle)
     })
   }

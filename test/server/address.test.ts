@@ -80,7 +80,7 @@ t.test(
       const { server, port } = await listening(host)
       t.equal(
         await whyNotListen({ host: wanted, port }),
-        `cannot listen on ${wanted}:${port}: the port is in use; stop what holds it or choose another`,
+        `cannot listen on ${wanted}:${port}: the port is in use; stop the process that holds it or choose another port`,
       )
       server.close()
     }
@@ -99,7 +99,7 @@ t.test('connections that a listener before has left behind are no obstacle', asy
 })
 
 t.test('an address that this machine has not', async (t) => {
-  const reason = 'this machine has no such address; 0.0.0.0 or [::] stands for all it has'
+  const reason = 'this machine does not have the address; use 0.0.0.0 or [::] for all addresses'
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 4000 }), `cannot listen on 192.0.2.1:4000: ${reason}`)
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 0 }), `cannot listen on 192.0.2.1:0: ${reason}`)
 })

@@ -155,7 +155,7 @@ t.test('what is kept is told before: all of it where it was announced, else piec
   const kept: number[] = []
   const keep = (bytes: number) => void kept.push(bytes)
   const announced = await open(t, JSON_TYPE, 'content-length: 4')
-  const reading = readJsonBody(announced.request, LIMIT, { keep })
+  const reading = readJsonBody(announced.request, LIMIT, { reserve: keep })
   t.same(kept, [4])
   announced.socket.write('{   ')
   await reading
@@ -163,7 +163,7 @@ t.test('what is kept is told before: all of it where it was announced, else piec
   const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
   chunked.socket.write(chunk(Buffer.from('{}')))
   chunked.socket.write(LAST_CHUNK)
-  await readJsonBody(chunked.request, LIMIT, { keep })
+  await readJsonBody(chunked.request, LIMIT, { reserve: keep })
   t.same(kept, [4, 2])
 })
 
@@ -173,11 +173,11 @@ t.test('whoever keeps it may end the reading', async (t) => {
   }
   const announced = await open(t, JSON_TYPE, 'content-length: 4')
   announced.socket.write('{   ')
-  await t.rejects(readJsonBody(announced.request, LIMIT, { keep: full }), like({ message: 'full' }))
+  await t.rejects(readJsonBody(announced.request, LIMIT, { reserve: full }), like({ message: 'full' }))
   const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
   for (const piece of ['{', '}', ' ']) chunked.socket.write(chunk(Buffer.from(piece)))
   chunked.socket.write(LAST_CHUNK)
-  await t.rejects(readJsonBody(chunked.request, LIMIT, { keep: full }), like({ message: 'full' }))
+  await t.rejects(readJsonBody(chunked.request, LIMIT, { reserve: full }), like({ message: 'full' }))
 })
 
 t.test('of a body in very many pieces no more is kept than its bytes', async (t) => {

@@ -1,5 +1,5 @@
-// Schemas of sessions, keys and rules, and of request bodies, by their names in the description of the
-// API.
+// Schemas of sessions, keys and rules, and of request bodies, by their names in the description of
+// the API.
 
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -21,69 +21,69 @@ import {
 const EFFECTS = ['none', ...RULE_ACTIONS]
 const DIFFERENCE = {
   rule: text("The rule's name."),
-  direction: choice('Prompt or answer.', 'request', 'response'),
-  live: choice('What the rule does in force; none where it does not fire or is not there.', ...EFFECTS),
-  candidate: choice('What it does on trial.', ...EFFECTS),
+  direction: choice('The prompt (request) or the answer (response).', 'request', 'response'),
+  live: choice('Effect of the rule in force; `none` when it does not fire or does not exist.', ...EFFECTS),
+  candidate: choice('Effect of the candidate rule.', ...EFFECTS),
 }
 
 const RULE_DECLARATION = {
   name: text('Unique among all rules.'),
-  type: choice('What it looks at.', ...RULE_TYPES),
-  pattern: text('Depends on the type: alternatives, kinds, a threshold or a limit.'),
-  action: choice('What it does.', ...RULE_ACTIONS),
-  enabled: flag('Whether it is in force.'),
-  description: text('For people.'),
+  type: choice('What the rule checks.', ...RULE_TYPES),
+  pattern: text('By type: alternatives, kinds, a threshold or a limit.'),
+  action: choice('What the rule does when it fires.', ...RULE_ACTIONS),
+  enabled: flag('Whether the rule is in force.'),
+  description: text('Description for people.'),
   match: {
     type: 'object',
-    description: 'Which calls it concerns.',
+    description: 'Calls that the rule applies to; all when left out.',
     properties: {
       models: list(text('Glob over model names.')),
       keys: list(text('Glob over key names.')),
-      direction: choice('Which way.', 'request', 'response', 'both'),
+      direction: choice('Prompts, answers or both.', 'request', 'response', 'both'),
     },
   },
 } satisfies Record<string, JsonObject>
 
 export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   UpstreamError: {
-    description: "The upstream's own answer, scanned: any JSON, most often an object with `error`.",
+    description: "The upstream's own answer, scanned. Any JSON, usually an object with `error`.",
   },
   Error: object({
     error: object(
       {
-        message: text('For people; says what to do next.'),
-        type: choice('Class.', ...new Set(Object.values(ERRORS).map(({ type }) => type))),
-        param: orNull(text('Path of the field at fault.')),
-        code: choice('Stable.', ...Object.keys(ERRORS)),
-        rule_id: text('The rule that refused.'),
-        rule_name: text('Its name.'),
+        message: text('Message for people: what is wrong and what to do.'),
+        type: choice('Class of the error.', ...new Set(Object.values(ERRORS).map(({ type }) => type))),
+        param: orNull(text('Path of the field that is wrong.')),
+        code: choice('Stable code for programs.', ...Object.keys(ERRORS)),
+        rule_id: text('Id of the rule that blocked.'),
+        rule_name: text('Name of the rule that blocked.'),
       },
       ['rule_id', 'rule_name'],
     ),
   }),
-  Session: object({ user: text('Who is signed in.'), expires_at: time('When it ends.') }, ['user']),
+  Session: object({ user: text('Who is signed in.'), expires_at: time('When the session ends.') }, ['user']),
   SignedOut: object({ signed_out: flag('Always true.') }),
   NewKey: object({
     id: text('UUIDv7.'),
     key: {
       type: 'string',
       pattern: '^sgate_live_[0-9A-Za-z]{49}$',
-      description: 'The secret, shown this once.',
+      description: 'The API key. No later answer contains it.',
     },
-    name: text('Name.'),
-    created_at: time('When it was made.'),
+    name: text('Name of the key.'),
+    created_at: time('When the key was created.'),
   }),
   Key: object({
-    id: text('Identity.'),
-    name: text('Name.'),
-    prefix: orNull(text('The part of the key that may be shown; null for keys of the configuration.')),
-    created_at: orNull(time('When it was made; null for keys of the configuration.')),
-    last_used_at: orNull(time('Last accepted, within a minute.')),
-    revoked_at: orNull(time('When it was revoked.')),
-    state: choice('Whether it is accepted.', 'active', 'revoked'),
-    source: choice('Where it is declared.', 'api', 'file'),
+    id: text('Id of the key.'),
+    name: text('Name of the key.'),
+    prefix: orNull(text('Public part of the key; null for keys of the configuration.')),
+    created_at: orNull(time('When the key was created; null for keys of the configuration.')),
+    last_used_at: orNull(time('When the key was last accepted, to the minute.')),
+    revoked_at: orNull(time('When the key was revoked; null while it is active.')),
+    state: choice('Whether the key is accepted.', 'active', 'revoked'),
+    source: choice('Created through the API, or declared in the configuration file.', 'api', 'file'),
   }),
-  Keys: object({ keys: list(ref('Key')), total: whole('How many.') }),
+  Keys: object({ keys: list(ref('Key')), total: whole('Number of keys.') }),
   RuleDeclaration: object(
     {
       ...RULE_DECLARATION,
@@ -97,49 +97,60 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
       id: text('UUIDv5 of the name for file rules, UUIDv7 for others.'),
       ...RULE_DECLARATION,
       source: object(
-        { kind: choice('Owner.', 'file', 'api'), path: text('File.'), line: whole('Line.', 1) },
+        {
+          kind: choice('Where the rule is declared.', 'file', 'api'),
+          path: text('Rule file.'),
+          line: whole('Line in the file.', 1),
+        },
         ['path', 'line'],
       ),
-      declared_enabled: flag('As the file says.'),
-      override: orNull(object({ reason: text('Why.'), expires_at: orNull(time('When it ends by itself.')) })),
-      created_at: time('When it was first seen.'),
-      updated_at: time('When it last changed.'),
+      declared_enabled: flag('Value of `enabled` in the declaration.'),
+      override: orNull(
+        object({
+          reason: text('Reason given.'),
+          expires_at: orNull(time('When the override expires; null for never.')),
+        }),
+      ),
+      created_at: time('When the rule was first loaded or created.'),
+      updated_at: time('When the rule last changed.'),
     },
     ['description', 'match'],
   ),
   Rules: object({
     rules: list(ref('Rule')),
-    total: whole('How many.'),
-    revision: text('Of the set in force.'),
-    declared_revision: text('Of the files alone: another one exactly when the API has changed something.'),
+    total: whole('Number of rules.'),
+    revision: text('Revision of the rule set in force.'),
+    declared_revision: text(
+      'Revision of the files alone. It differs from `revision` when the API has changed rules.',
+    ),
     errors: list(ref('RuleProblem')),
   }),
   RuleRevision: object({
-    revision: text('As the entries of calls name it, `policy_revision`.'),
-    first_seen_at: time('When it was first in force.'),
-    rules: list(object({ id: text('The id of the rule.'), ...RULE_DECLARATION }, ['description', 'match'])),
+    revision: text('Revision, as `policy_revision` of a usage entry names it.'),
+    first_seen_at: time('When the rule set was first in force.'),
+    rules: list(object({ id: text('Id of the rule.'), ...RULE_DECLARATION }, ['description', 'match'])),
   }),
   RuleProblem: object({
-    file: text('File.'),
-    line: whole('Line.'),
-    column: whole('Column.'),
-    path: text('JSON path.'),
+    file: text('Rule file.'),
+    line: whole('Line in the file.'),
+    column: whole('Column in the line.'),
+    path: text('JSON path of the value.'),
     message: text('What is wrong.'),
-    text: text('All of it in one line.'),
+    text: text('File, position, path and message in one line.'),
   }),
   Trial: object({
-    path: text('Where the rules on trial are declared.'),
-    revision: orNull(text('Of the set on trial; null before one could be read.')),
-    rules: whole('Rules in it.'),
+    path: text('File or folder of the candidate rules.'),
+    revision: orNull(text('Revision of the candidate rules; null before any are loaded.')),
+    rules: whole('Number of candidate rules.'),
     errors: list(ref('RuleProblem')),
-    since: time('When either set last changed: what follows counts from there.'),
-    calls: whole('Calls judged by both sets.'),
+    since: time('When either rule set last changed; counting starts there.'),
+    calls: whole('Calls evaluated with both rule sets.'),
     changed: whole('Calls with at least one difference.'),
-    skipped: whole('Calls not judged, because too many waited.'),
+    skipped: whole('Calls not evaluated because too many were waiting.'),
     differences: list(object({ ...DIFFERENCE, calls: whole('Calls with this difference.', 1) })),
     samples: list(
       object({
-        log_id: text("The usage entry's id."),
+        log_id: text('Id of the usage entry.'),
         created_at: time('When the call arrived.'),
         ...DIFFERENCE,
       }),
@@ -152,18 +163,18 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
   KeyName: object({ name: short(1, 128) }),
   RuleChange: object(
     {
-      enabled: flag('The state wanted.'),
+      enabled: flag('Whether the rule is to be in force.'),
       reason: { type: 'string', maxLength: 500 },
       ttl_seconds: bounded(1, 31_536_000),
     },
     ['reason', 'ttl_seconds'],
   ),
   EraseSelection: {
-    description: 'Exactly one of them.',
+    description: 'Exactly one of the three.',
     oneOf: [
-      object({ request_id: text('One call, by the id of its usage entry.') }),
-      object({ key_id: text('All calls of an API key.') }),
-      object({ before: time('All calls that arrived before it.') }),
+      object({ request_id: text('The call with this usage entry.') }),
+      object({ key_id: text('All calls with this API key.') }),
+      object({ before: time('All calls that arrived before this time.') }),
     ],
   },
   ChatRequest: object({ model: { type: 'string', minLength: 1 }, messages: { type: 'array', minItems: 1 } }),

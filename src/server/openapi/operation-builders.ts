@@ -94,10 +94,10 @@ function errorsOf(method: string, security: Security, { body, errors = [] }: Det
 
 /** An exact status has precedence over `4XX`, which describes the upstream's other refusals. */
 function errorResponses(statuses: readonly number[], passesOn: boolean): JsonObject {
-  const own = response('Refused.', contents(ref('Error')))
+  const own = response('Refused by the gateway.', contents(ref('Error')))
   const upstreams = response('Refused by the upstream.', contents(ref('UpstreamError')))
   const either = response(
-    'Refused, here or by the upstream.',
+    'Refused by the gateway or by the upstream.',
     contents({ anyOf: [ref('Error'), ref('UpstreamError')] }),
   )
   return {

@@ -6,19 +6,23 @@ import { bounded, text, time, whole } from './schema-builders.ts'
 const PAGE = { limit: bounded(1, 1000, 50), offset: { ...bounded(0), default: 0 } }
 
 export const OPERATIONS: readonly DescribedOperation[] = [
-  operation('POST /v1/chat/completions', 'A chat completion, whole or streamed, as OpenAI describes it.', {
-    security: 'key',
-    body: 'ChatRequest',
-    passesOn: true,
-    errors: [403, 429, 500],
-  }),
-  operation('GET /v1/models', "The upstream's models.", { security: 'key', passesOn: true }),
+  operation(
+    'POST /v1/chat/completions',
+    'Creates a chat completion, whole or streamed, as in the OpenAI API.',
+    {
+      security: 'key',
+      body: 'ChatRequest',
+      passesOn: true,
+      errors: [403, 429, 500],
+    },
+  ),
+  operation('GET /v1/models', "Lists the upstream's models.", { security: 'key', passesOn: true }),
   operation(
     'GET /v1/models/{model}',
-    'One of them, from the list; slashes in its name need not be encoded.',
+    'Returns one model of the list. Slashes in its name need not be encoded.',
     { security: 'key', passesOn: true, errors: [404] },
   ),
-  operation('GET /openapi.json', 'This description.', { security: 'none' }),
+  operation('GET /openapi.json', 'Returns this description.', { security: 'none' }),
 
   operation('POST /api/v1/session', 'Signs in.', {
     security: 'none',
@@ -27,23 +31,23 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     body: 'SignIn',
     errors: [401, 429],
   }),
-  operation('GET /api/v1/session', 'Who is signed in.', { answer: 'Session' }),
+  operation('GET /api/v1/session', 'Reports who is signed in.', { answer: 'Session' }),
   operation('DELETE /api/v1/session', 'Signs out.', { answer: 'SignedOut' }),
 
-  operation('POST /api/v1/keys', 'Makes an API key.', {
+  operation('POST /api/v1/keys', 'Creates an API key.', {
     statuses: [201],
     answer: 'NewKey',
     body: 'KeyName',
     errors: [503],
   }),
-  operation('GET /api/v1/keys', 'All keys.', { answer: 'Keys', errors: [400] }),
+  operation('GET /api/v1/keys', 'Lists all keys.', { answer: 'Keys', errors: [400] }),
   operation(
     'DELETE /api/v1/keys/{id}',
-    'Revokes a key, at once and for good, also one that the configuration declares.',
+    'Revokes a key at once and permanently, also one that the configuration declares.',
     { answer: 'Key', errors: [404, 503] },
   ),
 
-  operation('GET /api/v1/rules', 'The rules in force; with format=yaml as a file ready to commit.', {
+  operation('GET /api/v1/rules', 'Lists the rules. With format=yaml, returns a rule file ready to commit.', {
     answer: 'Rules',
     textType: 'application/yaml',
     query: {
@@ -51,12 +55,12 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       drift: {
         type: 'boolean',
         default: false,
-        description: 'Only rules that are not as the files have them: overridden, or made through the API.',
+        description: 'Only rules that differ from the files: overridden ones and those made through the API.',
       },
     },
     errors: [400],
   }),
-  operation('POST /api/v1/rules', 'Makes a rule owned by the API.', {
+  operation('POST /api/v1/rules', 'Creates a rule owned by the API.', {
     statuses: [201],
     answer: 'Rule',
     body: 'RuleDeclaration',
@@ -64,20 +68,20 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   }),
   operation(
     'GET /api/v1/rules/candidate',
-    'What the rules on trial (rules.candidatePath) would have done with the calls so far.',
+    'Reports how the candidate rules (rules.candidatePath) differ from the rules in force on recent calls.',
     { answer: 'Trial', errors: [404] },
   ),
   operation(
     'GET /api/v1/rules/revisions/{revision}',
-    'The rules of a revision that is or was in force, as they were declared.',
+    'Returns the rules of a revision that is or was in force, as declared.',
     { answer: 'RuleRevision', errors: [404] },
   ),
   operation(
     'POST /api/v1/rules/evaluate',
-    'A dry run: what would happen to a chat request (with `key_name` beside its fields).',
+    'Evaluates a chat request without forwarding it; `key_name` may be given with its fields.',
     { answer: 'Evaluation', body: 'ChatRequest' },
   ),
-  operation('PATCH /api/v1/rules/{id}', 'Switches a rule on or off; on a file rule as an override.', {
+  operation('PATCH /api/v1/rules/{id}', 'Switches a rule on or off. A file rule gets an override.', {
     answer: 'Rule',
     body: 'RuleChange',
     errors: [404, 409, 503],
@@ -87,7 +91,7 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     errors: [404, 409, 503],
   }),
 
-  operation('GET /api/v1/usage/logs', 'The usage log, newest first.', {
+  operation('GET /api/v1/usage/logs', 'Lists the usage log, newest first.', {
     answer: 'UsageLogs',
     query: {
       ...PAGE,
@@ -96,18 +100,18 @@ export const OPERATIONS: readonly DescribedOperation[] = [
       blocked: { type: 'boolean' },
       pii_detected: { type: 'boolean' },
       since: { type: 'string', format: 'date-time' },
-      until: time('When a call came, at the latest. Also a date: that day is in it, UTC.'),
+      until: time('Latest arrival of a call. A date includes its whole day, in UTC.'),
       cursor: text(
-        '`next_cursor` of an answer to the same filters, in place of `offset`: pages stay apart, too, while calls end that had come before `until`.',
+        '`next_cursor` of an answer with the same filters, instead of `offset`. Pages do not overlap, even while calls that arrived before `until` end.',
       ),
     },
     errors: [400],
   }),
-  operation('GET /api/v1/usage/logs/{id}', 'One entry with the captured exchange.', {
+  operation('GET /api/v1/usage/logs/{id}', 'Returns one entry with the captured exchange.', {
     answer: 'UsageEntryDetail',
     errors: [404],
   }),
-  operation('GET /api/v1/usage/security', 'Security events of the last days.', {
+  operation('GET /api/v1/usage/security', 'Reports the security events of the last days.', {
     answer: 'SecurityReport',
     query: { ...PAGE, days: bounded(1, 365, 7) },
     errors: [400],
@@ -115,34 +119,34 @@ export const OPERATIONS: readonly DescribedOperation[] = [
 
   operation(
     'POST /api/v1/audit/erase',
-    'Erases captured exchanges; their entries stay, and that they were erased is sealed.',
+    'Erases captured exchanges. Their entries stay, and the erasure is sealed.',
     { answer: 'Erasure', body: 'EraseSelection', errors: [404, 503] },
   ),
-  operation('GET /api/v1/audit/checkpoint', 'The newest signed checkpoint of the usage log.', {
+  operation('GET /api/v1/audit/checkpoint', 'Returns the newest signed checkpoint of the usage log.', {
     answer: 'Checkpoint',
     errors: [503],
   }),
   operation(
     'GET /api/v1/audit/proof',
-    'That an entry is in the log (`seq`), or what the log began with (`from`): RFC 6962.',
+    'Proves that an entry is in the log (`seq`), or that the log extends an older one (`from`), by RFC 6962.',
     {
       answer: 'Proof',
       query: {
         seq: bounded(0),
         from: bounded(1),
-        size: whole("The newest checkpoint's, if left out.", 1),
+        size: whole("Number of entries in the log; the newest checkpoint's when left out.", 1),
       },
       errors: [400, 404, 503],
     },
   ),
   operation(
     'GET /api/v1/audit/verify',
-    'How the full check of the log stands, or how the last one came out.',
+    'Reports the running full check of the log, or the result of the last one.',
     { answer: 'LogCheck' },
   ),
   operation(
     'POST /api/v1/audit/verify',
-    'Checks the whole log, or joins the check that runs. 202 where it takes longer than five seconds.',
+    'Checks the whole log, or joins the running check. Answers 202 when that takes longer than five seconds.',
     { answer: 'LogCheck', statuses: [200, 202] },
   ),
 ]

@@ -1,5 +1,5 @@
-// What an outsider needs to check the log without trusting it: the newest checkpoint, proofs that lead to it, and a
-// full check on demand.
+// Evidence of the usage log over REST: the newest checkpoint, inclusion and consistency proofs, and
+// a full check on demand.
 
 import type { Checkpoint } from '../../audit/checkpoint.ts'
 import type { Milliseconds } from '../../core/clock.ts'
@@ -12,12 +12,12 @@ import type { BackgroundVerification, VerificationStatus } from '../../store/ver
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
 import { Query } from '../query-string.ts'
 
-/** A check of a log that is not long is over by then, and its answer can be the verdict. */
+/** Time to wait for a check before the answer; the check of a short log ends within it. */
 const MAX_WAIT_MS: Milliseconds = 5000
 
 type Signed = Checkpoint & { readonly note: string }
 
-/** What the routes ask of the log's signatures. */
+/** The part of the checkpoints that the routes read. */
 interface Signatures {
   readonly publicKey: string
   readonly newest: Signed | null
@@ -42,12 +42,12 @@ export function auditRoutes(
         const isInclusion = query.text('seq') !== null
         if (isInclusion === (query.text('from') !== null)) {
           const message =
-            'Give seq, to prove that an entry is in the log, or from, to prove what it began with.'
+            'Give either seq, to prove that an entry is in the log, or from, to prove that the log extends an older one.'
           throw new GatewayError('invalid_parameter', message, { param: 'seq' })
         }
         const size = query.integer('size', newestOf(signatures).size, 1, checkpoints.size)
         return ok(
-          isInclusion ? proveEntry(checkpoints, query, size) : proveBeginning(checkpoints, query, size),
+          isInclusion ? proveEntry(checkpoints, query, size) : proveConsistency(checkpoints, query, size),
         )
       },
     },
@@ -62,7 +62,7 @@ export function auditRoutes(
 
 function newestOf({ newest }: Signatures): Signed {
   if (newest !== null) return newest
-  throw new GatewayError('audit_unavailable', 'The usage log could not be signed for yet.')
+  throw new GatewayError('audit_unavailable', 'No checkpoint has been signed yet; try again in a minute.')
 }
 
 const base64 = (node: Buffer): string => node.toString('base64')
@@ -80,7 +80,7 @@ function proveEntry(checkpoints: Checkpoints, query: Query, size: number): JsonO
   return { seq, size, leaf_hash: base64(leaf), root: base64(root), proof: proof.map(base64) }
 }
 
-function proveBeginning(checkpoints: Checkpoints, query: Query, size: number): JsonObject {
+function proveConsistency(checkpoints: Checkpoints, query: Query, size: number): JsonObject {
   const from = query.integer('from', 1, 1, size)
   const proved = checkpoints.consistency(from, size)
   if (proved === null) throw pruned()
@@ -89,9 +89,9 @@ function proveBeginning(checkpoints: Checkpoints, query: Query, size: number): J
 }
 
 const pruned = (): GatewayError =>
-  new GatewayError('not_found', 'Entries that the proof would be made of were pruned.')
+  new GatewayError('not_found', 'The proof needs entries that were pruned; use a newer seq or from.')
 
-/** Waits a while, so that of a log that is not long the verdict is the answer. */
+/** Starts or joins a check. Answers 200 with the verdict, or 202 when the check takes longer. */
 async function verify(check: BackgroundVerification): Promise<ApiAnswer> {
   await within(check.start(), MAX_WAIT_MS)
   const { status } = check

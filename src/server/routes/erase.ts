@@ -1,4 +1,4 @@
-// Erasing captured exchanges: of one call, of a key, or of everything before a point in time.
+// Erases captured exchanges over REST: those of one call, of a key, or from before a time.
 
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -17,7 +17,10 @@ export function eraseRoute(log: UsageLog): ApiRoute {
     async answer(request) {
       const erasure = await log.erase(readSelection(await readFields(request, SELECTIONS)))
       if (erasure === null)
-        throw new GatewayError('not_found', 'There is no usage entry, or no key, with this id.')
+        throw new GatewayError(
+          'not_found',
+          'There is no usage entry or key with this id; GET /api/v1/usage/logs and /api/v1/keys list them.',
+        )
       return ok(erasure)
     },
   }
@@ -35,7 +38,11 @@ function readSelection(fields: JsonObject): EraseSelection {
   if (name === 'key_id') return { keyId: text }
   const beforeMs = parseTime(text)
   if (beforeMs !== null) return { beforeMs }
-  throw new GatewayError('invalid_body', 'before must be a date or a time with its zone.', {
-    param: 'before',
-  })
+  throw new GatewayError(
+    'invalid_body',
+    'before must be a date or a time with its zone, like 2026-01-31T12:00:00Z.',
+    {
+      param: 'before',
+    },
+  )
 }

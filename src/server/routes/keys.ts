@@ -1,4 +1,5 @@
-// API keys over REST: made, listed, revoked. A key's text is in the answer that makes it and nowhere else.
+// API keys over REST: creates, lists and revokes them. Only the answer to a creation contains the
+// key.
 
 import type { JsonObject } from '../../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'

@@ -1,4 +1,5 @@
-// The description of the API, open to everyone: it holds no secret and tools want it before they can sign in.
+// Serves the description of the API without a session: it holds no secret, and tools read it before
+// sign-in.
 
 import { type ApiRoute, ok } from '../api.ts'
 import { openApiDocument } from '../openapi.ts'

@@ -1,4 +1,5 @@
-// Policy rules over REST: the mirror of the files, rules of the API's own, overrides, and a dry run.
+// Policy rules over REST: lists all, changes those made through the API, sets overrides, and runs
+// dry runs.
 
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
@@ -11,7 +12,7 @@ import { Query } from '../query-string.ts'
 
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 
-/** Judges a request body without forwarding or logging it; the pipeline's own dry run. */
+/** The pipeline's dry run: judges a request body without forwarding or logging it. */
 export type Evaluate = (body: JsonValue) => Promise<JsonObject>
 
 export function ruleRoutes(
@@ -25,7 +26,11 @@ export function ruleRoutes(
       path: '/api/v1/rules/revisions/:revision',
       async answer(request) {
         const found = policies.find(request.params['revision'] ?? '')
-        if (found === null) throw new GatewayError('not_found', 'No rule set of this revision was in force.')
+        if (found === null)
+          throw new GatewayError(
+            'not_found',
+            'No rule set with this revision was in force; policy_revision of a usage entry names one.',
+          )
         return ok({
           revision: found.revision,
           first_seen_at: found.firstSeenAt,
@@ -91,7 +96,7 @@ export function ruleRoutes(
 }
 
 const MAX_REASON_CHARACTERS = 500
-/** A year: an override that should last longer belongs into the file. */
+/** One year. A longer override belongs in the rule file. */
 const MAX_TTL_SECONDS = 365 * 86_400
 
 function readChange(fields: JsonObject): { enabled: boolean; reason: string; ttlSeconds: number | null } {

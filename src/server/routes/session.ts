@@ -1,4 +1,4 @@
-// Signing in to and out of the management API.
+// Sessions over REST: signs in, signs out, and reports who is signed in.
 
 import type { IncomingHttpHeaders } from 'node:http'
 import { isoTime } from '../../core/time.ts'
@@ -7,7 +7,7 @@ import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096
 
-/** What the client spoke: behind a row of proxies the first of the list. */
+/** Whether the client uses TLS. With several proxies the first value is the client's. */
 const overTls = (headers: IncomingHttpHeaders): boolean =>
   /^ *https *(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''))
 

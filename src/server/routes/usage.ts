@@ -1,4 +1,4 @@
-// The usage log and the security events.
+// The usage log and the security events over REST.
 
 import type { Clock } from '../../core/clock.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -20,14 +20,16 @@ const page = (query: Query) => ({
   offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
 })
 
-/** Where to go on; a cursor holds what is left of the offset it was given for. */
-function readPlace(query: Query): UsageCursor | null {
+/** Reads the cursor. A cursor contains the rest of the offset that it was made for. */
+function readPageCursor(query: Query): UsageCursor | null {
   const text = query.text('cursor')
   if (text === null) return null
   const cursor = readCursor(text)
   if (cursor !== null && query.text('offset') === null) return cursor
   const message =
-    cursor === null ? 'cursor must be the next_cursor of an answer.' : 'cursor and offset exclude each other.'
+    cursor === null
+      ? 'cursor must be the next_cursor of an answer.'
+      : 'Give either cursor or offset, not both.'
   throw new GatewayError('invalid_parameter', message, { param: 'cursor' })
 }
 
@@ -42,7 +44,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
         return ok(
           await log.list({
             ...page(query),
-            cursor: readPlace(query),
+            cursor: readPageCursor(query),
             filter: {
               keyId: query.text('key_id'),
               model: query.text('model'),
@@ -60,7 +62,11 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       path: '/api/v1/usage/logs/:id',
       async answer(request) {
         const entry = log.get(request.params['id'] ?? '')
-        if (entry === null) throw new GatewayError('not_found', 'There is no usage entry with this id.')
+        if (entry === null)
+          throw new GatewayError(
+            'not_found',
+            'There is no usage entry with this id; GET /api/v1/usage/logs lists the entries.',
+          )
         return ok(entry)
       },
     },
