@@ -1,21 +1,22 @@
-// A damaged database file does not make a read fail, it ends the process that reads. So the data directory is read in
-// a child, and how that ended is part of the answer.
+// Runs `sidegate audit verify` in a child process, because reading a damaged database file can kill
+// the process. The way the child ended is part of the verdict.
 
 import { isDamageSignal } from '../store/damage.ts'
 import type { ExitCode } from './command.ts'
-import { runAgain } from './pid1.ts'
+import { spawnSelf } from './pid1.ts'
 
-/** Marks the child; a child of its own it must not have. */
+/** Environment variable that marks the child, which starts no further child. */
 const MARK = 'SIDEGATE_AUDIT_READER'
 
-export const isReader = (): boolean => process.env[MARK] !== undefined
+export const isAuditChild = (): boolean => process.env[MARK] !== undefined
 
 /**
- * Runs this very command once more as a child, with its input and output, which a signal that ends this process ends as
- * well. @returns its exit code, or how it died
+ * Runs the same command line in a child with the same input and output. SIGINT and SIGTERM end both
+ * processes.
+ * @returns the child's exit code, or the signal that damage killed it with
  */
-export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
-  const child = runAgain({ ...process.env, [MARK]: '1' })
+export function runInAuditChild(): Promise<ExitCode | { readonly damage: string }> {
+  const child = spawnSelf({ ...process.env, [MARK]: '1' })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       child.kill(signal)
@@ -27,8 +28,9 @@ export function runAsReader(): Promise<ExitCode | { readonly damage: string }> {
     child.once('exit', (code, signal) => {
       if (isDamageSignal(signal)) resolve({ damage: signal })
       else {
-        // It had no chance to say so itself.
-        if (signal !== null) console.error(`sidegate audit: what reads the log was ended (${signal})`)
+        // A killed child cannot report it.
+        if (signal !== null)
+          console.error(`sidegate audit: the process that reads the log was killed (${signal})`)
         resolve(code === 0 || code === 1 ? code : 2)
       }
     })

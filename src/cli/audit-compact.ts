@@ -1,4 +1,5 @@
-// `sidegate audit compact`: a copy of the data directory that holds what is in it and nothing of what was.
+// `sidegate audit compact`: copies the data directory without the free pages, which may hold erased
+// data.
 
 import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,13 +9,16 @@ import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
 import { openDirectory, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
 
-/** What the database library makes is for everybody but for this: it is the owner's from the first byte on. */
+/**
+ * umask that keeps the copy private from its first byte. The database library creates files for
+ * everybody.
+ */
 const OWNER_ONLY = 0o077
 
 /**
- * Copies the database without its free pages, as it is at one moment, and the key made beside it; a running gateway goes on.
- * The copy is on disk when this resolves: the original may be destroyed then.
- * @throws SourceError when there is no log, or the folder is not empty
+ * Copies a snapshot of the database and the generated signing key; a running gateway is not
+ * disturbed. The copy is durable when this resolves, so the original may then be destroyed.
+ * @throws SourceError (rejects) when there is no log, or the folder is not empty
  */
 export async function compact(path: string, folder: string): Promise<ExitCode> {
   const environment = openDirectory(path)
@@ -40,14 +44,15 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
 
 function makeTarget(folder: string): void {
   try {
-    if (existsSync(folder) && readdirSync(folder).length > 0) throw new Error('it is not empty')
+    if (existsSync(folder) && readdirSync(folder).length > 0)
+      throw new Error('it is not empty; choose an empty or a new folder')
     makeFolder(folder)
   } catch (error) {
     throw new SourceError(`${folder} cannot be written: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** Waits until a file, or the names in a folder, are on disk. */
+/** Writes a file, or the names in a folder, to the disk (fsync). */
 function sync(path: string): void {
   const handle = openSync(path, 'r')
   try {
@@ -58,4 +63,4 @@ function sync(path: string): void {
 }
 
 const describe = (folder: string, sizes: { from_bytes: number; to_bytes: number }): string =>
-  `${sizes.from_bytes} bytes became ${sizes.to_bytes} in ${folder}. Stop the gateway before you put it in place.`
+  `Copied ${sizes.from_bytes} bytes to ${sizes.to_bytes} in ${folder}. Stop the gateway before you replace data.path with it.`

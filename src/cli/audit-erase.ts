@@ -1,12 +1,13 @@
-// `sidegate audit erase`: removes captured exchanges from the data directory of a running or stopped gateway.
+// `sidegate audit erase`: removes captured exchanges from the data directory of a running or
+// stopped gateway.
 
 import type { Config } from '../core/config.ts'
 import type { EraseSelection, Erasure } from '../store/log/erase.ts'
 import { requireLog } from '../store/verification/log-source.ts'
 import { type ExitCode, UsageError } from './command.ts'
-import { openBeside } from './open-store.ts'
+import { openConfiguredStore } from './open-store.ts'
 
-/** The selection of the options given. @throws UsageError unless there is exactly one */
+/** Returns the selection of the options. @throws UsageError unless exactly one is given */
 export function readSelection(
   request: string | undefined,
   key: string | undefined,
@@ -18,21 +19,26 @@ export function readSelection(
   if (beforeMs !== null) given.push({ beforeMs })
   const [selection, more] = given
   if (selection === undefined || more !== undefined) {
-    throw new UsageError('erase takes exactly one of --request, --key and --before')
+    throw new UsageError('give exactly one of --request, --key and --before')
   }
   return selection
 }
 
-/** Erases and says how much. @throws SourceError when there is no log */
+/**
+ * Erases the selection and prints the counts.
+ * @throws SourceError (rejects) when there is no log
+ */
 export async function erase(config: Config, selection: EraseSelection): Promise<ExitCode> {
   requireLog(config.data.path)
-  const store = openBeside(config)
+  const store = openConfiguredStore(config)
   try {
     const erasure = await store.log.erase(selection)
     if (erasure === null) {
       const missing =
-        'keyId' in selection ? 'key with this id (not its name), nor a call of one,' : 'call with this id'
-      console.error(`sidegate audit: there is no ${missing} in the log`)
+        'keyId' in selection
+          ? 'no key and no call of a key with this id; give the id, not the name (sidegate keys list)'
+          : 'no call with this id'
+      console.error(`sidegate audit: the log has ${missing}`)
       return 1
     }
     console.log(process.stdout.isTTY ? describe(erasure) : JSON.stringify(erasure))

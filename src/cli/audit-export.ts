@@ -1,5 +1,5 @@
-// `sidegate audit export`: the log as JSON Lines on standard output, a page of entries and one exchange at a time, as
-// fast as the reader takes it.
+// `sidegate audit export`: writes the log as JSON Lines to standard output, at the speed of the
+// reader. Holds a page of entries and one exchange at a time.
 
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
@@ -14,29 +14,36 @@ import { storedCheckpoints } from '../store/log/checkpoints.ts'
 import { readPrunePoint } from '../store/log/prune.ts'
 import { eachEntry } from '../store/verification/log-source.ts'
 
-/** Written in one piece: a write for every line would cost more than the lines. */
+/** Size of a write. A write for each line costs more than the lines. */
 const CHUNK_BYTES = 65_536
 
 export interface ExportOptions {
-  /** Sealed at this time or later; the first such entry begins the export, whatever clocks did after it. */
+  /**
+   * The export begins with the first entry sealed at this time or later, even if clocks went back
+   * after it.
+   */
   readonly sinceMs: Milliseconds | null
   /** The export ends before the first entry sealed later than this. */
   readonly untilMs: Milliseconds | null
-  /** With what people wrote to models, as far as it is still stored. */
+  /** Whether to include the exchanges that are still stored. */
   readonly exchanges: boolean
 }
 
-/** What the export is without, for whoever holds it to know. */
+/** What the export leaves out. */
 export interface Omissions {
-  /** Exchanges that are stored and cannot be lines of an export. */
+  /** Number of stored exchanges that cannot be lines of an export. */
   readonly exchanges: number
-  /** The entry that was pruned before it could be written: the export ends before it. Null where it is whole. */
+  /**
+   * Sequence number of an entry that was pruned before it was written; the export ends before it.
+   * Else null.
+   */
   readonly prunedSeq: number | null
 }
 
 /**
- * Writes the entries of the range, without gaps but those of the log itself, and then the checkpoints that end within
- * it. An output that takes no more ends it; whoever holds the output says so, where that is to be said.
+ * Writes the entries of the range, with no gaps except those of the log, then the checkpoints that
+ * end within it. A failed output ends the export without an error; the owner of the output reports
+ * it.
  */
 export async function exportLog(
   environment: Environment,
@@ -49,7 +56,7 @@ export async function exportLog(
   let leftOut = 0
   let prunedSeq: number | null = null
   await eachEntry(environment, (seq, entry) => {
-    // With what comes after it the export would look tampered with.
+    // With later entries after the gap the export would look tampered with.
     if (first !== null && seq !== end && readPrunePoint(environment.tables).firstSeq > end) {
       prunedSeq = end
       return false
@@ -61,9 +68,9 @@ export async function exportLog(
     first ??= seq
     end = seq + 1
     if (exchanges) {
-      const pieces = exchangeOf(environment, seq)
-      leftOut += Number(pieces === null)
-      for (const piece of pieces ?? []) lines.add(piece)
+      const chunks = exchangeOf(environment, seq)
+      leftOut += Number(chunks === null)
+      for (const chunk of chunks ?? []) lines.add(chunk)
     }
     return lines.heldBytes < CHUNK_BYTES || lines.flush()
   })
@@ -77,21 +84,25 @@ export async function exportLog(
   return { exchanges: leftOut, prunedSeq }
 }
 
-/** For people, a sentence each. */
+/** Describes the omissions for people, one sentence each. */
 export function describeOmissions({ exchanges, prunedSeq }: Omissions): string[] {
-  const said: string[] = []
+  const sentences: string[] = []
   if (exchanges > 0) {
-    said.push(
-      `${counted(exchanges, 'stored exchange')} left out: too large or damaged; see sidegate audit verify`,
+    sentences.push(
+      `${counted(exchanges, 'stored exchange')} left out because they are too large or damaged; run sidegate audit verify`,
     )
   }
   if (prunedSeq !== null) {
-    said.push(`entry ${prunedSeq} was pruned before it could be written: the export ends before it`)
+    sentences.push(
+      `entry ${prunedSeq} was pruned before it was written; the export ends before it; run the export again`,
+    )
   }
-  return said
+  return sentences
 }
 
-/** The line of the exchange stored for an entry, none when there is no exchange; null when it makes no line. */
+/**
+ * Chunks of the exchange's line; empty when no exchange is stored, null when it cannot be a line.
+ */
 function exchangeOf({ tables }: Environment, seq: number): readonly Uint8Array[] | null {
   const stored = tables.content.get(u64(seq))
   if (stored === undefined) return []
@@ -99,16 +110,19 @@ function exchangeOf({ tables }: Environment, seq: number): readonly Uint8Array[]
   return exchangeLine({ seq, salt: stored.subarray(0, SALT_BYTES), content: stored.subarray(SALT_BYTES) })
 }
 
-/** Gathers what is small and writes it at once, no faster than it is read; what is large goes as it is. */
+/**
+ * Joins small lines into one write and writes large ones unchanged, no faster than the reader takes
+ * them.
+ */
 class LineWriter {
   heldBytes = 0
   readonly #output: Writable
-  readonly #gone = new AbortController()
+  readonly #failed = new AbortController()
   #held: Uint8Array[] = []
 
   constructor(output: Writable) {
     this.#output = output
-    output.on('error', () => this.#gone.abort())
+    output.on('error', () => this.#failed.abort())
   }
 
   add(bytes: Uint8Array): void {
@@ -116,7 +130,9 @@ class LineWriter {
     this.heldBytes += bytes.length
   }
 
-  /** Resolves once the output takes more; false when it takes nothing any more. */
+  /**
+   * Writes all lines held. Resolves once the output accepts more; with false when it has failed.
+   */
   async flush(): Promise<boolean> {
     const held = this.#held
     this.#held = []
@@ -132,21 +148,21 @@ class LineWriter {
       small = []
     }
     await this.#write(Buffer.concat(small))
-    return !this.#gone.signal.aborted
+    return !this.#failed.signal.aborted
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    const { signal } = this.#gone
+    const { signal } = this.#failed
     if (bytes.length === 0 || signal.aborted || this.#output.write(bytes)) return
     try {
       await once(this.#output, 'drain', { signal })
     } catch {
-      // It takes nothing any more; whoever flushes is told.
+      // The output has failed; flush returns false.
     }
   }
 }
 
-/** When an entry was sealed; an entry that does not say belongs to every range. */
+/** When an entry was sealed; NaN without a valid time, which is within every range. */
 function sealedAt(bytes: Uint8Array): Milliseconds {
   return Date.parse(String(parseObject(bytes)?.['ts']))
 }

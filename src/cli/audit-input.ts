@@ -1,4 +1,5 @@
-// What people hand to `sidegate audit verify`: keys, checkpoints they kept, an export on standard input.
+// Reads the inputs of `sidegate audit verify`: public keys, kept checkpoints, and an export on
+// standard input.
 
 import { createWriteStream, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,22 +16,28 @@ function readInput(file: string): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw new SourceError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new SourceError(
+      `${file} cannot be read (${(error as NodeJS.ErrnoException).code}); check the path and its permissions`,
+    )
   }
 }
 
-/** The keys in a file, one of whose signatures counts. @throws SourceError when there is none, or something else, in it */
+/**
+ * Reads the trusted public keys in a file.
+ * @throws SourceError when it has none, or other content
+ */
 export function readKeys(file: string): TrustedKey[] {
   const text = readInput(file).toString('utf8')
   try {
-    // PEM says nothing of a name: the key counts under the name of whatever log it signed.
+    // PEM has no name: the key is trusted under the name of any log it signed.
     const unnamed = (text.match(PEM) ?? []).map((pem) => ({
       name: null,
       key: readVerifier(pem, 'sidegate').key,
     }))
     const lines = text.replaceAll(PEM, '').split('\n')
     const named = lines.filter((line) => line.trim() !== '').map((line) => readVerifier(line, ''))
-    if (unnamed.length + named.length === 0) throw new Error('it is empty')
+    if (unnamed.length + named.length === 0)
+      throw new Error('it has none; give PEM or signed-note verifier keys')
     return [...unnamed, ...named]
   } catch (error) {
     throw new SourceError(`${file} holds no public key: ${(error as Error).message}`)
@@ -38,22 +45,26 @@ export function readKeys(file: string): TrustedKey[] {
 }
 
 /**
- * The signed notes in a file: one as it is, or in JSON, as the API and the gateway's own log give them.
- * @throws SourceError when there is none in it
+ * Reads the signed notes in a file: one note, one JSON object with `checkpoint`, or JSON Lines such
+ * as the gateway's own log.
+ * @throws SourceError when it has none
  */
 export function readNotes(file: string): (string | Buffer)[] {
   const bytes = readInput(file)
-  // A note begins with its origin, which is not a brace.
+  // A note begins with its origin, which is never a brace.
   if (bytes[0] !== OPENING_BRACE) return [bytes]
   const whole = parseObject(bytes)
   const lines = bytes.toString('utf8').split('\n')
   const objects = whole === null ? lines.map((line) => parseObject(Buffer.from(line))) : [whole]
   const notes = objects.map((object) => object?.['checkpoint']).filter((note) => typeof note === 'string')
-  if (notes.length === 0) throw new SourceError(`${file} holds no checkpoint`)
+  if (notes.length === 0)
+    throw new SourceError(
+      `${file} holds no checkpoint; give a signed note, or JSON with the note as "checkpoint"`,
+    )
   return notes
 }
 
-/** Standard input kept in a file of its own, for the owner only, because a log is read twice. */
+/** A private copy of standard input, because a log is read twice. */
 export class Spool {
   readonly file: string
   readonly #folder: string
@@ -65,7 +76,7 @@ export class Spool {
 
   static async read(input: NodeJS.ReadableStream): Promise<Spool> {
     const spool = new Spool(mkdtempSync(join(tmpdir(), 'sidegate-audit-')))
-    // It may hold what people wrote, and is not to outlive the command. The signal then does what it does.
+    // The copy may hold personal data and must not outlive the command. The signal is raised again.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.once(signal, () => {
         spool.remove()
@@ -77,7 +88,9 @@ export class Spool {
       return spool
     } catch (error) {
       spool.remove()
-      throw new SourceError(`standard input cannot be read (${(error as Error).message})`)
+      throw new SourceError(
+        `standard input cannot be read or stored (${(error as Error).message}); TMPDIR names the folder of the copy`,
+      )
     }
   }
 

@@ -1,11 +1,14 @@
-// What came of checking a log, as people read it, and how far it is while they wait.
+// Formats the verdict and the progress of `sidegate audit verify` for people.
 
 import type { LogVerdict } from '../audit/log-verify.ts'
 import { uncovered } from '../audit/verdict.ts'
 
 const BAR_CHARACTERS = 30
 
-/** A bar on a terminal, nothing in a pipe; `done` of 1 wipes it away. */
+/**
+ * Returns a function that draws the progress on a terminal, from 0 to 1. 1 clears the bar; a pipe
+ * gets nothing.
+ */
 export function progressBar(output: NodeJS.WriteStream): (done: number) => void {
   let shown = -1
   return (done) => {
@@ -17,7 +20,7 @@ export function progressBar(output: NodeJS.WriteStream): (done: number) => void 
   }
 }
 
-/** The verdict in lines that people read. */
+/** Formats the verdict as rows of a name and a text. */
 export function verdictText(verdict: LogVerdict): string {
   const { head, firstSeq, agreeing } = verdict
   const row = (name: string, text: string) => `${name.padEnd(13)}${text}`
@@ -27,11 +30,13 @@ export function verdictText(verdict: LogVerdict): string {
     lines.push(row('head', head.hash))
   }
   if (verdict.root !== null) lines.push(row('root', verdict.root))
-  const signed = verdict.signaturesChecked ? 'signatures checked' : 'signatures not checked: no --public-key'
+  const signed = verdict.signaturesChecked
+    ? 'signatures checked'
+    : 'signatures not checked; give --public-key'
   lines.push(
     row(
       'checkpoints',
-      `${agreeing.elsewhere} kept elsewhere and ${agreeing.beside} beside the log agree; ${signed}`,
+      `${agreeing.elsewhere} kept elsewhere and ${agreeing.beside} stored with the log agree; ${signed}`,
     ),
   )
   const open = uncovered(verdict)
@@ -41,12 +46,12 @@ export function verdictText(verdict: LogVerdict): string {
     lines.push(row('FOUND', seq === null ? reason : `at ${seq}: ${reason}`))
   }
   const count = verdict.findings.length === 1 ? '1 finding' : `${verdict.findings.length} findings`
-  lines.push(row('verdict', verdict.ok ? 'intact, as far as it says above' : count))
+  lines.push(row('verdict', verdict.ok ? 'PASS' : `FAIL, ${count}`))
   return lines.join('\n')
 }
 
 const BEGINNINGS = {
-  genesis: 'from the genesis entry on',
-  prune: 'earlier ones pruned, as a prune entry says',
-  unanchored: 'a part of a log: nothing ties its beginning to what came before',
+  genesis: 'from the genesis entry',
+  prune: 'earlier ones pruned, as sealed in a prune entry',
+  unanchored: 'a part of a log: its beginning is not anchored',
 } as const

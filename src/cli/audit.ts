@@ -1,4 +1,4 @@
-// `sidegate audit`: proves what the usage log says, and takes it out of the machine it was written on.
+// `sidegate audit`: verifies, exports and compacts the usage log, and erases exchanges.
 
 import { parseArgs } from 'node:util'
 import type { LogVerdict } from '../audit/log-verify.ts'
@@ -13,7 +13,7 @@ import { DirectorySource } from '../store/verification/directory.ts'
 import { ExportSource } from '../store/verification/exportfile.ts'
 import { type LogSource, openDirectory, SourceError } from '../store/verification/log-source.ts'
 import { openAndVerify, unreadableVerdict } from '../store/verification/verification.ts'
-import { isReader, runAsReader } from './audit-child.ts'
+import { isAuditChild, runInAuditChild } from './audit-child.ts'
 import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { describeOmissions, exportLog } from './audit-export.ts'
@@ -28,53 +28,52 @@ const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--ch
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
        sidegate audit compact [--config FILE] --to FOLDER
 
-The usage log of a running or stopped gateway on this machine, or an export of it.
+Works on the usage log of a running or stopped gateway on this machine; verify also on
+an export.
 
-verify checks every entry, the chain and the Merkle tree, and holds both against the
-checkpoints that came with the log and those that were kept elsewhere. It names the
-first sequence number that is not as it was sealed, and what nobody signed for.
+verify checks every entry, the hash chain and the Merkle tree, and compares them with
+the checkpoints stored with the log and those kept elsewhere. It reports the first
+sequence number that was changed, and the entries that no checkpoint covers.
 
-  --export FILE       check an export, and the exchanges that are in it; - reads it
-                      from standard input
-  --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also a
-                      line each) with the note as "checkpoint"; may be repeated
-  --public-key FILE   whose signatures count: PEM, or signed-note verifier keys, one or
-                      several of them; may be repeated. Every checkpoint must be
-                      signed by one of them, and by the one that the log's own boot
-                      entries name: after a change of audit.signingKey give the old
-                      key and the new one
-  --format FORMAT     pretty on a terminal, json in a pipe, unless given
+  --export FILE       check an export and the exchanges in it; - is standard input
+  --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also one
+                      object a line) with the note as "checkpoint"; may be repeated
+  --public-key FILE   trusted keys: PEM or signed-note verifier keys, one or more; may
+                      be repeated. Every checkpoint must be signed by one of them, and
+                      by the key that the boot entries of the log name. After a change
+                      of audit.signingKey give the old key and the new one
+  --format FORMAT     pretty or json; default: pretty on a terminal, json in a pipe
 
 export writes JSON Lines to standard output: the entries in order, then the
 checkpoints over them.
 
-  --since TIME        begin with the first entry sealed at or after it (RFC 3339, or
-                      a day: 2026-03-01)
-  --until TIME        end before the first entry sealed after it, or after that day
-  --exchanges         after each call's entry what was asked and answered, as far as
-                      it is still stored: for sidegate diff --replay, and to check it
-                      elsewhere. Such a file holds what people wrote to models,
-                      redacted only as the rules of the time said: keep it as you
-                      keep the data directory, and erase it where you erase there
+  --since TIME        begin with the first entry sealed at or after TIME (RFC 3339, or
+                      a date: 2026-03-01)
+  --until TIME        end before the first entry sealed after TIME, or after that date
+  --exchanges         after the entry of a call, its request and response if they are
+                      still stored: for sidegate diff --replay and for verification
+                      elsewhere. The file holds what people wrote to models, redacted
+                      by the rules in force then. Protect it like the data directory,
+                      and erase in it what you erase there
 
-erase removes captured exchanges and seals how many; the entries stay, and the log
-verifies as before. What is gone cannot be brought back.
+erase removes captured exchanges and seals their number. The entries stay, and the log
+still verifies. Erased exchanges cannot be restored.
 
-  --request ID        of one call
-  --key ID            of all calls of an API key
-  --before TIME       of all calls that arrived before it
+  --request ID        the exchange of one call
+  --key ID            those of all calls with an API key
+  --before TIME       those of all calls that arrived before TIME
 
-compact copies the data directory without the free pages of its file, in which bytes
-of what was erased can be read until they are written over.
+compact copies the data directory without the free pages of its file, which may hold
+bytes of erased exchanges until they are overwritten.
 
-  --to FOLDER         new or empty; put it in place of data.path once the gateway is
-                      stopped: what it writes in between is not in the copy
+  --to FOLDER         new or empty. Stop the gateway before you replace data.path with
+                      it: the copy does not have entries written since
 
   --config FILE       configuration (default ${DEFAULT_CONFIG})
-  --help              this text
+  --help              print this text
 
-Exit: 0 intact or done, 1 findings, no such call, an exchange that cannot be exported,
-an entry pruned before it could be, or an output that takes no more, 2 could not run.
+Exit: 0 intact or done; 1 findings, no such call, an exchange left out of an export, an
+entry pruned before it was written, or an output that cannot be written; 2 could not run.
 `
 
 const OPTIONS = {
@@ -92,7 +91,7 @@ const OPTIONS = {
   to: { type: 'string' },
 } as const
 
-/** Options of one action that the others do not take. */
+/** Options that only one action takes. */
 const CHECKS = ['export', 'checkpoint', 'public-key', 'format'] as const
 const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'before'] as const
@@ -108,28 +107,28 @@ export const audit: Command = {
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parse(args)
     const [action, extra] = positionals
-    if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}`)
+    if (extra !== undefined) throw new UsageError(`unexpected argument ${extra}; give one action`)
     try {
-      if (action === 'verify') return await verify(values)
-      if (action === 'export') return await write(values)
-      if (action === 'erase') return await remove(values)
-      if (action === 'compact') return await copy(values)
+      if (action === 'verify') return await runVerify(values)
+      if (action === 'export') return await runExport(values)
+      if (action === 'erase') return await runErase(values)
+      if (action === 'compact') return await runCompact(values)
     } catch (error) {
       if (!(error instanceof SourceError || error instanceof StoreOpenError)) throw error
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('say verify, export, erase or compact')
+    throw new UsageError('give an action: verify, export, erase or compact')
   },
 }
 
-async function verify(values: Values): Promise<ExitCode> {
-  refuse(values, [...EXPORTS, 'to', ...SELECTIONS], 'verify')
+async function runVerify(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...EXPORTS, 'to', ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
-    throw new UsageError('--config and --export exclude each other')
+    throw new UsageError('give either --config or --export, not both')
   }
   const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
-  if (format !== 'pretty' && format !== 'json') throw new UsageError('--format is pretty or json')
+  if (format !== 'pretty' && format !== 'json') throw new UsageError('--format takes pretty or json')
   const keys = (values['public-key'] ?? []).flatMap(readKeys)
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
   const evidence: AuditorEvidence = { keys, checkpoints: (values.checkpoint ?? []).flatMap(notes) }
@@ -137,8 +136,8 @@ async function verify(values: Values): Promise<ExitCode> {
     console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
-  if (values.export === undefined && !isReader()) {
-    const ended = await runAsReader()
+  if (values.export === undefined && !isAuditChild()) {
+    const ended = await runInAuditChild()
     return typeof ended === 'number'
       ? ended
       : report(unreadableVerdict(evidence, describeDamage(ended.damage)))
@@ -156,8 +155,8 @@ async function verify(values: Values): Promise<ExitCode> {
   }
 }
 
-async function write(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
+async function runExport(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...SELECTIONS, 'to'], 'export')
   const options = {
     sinceMs: readTime('since', values.since),
     untilMs: readTime('until', values.until, parseEndTime),
@@ -168,14 +167,14 @@ async function write(values: Values): Promise<ExitCode> {
   const environment = openDirectory(path)
   try {
     const omissions = await exportLog(environment, options, process.stdout)
-    for (const said of describeOmissions(omissions)) console.error(`sidegate audit: ${said}`)
+    for (const sentence of describeOmissions(omissions)) console.error(`sidegate audit: ${sentence}`)
     return omissions.exchanges === 0 && omissions.prunedSeq === null ? 0 : 1
   } finally {
     await environment.close()
   }
 }
 
-/** Opens what is to be checked; null when it is not known. */
+/** Returns what opens the log to check; null when the configuration cannot be read. */
 function sourceOf(values: Values, spool: Spool | null): (() => LogSource) | null {
   const { export: file } = values
   if (file !== undefined) return () => new ExportSource(spool?.file ?? file)
@@ -183,28 +182,28 @@ function sourceOf(values: Values, spool: Spool | null): (() => LogSource) | null
   return path === undefined ? null : () => new DirectorySource(path)
 }
 
-async function remove(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, ...EXPORTS, 'to'], 'erase')
+async function runErase(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...EXPORTS, 'to'], 'erase')
   const selection = readSelection(values.request, values.key, readTime('before', values.before))
   const config = configOf(values)
   return config === null ? 2 : erase(config, selection)
 }
 
-async function copy(values: Values): Promise<ExitCode> {
-  refuse(values, [...CHECKS, ...EXPORTS, ...SELECTIONS], 'compact')
+async function runCompact(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS], 'compact')
   if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
   const config = configOf(values)
   return config === null ? 2 : compact(config.data.path, values.to)
 }
 
 function configOf({ config: file }: Values): Config | null {
-  // Secrets of the gateway are not needed here, so that they are missing does not matter.
+  // The command does not need the gateway's secrets, so missing ones are ignored.
   const { config, problems } = readConfig(file ?? DEFAULT_CONFIG, process.env, systemClock)
-  if (config === null) printProblems(problems, 'the data directory is not known')
+  if (config === null) printProblems(problems, 'fix the configuration: it names the data directory')
   return config
 }
 
-function refuse(values: Values, names: readonly (keyof Values)[], action: string): void {
+function refuseOptions(values: Values, names: readonly (keyof Values)[], action: string): void {
   const given = names.find((name) => values[name] !== undefined)
   if (given !== undefined) throw new UsageError(`${action} takes no --${given}`)
 }

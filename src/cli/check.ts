@@ -1,4 +1,5 @@
-// `sidegate check`: configuration and rules validated without serving, for pull requests and init containers.
+// `sidegate check`: validates configuration and rules without serving, for pull requests and init
+// containers.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
@@ -16,23 +17,23 @@ import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
 
-Says every mistake in rules at once, each with file:line:column. A PATH is a rule
-file or a test of rules, a folder of them, or a Kubernetes ConfigMap manifest with
-rule files in its data. Without PATH the configuration and the rules it names are checked. No
-credentials are needed: one that is not there is a warning.
+Reports every error in rules at once, each with file:line:column. A PATH is a rule
+file, a test file of rules, a folder of them, or a Kubernetes ConfigMap manifest with
+rule files in its data. Without PATH it checks the configuration and the rules that the
+configuration names. It needs no credentials: a missing one is a warning.
 
-Warnings: rules without any effect, rules that contradict each other, patterns that
-match nearly everything, are near the size limits or have white space at the edges of
-their alternatives, globs that look like regular expressions, files of a rules folder
-that are not read; with --config also keys and kinds the configuration does not know.
+Warnings: rules without effect, rules that contradict each other, patterns that match
+nearly everything, are near the size limits or have white space at the edges of their
+alternatives, globs that look like regular expressions, files in a rules folder that
+are not read; with --config also keys and kinds that the configuration does not have.
 
   --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
   --format FORMAT    pretty, github, json or junit (default github where
                      GITHUB_ACTIONS is true, else pretty)
   --fail-on warning  warnings count as errors
-  --help             this text
+  --help             print this text
 
-Exit: 0 no errors, 1 errors (or warnings with --fail-on warning), 2 could not run, or
+Exit: 0 no errors; 1 errors (or warnings with --fail-on warning); 2 could not run, or
 a file could not be read.
 `
 
@@ -56,26 +57,27 @@ export const check: Command = {
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
     const remarks: Remark[] = [...(configured?.remarks ?? [])]
     const checked = new Set(configured === null ? [] : [configured.file])
-    for (const problem of await testMistakes(paths, checked)) remarks.push({ severity: 'error', problem })
+    for (const problem of await testFileProblems(paths, checked)) remarks.push({ severity: 'error', problem })
     const rulesOf = paths.filter((path) => !isCasePath(path))
     for (const group of positionals.length > 0 ? [rulesOf] : rulesOf.map((path) => [path])) {
       const { files, problems } = await readSources(group)
       for (const { name } of files) checked.add(name)
-      for (const remark of judge(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
+      for (const remark of lint(files, problems, contextOf(configured?.config ?? null))) remarks.push(remark)
       for (const path of group) {
         for (const problem of await findUnread(path, paths)) remarks.push({ severity: 'warning', problem })
       }
     }
-    process.stdout.write(formatRemarks(placed(remarks, format), [...checked], format))
-    // Nobody knows what such a file would have been told.
+    process.stdout.write(formatRemarks(relocate(remarks, format), [...checked], format))
+    // The errors of a file that cannot be read are not known.
     if (remarks.some(({ problem }) => problem.unread)) return 2
     return remarks.some(({ severity }) => severity === 'error' || failOn === 'warning') ? 1 : 0
   },
 }
 
 /**
- * The format asked for, or the one that fits where the command runs.
- * @throws UsageError for one that is not in the list
+ * Returns the format asked for; without one, `github` on GitHub Actions if the command has it, else
+ * `pretty`.
+ * @throws UsageError for a format that is not in the list
  */
 export function chooseFormat<Format extends string>(
   asked: string | undefined,
@@ -88,8 +90,11 @@ export function chooseFormat<Format extends string>(
   return known
 }
 
-/** GitHub shows a remark only where it finds the file. */
-const placed = (remarks: readonly Remark[], format: RemarkFormat): readonly Remark[] =>
+/**
+ * Makes file names relative to the workspace, because GitHub shows a remark only where it finds the
+ * file.
+ */
+const relocate = (remarks: readonly Remark[], format: RemarkFormat): readonly Remark[] =>
   format !== 'github'
     ? remarks
     : remarks.map(({ severity, problem }) => {
@@ -100,10 +105,10 @@ const placed = (remarks: readonly Remark[], format: RemarkFormat): readonly Rema
 const contextOf = (config: Config | null): LintContext | null =>
   config === null ? null : { keyNames: config.keys.map(({ name }) => name), kinds: config.pii.kinds }
 
-/** The configuration, what is wrong with it, and the rules that it names and that are there. */
+/** Reads the configuration. Returns it, its problems, and the paths of its rules that exist. */
 async function checkConfig(file: string) {
   if ((await missingPaths([file])).length > 0) {
-    throw new UsageError(`there is no configuration ${file}; give the path with --config, or a PATH of rules`)
+    throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
   }
   const { partial: config, problems, problemAt } = readConfig(file, process.env, systemClock)
   const unread = problems.find(({ line }) => line === 0)
@@ -123,8 +128,11 @@ async function checkConfig(file: string) {
   return { file, config, paths, remarks }
 }
 
-/** Mistakes in the tests among the paths, whose names are added to `checked`; what they come to is not asked. */
-async function testMistakes(paths: readonly string[], checked: Set<string>): Promise<readonly Problem[]> {
+/**
+ * Returns the problems of the test files among the paths, and adds their names to `checked`. Runs
+ * no test.
+ */
+async function testFileProblems(paths: readonly string[], checked: Set<string>): Promise<readonly Problem[]> {
   const missing = await missingPaths(paths)
   const found = await findCaseFiles(paths.filter((path) => !missing.includes(path)))
   const { files, problems } = await loadCases(found.filter(isCasePath), false)
@@ -134,11 +142,11 @@ async function testMistakes(paths: readonly string[], checked: Set<string>): Pro
 
 const SECRETS = ['upstream.apiKey', 'upstream.proxy', 'audit.signingKey', 'admin.token']
 
-/** What a pull request's checks do not have and the gateway will. */
+/** Whether a secret is missing, which a pull request does not have and the gateway will. */
 const isAbsentSecret = ({ path, message }: Problem): boolean =>
   SECRETS.includes(path) && /^(?:environment variable|file) /.test(message)
 
-function judge(
+function lint(
   files: Parameters<typeof lintRules>[0],
   found: readonly Problem[],
   context: LintContext | null,

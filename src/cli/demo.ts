@@ -1,4 +1,4 @@
-// `sidegate demo`: the whole product on a fresh machine, without an account and without a network.
+// `sidegate demo`: runs the gateway with a stand-in provider, without an account and a network.
 
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,24 +15,23 @@ import { Signals, untilStopped } from './signals.ts'
 
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
-Runs the gateway with its sample rules in front of a stand-in for a provider that
-answers by quoting what reached it. State lives in a temporary folder and goes with
-Ctrl-C.
+Runs the gateway with sample rules in front of a stand-in for a provider, which answers
+by quoting the prompt it received. Data is kept in a temporary folder until Ctrl-C.
 
-  --gateway HOST:PORT   default 127.0.0.1:8484
-  --ops HOST:PORT       default 127.0.0.1:9484
-  --help                this text
+  --gateway HOST:PORT   address of the gateway (default 127.0.0.1:8484)
+  --ops HOST:PORT       address of health and metrics (default 127.0.0.1:9484)
+  --help                print this text
 
-Exit: 0 stopped, 1 failed, 2 could not start, such as where an address is taken.
+Exit: 0 stopped, 1 failed, 2 could not start, for example because an address is in use.
 `
 
 /**
- * @param runGateway the composition root, handed in from above
- * @param rules the folder of the sample rules
+ * @param runGateway starts a gateway; the composition root passes it in
+ * @param rules folder of the sample rules
  */
 export const demo = (runGateway: RunGateway, rules: string): Command => ({
   name: 'demo',
-  summary: 'run everything with sample rules and a stand-in provider, no account needed',
+  summary: 'run the gateway with sample rules and a stand-in provider; needs no account',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values } = parseArgs({
@@ -55,7 +54,10 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
       )
       const gateway = await runGateway(reading)
       if ('problems' in gateway) {
-        printProblems(gateway.problems, 'the demo did not start; --gateway and --ops choose other addresses')
+        printProblems(
+          gateway.problems,
+          'the demo did not start; choose other addresses with --gateway and --ops',
+        )
         return 2
       }
       const key = await gateway.createKey('demo')
@@ -68,7 +70,7 @@ export const demo = (runGateway: RunGateway, rules: string): Command => ({
   },
 })
 
-/** Where it listens, each `HOST:PORT`. */
+/** Addresses to listen on, each `HOST:PORT`. */
 interface Addresses {
   readonly gateway: string
   readonly ops: string

@@ -1,4 +1,4 @@
-// `sidegate diff`: what a change of rules does, for whoever reviews it.
+// `sidegate diff`: reports the effect of a change of rules, for its review.
 
 import { parseArgs } from 'node:util'
 import { loadCases } from '../rulecheck/cases.ts'
@@ -13,26 +13,26 @@ import { benchOf, caseFiles } from './test.ts'
 
 const HELP = `Usage: sidegate diff OLD NEW [--tests PATH] [--replay FILE] [--format FORMAT]
 
-Compares two sets of rules: rule files, folders or ConfigMap manifests. Says which
-rules were added, removed or changed, field by field, and which test cases and
-recorded requests would come out differently. No text of a request is printed.
+Compares two rule sets: rule files, folders or ConfigMap manifests. Reports which rules
+were added, removed or changed, field by field, and which test cases and recorded
+requests have a different result. Prints no text of a request.
 
   --tests PATH     a *_test.yaml file or a folder of them; may be repeated
-                   (its \`rules\` do not matter here)
+                   (the \`rules\` in them are ignored)
   --replay FILE    JSON Lines: each a chat request body, or an object with
-                   \`request\`, and \`key_name\` and \`response\` if known; or
-                   what sidegate audit export --exchanges wrote, whose calls are
-                   named by line and id. May be repeated
-  --config FILE    configuration that says which personal data is looked for
+                   \`request\` and, if known, \`key_name\` and \`response\`; or an
+                   export of sidegate audit export --exchanges, whose calls are named
+                   by line and id; may be repeated
+  --config FILE    configuration that says which personal data is detected
   --format FORMAT  pretty (default), markdown (a comment for reviewers) or json
-  --help           this text
+  --help           print this text
 
-Exit: 0 no difference, 1 differences, 2 could not run; as diff(1).
+Exit: 0 no difference, 1 differences, 2 could not run; as in diff(1).
 `
 
 export const diff: Command = {
   name: 'diff',
-  summary: 'compare two sets of rules, and what they do',
+  summary: 'compare two rule sets and their effect',
   help: HELP,
   async run(args): Promise<ExitCode> {
     const { values, positionals } = parseArgs({
@@ -46,7 +46,7 @@ export const diff: Command = {
       },
     })
     const [old, next, ...rest] = positionals
-    if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('say OLD and NEW')
+    if (old === undefined || next === undefined || rest.length > 0) throw new UsageError('give OLD and NEW')
     const format = chooseFormat(values.format, DIFFERENCE_FORMATS)
     const missing = await missingPaths([old, next, ...(values.replay ?? [])])
     if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
@@ -69,7 +69,7 @@ export const diff: Command = {
     )
     const exchanges = [...tests, ...recordings.flatMap((recording) => recording.exchanges)]
     for (const [index, { withoutExchange }] of recordings.entries()) {
-      if (withoutExchange > 0) console.error(`${values.replay?.[index]}: ${passedOver(withoutExchange)}`)
+      if (withoutExchange > 0) console.error(`${values.replay?.[index]}: ${describeSkipped(withoutExchange)}`)
     }
     const difference = await compareRules(before.rules, after.rules, exchanges, bench)
     process.stdout.write(formatDifference(difference, format))
@@ -77,8 +77,8 @@ export const diff: Command = {
   },
 }
 
-const passedOver = (calls: number): string =>
-  `${counted(calls, 'call')} passed over: the export holds no exchange of ${calls === 1 ? 'it' : 'them'}`
+const describeSkipped = (calls: number): string =>
+  `${counted(calls, 'call')} skipped because the export has no exchange of ${calls === 1 ? 'it' : 'them'}`
 
 async function rulesIn(path: string) {
   const { files, problems } = await readSources([path])

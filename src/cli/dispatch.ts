@@ -1,11 +1,11 @@
-// Finds the command, answers --help and --version, turns bad arguments into exit 2, and an answer that did not get out
-// into exit 1.
+// Runs the command of a command line. Answers --help and --version; turns bad arguments into exit
+// code 2 and output that could not be written into exit code 1.
 
 import { VERSION } from '../core/version.ts'
 import { type Command, type ExitCode, UsageError } from './command.ts'
 import { Output } from './output.ts'
-import { isFirstProcess, runInChild } from './pid1.ts'
-import { endWhenUnforeseen } from './signals.ts'
+import { isPid1, runInChild } from './pid1.ts'
+import { killOnUncaughtError } from './signals.ts'
 
 const overview = (commands: readonly Command[]): string =>
   [
@@ -16,10 +16,10 @@ const overview = (commands: readonly Command[]): string =>
     '',
     ...commands.map(({ name, summary }) => `  ${name.padEnd(8)}${summary}`),
     '',
-    '  --help     this text; `sidegate COMMAND --help` for a command',
-    '  --version  the version',
+    '  --help     print this text; `sidegate COMMAND --help` for a command',
+    '  --version  print the version',
     '',
-    'Exit: 0 fine, 1 findings or failure, 2 could not run.',
+    'Exit: 0 success, 1 findings or failure, 2 could not run.',
     '',
   ].join('\n')
 
@@ -28,10 +28,10 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
   const [name, ...rest] = args
   const command = commands.find((one) => one.name === name)
   if (command?.isService === true && !asksForHelp(rest)) {
-    endWhenUnforeseen()
+    killOnUncaughtError()
     return run(command, rest)
   }
-  if (command !== undefined && isFirstProcess()) return runInChild()
+  if (command !== undefined && isPid1()) return runInChild()
   const output = new Output()
   const code = command === undefined ? answer(name, commands) : await run(command, rest)
   const fault = await output.end()
@@ -40,11 +40,11 @@ export async function dispatch(args: readonly string[], commands: readonly Comma
   return code === 2 ? 2 : 1
 }
 
-/** What there is to say without a command. */
+/** Answers a command line without a known command. */
 function answer(name: string | undefined, commands: readonly Command[]): ExitCode {
   if (name === '--version' || name === '-v') return print(`sidegate ${VERSION}\n`)
   if (name === '--help' || name === '-h' || name === 'help') return print(overview(commands))
-  if (name !== undefined) console.error(`sidegate: there is no command "${name}"\n`)
+  if (name !== undefined) console.error(`sidegate: there is no command "${name}"; these exist:\n`)
   process.stderr.write(overview(commands))
   return 2
 }
@@ -56,7 +56,7 @@ async function run(command: Command, args: readonly string[]): Promise<ExitCode>
   } catch (error) {
     const badArguments = error instanceof UsageError || isParseArgsError(error)
     console.error(`sidegate ${command.name}: ${error instanceof Error ? error.message : String(error)}`)
-    if (badArguments) console.error(`sidegate ${command.name} --help says what it takes`)
+    if (badArguments) console.error(`sidegate ${command.name} --help lists the arguments`)
     return badArguments ? 2 : 1
   }
 }

@@ -1,4 +1,5 @@
-// `sidegate keys`: API keys from the shell, beside a running gateway or a stopped one.
+// `sidegate keys`: creates, lists and revokes API keys in the data directory of a running or
+// stopped gateway.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
@@ -10,19 +11,19 @@ import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
-import { openBeside } from './open-store.ts'
+import { openConfiguredStore } from './open-store.ts'
 
 const HELP = `Usage: sidegate keys create --name NAME [--config FILE]
        sidegate keys list [--config FILE]
        sidegate keys revoke ID [--config FILE]
 
-API keys in the data directory of a running or stopped gateway on this machine.
-create prints the key, once, on standard output. A revoked key stops working at
-once, in a running gateway too, and also where the configuration declares it.
-In a pipe the output is JSON.
+Manages the API keys in the data directory of a running or stopped gateway on this
+machine. create prints the key on standard output; it is not shown again. A revoked key
+is refused at once, also by a running gateway, and also if the configuration declares
+it. In a pipe the output is JSON.
 
   --config FILE   configuration (default ${DEFAULT_CONFIG})
-  --help          this text
+  --help          print this text
 
 Exit: 0 done, 1 refused, 2 could not run.
 `
@@ -37,25 +38,25 @@ export const keys: Command = {
       allowPositionals: true,
       options: { config: { type: 'string', default: DEFAULT_CONFIG }, name: { type: 'string' } },
     })
-    const work = chooseWork(positionals, values.name)
-    // Secrets of the gateway are not needed here, so that they are missing does not matter.
+    const action = chooseAction(positionals, values.name)
+    // The command does not need the gateway's secrets, so missing ones are ignored.
     const { config, problems } = readConfig(values.config, process.env, systemClock)
     if (config === null) {
-      printProblems(problems, 'the data directory is not known')
+      printProblems(problems, 'fix the configuration: it names the data directory')
       return 2
     }
     let store: Store
     try {
-      // Only a first key is a reason to make a data directory.
+      // Only create may make a data directory, for the first key.
       if (positionals[0] !== 'create') requireLog(config.data.path)
-      store = openBeside(config)
+      store = openConfiguredStore(config)
     } catch (error) {
       if (!(error instanceof StoreOpenError || error instanceof SourceError)) throw error
       console.error(`sidegate keys: ${error.message}`)
       return 2
     }
     try {
-      await work(store)
+      await action(store)
       return 0
     } finally {
       await store.close()
@@ -63,11 +64,11 @@ export const keys: Command = {
   },
 }
 
-type Work = (store: Store) => Promise<void>
+type Action = (store: Store) => Promise<void>
 
-function chooseWork([action, id, ...rest]: readonly string[], name: string | undefined): Work {
-  if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}`)
-  if (action !== 'create' && name !== undefined) throw new UsageError('--name goes with create')
+function chooseAction([action, id, ...rest]: readonly string[], name: string | undefined): Action {
+  if (rest.length > 0) throw new UsageError(`unexpected argument ${rest[0]}; give one action`)
+  if (action !== 'create' && name !== undefined) throw new UsageError('only create takes --name')
   if (action === 'create' && id === undefined) {
     if (name === undefined) throw new UsageError('create needs --name NAME')
     return async (store) => create(store, name)
@@ -79,26 +80,26 @@ function chooseWork([action, id, ...rest]: readonly string[], name: string | und
       report(describe(record), `revoked ${record.id} (${record.name})`)
     }
   }
-  throw new UsageError('say create, list, or revoke ID')
+  throw new UsageError('give an action: create, list, or revoke ID')
 }
 
-/** A name that is none is a mistake in what was typed. */
-function refuse(error: unknown): never {
-  const isMistake = error instanceof GatewayError && error.code === 'invalid_parameter'
-  throw isMistake ? new UsageError(`--${error.message}`) : error
+/** Turns an invalid name into a usage error. */
+function rethrow(error: unknown): never {
+  const isInvalidName = error instanceof GatewayError && error.code === 'invalid_parameter'
+  throw isInvalidName ? new UsageError(`--${error.message}`) : error
 }
 
 async function create(store: Store, wanted: string): Promise<void> {
-  const { record, key } = await store.keys.create(wanted).catch(refuse)
+  const { record, key } = await store.keys.create(wanted).catch(rethrow)
   const { id, name } = record
-  const told = process.stdout.isTTY
-    ? `${key}\n\nKey ${id} (${name}). It is shown this once; keep it where your app reads its secrets.\n`
+  const output = process.stdout.isTTY
+    ? `${key}\n\nKey ${id} (${name}). It is not shown again; store it where your app reads its secrets.\n`
     : `${JSON.stringify({ id, key, name, created_at: isoTime(record.createdAtMs) })}\n`
-  const fault = await new Promise((resolve) => process.stdout.write(told, resolve))
+  const fault = await new Promise((resolve) => process.stdout.write(output, resolve))
   if (fault === null || fault === undefined) return
-  // Nobody knows it, and nobody would miss it.
+  // Nobody has seen the key, so nobody uses it.
   await store.keys.revoke(id)
-  throw new Error(`the key could not be shown, and was revoked (${id})`)
+  throw new Error(`the key could not be written to standard output and was revoked (${id}); create another`)
 }
 
 function list(records: readonly KeyRecord[]): void {

@@ -1,4 +1,4 @@
-// `sidegate serve`: the gateway until a signal ends it.
+// `sidegate serve`: runs the gateway until a signal.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
@@ -9,22 +9,22 @@ import { Signals, untilStopped } from './signals.ts'
 
 const HELP = `Usage: sidegate serve [--config FILE]
 
-Runs the gateway. Every mistake in the configuration and the rules is reported at
-once, before anything listens.
+Runs the gateway. Reports every error in the configuration and the rules at once,
+before it listens.
 
   --config FILE   configuration (default ${DEFAULT_CONFIG})
-  --help          this text
+  --help          print this text
 
-Environment: SIDEGATE_INSTANCE is what the log calls this run (a Pod's UID); beyond it
-only the variables that the configuration names.
+Environment: SIDEGATE_INSTANCE names this run in the log (for example the UID of a Pod).
+Other variables are read only if the configuration names them.
 Signals: SIGTERM and SIGINT finish running calls (limits.drainSeconds) and stop; a
-second one ends them at once, sealed. SIGHUP loads the rules again.
-Exit: 0 stopped as asked, 1 failed, 2 could not start. A write to the log that
-hangs and an error nobody foresaw end the process with SIGKILL, for whatever looks
-after it to start another.
+second one interrupts and seals them at once. SIGHUP loads the rules again.
+Exit: 0 stopped by a signal, 1 failed, 2 could not start. When a write to the log hangs,
+or an unexpected error occurs, the process kills itself with SIGKILL; let a supervisor
+restart it.
 `
 
-/** @param runGateway the composition root, handed in from above */
+/** @param runGateway starts a gateway; the composition root passes it in */
 export const serve = (runGateway: RunGateway): Command => ({
   name: 'serve',
   summary: 'run the gateway',
@@ -41,7 +41,7 @@ export const serve = (runGateway: RunGateway): Command => ({
     if ('problems' in gateway) {
       printProblems(
         gateway.problems,
-        'nothing was started. To try the product without an account: npm run demo',
+        'nothing was started. To try Sidegate without an account, run: npm run demo',
       )
       return 2
     }

@@ -1,4 +1,4 @@
-// `sidegate test`: the tests of the rules, which are data beside them.
+// `sidegate test`: runs the tests of the rules, which are files next to them.
 
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,18 +18,18 @@ import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError 
 
 const HELP = `Usage: sidegate test [PATH…] [--config FILE] [--format FORMAT]
 
-Runs the tests of rules: files named *_test.yaml, beside the rules they test. A PATH
-is such a file or a folder of them; without PATH the rules folder of the
-configuration. Each case says what a request (and its answer) is to come to. An
-answer is also streamed in many random cuts, which must change nothing.
-Token limits are not asked: they depend on traffic.
+Runs the tests of rules: files named *_test.yaml, next to the rules they test. A PATH is
+a test file or a folder of them; the default is the rules folder of the configuration.
+Each case states the expected result of a request and its answer. An answer is also
+streamed in many random chunks, which must give the same result. Token limits are not
+tested, because they depend on traffic.
 
-  --config FILE    configuration that says which personal data is looked for
+  --config FILE    configuration that says which personal data is detected
                    (default ${DEFAULT_CONFIG}, when no PATH is given)
   --format FORMAT  pretty (default), tap, junit or json
-  --help           this text
+  --help           print this text
 
-Exit: 0 all passed, 1 some failed, 2 could not run (no tests, mistakes in a file).
+Exit: 0 all passed, 1 some failed, 2 could not run (no tests, errors in a file).
 `
 
 export const test: Command = {
@@ -52,7 +52,7 @@ export const test: Command = {
       return 2
     }
     if (loaded.every(({ cases }) => cases.length === 0)) {
-      throw new UsageError(`there are no tests in ${paths.join(', ')}`)
+      throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
     const verdicts = await judgeCases(loaded, bench)
     process.stdout.write(formatVerdicts(verdicts, format))
@@ -61,20 +61,21 @@ export const test: Command = {
 }
 
 /**
- * The test files of paths that people gave.
- * @throws UsageError for a path that is missing or no test
+ * Finds the test files in files and folders.
+ * @throws UsageError (rejects) for a path that is missing or is not a test
  */
 export async function caseFiles(paths: readonly string[]): Promise<string[]> {
   const missing = await missingPaths(paths)
   if (missing.length > 0) throw new UsageError(`there is no file or folder ${missing.join(', ')}`)
   const files = await findCaseFiles(paths)
   const other = files.find((file) => !isCasePath(file))
-  if (other !== undefined) throw new UsageError(`${other} is not named *_test.yaml`)
+  if (other !== undefined) throw new UsageError(`${other} is not a test; tests are files named *_test.yaml`)
   return files
 }
 
 /**
- * What is looked for, as a configuration says or by default.
+ * Returns the detectors that a configuration names, or the default ones, and the folder of its
+ * rules.
  * @throws UsageError for a configuration that cannot be used
  */
 export function benchOf(file: string | null): { readonly bench: Bench; readonly rulesPath: string | null } {
@@ -82,7 +83,7 @@ export function benchOf(file: string | null): { readonly bench: Bench; readonly 
   if (file === null) {
     return { bench: { kinds: kindSet(DEFAULT_PII_KINDS), injection, binaryParts: 'pass' }, rulesPath: null }
   }
-  // Secrets of the gateway are not needed here, so that they are missing does not matter.
+  // The command does not need the gateway's secrets, so missing ones are ignored.
   const { config, problems } = readConfig(file, process.env, systemClock)
   if (config === null) {
     throw new UsageError(`the configuration cannot be used:\n${problems.map(formatProblem).join('\n')}`)

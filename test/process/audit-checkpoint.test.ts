@@ -231,7 +231,11 @@ t.test('the full check on demand, of a log as it is and of one that was changed'
   t.match(after.body.result.findings, [{ reason: /the hash does not match the entry/ }])
   t.equal(await verified(), '0')
   t.match(
-    gateway.logs.find(({ msg }) => msg === 'the full check found that the usage log was changed; keep a copy and run sidegate audit verify'),
+    gateway.logs.find(
+      ({ msg }) =>
+        msg ===
+        'the full check found that the usage log was changed; keep a copy and run sidegate audit verify',
+    ),
     { level: 'error' },
   )
 })

@@ -47,7 +47,10 @@ t.test('a child that is killed is told of', { skip: !isLinux }, async (t) => {
   const { child, output, ended } = await checking(t)
   process.kill(child, 'SIGKILL')
   t.equal(await ended, 2)
-  t.strictSame(output, { stdout: '', stderr: 'sidegate audit: what reads the log was ended (SIGKILL)\n' })
+  t.strictSame(output, {
+    stdout: '',
+    stderr: 'sidegate audit: the process that reads the log was killed (SIGKILL)\n',
+  })
 })
 
 t.test('a command that is ended leaves no child behind', { skip: !isLinux }, async (t) => {

@@ -56,7 +56,10 @@ t.test('by request, by key and by time; the API, then the command beside it, the
   t.equal(unknown.code, 1)
   t.match(unknown.stderr, /no call with this id/)
   const name = await erase('--key', 'app')
-  t.match([name.code, name.stderr], [1, /no key with this id \(not its name\)/])
+  t.match(
+    [name.code, name.stderr],
+    [1, /no key and no call of a key with this id; give the id, not the name/],
+  )
   t.equal((await gateway.api('POST', '/audit/erase', { key_id: 'app' })).status, 404)
 
   const later = new Date(Date.now() + 60_000).toISOString()

@@ -84,6 +84,6 @@ t.test('an error that nobody foresaw ends the process, though calls wait for the
   await Promise.race(calls)
   gateway.child.kill('SIGUSR2')
   t.equal(await gateway.exited, 'SIGKILL', 'an ordinary exit would wait for a commit that waits for it')
-  t.match(gateway.stderr.join(''), /sidegate: an unforeseen error: Error: as nobody foresaw\n {4}at /)
+  t.match(gateway.stderr.join(''), /sidegate: unexpected error: Error: as nobody foresaw\n {4}at /)
   await Promise.all(calls)
 })

@@ -172,7 +172,7 @@ data:
   t.match(stderr, /sidegate\.yaml:7:\d+ admin\.token: file missing cannot be used \(ENOENT\)/)
   t.match(stderr, /rules\.yaml:2:\d+ rules\[0\]\.pattern/)
   t.match(stderr, /sidegate\.yaml:2:\d+ listen\.gateway: cannot listen on .*in use/)
-  t.match(stderr, /5 mistakes; nothing was started/)
+  t.match(stderr, /5 errors; nothing was started/)
   t.notMatch(stderr, /user:pass/)
   t.notOk(existsSync(join(folder, 'data')), 'not even a folder was made')
 
@@ -229,14 +229,14 @@ rules: { path: nowhere }
   t.match(stderr, /sidegate\.yaml:3:\d+ listen\.ops: must not be the address of listen\.gateway/)
   t.match(stderr, /sidegate\.yaml:5:\d+ data\.path: .*occupied is not a folder/)
   t.match(stderr, /sidegate\.yaml:6:\d+ rules\.path: .*nowhere cannot be read \(ENOENT\)/)
-  t.match(stderr, /4 mistakes; /)
+  t.match(stderr, /4 errors; /)
   writeFileSync(
     file,
     'listen: { gateway: "192.0.2.1:8484", ops: "none.invalid:1" }\nupstream: { baseUrl: "http://127.0.0.1:1" }\n',
   )
   const elsewhere = await runCli(['serve', '--config', file])
-  t.match(elsewhere.stderr, /:1:\d+ listen\.gateway: .*no such address; 0\.0\.0\.0 or \[::\] stands/)
-  t.match(elsewhere.stderr, /:1:\d+ listen\.ops: .*give an IP address/)
+  t.match(elsewhere.stderr, /:1:\d+ listen\.gateway: .*does not have the address; use 0\.0\.0\.0 or \[::\]/)
+  t.match(elsewhere.stderr, /:1:\d+ listen\.ops: .*use an IP address/)
 })
 
 t.test(

@@ -47,22 +47,29 @@ t.test('what does not get out is said, and fails', async (t) => {
     ['check', 'check --help'],
   ] as const) {
     const { code, stderr } = await shell(`sidegate ${args} > /dev/full`)
-    t.equal(stderr, `sidegate ${name}: standard output cannot be written (ENOSPC)\n`, args)
+    t.equal(
+      stderr,
+      `sidegate ${name}: standard output cannot be written (ENOSPC); the output is incomplete\n`,
+      args,
+    )
     t.equal(code, 1, args)
   }
   const version = await shell('sidegate --version > /dev/full')
-  t.strictSame(version, { code: 1, stderr: 'sidegate: standard output cannot be written (ENOSPC)\n' })
+  t.strictSame(version, {
+    code: 1,
+    stderr: 'sidegate: standard output cannot be written (ENOSPC); the output is incomplete\n',
+  })
 })
 
 t.test('a key that nobody was shown is revoked, and the command has failed', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
   const create = (name: string) => `sidegate keys create --name ${name} --config ${file}`
-  const shown = /the key could not be shown, and was revoked \((\S+)\)\n/
+  const shown = /the key could not be written to standard output and was revoked \((\S+)\); create another\n/
   const full = await shell(`${create('lost')} > /dev/full`)
   t.equal(full.code, 1)
   const [, id] = shown.exec(full.stderr) ?? []
-  t.match(full.stderr, /standard output cannot be written \(ENOSPC\)\n$/)
+  t.match(full.stderr, /standard output cannot be written \(ENOSPC\); the output is incomplete\n$/)
   const gone = await shell(`set -o pipefail; ${create('unread')} | true`)
   t.match(gone.stderr, shown)
   t.equal(gone.code, 1, 'though a reader that went away has seen enough of everything else')
