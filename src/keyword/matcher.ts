@@ -1,7 +1,7 @@
-// Keyword rules applied to text, all at once. A growing text gives the hits of the whole one, however it is cut.
+// Finds a selection of the index's patterns in whole and in growing texts. A growing text gives the hits of the whole
+// one, however it is cut into chunks.
 
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
-import type { RuleReference } from '../policy/rule.ts'
 import type { KeywordIndex } from './pattern-index.ts'
 import type { TouchingText } from './prefilter/joined-texts.ts'
 import { type KeywordHit, type SearchPlan, StreamSearch } from './stream-search.ts'
@@ -9,59 +9,55 @@ import { type KeywordHit, type SearchPlan, StreamSearch } from './stream-search.
 export type { KeywordHit } from './stream-search.ts'
 
 export interface KeywordMatcher {
-  /** Rules whose pattern occurs in the text, each once, in rule order. Linear in the text. */
+  /** The patterns that occur in the text, each once, in pattern order. Linear in the text. */
   match(text: string): KeywordHit[]
   /** As `match`, in steps. */
   matchSteps(text: string): Steps<KeywordHit[]>
   /**
-   * False when `match` finds nothing in any of the texts, nor in those that touch joined, with nothing or with a space
-   * between them; true when it may. One pass over each text.
+   * False when no pattern occurs in any text, nor across adjacent texts joined by nothing or by a space; true when one
+   * may. One pass over each text.
    */
   mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean>
-  /** For a text that grows: the same hits as `match` on the whole, in the order in which they are decided. */
+  /** Searches a text that grows. Finds what `match` finds in the whole text, in the order of decision. */
   stream(): KeywordStream
-  /** Whether some rule has the action `block`. */
-  readonly blocking: boolean
 }
 
 export interface KeywordStream {
   push(chunk: string): KeywordHit[]
   finish(): KeywordHit[]
-  /** UTF-16 offset before which no blocking match can still begin: text before it may leave. Never moves back. */
+  /** UTF-16 offset before which no holding pattern can still begin: text before it may leave. Never decreases. */
   readonly safe: number
 }
 
-/** The matcher for some of an index's rules, null for none of them. */
-export function keywordMatcher(
-  index: KeywordIndex,
-  chosen: ReadonlySet<RuleReference>,
-): KeywordMatcher | null {
-  const active = index.rules.map((rule) => chosen.has(rule))
-  return active.includes(true) ? new Matcher(index, active) : null
+/** The patterns to search for, by pattern index. */
+export interface PatternSelection {
+  readonly active: readonly boolean[]
+  /** Active patterns whose possible matches hold text back in a stream. */
+  readonly holding: readonly boolean[]
 }
+
+/** Returns the matcher for the active patterns of an index; null when there are none. */
+export const keywordMatcher = (index: KeywordIndex, selection: PatternSelection): KeywordMatcher | null =>
+  selection.active.includes(true) ? new Matcher(index, selection) : null
 
 class Matcher implements KeywordMatcher, SearchPlan {
   readonly index: KeywordIndex
-  /** By rule: whether it is looked for. */
   readonly active: readonly boolean[]
   readonly activeCount: number
-  readonly blocking: boolean
-  /** By state of the word automaton: how much of the text may begin a word of a blocking rule. */
+  readonly holding: readonly boolean[]
+  readonly holdsText: boolean
   readonly pendingDepths: Uint16Array | null
   readonly firstAscii: Uint8Array
 
-  constructor(index: KeywordIndex, active: readonly boolean[]) {
+  constructor(index: KeywordIndex, { active, holding }: PatternSelection) {
     this.index = index
     this.active = active
     this.activeCount = active.filter(Boolean).length
-    const blocks = (rule: number) => this.blocks(rule)
-    this.blocking = active.some((_, rule) => blocks(rule))
-    this.pendingDepths = index.words?.pendingDepths((word) => blocks(index.wordRules[word]!)) ?? null
-    this.firstAscii = index.firstAscii(blocks)
-  }
-
-  blocks(rule: number): boolean {
-    return this.active[rule] === true && this.index.rules[rule]!.action === 'block'
+    this.holding = holding
+    this.holdsText = holding.includes(true)
+    const isHolding = (pattern: number) => holding[pattern] === true
+    this.pendingDepths = index.words?.pendingDepths((word) => isHolding(index.wordPatterns[word]!)) ?? null
+    this.firstAscii = index.firstAscii(isHolding)
   }
 
   match(text: string): KeywordHit[] {
@@ -69,9 +65,9 @@ class Matcher implements KeywordMatcher, SearchPlan {
   }
 
   *matchSteps(text: string): Steps<KeywordHit[]> {
-    // Nearly every text is without a keyword, which is told ten times as fast where its characters stand for themselves.
+    // Nearly every text has no keyword, and the prefilter says so ten times as fast as the search.
     const { index } = this
-    // Short texts, which nearly all are, without a generator.
+    // Nearly all texts are short. A generator would cost more than the test itself.
     const isShort = text.length <= STEP_UNITS
     if (!(isShort ? index.mayMatch(text) : yield* index.mayMatchSteps(text))) return []
     const search = new StreamSearch(this)
@@ -81,7 +77,7 @@ class Matcher implements KeywordMatcher, SearchPlan {
       hits.push(...search.push(text.slice(at, at + STEP_UNITS)))
     }
     hits.push(...search.finish())
-    return hits.sort((a, b) => this.index.placeOf(a.rule) - this.index.placeOf(b.rule))
+    return hits.sort((a, b) => a.pattern - b.pattern)
   }
 
   mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean> {

@@ -1,8 +1,7 @@
-// What the keyword rules of one rule set look for: their patterns read, and compiled into two automata, one for words
-// and one for expressions. Knows no text.
+// Compiles keyword patterns into two automata, one for words and one for expressions, with a prefilter for both.
+// Names a pattern by its index in the list. Knows neither rules nor texts.
 
 import type { Steps } from '../core/steps.ts'
-import type { RuleReference } from '../policy/rule.ts'
 import { LiteralAutomaton } from './literals.ts'
 import { readAlternative, splitAlternatives } from './pattern-syntax.ts'
 import { mayMatchJoined, type TouchingText } from './prefilter/joined-texts.ts'
@@ -10,19 +9,21 @@ import { Prefilter } from './prefilter/prefilter.ts'
 import { ExpressionAutomaton } from './regexp/automaton.ts'
 import { compileExpression, firstAscii, markBase, type Program } from './regexp/instructions.ts'
 
-/** Longest pattern of one rule, UTF-16 units. */
+/** Longest pattern, UTF-16 units. */
 const MAX_PATTERN_CHARACTERS = 65_536
 
 /** Longest word, normalised characters; also how far back a stream remembers offsets. */
 const MAX_WORD_CHARACTERS = 1024
 
-interface Patterns {
+/** The alternatives of one keyword pattern. Plain data that survives JSON. */
+export interface ParsedPattern {
+  /** Normalised code points. */
   readonly words: readonly (readonly number[])[]
   readonly programs: readonly Program[]
 }
 
-/** Reads a pattern, or says what is wrong with it: one sentence for every alternative at fault. */
-export function readKeywords(pattern: string): Patterns | { readonly messages: readonly string[] } {
+/** Parses a pattern, or returns one message for each faulty alternative. */
+export function parseKeywords(pattern: string): ParsedPattern | { readonly messages: readonly string[] } {
   if (pattern === '') return { messages: ['must not be empty'] }
   if (pattern.length > MAX_PATTERN_CHARACTERS) {
     return { messages: [`must have at most ${MAX_PATTERN_CHARACTERS} characters; split the rule`] }
@@ -48,76 +49,58 @@ export function readKeywords(pattern: string): Patterns | { readonly messages: r
   return messages.length > 0 ? { messages } : { words, programs }
 }
 
-/** Everything the keyword rules of one set look for. Rules are named by their place in the list. */
 export class KeywordIndex {
-  readonly rules: readonly RuleReference[]
+  readonly patternCount: number
   readonly words: LiteralAutomaton | null
-  /** The rule of each word and of each expression. */
-  readonly wordRules: readonly number[]
-  readonly programRules: readonly number[]
   readonly expressions: ExpressionAutomaton | null
-  readonly #glance: Prefilter | null
-  /** Offsets a text has to remember, a power of two above the longest word. */
+  /** The pattern of each word and of each expression. */
+  readonly wordPatterns: readonly number[]
+  readonly programPatterns: readonly number[]
+  /** Offsets a search has to remember: a power of two above the longest word. */
   readonly ringSize: number
-  readonly #places: ReadonlyMap<RuleReference, number>
+  readonly #prefilter: Prefilter | null
   readonly #words: readonly (readonly number[])[]
   readonly #programs: readonly Program[]
 
-  /** @throws TypeError for a pattern that readKeywords refuses */
-  constructor(rules: readonly { readonly reference: RuleReference; readonly pattern: string }[]) {
-    const words: (readonly number[])[] = []
-    const programs: Program[] = []
-    const wordRules: number[] = []
-    const programRules: number[] = []
-    rules.forEach(({ reference, pattern }, rule) => {
-      const patterns = readKeywords(pattern)
-      if ('messages' in patterns)
-        throw new TypeError(`rule ${reference.name}: ${patterns.messages.join('; ')}`)
-      for (const word of patterns.words) wordRules[words.push(word) - 1] = rule
-      for (const program of patterns.programs) programRules[programs.push(program) - 1] = rule
-    })
-    this.rules = rules.map(({ reference }) => reference)
+  constructor(patterns: readonly ParsedPattern[]) {
+    const words = patterns.flatMap((pattern) => pattern.words)
+    const programs = patterns.flatMap((pattern) => pattern.programs)
+    this.patternCount = patterns.length
     this.words = words.length === 0 ? null : new LiteralAutomaton(words)
     this.expressions = programs.length === 0 ? null : new ExpressionAutomaton(programs)
-    const none = words.length === 0 && programs.length === 0
-    this.#glance = none ? null : new Prefilter(this.words, this.expressions)
-    this.wordRules = wordRules
-    this.programRules = programRules
+    const isEmpty = words.length === 0 && programs.length === 0
+    this.#prefilter = isEmpty ? null : new Prefilter(this.words, this.expressions)
+    this.wordPatterns = patterns.flatMap((pattern, index) => pattern.words.map(() => index))
+    this.programPatterns = patterns.flatMap((pattern, index) => pattern.programs.map(() => index))
     const longest = words.reduce((length, word) => Math.max(length, word.length), 0)
     this.ringSize = 2 ** Math.ceil(Math.log2(longest + 1))
-    this.#places = new Map(this.rules.map((rule, place) => [rule, place]))
     this.#words = words
     this.#programs = programs
   }
 
-  /** The rule's place in the list. */
-  placeOf(rule: RuleReference): number {
-    return this.#places.get(rule) ?? -1
-  }
-
-  /** False when no pattern of any rule occurs in the text, told without normalising it; true when one may. */
+  /** False when no pattern occurs in the text, decided without normalising it; true when one may. */
   mayMatch(text: string): boolean {
-    return this.#glance?.mayMatch(text) === true
+    return this.#prefilter?.mayMatch(text) === true
   }
 
   /** As `mayMatch`, in steps. */
   *mayMatchSteps(text: string): Steps<boolean> {
-    return this.#glance !== null && (yield* this.#glance.mayMatchSteps(text))
+    return this.#prefilter !== null && (yield* this.#prefilter.mayMatchSteps(text))
   }
 
-  /** As `mayMatch`, for texts by themselves and joined. */
+  /** As `mayMatch`, for each text alone and for adjacent texts joined. */
   *mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean> {
-    return this.#glance !== null && (yield* mayMatchJoined(this.#glance, texts))
+    return this.#prefilter !== null && (yield* mayMatchJoined(this.#prefilter, texts))
   }
 
-  /** The ASCII characters with which a match of some rule can begin, 128 flags. */
-  firstAscii(chosen: (rule: number) => boolean): Uint8Array {
+  /** The ASCII characters with which a match of a chosen pattern can begin, 128 flags. */
+  firstAscii(isChosen: (pattern: number) => boolean): Uint8Array {
     const first = new Uint8Array(0x80)
     this.#words.forEach((word, index) => {
-      if (chosen(this.wordRules[index]!)) markBase(first, word[0]!)
+      if (isChosen(this.wordPatterns[index]!)) markBase(first, word[0]!)
     })
     this.#programs.forEach((program, index) => {
-      if (!chosen(this.programRules[index]!)) return
+      if (!isChosen(this.programPatterns[index]!)) return
       firstAscii(program).forEach((flag, code) => {
         if (flag === 1) first[code] = 1
       })

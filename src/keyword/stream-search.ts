@@ -1,45 +1,45 @@
-// One text, whole or growing, searched for the keyword rules of one selection. What is found depends on the text
-// alone, not on how it was cut.
+// Searches one text, whole or growing, for the active patterns of a plan. The hits depend on the text alone, not on
+// how it is cut into chunks.
 
-import type { RuleReference } from '../policy/rule.ts'
 import type { LiteralAutomaton } from './literals.ts'
 import { Normaliser } from './normalise.ts'
 import type { KeywordIndex } from './pattern-index.ts'
 import { ExpressionCursor } from './regexp/cursor.ts'
 
 /**
- * Text that a stream holds back at most, UTF-16 units. A match that is longer is still found, but its beginning may
- * have left by then; without a bound, one `a.*b` would turn a stream into one late answer.
+ * Most text that a stream holds back, UTF-16 units. A longer match is still found, but its beginning may have left by
+ * then. Without a bound, one `a.*b` would delay a whole answer until its end.
  */
 export const MAX_HOLD_BACK = 1024
 
 export interface KeywordHit {
-  readonly rule: RuleReference
+  /** Index of the pattern. */
+  readonly pattern: number
   /**
-   * UTF-16 offset in the given text at which the earliest match begins that ends first; but never more than
-   * MAX_HOLD_BACK before the place where it was decided.
+   * UTF-16 offset in the given text at which the match begins: of the matches that end first, the earliest. At most
+   * MAX_HOLD_BACK before the offset at which the match was decided.
    */
   readonly start: number
   /** UTF-16 offset after the match. */
   readonly end: number
 }
 
-/** What to look for in a text. */
+/** The patterns to search for, and what may be known of them before a text comes. */
 export interface SearchPlan {
   readonly index: KeywordIndex
-  /** By rule: whether it is looked for. */
+  /** By pattern: whether to search for it. */
   readonly active: readonly boolean[]
   readonly activeCount: number
-  readonly blocking: boolean
-  /** Whether a rule is looked for and blocks. */
-  blocks(rule: number): boolean
-  /** By state of the word automaton: how much of the text may begin a word of a blocking rule. */
+  /** By pattern: whether it is active and a possible match holds text back. */
+  readonly holding: readonly boolean[]
+  /** Some pattern is holding. */
+  readonly holdsText: boolean
+  /** By state of the word automaton: how many of the last characters may begin a word of a holding pattern. */
   readonly pendingDepths: Uint16Array | null
-  /** The ASCII characters with which a match of a blocking rule can begin, 128 flags. */
+  /** The ASCII characters with which a match of a holding pattern can begin, 128 flags. */
   readonly firstAscii: Uint8Array
 }
 
-/** One text being searched. */
 export class StreamSearch {
   readonly #plan: SearchPlan
   readonly #normaliser: Normaliser
@@ -48,7 +48,7 @@ export class StreamSearch {
   readonly #fired: Uint8Array
   #firedCount = 0
   #hits: KeywordHit[] = []
-  /** Where the last characters begin, in a ring. */
+  /** UTF-16 offsets of the last characters, in a ring. */
   readonly #starts: Int32Array
   #count = 0
   #state = 0
@@ -65,11 +65,11 @@ export class StreamSearch {
     this.#normaliser = new Normaliser(this)
     this.#words = index.words
     this.#run = index.expressions === null ? null : new ExpressionCursor(index.expressions)
-    this.#fired = new Uint8Array(index.rules.length)
+    this.#fired = new Uint8Array(index.patternCount)
     this.#starts = new Int32Array(index.ringSize)
   }
 
-  /** Every rule has fired; more text cannot add anything. */
+  /** Every active pattern has matched; more text cannot add a hit. */
   get complete(): boolean {
     return this.#firedCount === this.#plan.activeCount
   }
@@ -80,13 +80,13 @@ export class StreamSearch {
   }
 
   #findSafe(): number {
-    if (!this.#plan.blocking || this.complete) return this.#received
+    if (!this.#plan.holdsText || this.complete) return this.#received
     const { offset } = this.#normaliser
     let safe = this.#pendingStart()
     const depth = this.#plan.pendingDepths?.[this.#state] ?? 0
     if (depth > 0) safe = Math.min(safe, this.#startBack(depth))
-    const { programRules } = this.#plan.index
-    const begin = this.#run?.earliest((expression) => this.#awaits(programRules[expression]!)) ?? -1
+    const { programPatterns } = this.#plan.index
+    const begin = this.#run?.earliest((expression) => this.#awaits(programPatterns[expression]!)) ?? -1
     if (begin >= 0) safe = Math.min(safe, begin)
     return Math.max(safe, offset - MAX_HOLD_BACK)
   }
@@ -104,7 +104,7 @@ export class StreamSearch {
     return this.#takeHits()
   }
 
-  /** One normalised character; called by the normaliser. */
+  /** Takes one normalised character from the normaliser. */
   take(plain: number, folded: number, start: number, end: number): void {
     this.#previousEnd = this.#end
     this.#end = end
@@ -119,30 +119,31 @@ export class StreamSearch {
   }
 
   #reportWords(words: LiteralAutomaton): void {
-    const { wordRules } = this.#plan.index
+    const { wordPatterns } = this.#plan.index
     for (let at = words.ending(this.#state); at !== 0; at = words.shorterEnding(at)) {
       if (this.#reported.has(at)) return
       this.#reported.add(at)
       for (const word of words.literalsAt(at))
-        this.#report(wordRules[word]!, this.#startBack(words.depth(at)), this.#end)
+        this.#report(wordPatterns[word]!, this.#startBack(words.depth(at)), this.#end)
     }
   }
 
   readonly #reportExpression = (expression: number, begin: number, inclusive: boolean): void => {
-    this.#report(this.#plan.index.programRules[expression]!, begin, inclusive ? this.#end : this.#previousEnd)
+    const pattern = this.#plan.index.programPatterns[expression]!
+    this.#report(pattern, begin, inclusive ? this.#end : this.#previousEnd)
   }
 
-  #report(rule: number, start: number, end: number): void {
-    if (this.#plan.active[rule] !== true || this.#fired[rule] === 1) return
-    this.#fired[rule] = 1
+  #report(pattern: number, start: number, end: number): void {
+    if (this.#plan.active[pattern] !== true || this.#fired[pattern] === 1) return
+    this.#fired[pattern] = 1
     this.#firedCount++
-    // The text may have been waiting right before the character that decided, and no longer than that.
+    // The stream has held back no more than this before the deciding character.
     const earliest = this.#normaliser.offset - MAX_HOLD_BACK
-    this.#hits.push({ rule: this.#plan.index.rules[rule]!, start: Math.max(start, earliest), end })
+    this.#hits.push({ pattern, start: Math.max(start, earliest), end })
   }
 
-  #awaits(rule: number): boolean {
-    return this.#fired[rule] === 0 && this.#plan.blocks(rule)
+  #awaits(pattern: number): boolean {
+    return this.#fired[pattern] === 0 && this.#plan.holding[pattern] === true
   }
 
   #pendingStart(): number {

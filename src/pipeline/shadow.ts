@@ -199,15 +199,15 @@ export class Shadow {
     if (request.outcome === 'denial' || call.record.response === null) return request.hits
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
-    const matcher = selection.keywords('response')
+    const keywords = selection.keywords('response')
     for (const { text, encoding } of readTexts(
       responseTexts(call.record.response).texts,
       call.record.asksForJson,
     )) {
       const view = encoding === 'json' ? yield* decodeEscapes(text) : text
       for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
-      if (matcher === null) continue
-      for (const { rule } of yield* matcher.matchSteps(view)) words.add(rule)
+      if (keywords === null) continue
+      for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)
     }
     const answer = decideResponse(selection, { findings: countKinds(found), keywordHits: [...words] })
     return [...request.hits, ...answer.hits]

@@ -3,10 +3,10 @@
 
 import type { Milliseconds } from '../core/clock.ts'
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import { type KeywordMatcher, keywordMatcher } from '../keyword/matcher.ts'
-import { KeywordIndex } from '../keyword/pattern-index.ts'
+import { parseKeywords } from '../keyword/pattern-index.ts'
 import { compileGlob } from './glob.ts'
-import { RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
+import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
+import { concernsDirection, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './rule-pattern.ts'
 import { validateRule } from './validate.ts'
 
@@ -47,7 +47,7 @@ export interface Selection {
    */
   pii(kind: PiiKind, direction: Direction): PiiDecision
   /** Null when no keyword rule concerns the direction. */
-  keywords(direction: Direction): KeywordMatcher | null
+  keywords(direction: Direction): KeywordRules | null
   /** Rules that ask for the prompt's injection score. */
   readonly injection: readonly InjectionRule[]
   /** There are some, and the score can refuse no call: none of them blocks. */
@@ -57,8 +57,6 @@ export interface Selection {
 
 /** Selections that are kept, one for each combination of rules that some call met. */
 const MAX_SELECTIONS = 256
-
-const DIRECTIONS: readonly Direction[] = ['request', 'response']
 
 const UNRULED: PiiDecision = Object.freeze({ action: 'redact', rule: null })
 
@@ -76,10 +74,10 @@ interface Scoped {
  */
 export function compileRules(rules: readonly Rule[], revision: string): RuleSet {
   const scoped = rules.filter(({ enabled }) => enabled).map(scope)
-  const keywords = new KeywordIndex(
+  const keywords = new KeywordRuleIndex(
     scoped
       .filter(({ rule }) => rule.type === 'keyword_block')
-      .map(({ reference, rule }) => ({ reference, pattern: rule.pattern })),
+      .map(({ reference, rule }) => ({ rule, reference, keywords: keywordsOf(rule) })),
   )
   const selections = new Map<string, Selection>()
   return Object.freeze({
@@ -126,7 +124,7 @@ function scope(rule: Rule): Scoped {
 function selectionOf(
   scoped: readonly Scoped[],
   byModel: readonly (readonly Scoped[])[],
-  keywords: KeywordIndex,
+  keywords: KeywordRuleIndex,
   revision: string,
 ): Selection {
   const chosen = new Set(byModel.flat())
@@ -136,19 +134,18 @@ function selectionOf(
     request: strictest(byModel.map((rules) => piiDecisions(rules, 'request'))),
     response: strictest(byModel.map((rules) => piiDecisions(rules, 'response'))),
   }
-  const matchers = new Map<Direction, KeywordMatcher | null>(
-    DIRECTIONS.map((direction) => {
-      const rules = ofType('keyword_block').filter(({ rule }) => concernsDirection(rule, direction))
-      return [direction, keywordMatcher(keywords, new Set(rules.map(({ reference }) => reference)))]
-    }),
-  )
+  const chosenRules = new Set([...chosen].map(({ rule }) => rule))
+  const keywordRules = {
+    request: keywords.select(chosenRules, 'request'),
+    response: keywords.select(chosenRules, 'response'),
+  }
   const injection = ofType('prompt_injection').map(({ rule, reference }) =>
     Object.freeze({ rule: reference, threshold: accepted(parseThreshold(rule.pattern)) }),
   )
   return Object.freeze({
     revision,
     pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? UNRULED,
-    keywords: (direction: Direction) => matchers.get(direction) ?? null,
+    keywords: (direction: Direction) => keywordRules[direction],
     injection,
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
     limits: ofType('rate_limit').map(({ rule, reference }) =>
@@ -157,8 +154,11 @@ function selectionOf(
   })
 }
 
-const concernsDirection = ({ match }: Rule, direction: Direction): boolean =>
-  match?.direction === undefined || match.direction === 'both' || match.direction === direction
+function keywordsOf(rule: Rule) {
+  const parsed = parseKeywords(rule.pattern)
+  if ('messages' in parsed) throw new TypeError(`rule ${rule.name}: ${parsed.messages.join('; ')}`)
+  return parsed
+}
 
 /** From the weakest claim to the strongest, so that the last one stays. */
 function piiDecisions(rules: readonly Scoped[], direction: Direction): PiiDecisions {

@@ -33,6 +33,10 @@ interface RuleMatch {
   readonly direction?: Direction | 'both'
 }
 
+/** Whether a rule concerns prompts (`request`) or answers (`response`). */
+export const concernsDirection = ({ match }: RuleDeclaration, direction: Direction): boolean =>
+  match?.direction === undefined || match.direction === 'both' || match.direction === direction
+
 /** A rule as it is written down. */
 export interface RuleDeclaration {
   readonly name: string

@@ -1,6 +1,6 @@
 // What can be wrong with a declared rule beyond its shape, in words for the person who wrote it.
 
-import { readKeywords } from '../keyword/pattern-index.ts'
+import { parseKeywords } from '../keyword/pattern-index.ts'
 import { MAX_GLOB_CHARACTERS } from './glob.ts'
 import { ACTIONS_OF, RULE_ACTIONS, type RuleDeclaration } from './rule.ts'
 import { type Parsed, parseKinds, parseLimit, parseThreshold } from './rule-pattern.ts'
@@ -57,7 +57,7 @@ export function validateTogether(rules: readonly RuleDeclaration[]): string | nu
   let characters = 0
   let steps = 0
   for (const { type, pattern, enabled } of rules) {
-    const patterns = type === 'keyword_block' && enabled ? readKeywords(pattern) : null
+    const patterns = type === 'keyword_block' && enabled ? parseKeywords(pattern) : null
     if (patterns === null || 'messages' in patterns) continue
     for (const { length } of patterns.words) characters += length
     for (const { instructions } of patterns.programs) steps += instructions.length
@@ -80,7 +80,7 @@ function whyTooLong(declaration: object): string | null {
 function patternProblems(type: RuleDeclaration['type'], pattern: string): readonly string[] {
   switch (type) {
     case 'keyword_block': {
-      const patterns = readKeywords(pattern)
+      const patterns = parseKeywords(pattern)
       return 'messages' in patterns ? patterns.messages : []
     }
     case 'pii':

@@ -4,8 +4,9 @@
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { Problem } from '../core/problem.ts'
+import { keywordMatcher } from '../keyword/matcher.ts'
+import { KeywordIndex, parseKeywords } from '../keyword/pattern-index.ts'
 import { splitAlternatives } from '../keyword/pattern-syntax.ts'
-import { compileRules } from '../policy/compile.ts'
 import { compileGlob } from '../policy/glob.ts'
 import type { Rule } from '../policy/rule.ts'
 import { parseLimit, parseThreshold } from '../policy/rule-pattern.ts'
@@ -94,7 +95,7 @@ function warnBroad({ rule, warn }: Placed): void {
   if (type === 'keyword_block') {
     for (const fault of marginFaults(pattern)) warn(['pattern'], fault)
     splitAlternatives(pattern).forEach((alternative, index) => {
-      const matched = ordinaryMatch(rule, alternative)
+      const matched = ordinaryMatch(alternative)
       if (matched === null) return
       const message = `alternative ${index + 1} occurs in nearly every text (it matches \`${matched}\`); write a longer word, or \`\\b\` around it`
       warn(['pattern'], message)
@@ -112,11 +113,10 @@ function warnBroad({ rule, warn }: Placed): void {
   }
 }
 
-function ordinaryMatch(rule: Rule, pattern: string): string | null {
-  const { match: _everywhere, ...rest } = rule
-  const matcher = compileRules([{ ...rest, pattern }], '')
-    .select([''], '')
-    .keywords('request')
+function ordinaryMatch(alternative: string): string | null {
+  const parsed = parseKeywords(alternative)
+  if ('messages' in parsed) return null
+  const matcher = keywordMatcher(new KeywordIndex([parsed]), { active: [true], holding: [false] })
   return ORDINARY.find((text) => matcher !== null && matcher.match(text).length > 0) ?? null
 }
 

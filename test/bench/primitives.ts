@@ -30,7 +30,7 @@ function serve(origin: string, folder: string, steps: number): void {
   const model = loadInjectionModel()
   const keywords = compileRules([{ ...RULE, pattern: KEYWORDS }], '-')
     .select(['bench/model'], 'bench')
-    .keywords('request')!
+    .keywords('request')!.matcher
   let calls = 0
 
   const search = (text: string): number => detect(text).length + keywords.match(text).length

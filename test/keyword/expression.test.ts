@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import t from 'tap'
-import { matcher, show } from '../policy/rules.ts'
+import { matcher, show } from './fixture.ts'
 
 const atom = fc.constantFrom(
   'a',

@@ -3,28 +3,15 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { atOnce, STEP_UNITS } from '../../src/core/steps.ts'
-import { type KeywordMatcher, keywordMatcher } from '../../src/keyword/matcher.ts'
-import { KeywordIndex } from '../../src/keyword/pattern-index.ts'
+import type { KeywordMatcher } from '../../src/keyword/matcher.ts'
 import type { TouchingText } from '../../src/keyword/prefilter/joined-texts.ts'
 import { PrefilterState } from '../../src/keyword/prefilter/prefilter.ts'
-import type { RuleReference } from '../../src/policy/rule.ts'
+import { matcher as matcherOf } from './fixture.ts'
 
 const mayMatchJoined = (one: KeywordMatcher, texts: readonly TouchingText[]) =>
   atOnce(one.mayMatchJoined(texts))
 
-function matcher(...patterns: string[]) {
-  const rules = patterns.map((pattern, place) => ({
-    reference: {
-      id: `${place}`,
-      name: `rule ${place}`,
-      type: 'keyword_block',
-      action: 'block',
-    } as RuleReference,
-    pattern,
-  }))
-  const index = new KeywordIndex(rules)
-  return keywordMatcher(index, new Set(index.rules))!
-}
+const matcher = (...patterns: string[]): KeywordMatcher => matcherOf(patterns)
 
 const text = (view: string, joined: number): TouchingText => ({
   view,

@@ -1,14 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { keywordMatcher } from '../../src/keyword/matcher.ts'
+import { KeywordIndex } from '../../src/keyword/pattern-index.ts'
 import { MAX_HOLD_BACK } from '../../src/keyword/stream-search.ts'
-import { matcher, rule, select, show } from '../policy/rules.ts'
+import { matcher, parsed, show } from './fixture.ts'
 
 const cases: [what: string, patterns: string[], text: string, hits: string[]][] = [
   ['alternatives', ['project aurora|project borealis'], 'On PROJECT Borealis, then', ['0@3-19']],
   ['containment', ['art'], 'cartoon', ['0@1-4']],
   ['whole words by \\b', ['\\bart\\b'], 'cartoon art', ['0@8-11']],
-  ['each rule once, in rule order', ['b', 'a'], 'aabb', ['0@2-3', '1@0-1']],
-  ['one word in two rules', ['same', 'same'], 'same', ['0@0-4', '1@0-4']],
+  ['each pattern once, in pattern order', ['b', 'a'], 'aabb', ['0@2-3', '1@0-1']],
+  ['one word in two patterns', ['same', 'same'], 'same', ['0@0-4', '1@0-4']],
   ['a word in a word', ['he', 'she', 'hers'], 'ushers', ['0@2-4', '1@1-4', '2@2-6']],
   ['operators', ['gr[ae]y\\s+area'], 'a Gray\n  Area', ['0@2-13']],
   ['escaped operators are a word', ['c\\+\\+\\|a\\.b'], 'C++|A.B', ['0@0-7']],
@@ -48,17 +50,23 @@ for (const [what, patterns, text, hits] of cases) {
   })
 }
 
-t.test('direction and action', async (t) => {
-  const selection = select([
-    rule('in', 'a', { match: { direction: 'request' }, action: 'monitor' }),
-    rule('out', 'a', { match: { direction: 'response' } }),
-    rule('off', 'a', { enabled: false }),
+t.test('a matcher finds its active patterns alone, by their index', async (t) => {
+  const index = new KeywordIndex(['a', 'b', 'a'].map(parsed))
+  const none = [false, false, false]
+  t.same(show(keywordMatcher(index, { active: [false, true, true], holding: none })?.match('ab') ?? []), [
+    '1@1-2',
+    '2@0-1',
   ])
-  t.same(show(selection.keywords('request')?.match('a') ?? []), ['in@0-1'])
-  t.equal(selection.keywords('request')?.blocking, false)
-  t.same(show(selection.keywords('response')?.match('a') ?? []), ['out@0-1'])
-  t.equal(selection.keywords('response')?.blocking, true)
-  t.equal(select([rule('off', 'a', { enabled: false })]).keywords('request'), null)
+  t.equal(keywordMatcher(index, { active: none, holding: none }), null)
+})
+
+t.test('only holding patterns hold text back', async (t) => {
+  const index = new KeywordIndex(['abc', 'xyz'].map(parsed))
+  const stream = keywordMatcher(index, { active: [true, true], holding: [false, true] })!.stream()
+  stream.push('ab')
+  t.equal(stream.safe, 2)
+  stream.push('xy')
+  t.equal(stream.safe, 2)
 })
 
 const alternative = fc.constantFrom(
@@ -134,15 +142,14 @@ const split = (whole: string, places: readonly number[]): string[] => {
 }
 
 t.test(
-  'a stream finds what the whole text has, and lets nothing leave that may belong to a blocking match',
+  'a stream finds what the whole text has, and holds back all that may belong to a holding match',
   async () => {
     fc.assert(
       fc.property(patterns, text, cuts, (list, whole, places) => {
-        const rules = list.map(({ pattern, blocks }, index) =>
-          rule(String(index), pattern, { action: blocks ? 'block' : 'monitor' }),
+        const found = matcher(
+          list.map(({ pattern }) => pattern),
+          list.map(({ blocks }) => blocks),
         )
-        const found = select(rules).keywords('request')
-        if (found === null) return false
         const stream = found.stream()
         const hits: string[] = []
         let safe = 0
@@ -150,14 +157,14 @@ t.test(
         for (const chunk of split(whole, places)) {
           received += chunk.length
           const now = stream.push(chunk)
-          for (const hit of now) if (hit.rule.action === 'block' && hit.start < safe) return false
+          for (const hit of now) if (list[hit.pattern]!.blocks && hit.start < safe) return false
           hits.push(...show(now))
-          if (now.some((hit) => hit.rule.action === 'block')) safe = Number.NEGATIVE_INFINITY
+          if (now.some((hit) => list[hit.pattern]!.blocks)) safe = Number.NEGATIVE_INFINITY
           if (stream.safe < safe || stream.safe > received) return false
           if (safe >= 0) safe = stream.safe
         }
         const last = stream.finish()
-        for (const hit of last) if (hit.rule.action === 'block' && hit.start < safe) return false
+        for (const hit of last) if (list[hit.pattern]!.blocks && hit.start < safe) return false
         hits.push(...show(last))
         return JSON.stringify(hits.sort()) === JSON.stringify(show(found.match(whole)).sort())
       }),
@@ -166,7 +173,7 @@ t.test(
   },
 )
 
-t.test('hits come in the same order whatever the cuts', async () => {
+t.test('the cuts do not change the order of hits', async () => {
   fc.assert(
     fc.property(patterns, text, cuts, (list, whole, places) => {
       const found = matcher(list.map(({ pattern }) => pattern))
@@ -180,13 +187,9 @@ t.test('hits come in the same order whatever the cuts', async () => {
   )
 })
 
-/** What has left after each chunk. */
-function safeAfter(
-  list: readonly string[],
-  chunks: readonly string[],
-  action: 'block' | 'monitor' = 'block',
-): number[] {
-  const stream = matcher(list, action).stream()
+/** The safe offset after each chunk. */
+function safeAfter(list: readonly string[], chunks: readonly string[], holding?: boolean[]): number[] {
+  const stream = matcher(list, holding).stream()
   return chunks.map((chunk) => {
     stream.push(chunk)
     return stream.safe
@@ -197,13 +200,13 @@ t.test('text is held only while it can still become a match', async (t) => {
   t.same(safeAfter(['project aurora'], ['see the ', 'pro', 'ject ', 'plan']), [8, 8, 8, 20])
   t.same(safeAfter(['project aurora'], ['x', 'p', 'q', 'r']), [1, 1, 1, 4], 'a mark could still follow q')
   t.same(safeAfter(['a\\s+b'], ['xa', '  ', 'c', 'c']), [1, 1, 1, 6])
-  t.same(safeAfter(['\\bstop\\b'], ['non', 'stop', ' '], 'block'), [3, 7, 8])
+  t.same(safeAfter(['\\bstop\\b'], ['non', 'stop', ' ']), [3, 7, 8])
   t.same(safeAfter(['é'], ['e', 'a', '\u0301']), [0, 2, 2], 'a mark may still come')
   t.same(safeAfter(['project aurora'], ['see the pro']), [8])
-  t.same(safeAfter(['project aurora'], ['see the pro'], 'monitor'), [11], 'watching holds nothing')
+  t.same(safeAfter(['project aurora'], ['see the pro'], [false]), [11], 'a pattern that does not hold')
 })
 
-t.test('what is never decided is not held longer than the named bound', async (t) => {
+t.test('a match that is never decided holds back at most MAX_HOLD_BACK', async (t) => {
   const filler = 'y'.repeat(400)
   const stream = matcher(['(?s)begin.*end']).stream()
   stream.push('xx begin')
@@ -216,11 +219,11 @@ t.test('what is never decided is not held longer than the named bound', async (t
   t.same(
     show(stream.push('the end.')),
     [`0@${1215 - MAX_HOLD_BACK}-1215`],
-    'found all the same, from where text still waits',
+    'found, from the first character still held',
   )
 })
 
-t.test('long matches are reported alike however they arrive', async (t) => {
+t.test('a long match is the same in one chunk and in many', async (t) => {
   const whole = `begin ${'\u200b'.repeat(3000)}middle ${'z'.repeat(2000)} end`
   const found = matcher(['(?s)begin.*end', 'begin middle'])
   const stream = found.stream()
@@ -228,6 +231,6 @@ t.test('long matches are reported alike however they arrive', async (t) => {
   t.same(show([...hits, ...stream.finish()]).sort(), show(found.match(whole)).sort())
 })
 
-t.test('a long text ends the search as soon as every rule has fired', async (t) => {
+t.test('the search ends as soon as every pattern has matched', async (t) => {
   t.same(show(matcher(['aurora']).match(`aurora${'x'.repeat(500_000)}`)), ['0@0-6'])
 })

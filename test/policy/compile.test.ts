@@ -1,7 +1,7 @@
 import t from 'tap'
 import { compileRules } from '../../src/policy/compile.ts'
 import type { RuleAction } from '../../src/policy/rule.ts'
-import { rule, select, show } from './rules.ts'
+import { fired, firedNames, rule, select } from './rules.ts'
 
 t.test('pii: without a rule personal data is redacted', async (t) => {
   t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
@@ -46,18 +46,13 @@ t.test('match: models ignore case, keys do not; any glob of a list is enough', a
     ],
     'r',
   )
-  const names = (model: string, key: string) =>
-    set
-      .select([model], key)
-      .keywords('request')
-      ?.match('a')
-      .map((hit) => hit.rule.name)
+  const names = (model: string, key: string) => firedNames(set.select([model], key), 'a')
   t.same(names('GPT-4o', 'web'), ['models', 'all'])
   t.same(names('o3', 'batch-1'), ['models', 'keys', 'all'])
   t.same(names('gpt-4', 'batch-1'), ['models', 'keys', 'both', 'all'])
   t.same(names('llama', 'Batch-1'), ['all'])
-  const fallback = set.select(['llama', 'GPT-4o'], 'web').keywords('request')?.match('a') ?? []
-  t.same(show(fallback), ['models@0-1', 'all@0-1'], 'a model to fall back to counts')
+  const fallback = firedNames(set.select(['llama', 'GPT-4o'], 'web'), 'a')
+  t.same(fallback, ['models', 'all'], 'a model to fall back to counts')
 })
 
 t.test('pii: of several models the strictest decision counts, whichever comes first', async (t) => {
@@ -92,6 +87,29 @@ t.test('pii: of several models the strictest decision counts, whichever comes fi
   t.equal(set.select(['inhouse-1', 'other'], 'k'), set.select(['other', 'inhouse-9'], 'k'), 'made once')
 })
 
+t.test('keyword rules fire in their direction, unless they are disabled', async (t) => {
+  const selection = select([
+    rule('in', 'a', { match: { direction: 'request' }, action: 'monitor' }),
+    rule('out', 'a', { match: { direction: 'response' } }),
+    rule('off', 'a', { enabled: false }),
+  ])
+  t.same(firedNames(selection, 'a'), ['in'])
+  t.same(firedNames(selection, 'a', 'response'), ['out'])
+  t.equal(select([rule('off', 'a', { enabled: false })]).keywords('request'), null)
+})
+
+t.test('a keyword rule that blocks holds back what may begin its match', async (t) => {
+  const safe = (action: RuleAction) => {
+    const stream = select([rule('r', 'abc', { action })])
+      .keywords('response')!
+      .matcher.stream()
+    stream.push('ab')
+    return stream.safe
+  }
+  t.equal(safe('block'), 0)
+  t.equal(safe('monitor'), 2)
+})
+
 t.test('injection and limits carry what their patterns say', async (t) => {
   const selection = select([
     rule('own', '', { type: 'prompt_injection' }),
@@ -121,8 +139,8 @@ t.test('selections are shared, and no longer remembered when there are too many'
   t.equal(set.select(['1'], 'x'), set.select(['1'], 'y'))
   for (let combination = 0; combination < 1024; combination++) {
     const model = rules.filter((_, bit) => (combination >> bit) % 2 === 1).map(({ name }) => name)
-    const hits = set.select([model.join()], 'k').keywords('request')?.match('a') ?? []
-    if (hits.length !== model.length) t.fail(show(hits).join())
+    const names = firedNames(set.select([model.join()], 'k'), 'a')
+    if (names.length !== model.length) t.fail(names.join())
   }
   t.not(set.select(['1'], 'x'), undefined)
 })
@@ -138,7 +156,7 @@ t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
 
 t.test('the same reference stands for a rule everywhere', async (t) => {
   const set = compileRules([rule('r', 'a'), rule('other', 'b', { match: { models: ['x'] } })], 'r')
-  const [first] = set.select(['x'], 'k').keywords('request')?.match('a') ?? []
-  const [second] = set.select(['y'], 'k').keywords('response')?.match('a') ?? []
-  t.equal(first?.rule, second?.rule)
+  const [first] = fired(set.select(['x'], 'k'), 'a')
+  const [second] = fired(set.select(['y'], 'k'), 'a', 'response')
+  t.equal(first, second)
 })

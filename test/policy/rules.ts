@@ -1,10 +1,10 @@
 // Rules for tests, in one line each.
 
-import type { KeywordHit, KeywordMatcher } from '../../src/keyword/matcher.ts'
+import type { Direction } from '../../src/core/finding.ts'
 import { compileRules, type Selection } from '../../src/policy/compile.ts'
-import type { Rule } from '../../src/policy/rule.ts'
+import type { Rule, RuleReference } from '../../src/policy/rule.ts'
 
-/** A keyword rule unless told otherwise; the id is the name. */
+/** A keyword rule by default; the id is the name. */
 export const rule = (name: string, pattern: string, more: Partial<Rule> = {}): Rule => ({
   id: name,
   name,
@@ -18,15 +18,12 @@ export const rule = (name: string, pattern: string, more: Partial<Rule> = {}): R
 export const select = (rules: readonly Rule[], model = 'gpt-4o', key = 'app'): Selection =>
   compileRules(rules, 'test').select([model], key)
 
-/** A matcher for prompts; each pattern becomes a rule named by its place. */
-export function matcher(patterns: readonly string[], action: Rule['action'] = 'block'): KeywordMatcher {
-  const found = select(patterns.map((pattern, index) => rule(String(index), pattern, { action }))).keywords(
-    'request',
-  )
-  if (found === null) throw new Error('no keyword rule')
-  return found
+/** The keyword rules that fire on a text, in order. */
+export function fired(selection: Selection, text: string, direction: Direction = 'request'): RuleReference[] {
+  const keywords = selection.keywords(direction)
+  return keywords?.matcher.match(text).map(({ pattern }) => keywords.rules[pattern]!) ?? []
 }
 
-/** `name@start-end` */
-export const show = (hits: readonly KeywordHit[]): string[] =>
-  hits.map(({ rule: { name }, start, end }) => `${name}@${start}-${end}`)
+/** The names of the keyword rules that fire on a text, in order. */
+export const firedNames = (selection: Selection, text: string, direction?: Direction): string[] =>
+  fired(selection, text, direction).map(({ name }) => name)

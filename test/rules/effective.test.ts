@@ -2,6 +2,7 @@ import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import type { EffectiveRules } from '../../src/rules/effective.ts'
+import { firedNames } from '../policy/rules.ts'
 import { rulesText, snapshot } from './files.ts'
 import { MemoryState, setting } from './state.ts'
 
@@ -11,7 +12,7 @@ const WORD = { name: 'mine', type: 'keyword_block', pattern: 'secret', action: '
 
 /** Names of the rules that fire on the text. */
 const fires = (rules: EffectiveRules, text: string): string[] =>
-  (rules.current.select(['m'], 'k').keywords('request')?.match(text) ?? []).map((hit) => hit.rule.name)
+  firedNames(rules.current.select(['m'], 'k'), text)
 
 const idOf = (rules: EffectiveRules, name: string): string =>
   rules.list().find((rule) => rule.name === name)?.id ?? ''

@@ -6,6 +6,7 @@ import { printRules } from '../../src/rules/declaration.ts'
 import { loadRules } from '../../src/rules/load.ts'
 import { RULES_SCHEMA } from '../../src/rules/schema.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
+import { firedNames } from '../policy/rules.ts'
 
 const CONFIG = fileURLToPath(new URL('../../config/', import.meta.url))
 
@@ -36,11 +37,7 @@ t.test('the sample rules load, compile and do what they say', async (t) => {
   }
   t.ok(rules.every(({ description }) => description !== undefined))
   const selection = compileRules(rules, 'r').select(['gpt-4o'], 'app')
-  const names = (text: string) =>
-    selection
-      .keywords('request')
-      ?.match(text)
-      .map((hit) => hit.rule.name)
+  const names = (text: string) => firedNames(selection, text)
   t.same(names('the Project Aurora launch'), ['unreleased-projects'])
   t.same(names('Strictly confidential'), ['classified-documents'])
   t.same(names('an ordinary question'), [])

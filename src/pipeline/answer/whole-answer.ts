@@ -183,7 +183,7 @@ export function* isClean(
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&
     (yield* detectSteps(view, kinds)).length === 0 &&
-    (keywords === null || (yield* keywords.matchSteps(view)).length === 0)
+    (keywords === null || (yield* keywords.matcher.matchSteps(view)).length === 0)
   )
 }
 

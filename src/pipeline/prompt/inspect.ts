@@ -11,8 +11,8 @@ import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import { isOpenKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
-import type { KeywordMatcher } from '../../keyword/matcher.ts'
 import type { Selection } from '../../policy/compile.ts'
+import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
@@ -234,26 +234,26 @@ function* matchKeywords(
   selection: Selection,
   pace: Pace,
 ): Steps<RuleReference[]> {
-  const matcher = selection.keywords('request')
-  if (matcher === null) return []
+  const keywords = selection.keywords('request')
+  if (keywords === null) return []
   const hits = new Set<RuleReference>()
   // Nearly every conversation has nothing to find, which is told in one pass in place of three.
-  const quiet = conversation.length > 1 && !(yield* matcher.mayMatchJoined(conversation))
+  const quiet = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
   for (const { text, view } of items) {
     if (quiet && text.joined !== null) continue
     if (pace.isOver(view.length)) yield
-    yield* matchInto(hits, matcher, view)
+    yield* matchInto(hits, keywords, view)
   }
   if (conversation.length > 1 && !quiet) {
     // A split may fall inside a word or between two.
-    yield* matchInto(hits, matcher, joinTexts(conversation, ''))
-    yield* matchInto(hits, matcher, joinTexts(conversation, ' '))
+    yield* matchInto(hits, keywords, joinTexts(conversation, ''))
+    yield* matchInto(hits, keywords, joinTexts(conversation, ' '))
   }
   return [...hits]
 }
 
-function* matchInto(hits: Set<RuleReference>, matcher: KeywordMatcher, text: string): Steps<void> {
-  for (const { rule } of yield* matcher.matchSteps(text)) hits.add(rule)
+function* matchInto(hits: Set<RuleReference>, { matcher, rules }: KeywordRules, text: string): Steps<void> {
+  for (const { pattern } of yield* matcher.matchSteps(text)) hits.add(rules[pattern]!)
 }
 
 /** How often each kind was found, in order of first appearance. */

@@ -4,7 +4,8 @@
 
 import type { JsonRun } from '../../chat/json-text.ts'
 import { GatewayError } from '../../core/errors.ts'
-import type { KeywordHit, KeywordMatcher, KeywordStream } from '../../keyword/matcher.ts'
+import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
+import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { keptOf, plainRun, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
@@ -26,7 +27,7 @@ export class RestoringText {
   /** A keyword rule forbids what comes next. */
   blocked = false
   readonly #restoration: Restoration
-  readonly #keywords: KeywordMatcher | null
+  readonly #keywords: KeywordRules | null
   readonly #encoding: 'plain' | 'json'
   /** Values are written as in a JSON string; null until the text has begun. */
   #escaping: boolean | null = null
@@ -41,11 +42,11 @@ export class RestoringText {
    * @param encoding `json`: values are escaped, so that JSON stays JSON; in a plain text, too, that begins with a brace,
    * as structured output does. Few values hold anything that escaping would change.
    */
-  constructor(restoration: Restoration, keywords: KeywordMatcher | null, encoding: 'plain' | 'json') {
+  constructor(restoration: Restoration, keywords: KeywordRules | null, encoding: 'plain' | 'json') {
     this.#restoration = restoration
     this.#keywords = keywords
     this.#encoding = encoding
-    this.#matcher = keywords?.stream() ?? null
+    this.#matcher = keywords?.matcher.stream() ?? null
   }
 
   get holds(): boolean {
@@ -71,7 +72,7 @@ export class RestoringText {
     let out = this.#match(rest)
     if (this.#matcher !== null && !this.blocked)
       out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
-    this.#matcher = this.#keywords?.stream() ?? null
+    this.#matcher = this.#keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
     this.#escaping = null
     return out
@@ -163,7 +164,8 @@ export class RestoringText {
 
   /** A value leaves whole or not at all. */
   #release(hits: readonly KeywordHit[], safe: number): string {
-    for (const { rule, start } of hits) {
+    for (const { pattern, start } of hits) {
+      const rule = this.#keywords!.rules[pattern]!
       if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
       if (rule.action !== 'block') continue
       this.blocked = true

@@ -7,7 +7,8 @@ import type { Finding, PiiKind } from '../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from '../../detect/pii/detect-stream.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
-import type { KeywordHit, KeywordMatcher, KeywordStream } from '../../keyword/matcher.ts'
+import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
+import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../../policy/rule.ts'
 import { CredentialFilter } from './credential-filter.ts'
 import type { Placeholders } from './placeholders.ts'
@@ -19,7 +20,7 @@ import { plainRun, rawOf, replaceFindings, type TextSpan, TextSpanQueue, toldRun
 export interface ScanRules {
   readonly kinds: KindSet
   piiAction(kind: PiiKind): RuleAction
-  readonly keywords: KeywordMatcher | null
+  readonly keywords: KeywordRules | null
   /** The upstream's, which no answer may repeat; null for an upstream without one. */
   readonly credential: string | null
   /** What is put back for the client; null where nothing is. */
@@ -73,7 +74,7 @@ export class TextScan implements ScanResult {
     this.#decoder = encoding === 'json' ? new JsonTextDecoder() : null
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#detector = new StreamDetector(rules.kinds)
-    this.#matcher = rules.keywords?.stream() ?? null
+    this.#matcher = rules.keywords?.matcher.stream() ?? null
     this.#restoring =
       rules.restoration === null ? null : new RestoringText(rules.restoration, rules.keywords, encoding)
   }
@@ -185,7 +186,7 @@ export class TextScan implements ScanResult {
     if (!this.blocked) out += this.#leaveAll()
     this.#detector = new StreamDetector(this.#rules.kinds)
     this.#undetected = new TextSpanQueue()
-    this.#matcher = this.#rules.keywords?.stream() ?? null
+    this.#matcher = this.#rules.keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
     this.#toldEnd = 0
     return out
@@ -237,7 +238,8 @@ export class TextScan implements ScanResult {
   }
 
   #release(hits: readonly KeywordHit[], safe: number): string {
-    for (const { rule, start } of hits) {
+    for (const { pattern, start } of hits) {
+      const rule = this.#rules.keywords!.rules[pattern]!
       if (rule.action !== 'block') {
         this.#note(rule)
         continue

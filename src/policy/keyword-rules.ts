@@ -1,0 +1,41 @@
+// Maps the keyword engine's pattern indices to rules.
+
+import type { Direction } from '../core/finding.ts'
+import { type KeywordMatcher, keywordMatcher } from '../keyword/matcher.ts'
+import { KeywordIndex, type ParsedPattern } from '../keyword/pattern-index.ts'
+import { concernsDirection, type Rule, type RuleReference } from './rule.ts'
+
+/** The keyword rules that a text is matched against. */
+export interface KeywordRules {
+  readonly matcher: KeywordMatcher
+  /** The rule of each pattern index of the matcher's hits. */
+  readonly rules: readonly RuleReference[]
+}
+
+/** A keyword rule with its pattern parsed. */
+export interface KeywordRule {
+  readonly rule: Rule
+  readonly reference: RuleReference
+  readonly keywords: ParsedPattern
+}
+
+/** All keyword rules of a rule set, compiled once for every selection of them. */
+export class KeywordRuleIndex {
+  readonly #index: KeywordIndex
+  readonly #rules: readonly Rule[]
+  readonly #references: readonly RuleReference[]
+
+  constructor(rules: readonly KeywordRule[]) {
+    this.#index = new KeywordIndex(rules.map(({ keywords }) => keywords))
+    this.#rules = rules.map(({ rule }) => rule)
+    this.#references = rules.map(({ reference }) => reference)
+  }
+
+  /** The chosen rules that concern the direction; null when none does. A rule that blocks holds text back. */
+  select(chosen: ReadonlySet<Rule>, direction: Direction): KeywordRules | null {
+    const active = this.#rules.map((rule) => chosen.has(rule) && concernsDirection(rule, direction))
+    const holding = this.#rules.map(({ action }, pattern) => active[pattern] === true && action === 'block')
+    const matcher = keywordMatcher(this.#index, { active, holding })
+    return matcher === null ? null : { matcher, rules: this.#references }
+  }
+}
