@@ -1,4 +1,5 @@
-// Training material: rows of the corpora, sentences of the grammar, disguises and documents with planted attacks.
+// Collects training texts: rows of the corpora, sentences of the grammar, disguises, and documents
+// with planted attacks.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -33,11 +34,11 @@ export interface Row {
   readonly text: string
   readonly label: 0 | 1
   readonly source: string
-  /** Where the attack stands in a document that was made here; UTF-16 offsets. */
+  /** UTF-16 offsets of the attack in a document assembled here. */
   readonly plant?: { readonly start: number; readonly end: number }
 }
 
-/** A row and its views: plain first, then leet and whatever could be decoded. */
+/** A row and its views: the plain one first, then the leet view and every decoded one. */
 export interface Material extends Row {
   readonly views: readonly Counted[]
 }
@@ -48,14 +49,14 @@ export function readRows(path: string): Row[] {
   return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Row)
 }
 
-/** Licences under which a package's files may be learned from. */
+/** Licences of the packages whose files are used. */
 const LICENCES = /^(?:MIT|BSD(?:-[23]-Clause)?|0BSD)$/
 const PACKAGE_FILES = /\.(?:js|mjs|cjs|ts|css|md|json|ya?ml)$|^LICEN[CS]E/i
 const EXCERPTS_PER_PACKAGE = 80
-/** Files of megabytes are bundles and tables; their beginning is enough. */
+/** Files of megabytes are bundles and tables; only their beginning is used. */
 const FILE_READ_UNITS = 60_000
 
-/** Code and documentation of the packages below a node_modules folder, as innocent excerpts. */
+/** Reads code and documentation of the packages in a node_modules folder as innocent excerpts. */
 export function packageRows(folder: string, random: Random): Row[] {
   const names = readdirSync(folder).flatMap((name) =>
     name.startsWith('@') ? readdirSync(join(folder, name)).map((inner) => `${name}/${inner}`) : [name],
@@ -116,7 +117,7 @@ const GRAMMAR: readonly Kind[] = [
   ['own_foreign_orders', 0, 4000, foreignOrders],
 ]
 
-/** What users say to a model and documents do not. */
+/** What users say to a model and documents do not contain. */
 const USER_GRAMMAR: readonly Kind[] = [
   ['own_asking', 1, 6000, askingAttack],
   ['own_foreign_asking', 1, 5000, foreignAsking],
@@ -126,17 +127,17 @@ const USER_GRAMMAR: readonly Kind[] = [
 
 const decoder = new Decoder()
 
-/** Sentences of our own; a tenth of each kind in a disguise. */
+/** Makes sentences from the grammar, a tenth of each kind in a disguise. */
 export function grammarRows(families: Families, random: Random): Row[] {
   return rowsOf(GRAMMAR, families, random)
 }
 
-/** Begins the sources that only the table for messages learns. */
+/** Prefix of the sources that only the table for messages learns. */
 export const USERS_OWN = 'user_'
 
 /**
- * Sentences of our own that users say, among each other and in disguise, and short texts of all `known` rows with typing
- * errors: for the table for messages.
+ * Makes rows for the table for messages alone: sentences that users say, combined and in disguise,
+ * and short `known` rows with typing errors.
  */
 export function userRows(families: Families, known: readonly Row[], random: Random): Row[] {
   const said = rowsOf(USER_GRAMMAR, families, random)
@@ -162,7 +163,9 @@ function rowsOf(kinds: readonly Kind[], families: Families, random: Random): Row
   return rows
 }
 
-/** Short texts of all sources in disguise, as many of either label: an encoding is no evidence by itself. */
+/**
+ * Disguises short texts of all sources, as many of either label: an encoding alone is no evidence.
+ */
 export function disguisedRows(rows: readonly Row[], count: number, random: Random): Row[] {
   const short = rows.filter(
     ({ text, source }) => text.length < 300 && !/obf|disguised|response|errand|order/.test(source),
@@ -178,7 +181,10 @@ export function disguisedRows(rows: readonly Row[], count: number, random: Rando
   })
 }
 
-/** Short texts of all sources in a hurry, as many of either label: an error is no evidence by itself. */
+/**
+ * Adds typing errors to short texts of all sources, as many of either label: an error alone is no
+ * evidence.
+ */
 function mistypedRows(rows: readonly Row[], count: number, random: Random): Row[] {
   const short = rows.filter(
     ({ text, source }) => text.length < 300 && !/obf|disguised|response|errand|order/.test(source),
@@ -190,7 +196,7 @@ function mistypedRows(rows: readonly Row[], count: number, random: Random): Row[
   })
 }
 
-/** Several innocent sentences of one language after each other, as a text. */
+/** Joins several innocent sentences of one language to a text. */
 export function foreignTexts(families: Families, count: number, random: Random): Row[] {
   return Array.from({ length: count }, () => {
     const language = pick(families.languages, random)
@@ -200,7 +206,7 @@ export function foreignTexts(families: Families, count: number, random: Random):
   })
 }
 
-/** Innocent text followed or preceded by an attack, and by more innocent text: length and mixture say nothing. */
+/** Puts an attack before, after or between innocent texts: length and mixture are no evidence. */
 export function joinedRows(rows: readonly Row[], count: number, random: Random): Row[] {
   const short = rows.filter(
     ({ text, source }) => text.length < 400 && !source.includes('disguised') && !source.includes('obf'),
@@ -219,7 +225,7 @@ export function joinedRows(rows: readonly Row[], count: number, random: Random):
   return joined
 }
 
-/** Attacks planted between two lines or sentences of innocent documents. */
+/** Plants attacks between two lines or sentences of innocent documents. */
 export function plantedRows(rows: readonly Row[], count: number, source: string, random: Random): Row[] {
   const carriers = rows.filter(
     ({ label, text, source }) => label === 0 && text.length > 250 && !source.includes('obf'),
@@ -251,14 +257,14 @@ function excerpt(text: string, random: Random): string {
   return text.slice(start, start + length)
 }
 
-/** An offset after the end of a sentence or line near a random place. */
+/** Returns an offset after the end of a sentence or line near a random offset. */
 function border(text: string, random: Random): number {
   const from = Math.floor(random() * text.length)
   const found = text.slice(from).search(/[.!?\n]\s/)
   return found < 0 ? text.length : from + found + 1
 }
 
-/** What people put in front of a text they have disguised, whatever it says. */
+/** Introductions that people put before a disguised text. */
 const WRAPS: readonly string[] = [
   '',
   '',
@@ -289,7 +295,7 @@ const WRAPS: readonly string[] = [
   '> ',
 ]
 
-/** Writes a text in one of the ways that are meant to get past a reader, sometimes with a word in front. */
+/** Disguises a text in a random way, sometimes with an introduction. */
 export function disguise(text: string, random: Random): string {
   return pick(WRAPS, random) + pick(TRANSFORMS, random).apply(text)
 }

@@ -1,16 +1,19 @@
-// What scoring costs beside a bare walk over the same text: ratios, as machines differ.
+// Measures the time of scoring relative to a bare loop over the same text, since machines differ.
 
 import type { InjectionModel } from '../../src/detect/injection/score.ts'
 import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import type { Row } from './injection-corpus.ts'
 
-/** Many, as the machine may be shared: the best of them counts. */
+/** Many, because the machine may be shared; the best round counts. */
 const ROUNDS = 40
 const KILO = 1024
 const TEXTS = 150
 const DOCUMENT_KILO = 32
 
-/** Plain text of several kinds, every disguise, long documents, and texts made to be slow. */
+/**
+ * Prints the cost of plain text of several kinds, every disguise, long documents, and texts made to
+ * be slow.
+ */
 export function printCost(model: InjectionModel, rows: readonly Row[]): void {
   const from = (pattern: RegExp) =>
     cut(
@@ -35,7 +38,7 @@ export function printCost(model: InjectionModel, rows: readonly Row[]): void {
     [`documents of ${DOCUMENT_KILO} K`, cut(prose.join('\n').repeat(2), DOCUMENT_KILO * KILO)],
     ...SLOW.map(([name, piece]) => [`${name}, 64 K`, [piece.repeat((64 * KILO) / piece.length)]] as const),
   ]
-  console.log('\n| text | µs per 1,024 characters | beside a walk over them |\n|---|---|---|')
+  console.log('\n| text | µs per 1,024 characters | relative to a bare loop |\n|---|---|---|')
   for (const [name, texts] of cases) {
     const scored = cost(texts, (text) => model.score(text, 'windows'))
     const walked = cost(texts, walk)
@@ -43,7 +46,7 @@ export function printCost(model: InjectionModel, rows: readonly Row[]): void {
   }
 }
 
-/** Repeated to any length, each hard on another part of the work. */
+/** Repeated to any length, each hard on another part of the scoring. */
 const SLOW: readonly (readonly [name: string, piece: string])[] = [
   ['zero-width characters', '\u200b'],
   ['equals signs', '='],
@@ -70,12 +73,12 @@ function cut(text: string, length: number): string[] {
   return pieces
 }
 
-/** A copy as it would arrive: slices of a joined text would be walked through ropes. */
+/** Copies a text to a flat string; a slice of a joined text would be a rope. */
 function flat(text: string): string {
   return JSON.parse(JSON.stringify(text)) as string
 }
 
-/** Best of several rounds, in microseconds per 1,024 UTF-16 code units. */
+/** Returns the best of several rounds, in microseconds per 1,024 UTF-16 code units. */
 function cost(texts: readonly string[], run: (text: string) => unknown): number {
   const units = texts.reduce((sum, text) => sum + text.length, 0)
   let best = Infinity
@@ -87,7 +90,7 @@ function cost(texts: readonly string[], run: (text: string) => unknown): number 
   return (best * 1000 * KILO) / units
 }
 
-/** The floor: looks at every character and does nothing with it. */
+/** The baseline: reads every character and does nothing with it. */
 function walk(text: string): number {
   let sum = 0
   for (let index = 0; index < text.length; index++) sum = (sum + text.charCodeAt(index)) | 0

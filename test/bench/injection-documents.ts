@@ -1,5 +1,5 @@
-// What a model makes of texts written by hand and never learned from: commands to people, instructions planted for the assistant
-// that reads them, attacks and innocent texts of many kinds. Knows nothing of how the model came to be.
+// Measures a model on texts written by hand that it has not learned from: commands to people,
+// instructions planted for the assistant, and attacks and innocent texts of many kinds.
 
 import type { InjectionMode, InjectionModel } from '../../src/detect/injection/score.ts'
 import { IMPERATIVE_DOCUMENTS } from './injection-imperative-data.ts'
@@ -15,7 +15,10 @@ interface Planted {
   readonly end: number
 }
 
-/** Prints the share of documents at or above each threshold, and how often the evidence lies on what was planted. */
+/**
+ * Prints the share of documents at or above each threshold, and how often the span overlaps the
+ * planted instruction.
+ */
 export function printDocuments(model: InjectionModel): void {
   const planted = PLANTED_DOCUMENTS.map(unmark)
   const groups: readonly (readonly [name: string, texts: readonly string[]])[] = [
@@ -52,7 +55,7 @@ function pointsAt(model: InjectionModel, { text, start, end }: Planted, mode: In
   return score >= model.threshold && span !== null && span.start < end && span.end > start
 }
 
-/** Takes the marks around the instruction out. */
+/** Removes the marks around the instruction. */
 function unmark(document: string): Planted {
   const start = document.indexOf('⟪')
   const end = document.indexOf('⟫') - 1

@@ -1,4 +1,5 @@
-// Makes training sentences out of the phrase tables: attacks, and innocent sentences with the same words.
+// Makes training sentences from the phrase tables: attacks, and innocent sentences with the same
+// words.
 
 import { ASKING, ASKING_SLOTS } from './injection-asking-data.ts'
 import { MORE_DIRECT, MORE_INDIRECT, MORE_RESPONSE } from './injection-attacks-data.ts'
@@ -25,35 +26,35 @@ import { ORDER_SLOTS, ORDER_TITLES, ORDERS } from './injection-orders-data.ts'
 import { WRITTEN_ORDERS, WRITTEN_ORDERS_BY_LANGUAGE } from './injection-orders-more-data.ts'
 import { STEERING, STEERING_SLOTS } from './injection-steering-data.ts'
 
-/** The templates sentences are made from: each is a family of sentences that resemble each other. */
+/** Templates of sentences. Each is a family of similar sentences. */
 export interface Families {
   readonly direct: readonly string[]
-  /** The same in other words: asking for what stands above, declaring rules void. */
+  /** Attacks in other words: asking for the text above, declaring rules void. */
   readonly asking: readonly string[]
   readonly indirect: readonly string[]
-  /** Demands that a document makes on the answer. */
+  /** Demands of a document on the answer. */
   readonly response: readonly string[]
-  /** What a document tells the assistant that reads it. */
+  /** Instructions of a document to the assistant that reads it. */
   readonly errands: readonly string[]
-  /** Errands as they are written, one by one. */
+  /** The same, written one by one. */
   readonly writtenErrands: readonly string[]
   readonly benign: readonly string[]
   /** Innocent neighbours of `asking`. */
   readonly harmless: readonly string[]
-  /** What documents tell people; innocent. */
+  /** Innocent commands of documents to people. */
   readonly orders: readonly string[]
-  /** What people type first; innocent. */
+  /** Innocent first prompts. */
   readonly everyday: readonly string[]
-  /** How they go on; innocent. */
+  /** Innocent follow-ups. */
   readonly steering: readonly string[]
   readonly languages: readonly LanguageFamilies[]
   /** `asking` and `harmless` in other languages. */
   readonly askingLanguages: readonly MoreOfLanguage[]
-  /** Orders as they are written, sentence by sentence. */
+  /** Commands to people, written sentence by sentence. */
   readonly written: readonly string[]
-  /** The same, each list in another language. */
+  /** The same, one language per list. */
   readonly writtenByLanguage: readonly (readonly string[])[]
-  /** Errands and orders once more, in other languages. */
+  /** Instructions and commands in further languages. */
   readonly errandLanguages: readonly ErrandLanguage[]
 }
 
@@ -88,7 +89,10 @@ export const ALL_FAMILIES: Families = {
   errandLanguages: ERRAND_LANGUAGES,
 }
 
-/** Every so-many-th family of each list (`held`), and the others: to see how the others generalise to it. */
+/**
+ * Splits each list into every n-th family (`held`) and the others, to measure how the others
+ * generalise.
+ */
 export function splitFamilies(
   fold: number,
   folds: number,
@@ -134,10 +138,10 @@ export function splitFamilies(
   return { kept: part(false), held: part(true) }
 }
 
-/** Makes sentences of one kind out of the families. */
+/** Makes sentences of one kind from the families. */
 export type Maker = (families: Families, random: Random) => string
 
-/** One of the items; the same for the same state of the generator. */
+/** Picks an item; the same for the same state of the generator. */
 export function pick<T>(items: readonly T[], random: Random): T {
   return items[Math.floor(random() * items.length)] as T
 }
@@ -172,20 +176,20 @@ export function expand(template: string, random: Random): string {
 export const directAttack: Maker = ({ direct }, random) =>
   disturb(expand(pick(direct, random), random), random)
 
-/** An attack that asks for the prompt, or does away with the rules, in other words. */
+/** Makes an attack that asks for the prompt, or declares the rules void, in other words. */
 export const askingAttack: Maker = ({ asking }, random) =>
   disturb(expand(pick(asking, random), random), random)
 
 export const harmlessRequest: Maker = ({ harmless }, random) =>
   disturb(expand(pick(harmless, random), random), random)
 
-/** As askingAttack, in one of the languages. */
+/** Like askingAttack, in one of the languages. */
 export const foreignAsking: Maker = ({ askingLanguages }, random) => {
   const { attack } = pick(askingLanguages, random)
   return attack.length === 0 ? '' : expand(pick(attack, random), random)
 }
 
-/** One or two sentences as of harmlessRequest, in one of the languages. */
+/** Makes one or two sentences like those of harmlessRequest, in one of the languages. */
 export const foreignHarmless: Maker = ({ askingLanguages }, random) => {
   const { benign } = pick(askingLanguages, random)
   if (benign.length === 0) return ''
@@ -197,11 +201,11 @@ export const foreignHarmless: Maker = ({ askingLanguages }, random) => {
 export const indirectAttack: Maker = ({ indirect }, random) =>
   disturb(expand(pick(indirect, random), random), random)
 
-/** A demand that a document makes on the answer. */
+/** Makes a demand of a document on the answer. */
 export const responseAttack: Maker = ({ response }, random) =>
   disturb(expand(pick(response, random), random), random)
 
-/** An instruction to the assistant that reads a document. */
+/** Makes an instruction to the assistant that reads a document. */
 export const errand: Maker = ({ errands, writtenErrands }, random) => {
   if (random() >= WRITTEN_ERRAND_SHARE) return disturb(expand(pick(errands, random), random), random)
   const before = expand(pick(ERRAND_OPENINGS, random), random)
@@ -213,20 +217,20 @@ export const errand: Maker = ({ errands, writtenErrands }, random) => {
   )
 }
 
-/** So many errands are written ones, sometimes with something before or behind them. */
+/** Share of instructions that are written ones, sometimes with text around them. */
 const WRITTEN_ERRAND_SHARE = 0.3
 const ERRAND_OPENINGS: readonly string[] = ['', '', '', '[Note|Hint|PS|Important|Info][:| -]', '<machine>:']
 
-/** A command to people. */
+/** Makes a command to people. */
 export const order: Maker = ({ orders }, random) => disturb(expand(pick(orders, random), random), random)
 
-/** An errand in one of the languages. */
+/** Makes an instruction in one of the languages. */
 export const foreignErrand: Maker = ({ errandLanguages }, random) => {
   const { errands } = pick(errandLanguages, random)
   return errands.length === 0 ? '' : expand(pick(errands, random), random)
 }
 
-/** A document full of commands to people, of 3 to 14 sentences; all in one language. */
+/** Makes a document of 3 to 14 commands to people, in one language. */
 export const orderDocument: Maker = ({ orders, written }, random) => {
   const share = pick(WRITTEN_SHARES, random)
   const sentences = Array.from({ length: 3 + Math.floor(random() * 12) }, () =>
@@ -237,10 +241,10 @@ export const orderDocument: Maker = ({ orders, written }, random) => {
   )
 }
 
-/** So many sentences of a document are written ones. */
+/** Share of sentences of a document that are written ones. */
 const WRITTEN_SHARES: readonly number[] = [0, 0.5, 1]
 
-/** As orderDocument, in one of the languages. */
+/** Like orderDocument, in one of the languages. */
 export const foreignOrders: Maker = ({ errandLanguages, writtenByLanguage }, random) => {
   if (random() < FOREIGN_WRITTEN_SHARE) {
     const sentences = pick(writtenByLanguage, random)
@@ -257,7 +261,7 @@ export const foreignOrders: Maker = ({ errandLanguages, writtenByLanguage }, ran
   )
 }
 
-/** So many documents in other languages are of written sentences. */
+/** Share of documents in other languages with written sentences. */
 const FOREIGN_WRITTEN_SHARE = 0.4
 
 const TITLE_ENDS: readonly string[] = [' ', '\n', '\n\n']
@@ -279,10 +283,10 @@ export const steeringRequest: Maker = ({ steering }, random) =>
 export const everydayRequest: Maker = ({ everyday }, random) =>
   disturb(expand(pick(everyday, random), random), random)
 
-/** So many attacks are taken whole where a language has whole ones. */
+/** Share of attacks taken whole if a language has whole ones. */
 const WHOLE_SHARE = 0.45
 
-/** An attack in one of the languages, sometimes behind or before an innocent sentence. */
+/** Makes an attack in one of the languages, sometimes next to an innocent sentence. */
 export const foreignAttack: Maker = ({ languages }, random) => {
   const language = pick(languages, random)
   const from = (list: readonly string[]) => (list.length === 0 ? '' : expand(pick(list, random), random))
@@ -302,14 +306,14 @@ export const foreignAttack: Maker = ({ languages }, random) => {
   return `${text}${pick(['', '', '.', '!', '!!!'], random)}`
 }
 
-/** One to three innocent sentences in one of the languages. */
+/** Makes one to three innocent sentences in one of the languages. */
 export const foreignBenign: Maker = ({ languages }, random) => {
   const language = pick(languages, random)
   const sentences = 1 + Math.floor(random() * 3)
   return Array.from({ length: sentences }, () => expand(pick(language.benign, random), random)).join(' ')
 }
 
-/** Case and closing marks vary as they do among people, in both classes alike. */
+/** Varies case and closing marks, in both classes alike. */
 function disturb(text: string, random: Random): string {
   const shape = random()
   let varied = text

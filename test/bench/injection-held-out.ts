@@ -1,4 +1,5 @@
-// What to expect of texts from elsewhere: training without sources, families of sentences or kinds of tasks, scored on them.
+// Measures how a model does on unseen texts: trains without some sources, families of sentences or
+// kinds of tasks, and scores those.
 
 import { createInjectionModel, type InjectionModel } from '../../src/detect/injection/score.ts'
 import { grammarRows, plantedRows, prepare, type Row, userRows } from './injection-corpus.ts'
@@ -8,7 +9,7 @@ import { store } from './injection-store.ts'
 import { percent, printTable } from './injection-tables.ts'
 import { material, train } from './injection-train.ts'
 
-/** Sources that are left out together because they come from one hand or are of one kind. */
+/** Sources that are left out together, because they have one author or are of one kind. */
 const HELD_OUT: readonly RegExp[] = [
   /^neuralchemy$/,
   /^(?:jackhhao|awesome_prompts)$/,
@@ -16,17 +17,17 @@ const HELD_OUT: readonly RegExp[] = [
   /^(?:c4|code_docs|readme_docs|bipia_ctx_train|lohelp_..)$/,
   /^(?:seed_tasks|cse_instruct|glaive_.*|ui_strings|bipia_q_train)$/,
 ]
-/** Every so many rows that were left out are scored. */
+/** Every n-th left-out row is scored. */
 const HELD_OUT_STEP = 3
-/** Families are left out a quarter at a time, two of the four quarters. */
+/** Families are left out a quarter at a time, in two of the four quarters. */
 const FAMILY_FOLDS = 4
 const FAMILY_FOLDS_TRIED = [0, 2] as const
 const FAMILY_STEP = 8
 const PLANTED_ROWS = 300
-/** Rows of BIPIA are sorted by kind, so that each part holds kinds the others have not. */
+/** Rows of BIPIA are sorted by kind, so that each part has kinds of its own. */
 const TASK_PARTS = 4
 
-/** What all trainings share. */
+/** Shared by all trainings. */
 export interface Corpora {
   readonly train: readonly Row[]
   readonly development: readonly Row[]
@@ -79,7 +80,10 @@ export function printFamilies(corpora: Corpora): void {
   )
 }
 
-/** BIPIA's tasks in four parts, each scored by a model that learned from the other three; in its own documents. */
+/**
+ * Scores BIPIA's tasks in four parts in its own documents, each with a model that learned from the
+ * other three.
+ */
 export function printTasks(corpora: Corpora): void {
   const all = corpora.train.filter(({ source }) => source === 'bipia_attack_train')
   const documents = corpora.train.filter(({ source }) => source === 'bipia_ctx_train')
@@ -104,7 +108,7 @@ export function printTasks(corpora: Corpora): void {
   }
 }
 
-/** A model from what is kept, its centres put by the kept development texts. */
+/** Trains a model on the kept texts, with its centres from the kept development texts. */
 function trained(corpora: Corpora, families: Families, kept: (row: Row) => boolean): InjectionModel {
   const texts = material(corpora.train.filter(kept), { seed: 1, packages: corpora.packages, families })
   const known = corpora.development.filter(kept).map(prepare)

@@ -1,4 +1,4 @@
-// Learning of hashed weights: examples in, weights out. Deterministic from the seed; knows nothing of corpora.
+// Learns hashed weights from examples. Deterministic for a seed; knows nothing about corpora.
 
 import { CharacterClasses } from '../../src/detect/injection/character-classes.ts'
 import {
@@ -19,17 +19,17 @@ import {
 } from '../../src/detect/injection/token-list.ts'
 import { Tokeniser } from '../../src/detect/injection/tokens.ts'
 
-/** A text as buckets, with the token borders windows are cut at. */
+/** A text as buckets, with the token boundaries at which windows are cut. */
 export interface Counted {
   readonly buckets: Int32Array
-  /** `tokenEnds[i]` is the number of buckets up to and with token i. */
+  /** `tokenEnds[i]` is the number of buckets up to and including token i. */
   readonly tokenEnds: Int32Array
   /** Source offset of each token. */
   readonly starts: Int32Array
   readonly mixedWords: number
 }
 
-/** What the learner sees: a stretch of a counted text, its label and how much it matters. */
+/** An example: a span of a counted text, its label and its weight. */
 export interface Example {
   readonly buckets: Int32Array
   readonly label: 0 | 1
@@ -54,10 +54,10 @@ const tokens = createTokenList(folded.units.length)
 const tokeniser = new Tokeniser(new CharacterClasses())
 const context = new ContextReader()
 const own = new Int32Array(WORD_FEATURES_MAX)
-/** What features weigh is of no interest yet. */
+/** Learning needs buckets, not weights. */
 const lexicon = new Lexicon(new Int8Array(BUCKETS))
 
-/** Counts a text exactly as the scanner does. */
+/** Counts the features of a text exactly as scoring does. */
 export function countFeatures(text: string, leetView: boolean): Counted {
   const buckets: number[] = []
   const tokenEnds: number[] = []
@@ -90,7 +90,7 @@ export function countFeatures(text: string, leetView: boolean): Counted {
   }
 }
 
-/** The buckets of tokens [from, to). */
+/** Returns the buckets of tokens [from, to). */
 export function stretch({ buckets, tokenEnds }: Counted, from: number, to: number): Int32Array {
   return buckets.subarray(from === 0 ? 0 : tokenEnds[from - 1], tokenEnds[to - 1])
 }
@@ -106,7 +106,7 @@ export function margin({ weights, bias }: Learned, buckets: Int32Array): number 
   return bias + normalisedSum(sum, buckets.length)
 }
 
-/** Margins of stretches of a text, by running sums: many windows for the price of one reading. */
+/** Returns a function for the margins of spans of a text, which uses cumulative sums. */
 export function stretchMargins(
   { buckets, tokenEnds }: Counted,
   { weights, bias }: Learned,
@@ -128,12 +128,14 @@ export function stretchMargins(
 export interface LearnOptions {
   readonly epochs: number
   readonly rate: number
-  /** Pull of every weight towards zero at each step that touches it. */
+  /** Decay of a weight at each step that touches it. */
   readonly decay: number
   readonly random: Random
 }
 
-/** Logistic regression by AdaGrad over shuffled examples; starts from `from` if given. */
+/**
+ * Learns by logistic regression with AdaGrad over shuffled examples, starting from `from` if given.
+ */
 export function learn(examples: readonly Example[], options: LearnOptions, from?: Learned): Learned {
   const weights = from === undefined ? new Float32Array(BUCKETS) : Float32Array.from(from.weights)
   const squares = new Float32Array(BUCKETS).fill(1e-2)

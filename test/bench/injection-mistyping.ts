@@ -1,15 +1,16 @@
-// Typing errors as people make them in a hurry: letters swapped, dropped, doubled, missed by a key, spelt as they sound.
+// Makes typing errors: letters swapped, dropped, doubled, replaced by a neighbouring key, or spelt
+// as they sound.
 
 import type { Random } from './injection-learn.ts'
 
-/** Of the words of a text, so many have an error; drawn once for each text. */
+/** Share of the words of a text with an error, drawn once per text. */
 const SHARES: readonly number[] = [0.25, 0.5, 0.75, 0.9]
-/** Words of fewer letters are left alone, but for what is abbreviated. */
+/** Shorter words have no errors other than abbreviations. */
 const LETTERS_MIN = 3
-/** Words of as many letters or more can have two errors. */
+/** Words of at least this length may have two errors. */
 const LONG_LETTERS = 7
 
-/** Each key with those beside it. */
+/** Each key with its neighbours. */
 const NEIGHBOURS: Readonly<Record<string, string>> = {
   a: 'sq',
   b: 'vn',
@@ -56,7 +57,7 @@ const SHORT: Readonly<Record<string, string>> = {
   text: 'txt',
 }
 
-/** Pairs of how it is spelt and how it sounds. */
+/** Pairs of spelling and sound. */
 const SOUNDS: readonly (readonly [RegExp, string])[] = [
   [/tion/, 'shun'],
   [/ck/, 'k'],
@@ -70,7 +71,7 @@ const SOUNDS: readonly (readonly [RegExp, string])[] = [
   [/e\b/, ''],
 ]
 
-/** The text with errors in many of its words; other scripts than those of upper and lower case are left alone. */
+/** Returns the text with errors in many of its words. Scripts without case are left alone. */
 export function mistype(text: string, random: Random): string {
   const share = SHARES[Math.floor(random() * SHARES.length)] as number
   return text.replace(/[\p{Lu}\p{Ll}]+/gu, (word) => {
@@ -87,7 +88,7 @@ function misspell(word: string, random: Random): string {
   const at = 1 + Math.floor(random() * (word.length - 1))
   const [head, letter, tail] = [word.slice(0, at), word.charAt(at), word.slice(at + 1)]
   const kind = random()
-  // Letters change places with the one behind, or at the end with the one before.
+  // Swaps a letter with the next one, or the last with the one before.
   if (kind < 0.35) {
     const first = Math.min(at, word.length - 2)
     return word.slice(0, first) + word.charAt(first + 1) + word.charAt(first) + word.slice(first + 2)

@@ -1,20 +1,20 @@
-// Tables of what a model calls an attack, source by source, as Markdown. Knows nothing of how the model came to be.
+// Prints as Markdown what a model calls an attack, source by source.
 
 import type { InjectionMode, InjectionModel } from '../../src/detect/injection/score.ts'
 import { TRANSFORMS } from '../detect/injection/transforms.ts'
 import type { Row } from './injection-corpus.ts'
 
 const THRESHOLDS = [0.5, 0.7, 0.9] as const
-/** The heads of the columns of shares. */
+/** Heads of the columns of shares. */
 export const THRESHOLD_HEADS = THRESHOLDS.map((at) => `≥ ${at.toFixed(2)}`).join(' | ')
-/** Longer texts are not written in disguise. */
+/** Longer texts are not disguised. */
 const DISGUISED_UNITS_MAX = 400
 
 /** Documents and tool results are scored by windows. */
 const modeOf = ({ source }: Row): InjectionMode =>
   /doc|c4|ctx|planted|toolcall.*other|lohelp|orders/.test(source) ? 'windows' : 'whole'
 
-/** Share of rows at or above each threshold, by label and source. */
+/** Prints the share of rows at or above each threshold, by label and source. */
 export function printTable(model: InjectionModel, rows: readonly Row[]): void {
   const groups = Map.groupBy(
     rows,
@@ -28,7 +28,7 @@ export function printTable(model: InjectionModel, rows: readonly Row[]): void {
   }
 }
 
-/** Both kinds together, beside a detector that calls everything innocent. */
+/** Prints both labels together, next to a detector that calls everything innocent. */
 export function printSummary(model: InjectionModel, rows: readonly Row[]): void {
   const scored = rows.map((row) => ({ attack: row.label === 1, score: scoreOf(model, row) }))
   const [attacks, innocent] = [scored.filter(({ attack }) => attack), scored.filter(({ attack }) => !attack)]
@@ -42,7 +42,9 @@ export function printSummary(model: InjectionModel, rows: readonly Row[]): void 
   console.log(`| right | ${right.join(' | ')} | ${percent(innocent.length, scored.length)} |`)
 }
 
-/** What each disguise does to innocent texts and to attacks at the model's own threshold. */
+/**
+ * Prints the effect of each disguise on innocent texts and attacks at the model's own threshold.
+ */
 export function printTransforms(model: InjectionModel, rows: readonly Row[]): void {
   const short = rows.filter(
     ({ text, source }) => text.length <= DISGUISED_UNITS_MAX && !/obf|doc|planted|response/.test(source),
@@ -70,7 +72,7 @@ function scoreOf(model: InjectionModel, row: Row): number {
   return model.score(row.text, modeOf(row)).score
 }
 
-/** How many of the scores reach each threshold. */
+/** Returns the share of the scores that reach each threshold. */
 export function shares(scores: readonly number[]): string[] {
   return THRESHOLDS.map((at) => percent(scores.filter((score) => score >= at).length, scores.length))
 }

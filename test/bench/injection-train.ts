@@ -32,25 +32,25 @@ import {
 import { render, store } from './injection-store.ts'
 import { concerns, type Purpose, weigh } from './injection-weighing.ts'
 
-/** Rounds of looking for innocent windows that look like attacks, and learning them. */
+/** Rounds in which innocent windows that look like attacks are found and learned. */
 const MINING_ROUNDS = 4
-/** Such windows taken from one text in one round. */
+/** Most such windows of one text in one round. */
 const MINED_PER_TEXT = 5
 /** Margin from which an innocent window is suspicious. */
 const MINED_FROM = -2.5
-/** Learning runs with other orders whose weights are averaged. */
+/** Runs in different orders whose weights are averaged. */
 const RUNS = 4
 const LEARNING = { epochs: 5, rate: 0.25, decay: 4e-4 }
 
 export interface Settings {
   readonly seed: number
-  /** A node_modules folder whose MIT and BSD packages are innocent text, or none. */
+  /** A node_modules folder whose MIT and BSD packages are used as innocent text, or none. */
   readonly packages: string | null
-  /** What sentences of our own are made from. */
+  /** Sources of the generated sentences. */
   readonly families: Families
 }
 
-/** All texts that are learned from. */
+/** All training texts. */
 export function material(rows: readonly Row[], settings: Settings): Material[] {
   const random = createRandom(settings.seed)
   const packages = settings.packages === null ? [] : packageRows(settings.packages, random)
@@ -80,7 +80,9 @@ export function material(rows: readonly Row[], settings: Settings): Material[] {
   return [...all, ...made, ...users].map(prepare)
 }
 
-/** Learns in rounds: first what is known to be attack or innocent, then the windows that were mistaken. */
+/**
+ * Learns in rounds: first from labelled texts, then from innocent windows that look like attacks.
+ */
 export function train(all: readonly Material[], purpose: Purpose, seed: number): Learned {
   const random = createRandom(seed + 1)
   const texts = all.filter(({ source }) => concerns(purpose, source))
@@ -91,7 +93,8 @@ export function train(all: readonly Material[], purpose: Purpose, seed: number):
     for (const text of texts) {
       if (text.label === 0) examples.push(...mistaken(text, learned, weightOf(text)))
     }
-    // Documents whose attack is not located teach by their most suspicious windows, once there is a suspicion.
+    // A document whose attack is not located contributes its most suspicious windows, after the
+    // first round.
     const located = round === 0 ? texts.filter(({ source }) => source === 'synth_doc') : []
     for (const text of located) examples.push(...suspicious(text, learned, weightOf(text)))
     learned = learn(examples, { ...LEARNING, random })
@@ -110,12 +113,12 @@ function examplesOf(text: Material, weight: number, random: Random): Example[] {
   }
   if (text.plant !== undefined) return plantWindows(text, plain, weight)
   if (source === 'synth_doc') return []
-  // Of a disguised attack the undisguised view teaches; its wrapping is not the attack.
+  // A disguised attack is learned from its decoded view; its wrapping is not the attack.
   const view = /obf|disguised/.test(source) ? (views.at(-1) as Counted) : plain
   return [{ buckets: view.buckets, label, weight }]
 }
 
-/** Innocent windows as they come: about one for every two hundred tokens. */
+/** Innocent windows at random, about one per two hundred tokens. */
 function someWindows(counted: Counted, weight: number, random: Random): Example[] {
   const found: Example[] = []
   for (const size of WINDOW_TOKENS) {
@@ -127,7 +130,7 @@ function someWindows(counted: Counted, weight: number, random: Random): Example[
   return found
 }
 
-/** Windows that a planted attack lies in, or that lie in it. */
+/** Windows that contain a planted attack, or are contained in it. */
 function plantWindows(text: Material, counted: Counted, weight: number): Example[] {
   const { start, end } = text.plant as { start: number; end: number }
   const first = counted.starts.findIndex((offset) => offset >= start)
@@ -136,7 +139,7 @@ function plantWindows(text: Material, counted: Counted, weight: number): Example
   const found: Example[] = []
   for (const size of WINDOW_TOKENS) {
     const middle = Math.floor((first + stop) / 2) - Math.floor(size / 2)
-    // Long instructions begin with whom they speak to; the middle may be anything.
+    // Long instructions begin with an address; their middle may be anything.
     const places = stop - first > size ? [first, middle] : [middle]
     for (const place of places) {
       const from = Math.max(0, Math.min(counted.starts.length - size, place))
@@ -155,7 +158,7 @@ interface Window {
   readonly margin: number
 }
 
-/** The highest windows of a text that do not overlap, best first. */
+/** Returns the highest windows of a text that do not overlap, best first. */
 function bestWindows(counted: Counted, learned: Learned, count: number): Window[] {
   const found: Window[] = []
   const total = counted.tokenEnds.length

@@ -1,5 +1,5 @@
-// Measures the prompt injection score: what it catches and mistakes on development data, what it does with sources and
-// families it never saw, and what it costs. Usage: see src/detect/injection/README.md.
+// Measures the prompt injection score: attacks found and false alarms on development data, results
+// on unseen sources and families, and cost. Usage: see src/detect/injection/README.md.
 
 import { parseArgs } from 'node:util'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'

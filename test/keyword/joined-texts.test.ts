@@ -220,8 +220,8 @@ t.test('a table that starts over between the steps of a long text misses nothing
   fc.assert(
     fc.property(noise, shift, fc.nat(12), fc.boolean(), (others, by, gap, isSplit) => {
       const before = `${'c'.repeat(STEP_UNITS + by)}a${'c'.repeat(gap)}`
-      const behind = `${'c'.repeat(12 - gap)}b`
-      const row = isSplit ? rowOf(before, behind) : rowOf(before + behind, 'c')
+      const after = `${'c'.repeat(12 - gap)}b`
+      const row = isSplit ? rowOf(before, after) : rowOf(before + after, 'c')
       const steps = one.mayMatchJoined(row)
       let step = steps.next()
       for (; step.done !== true; step = steps.next()) for (const other of others) one.match(other)
