@@ -12,10 +12,10 @@ export const CLASS_IDEOGRAPH = 4
 export const CLASS_JOINER = 5
 /** End of a sentence or line. */
 export const CLASS_STOP = 6
-export const CLASS_COLON = 7
-export const CLASS_QUOTE = 8
+const CLASS_COLON = 7
+const CLASS_QUOTE = 8
 /** Brackets and layout marks. */
-export const CLASS_BRACKET = 9
+const CLASS_BRACKET = 9
 
 const IDEOGRAPH =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
