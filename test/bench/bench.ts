@@ -1,21 +1,22 @@
-// `npm run bench`: what the gateway costs, beside a bare pass-through and peers in the same run. Loopback only, ends
-// by itself. Prints markdown tables; only ratios within one run mean anything.
+// `npm run bench`: measures what the gateway costs next to a bare pass-through and to peers in the
+// same run. Uses loopback only. Compare figures only within one run.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { arch, cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compare, comparisonText } from './comparison.ts'
 import { measureFootprint, soak } from './footprint.ts'
 import { pinned, pinSelf, stopAll } from './processes.ts'
-import { type Report, type Result, table } from './report.ts'
+import { type Machine, type Result, showProgress, table } from './report.ts'
 import { buildRevision, buildTree } from './revision.ts'
 import {
-  besideLong,
   type Figures,
   firstEvent,
   fixedRate,
   machinePrompt,
+  nextToLong,
   promptSize,
   type Scenario,
   saturation,
@@ -34,47 +35,71 @@ import {
 
 const HELP = `npm run bench -- [options]
 
-  --quick          about a minute and a half: fewer scenarios, shorter rounds
-  --against REV    also measures the gateway of another commit (git worktree, built beside)
-  --json FILE      writes every figure of every round
-  --only TEXT      scenarios whose title has this in it, with --quick too
-  --primitives     nothing but calls at 64 connections, beside the parts that they are made of, three minutes
-  --soak           nothing but the gateway's memory over a million calls, about ten minutes
-  --help
+Measures the gateway next to a bare pass-through (the floor) and to the peers that are installed
+(npm run bench:peers). Prints markdown tables. About nine minutes; compare figures only within one run.
 
-Peers are measured when they are installed: npm run bench:peers
+  --quick          fewer scenarios and shorter rounds, about a minute and a half
+  --only TEXT      only the scenarios whose title contains TEXT; no memory, start and idle figures
+  --json FILE      writes the figures of every round to FILE
+
+Other modes, one at a time:
+
+  --against REV    compares the CPU a call of this tree with that of the git revision REV: the ratio,
+                   its spread, and whether it is within 3 %. About four minutes for three pairs.
+                   Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
+  --pairs N        with --against: processes of each build, 3 by default
+  --primitives     the floor with one part of a governed call more at a time, about three minutes
+  --soak           the gateway's memory over a million calls, about ten minutes
+
+  --help           prints this text
+
+More figures: node test/bench/audit.ts (usage log, \`audit verify\`), test/bench/pii.ts (personal data),
+test/bench/injection.ts (injection score), test/bench/torture.ts (kills and failing disks).
 `
 const FULL = { rounds: 4, roundMs: 1000, warmUpMs: 4000, settleMs: 250 }
 const QUICK = { rounds: 3, roundMs: 500, warmUpMs: 2000, settleMs: 150 }
-/** A file system in memory, where a write to the log waits for nothing. */
+/** A file system in memory: commits of the log do not wait for a disk. */
 const MEMORY = '/dev/shm'
+const DEFAULT_PAIRS = 3
 
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
-    against: { type: 'string' },
-    json: { type: 'string' },
     only: { type: 'string' },
+    json: { type: 'string' },
+    against: { type: 'string' },
+    pairs: { type: 'string' },
     primitives: { type: 'boolean', default: false },
     soak: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
+const pairs = Number(options.pairs ?? DEFAULT_PAIRS)
+const temporary: string[] = []
+
+/** Returns what is wrong with the command line, or null. */
+function usageError(): string | null {
+  const modes = [options.against !== undefined, options.primitives, options.soak].filter(Boolean)
+  if (modes.length > 1) return '--against, --primitives and --soak exclude each other; choose one'
+  if (options.pairs !== undefined && options.against === undefined) return '--pairs needs --against REV'
+  if (!Number.isInteger(pairs) || pairs < 1) return `--pairs ${options.pairs} is not a positive integer`
+  return null
+}
 
 function scenarios(): Scenario[] {
-  // What is asked for most comes last, when everything has run longest.
+  // The most important scenarios come last, when all processes have run longest.
   const quick = [streams(32), firstEvent, fixedRate(500), saturation(64)]
-  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), besideLong(1000)]
+  const prompts = [...[1, 10, 100, 1000].map(promptSize), machinePrompt(100), turns(100), nextToLong(1000)]
   const full = [...prompts, streams(256), streams(1000), ...quick, saturation(256)]
   const { only = '' } = options
   return (options.quick && only === '' ? quick : full).filter(({ title }) => title.includes(only))
 }
 
-/** What is measured are processes that have run for a while: their code is compiled, their pools are filled. */
+/** Loads each process until V8 has compiled its code and its pools are full. */
 async function warmUp(subjects: readonly Subject[], withStreams = true): Promise<void> {
   const { warmUpMs } = options.quick ? QUICK : FULL
   for (const subject of subjects) {
-    process.stderr.write(`\r\x1b[KWarming up ${subject.name}`)
+    showProgress(`Warming up ${subject.name}`)
     await saturation(64).run(subject, warmUpMs)
     if (withStreams) await streams(16).run(subject, warmUpMs / 2)
   }
@@ -86,11 +111,11 @@ async function measure(scenario: Scenario, subjects: readonly Subject[]): Promis
   for (const subject of subjects) await scenario.run(subject, settleMs)
   for (let round = 1; round <= rounds; round++) {
     for (const subject of subjects) {
-      process.stderr.write(`\r\x1b[K${scenario.title}: round ${round} of ${rounds}, ${subject.name}`)
+      showProgress(`${scenario.title}: round ${round} of ${rounds}, ${subject.name}`)
       figures[subject.name]?.push(await scenario.run(subject, roundMs))
     }
   }
-  process.stderr.write('\r\x1b[K')
+  showProgress('')
   return { scenario: scenario.title, headline: scenario.headline, subjects: figures }
 }
 
@@ -102,8 +127,7 @@ async function startSubjects(main: string, folder: string): Promise<Subject[]> {
     await startFloor(upstreamPort),
   ]
   if (existsSync(MEMORY)) {
-    const inMemory = mkdtempSync(join(MEMORY, 'sidegate-bench-'))
-    temporary.push(inMemory)
+    const inMemory = temporaryFolder(MEMORY)
     subjects.push(
       await startGateway({ name: 'sidegate, log in memory', folder: inMemory, upstreamPort, main }),
     )
@@ -111,51 +135,17 @@ async function startSubjects(main: string, folder: string): Promise<Subject[]> {
   subjects.push(
     await startGateway({ name: 'sidegate, durable', folder: join(folder, 'durable'), upstreamPort, main }),
   )
-  if (options.against !== undefined) {
-    const other = buildRevision(options.against, join(folder, 'revision'))
-    const name = `sidegate ${options.against}, durable`
-    subjects.push(await startGateway({ name, folder: join(folder, 'against'), upstreamPort, main: other }))
-  }
   for (const startPeer of peers(upstreamPort)) subjects.push(await startPeer())
   return subjects
 }
 
-/** The floor, the same with one part more each time, and the gateway; the log in memory. */
-async function measurePrimitives(main: string): Promise<string> {
-  const folder = mkdtempSync(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'sidegate-bench-'))
+function temporaryFolder(parent: string): string {
+  const folder = mkdtempSync(join(parent, 'sidegate-bench-'))
   temporary.push(folder)
-  const upstreamPort = Number((await startStandIn()).line)
-  const subjects = [await startFloor(upstreamPort)]
-  for (const index of PRIMITIVES.keys())
-    subjects.push(await startPrimitives(upstreamPort, join(folder, `primitives-${index}`), index + 1))
-  subjects.push(await startGateway({ name: 'sidegate', folder: join(folder, 'gateway'), upstreamPort, main }))
-  await warmUp(subjects, false)
-  return table(await measure(saturation(64), subjects))
+  return folder
 }
 
-const temporary: string[] = []
-
-async function run(): Promise<void> {
-  pinSelf()
-  const folder = mkdtempSync(join(tmpdir(), 'sidegate-bench-'))
-  temporary.push(folder)
-  const report: Report = {
-    date: new Date().toISOString().slice(0, 10),
-    machine: `${cpus().length} × ${cpus()[0]?.model ?? arch()}${pinned ? ', pinned' : ', not pinned'}`,
-    node: process.version,
-    revision: execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim(),
-    results: [],
-  }
-  console.log(`${report.date}, ${report.machine}, Node ${report.node}, ${report.revision}\n`)
-  const main = buildTree(join(folder, 'build'))
-  if (options.soak) {
-    console.log(await soak(main, join(folder, 'soak')))
-    return
-  }
-  if (options.primitives) {
-    console.log(await measurePrimitives(main))
-    return
-  }
+async function measureAll(main: string, folder: string, machine: Machine): Promise<void> {
   const subjects = await startSubjects(main, folder)
   await warmUp(subjects)
   const results: Result[] = []
@@ -168,11 +158,57 @@ async function run(): Promise<void> {
   if (options.only === undefined)
     console.log(await measureFootprint(main, join(folder, 'footprint'), options.quick))
   if (options.json !== undefined)
-    writeFileSync(options.json, `${JSON.stringify({ ...report, results }, null, 2)}\n`)
+    writeFileSync(options.json, `${JSON.stringify({ ...machine, results }, null, 2)}\n`)
 }
 
+/**
+ * Measures the floor, the floor with one part more each time, and the gateway; the log is in
+ * memory.
+ */
+async function measurePrimitives(main: string): Promise<string> {
+  const folder = temporaryFolder(existsSync(MEMORY) ? MEMORY : tmpdir())
+  const upstreamPort = Number((await startStandIn()).line)
+  const subjects = [await startFloor(upstreamPort)]
+  for (const index of PRIMITIVES.keys())
+    subjects.push(await startPrimitives(upstreamPort, join(folder, `primitives-${index}`), index + 1))
+  subjects.push(await startGateway({ name: 'sidegate', folder: join(folder, 'gateway'), upstreamPort, main }))
+  await warmUp(subjects, false)
+  return table(await measure(saturation(64), subjects))
+}
+
+async function compareWith(revision: string, main: string, folder: string, machine: Machine): Promise<void> {
+  showProgress(`Building ${revision}`)
+  const builds = { tree: main, revision: buildRevision(revision, join(folder, 'revision')) }
+  const comparison = await compare(builds, pairs, join(folder, 'gateways'))
+  if (process.stdout.isTTY) console.log(comparisonText(comparison, revision))
+  else console.log(JSON.stringify({ ...machine, against: revision, pairs, ...comparison }))
+}
+
+async function run(): Promise<void> {
+  pinSelf()
+  const folder = temporaryFolder(tmpdir())
+  const machine: Machine = {
+    date: new Date().toISOString().slice(0, 10),
+    machine: `${cpus().length} × ${cpus()[0]?.model ?? arch()}${pinned ? ', pinned' : ', not pinned'}`,
+    node: process.version,
+    revision: execFileSync('git', ['describe', '--always', '--dirty']).toString().trim(),
+  }
+  if (options.against === undefined || process.stdout.isTTY)
+    console.log(`${machine.date}, ${machine.machine}, Node ${machine.node}, ${machine.revision}\n`)
+  showProgress('Building the tree')
+  const main = buildTree(join(folder, 'build'))
+  if (options.against !== undefined) await compareWith(options.against, main, folder, machine)
+  else if (options.soak) console.log(await soak(main, join(folder, 'soak')))
+  else if (options.primitives) console.log(await measurePrimitives(main))
+  else await measureAll(main, folder, machine)
+}
+
+const wrong = usageError()
 if (options.help) console.log(HELP)
-else {
+else if (wrong !== null) {
+  console.error(`${wrong}\nnpm run bench -- --help lists the options.`)
+  process.exitCode = 2
+} else {
   try {
     await run()
   } finally {

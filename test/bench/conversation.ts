@@ -1,8 +1,9 @@
-// What agents send: a conversation of prose, code and tables, whole with each turn of it.
+// Builds the prompts of agents: a conversation of prose, code and tables, sent whole with each
+// turn.
 
 import { readFileSync } from 'node:fs'
 
-/** What people write: prose without anything to find, about 1 KB, repeated for longer prompts. */
+/** About 1 KB of prose without findings; longer prompts repeat it. */
 export const PROSE = [
   'We met on Tuesday with the team from the harbour office to go through the plan for the new ferry terminal.',
   'The engineers explained why the quay has to be rebuilt before winter, and how the crane will be brought in from',
@@ -14,7 +15,7 @@ export const PROSE = [
   'and list the decisions that are still open, each with the person who should prepare it until the meeting in April.',
 ].join(' ')
 
-/** Of one message. */
+/** Length of one message. */
 const MESSAGE_CHARACTERS = 2000
 const CODE =
   readFileSync(import.meta.filename, 'utf8') + readFileSync(new URL('load.ts', import.meta.url), 'utf8')
@@ -31,15 +32,15 @@ const TABLE = JSON.stringify(
   })),
 )
 
-/** Text of a source file and of a table, in turn, to `bytes`. */
+/** Source code and a table in turn, cut to `bytes`. */
 export const machineText = (bytes: number): string =>
   (CODE + TABLE).repeat(Math.ceil(bytes / (CODE.length + TABLE.length))).slice(0, bytes)
 
-/** A word of letters for a number, another for each. */
+/** Encodes a number as a word of letters; each number has its own. */
 const wordOf = (number: number): string =>
   number.toString(36).replace(/\d/g, (digit) => 'klmnopqrst'[Number(digit)]!)
 
-/** Some text of the length of a message, another for each. */
+/** A part of a text as long as a message; neighbouring indexes get different parts. */
 const pieceOf = (text: string, index: number): string => {
   const from = (index * 613) % Math.max(1, text.length - MESSAGE_CHARACTERS)
   return text.slice(from, from + MESSAGE_CHARACTERS)
@@ -60,7 +61,10 @@ function turn(index: number): object[] {
   ]
 }
 
-/** Bodies of chat requests of about `bytes` each: one conversation, its last message another each time. */
+/**
+ * Returns a function that builds the body of a call: one conversation of about `bytes`, with a new
+ * last message for each call.
+ */
 export function conversation(bytes: number): (call: number) => string {
   const messages: object[] = [
     { role: 'system', content: PROSE },

@@ -1,4 +1,4 @@
-// A log as it is after many calls, made without making them: for what takes longer the longer the log is.
+// Fills a usage log with many entries without making the calls, to measure what grows with the log.
 
 import { randomBytes } from 'node:crypto'
 import { commit, SALT_BYTES } from '../../src/audit/content.ts'
@@ -13,7 +13,7 @@ import { requestDraft } from '../audit/drafts.ts'
 const BATCH_ENTRIES = 5000
 const DAY_MS = 86_400_000
 const SPAN_MS = 100 * DAY_MS
-/** One call in so many has an exchange: a log of a million is about entries. */
+/** One call in so many has an exchange, to keep a log of a million entries small. */
 const EXCHANGE_EVERY = 20
 const TIB = 1024 ** 4
 
@@ -21,7 +21,9 @@ export const EXCHANGE = JSON.stringify({ request: 'x'.repeat(800), response: 'y'
 
 const newId = uuidv7Source(() => systemClock.now(), randomBytes)
 
-/** The n-th call: every tenth of another model, one in a thousand blocked, of seven keys. */
+/**
+ * The draft of the n-th call: two models (9 : 1), one in a thousand blocked, seven keys in turn.
+ */
 export const draftOf = (n: number, arrivedMs: number): RequestDraft =>
   requestDraft({
     id: newId(),
@@ -31,7 +33,10 @@ export const draftOf = (n: number, arrivedMs: number): RequestDraft =>
     blocked: n % 1000 === 0,
   })
 
-/** Makes a data directory with so many calls in a hundred days, oldest first. @returns bytes in use */
+/**
+ * Creates a data directory with so many calls over a hundred days, oldest first.
+ * @returns bytes in use
+ */
 export async function fillLog(path: string, entries: number): Promise<number> {
   const startMs = systemClock.now() - SPAN_MS
   const clock = { ...systemClock, now: () => startMs }

@@ -1,4 +1,5 @@
-// The floor: the fastest pass-through that node:http and undici make, with bodies buffered. It checks nothing.
+// The floor: the fastest pass-through of node:http and undici, with buffered bodies. It checks
+// nothing. Argument: base URL of the upstream.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

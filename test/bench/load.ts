@@ -1,5 +1,4 @@
-// A load generator for loopback, on plain sockets so that it costs less than what it measures. Bounded in time, ends
-// by itself.
+// Load generator for loopback. Uses plain sockets, so that it costs less than what it measures.
 
 import { connect, type Socket } from 'node:net'
 
@@ -12,25 +11,28 @@ export interface Measured {
   readonly requests: number
   readonly errors: number
   readonly perSecond: number
-  /** Milliseconds, ascending. */
+  /** Milliseconds from a request to the end of its answer, ascending. */
   readonly latencies: readonly number[]
-  /** Milliseconds from a request to the first event of its stream, ascending; empty for whole answers. */
+  /**
+   * Milliseconds from a request to the first event of its stream, ascending; empty for whole
+   * answers.
+   */
   readonly firstEvents: readonly number[]
 }
 
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 const END_OF_CHUNKS = Buffer.from('0\r\n\r\n')
 const DATA = Buffer.from('data: ')
-/** A request that takes longer is an error. */
+/** A connection that receives nothing for so long fails. */
 const TIMEOUT_MS = 30_000
 
 export const quantile = (ascending: readonly number[], share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
 
-/** The same for every request, or what is asked for each time. */
+/** The body of all requests, or a function that returns the body of the next one. */
 export type Body = string | (() => string)
 
-/** The bytes of a chat request. */
+/** Encodes a chat request. */
 export function requestBytes(target: Target, body: string): Buffer {
   const headers = { host: '127.0.0.1', 'content-type': 'application/json', ...target.headers }
   const head = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
@@ -45,7 +47,7 @@ interface Outcome {
   readonly firstEventMs: number | null
 }
 
-/** One keep-alive connection that sends one request at a time. */
+/** A keep-alive connection that sends one request at a time. */
 class Connection {
   readonly #socket: Socket
   #received: Buffer[] = []
@@ -98,7 +100,7 @@ class Connection {
   }
 }
 
-/** Only the beginning and the end of an answer are looked at: answers of megabytes come in many pieces. */
+/** Looks only at the first and the last pieces: an answer of megabytes has many. */
 function isComplete(pieces: readonly Buffer[], bytes: number): boolean {
   const first = pieces[0] ?? Buffer.alloc(0)
   const end = first.indexOf(END_OF_HEAD)
@@ -116,7 +118,7 @@ class Tally {
   readonly #firstEvents: number[] = []
   #errors = 0
 
-  /** @param sinceMs when the request was sent, or should have been */
+  /** @param sinceMs when the request was sent, or was due */
   add({ ok, endMs, firstEventMs }: Outcome, sinceMs: number): void {
     if (!ok) this.#errors++
     this.#latencies.push(endMs - sinceMs)
@@ -142,17 +144,24 @@ function requestsOf(target: Target, body: Body): () => Buffer {
   return () => request
 }
 
-/** As much as the target takes: every connection sends the next request when its answer is complete. */
+/** When `saturate` stops: after a time, or after a number of calls over all connections. */
+export type Until = { readonly durationMs: number } | { readonly calls: number }
+
+/**
+ * Sends as much as the target takes: each connection sends its next request when an answer is
+ * complete.
+ */
 export async function saturate(
   target: Target,
-  { body, connections, durationMs }: { body: Body; connections: number; durationMs: number },
+  load: { readonly body: Body; readonly connections: number } & Until,
 ): Promise<Measured> {
-  const next = requestsOf(target, body)
+  const next = requestsOf(target, load.body)
   const tally = new Tally()
-  const endMs = performance.now() + durationMs
+  const endMs = 'durationMs' in load ? performance.now() + load.durationMs : Number.POSITIVE_INFINITY
+  let left = 'calls' in load ? load.calls : Number.POSITIVE_INFINITY
   const drive = async () => {
     let connection = new Connection(target.port)
-    while (performance.now() < endMs) {
+    while (left-- > 0 && performance.now() < endMs) {
       if (connection.closed) connection = new Connection(target.port)
       const request = next()
       const sentMs = performance.now()
@@ -160,13 +169,13 @@ export async function saturate(
     }
     connection.close()
   }
-  await Promise.all(Array.from({ length: connections }, drive))
+  await Promise.all(Array.from({ length: load.connections }, drive))
   return tally.result()
 }
 
 /**
- * A fixed rate, whether or not the target keeps up: a request's time counts from the moment it was due, so that a
- * stall is paid for by every request it delayed (no coordinated omission).
+ * Sends at a fixed rate, whether or not the target keeps up. A request's time counts from the
+ * moment it was due, so that a stall counts for each request it delayed (no coordinated omission).
  */
 export async function atRate(
   target: Target,
@@ -189,7 +198,7 @@ export async function atRate(
     const tick = () => {
       const due = Math.min(total, 1 + Math.floor(((performance.now() - startMs) * perSecond) / 1000))
       for (; sent < due; sent++) pending.push(one(startMs + (sent * 1000) / perSecond))
-      // A timer is a millisecond late; turning the loop instead keeps the load even.
+      // A timer fires up to a millisecond late; setImmediate keeps the load even.
       if (sent < total) setImmediate(tick)
       else resolve()
     }

@@ -1,4 +1,5 @@
-// `npm run bench:peers`: installs the gateways that the benchmark compares with, outside of this repository.
+// `npm run bench:peers`: installs the gateways that the benchmark compares with, outside this
+// repository.
 
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -13,4 +14,4 @@ execFileSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund'], 
   cwd: PEERS_FOLDER,
   stdio: 'inherit',
 })
-console.log(`installed in ${PEERS_FOLDER}; npm run bench measures them from now on`)
+console.log(`Installed in ${PEERS_FOLDER}. npm run bench now measures them.`)

@@ -1,4 +1,4 @@
-// What a governed call needs of libraries, for primitives.ts: a durable log and telemetry, as bare as they can be.
+// The bare durable log and telemetry of primitives.ts, made directly with the libraries.
 
 import { hash } from 'node:crypto'
 import { open } from 'lmdb'
@@ -14,7 +14,7 @@ export interface Waiting {
   finish(receipt: string): void
 }
 
-/** A log of one process: group commits, each entry chained to the one before it. */
+/** Opens a log with group commits, in which each entry is chained to the one before. */
 export function openLog(folder: string) {
   const binary = { encoding: 'binary', keyEncoding: 'binary' } as const
   const root = open<Buffer, Buffer>(folder, { ...binary, noSubdir: false, overlappingSync: false })
@@ -30,7 +30,7 @@ export function openLog(folder: string) {
     entry.prev = head.hash
     const text = JSON.stringify(entry)
     const sealed = hash('sha256', text)
-    // A leaf of a Merkle tree and, for every second, a node.
+    // A leaf of the Merkle tree and a node: on average an entry completes one.
     hash('sha256', `\0${sealed}`)
     hash('sha256', `\u0001${sealed}${head.hash}`)
     const place = Buffer.alloc(8)
@@ -60,7 +60,7 @@ export function openLog(folder: string) {
 
   return {
     keys,
-    /** As of now: other processes revoke keys. */
+    /** Reads the newest state, because other processes may revoke keys. */
     isKnown(key: string): boolean {
       root.resetReadTxn()
       return keys.get(Buffer.from(hash('sha256', key), 'hex')) !== undefined
@@ -72,7 +72,7 @@ export function openLog(folder: string) {
   }
 }
 
-/** What is counted and said of one call. */
+/** Returns a function that updates the metrics of one call and writes its log line. */
 export function openTelemetry(): () => void {
   const registers = [new Registry()]
   const names = { help: '-', registers }
@@ -94,7 +94,7 @@ export function openTelemetry(): () => void {
   return () => {
     calls.inc({ outcome: 'ok', stream: 'false' })
     for (const direction of ['prompt', 'completion']) tokens.inc({ direction, model: 'bench/model' }, 100)
-    // Nine, as the gateway observes: the whole, the upstream, the commit, the score and each phase.
+    // Nine observations, as in the gateway: total, upstream, commit, score and each phase.
     for (const phase of [...PHASES, 'whole', 'upstream', 'commit', 'score']) spent.observe({ phase }, 0.0005)
     logger.info({ id: '-', seq: 1, outcome: 'ok', status: 200, key: 'bench', tokens: 330, pii: [] }, 'sealed')
   }

@@ -1,6 +1,6 @@
-// The pass-through with the parts that a governed call is made of, a step after the other, and nothing around them: no
-// queue, no limit, no stream, no error but a crash. What a gateway costs at least with this Node, this database and these
-// detectors. Arguments: the upstream, a folder, how many of PRIMITIVES.
+// The floor with the parts of a governed call and nothing around them: no queue, limits, streams or
+// error handling. Shows what a gateway costs at least with this Node, database and detectors.
+// Arguments: base URL of the upstream, a folder, the number of PRIMITIVES to run.
 
 import { isUtf8 } from 'node:buffer'
 import { hash } from 'node:crypto'
@@ -26,7 +26,7 @@ function serve(origin: string, folder: string, steps: number): void {
   const upstream = new Pool(origin, { connections: 1024, pipelining: 1 })
   const log = openLog(folder)
   void log.keys.put(Buffer.from(hash('sha256', PRIMITIVE_KEY), 'hex'), Buffer.from('{"name":"bench"}'))
-  const tell = openTelemetry()
+  const record = openTelemetry()
   const model = loadInjectionModel()
   const keywords = compileRules([{ ...RULE, pattern: KEYWORDS }], '-')
     .select(['bench/model'], 'bench')
@@ -37,7 +37,7 @@ function serve(origin: string, folder: string, steps: number): void {
 
   function read(body: Buffer): { sent: Buffer; found: number } {
     if (!withJson) return { sent: body, found: 0 }
-    if (!isUtf8(body)) throw new Error('no UTF-8')
+    if (!isUtf8(body)) throw new Error('the prompt is not UTF-8')
     const request = JSON.parse(body.toString())
     const text: string = request.messages[0].content
     let found = withSearches ? search(text) : 0
@@ -49,7 +49,7 @@ function serve(origin: string, folder: string, steps: number): void {
     const parsed = withJson ? JSON.parse(whole.toString()) : null
     const more = withSearches ? search(parsed.choices[0].message.content) : 0
     const finish = (receipt: string) => {
-      if (withTelemetry) tell()
+      if (withTelemetry) record()
       const headers = { 'content-type': 'application/json', 'content-length': whole.length }
       const timing = { 'server-timing': `inspect;dur=${found + more}`, 'x-request-id': '-' }
       response.writeHead(200, withEntry ? { ...headers, ...timing, 'x-sidegate-audit': receipt } : headers)
@@ -91,7 +91,7 @@ function serve(origin: string, folder: string, steps: number): void {
   process.on('disconnect', () => process.exit())
 }
 
-/** As many members as an entry has. */
+/** An entry with as many members as a real one. */
 const entryOf = (call: number, content: string, score: number) => ({
   blocked: false,
   completion_tokens: 80,

@@ -1,4 +1,4 @@
-// The program as it is installed: built, from the working tree or from another commit.
+// Builds the program as it ships, from the working tree or from another commit.
 
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, symlinkSync } from 'node:fs'
@@ -6,13 +6,14 @@ import { join } from 'node:path'
 
 const TREE = process.cwd()
 
-/** Builds the working tree into a folder; returns the program's path. */
+/** Builds the working tree into a folder; returns the path of the program. */
 export const buildTree = (folder: string): string => build(TREE, folder)
 
 /**
- * Builds another commit; it uses the dependencies installed here when it asks for the same.
- * @returns the program's path
- * @throws Error when there is no such commit
+ * Builds another commit into a folder. The commit uses the dependencies of the tree if their lock
+ * files are equal; otherwise npm installs its own.
+ * @returns the path of the program
+ * @throws Error when the commit does not exist or does not build
  */
 export function buildRevision(revision: string, folder: string): string {
   const source = join(folder, 'source')
@@ -29,12 +30,12 @@ function build(source: string, folder: string): string {
   const modules = join(source, 'node_modules')
   mkdirSync(folder, { recursive: true })
   const dist = join(folder, 'dist')
-  // Beside the program, where Node looks for what it imports, and the program for its sample rules.
+  // The program resolves its imports and its sample rules from the parent of dist/.
   for (const name of ['node_modules', 'package.json', 'config'])
     symlinkSync(join(source, name), join(folder, name))
   const script = join(source, '.build.ts')
   if (existsSync(script)) execFileSync(process.execPath, [script, dist], { cwd: source })
-  // Commits from before the program was one file.
+  // Older commits do not bundle the program.
   else execFileSync(join(modules, '.bin/tsc'), ['-p', join(source, 'tsconfig.json'), '--outDir', dist])
   return join(dist, 'main.js')
 }

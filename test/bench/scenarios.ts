@@ -1,5 +1,5 @@
-// What is measured of each subject. A scenario is run in rounds, the subjects one after the other in every round, so
-// that a noisy minute is shared by all of them.
+// Scenarios: one kind of load and its figures. A scenario runs in rounds, and each round loads all
+// subjects one after the other, so that a noisy minute slows all of them.
 
 import { conversation, machineText, PROSE } from './conversation.ts'
 import { atRate, type Body, type Measured, quantile, saturate } from './load.ts'
@@ -8,13 +8,13 @@ import type { Subject } from './targets.ts'
 const KIB = 1024
 
 export interface Figures {
-  /** By the name of a figure, one value a round. */
+  /** The value of one round, by the name of the figure. */
   readonly [figure: string]: number
 }
 
 export interface Scenario {
   readonly title: string
-  /** The figure that ratios to the floor are told of; more is better when it ends in `/s`. */
+  /** The figure whose ratio to the floor is printed. More is better if its name ends in `/s`. */
   readonly headline: string
   run(subject: Subject, roundMs: number): Promise<Figures>
 }
@@ -26,10 +26,10 @@ const requestOf = (content: string, stream = false): string =>
     messages: [{ role: 'user', content }],
   })
 
-const chatBody = (bytes: number, stream: boolean): string =>
+export const chatBody = (bytes: number, stream: boolean): string =>
   requestOf(PROSE.repeat(Math.ceil(bytes / PROSE.length)).slice(0, bytes), stream)
 
-/** Runs a load and adds what the kernel counted of the subject meanwhile. */
+/** Runs a load; returns its result and the subject's CPU µs per request, all threads. */
 async function withCpu(
   subject: Subject,
   load: () => Promise<Measured>,
@@ -58,7 +58,7 @@ export const saturation = (connections: number): Scenario => ({
 })
 
 export const fixedRate = (perSecond: number): Scenario => ({
-  title: `Latency at ${perSecond} requests/s, 1 KB prompt, from when a request was due`,
+  title: `Latency at ${perSecond} requests/s, 1 KB prompt, from the time a request was due`,
   headline: 'p50 ms',
   async run(subject, durationMs) {
     const body = chatBody(KIB, false)
@@ -73,7 +73,7 @@ export const fixedRate = (perSecond: number): Scenario => ({
   },
 })
 
-/** Events of one stream of the stand-in provider. */
+/** Events in one stream of the stand-in upstream. */
 const EVENTS_A_STREAM = 103
 
 export const streams = (connections: number): Scenario => ({
@@ -105,7 +105,7 @@ export const firstEvent: Scenario = {
   },
 }
 
-/** One call after the other. */
+/** One call at a time. */
 const oneByOne = (title: string, body: Body): Scenario => ({
   title,
   headline: 'p50 ms',
@@ -123,28 +123,28 @@ export const promptSize = (kib: number): Scenario =>
 export const machinePrompt = (kib: number): Scenario =>
   oneByOne(`Prompt of ${kib} KB of code and tables, one connection`, requestOf(machineText(kib * KIB)))
 
-/** What short calls wait while long prompts are searched, one after the other. */
-export const besideLong = (kib: number): Scenario => ({
-  title: `Calls of 1 KB, 50 a second, beside prompts of ${kib} KB of code and tables`,
+/** The latency of short calls while another connection sends long prompts, one at a time. */
+export const nextToLong = (kib: number): Scenario => ({
+  title: `Calls of 1 KB, 50 a second, next to prompts of ${kib} KB of code and tables`,
   headline: 'p90 ms',
   async run(subject, durationMs) {
     const long = { body: requestOf(machineText(kib * KIB)), connections: 1, durationMs }
     const short = { body: chatBody(KIB, false), perSecond: 50, durationMs }
-    const [beside, measured] = await Promise.all([saturate(subject, long), atRate(subject, short)])
+    const [others, measured] = await Promise.all([saturate(subject, long), atRate(subject, short)])
     return {
       'p50 ms': quantile(measured.latencies, 0.5),
       'p90 ms': quantile(measured.latencies, 0.9),
       'longest ms': quantile(measured.latencies, 1),
-      'long prompt p50 ms': quantile(beside.latencies, 0.5),
-      errors: measured.errors + beside.errors,
+      'long prompt p50 ms': quantile(others.latencies, 0.5),
+      errors: measured.errors + others.errors,
     }
   },
 })
 
-/** No two calls of a run have the same last message. */
+/** Numbers the calls of all scenarios, so that no two have the same last message. */
 let calls = 0
 
 export function turns(kib: number): Scenario {
   const body = conversation(kib * KIB)
-  return oneByOne(`Conversation of ${kib} KB, the last message new, one connection`, () => body(calls++))
+  return oneByOne(`Conversation of ${kib} KB with a new last message, one connection`, () => body(calls++))
 }

@@ -1,4 +1,5 @@
-// A provider for load tests: answers at once, whole or as a stream, and does as little as it can.
+// Stand-in upstream for load tests: answers at once, whole or as a stream, with as little work as
+// possible.
 
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -47,7 +48,8 @@ const server = createServer((request, response) => {
       return
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    // One event a turn, as tokens come: written together they would arrive as one piece.
+    // One event a turn of the event loop, as tokens arrive. Events written together arrive as one
+    // piece.
     let sent = 0
     const next = () => {
       if (sent === STREAM.length) response.end()

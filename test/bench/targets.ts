@@ -1,4 +1,5 @@
-// What is compared: the upstream itself, a bare pass-through, the gateway, and, where they are installed, peers.
+// Starts the subjects of a run: the upstream, the floor, the gateway and the installed peers. Holds
+// the targets of idle gateways.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -12,7 +13,10 @@ const here = (file: string) => fileURLToPath(new URL(file, import.meta.url))
 const ADMIN_TOKEN = 'bench'
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-/** Where `npm run bench:peers` installs them: outside of the repository, they are no dependency. */
+/**
+ * Where `npm run bench:peers` installs the peers: outside the repository, because nothing depends
+ * on them.
+ */
 export const PEERS_FOLDER = join(
   process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/tmp', '.cache'),
   'sidegate-bench-peers',
@@ -23,10 +27,13 @@ export interface Subject extends Target {
   readonly process: BenchProcess
 }
 
-/** Of the keyword rule, which no load meets. */
+/** What an idle gateway may cost at most. */
+export const IDLE_TARGETS = { cpuMsPerSecond: 2, wakeUpsPerSecond: 10 }
+
+/** Pattern of the keyword rule. No load matches it. */
 export const KEYWORDS = 'project aurora|project borealis|internal[- ]only'
 
-/** One rule of each type; nothing of the load is refused by them. */
+/** One rule of each type. None of them denies a call of the load. */
 const RULES = `rules:
   - { name: words, type: keyword_block, pattern: "${KEYWORDS}", action: block }
   - { name: data, type: pii, pattern: "*", action: redact }
@@ -34,10 +41,11 @@ const RULES = `rules:
   - { name: budget, type: rate_limit, pattern: "1000000M/1d", action: block }
 `
 
-/** The provider that everything is measured in front of; the line it prints is its port. */
+/** Starts the stand-in upstream of all subjects. The line it prints is its port. */
 export const startStandIn = (): Promise<BenchProcess> =>
   start([globalThis.process.execPath, here('stand-in.ts')], OTHER_CORE)
 
+/** Starts the bare pass-through that all ratios refer to. */
 export async function startFloor(upstreamPort: number): Promise<Subject> {
   const process = await start(
     [globalThis.process.execPath, here('floor.ts'), `http://127.0.0.1:${upstreamPort}`],
@@ -46,21 +54,21 @@ export async function startFloor(upstreamPort: number): Promise<Subject> {
   return { name: 'floor', port: Number(process.line), headers: {}, process }
 }
 
-/** What primitives.ts adds to the floor, in that order. */
+/** The parts of a governed call, in the order in which primitives.ts adds them to the floor. */
 export const PRIMITIVES = [
   'key: its hash, and a row of the database',
-  'JSON of prompt and answer read, the prompt written',
-  'personal data and keywords, both ways',
+  'JSON: prompt and answer parsed, prompt written',
+  'personal data and keywords of prompt and answer',
   'injection score',
   'entry and exchange hashed',
-  'both and two indexes in a durable transaction',
+  'durable transaction with both and two indexes',
   'metrics and a log line',
 ] as const
 
-/** As long as a real one. */
+/** A key as long as a real one. */
 export const PRIMITIVE_KEY = `sgate_live_${'0'.repeat(49)}`
 
-/** The floor with the first `count` of what a governed call cannot do without, and nothing around them. */
+/** Starts the floor with the first `count` of PRIMITIVES. */
 export async function startPrimitives(upstreamPort: number, folder: string, count: number): Promise<Subject> {
   const upstream = `http://127.0.0.1:${upstreamPort}`
   const process = await start(
@@ -81,17 +89,17 @@ export async function startPrimitives(upstreamPort: number, folder: string, coun
 
 export interface GatewayOptions {
   readonly name: string
-  /** Where its configuration and its data go; on a memory file system nothing waits for a disk. */
+  /** For its configuration and its data. On a memory file system no commit waits for a disk. */
   readonly folder: string
   readonly upstreamPort: number
-  /** The built program. */
+  /** Path of the built program. */
   readonly main: string
 }
 
-/** As the image starts it (Dockerfile), beside its flags. */
+/** Environment of the image (Dockerfile). */
 const IMAGE_ENV = { NODE_ENV: 'production', MALLOC_ARENA_MAX: '2' }
 
-/** The gateway with every feature on, and a key, which is made when the folder is new. */
+/** Starts the gateway with all features on. Creates a key if the folder is new. */
 export async function startGateway(options: GatewayOptions): Promise<Subject> {
   const { name, folder, upstreamPort, main } = options
   mkdirSync(folder, { recursive: true })
@@ -133,7 +141,7 @@ async function createKey(api: string): Promise<string> {
 const post = (url: string, body: object, headers: Record<string, string> = {}) =>
   fetch(url, { method: 'POST', headers: { ...JSON_TYPE, ...headers }, body: JSON.stringify(body) })
 
-/** What starts the peers that are installed, each by itself. */
+/** Returns a function for each installed peer that starts it. */
 export function peers(upstreamPort: number): (() => Promise<Subject>)[] {
   const starters: (() => Promise<Subject>)[] = []
   const portkey = join(PEERS_FOLDER, 'node_modules/@portkey-ai/gateway/build/start-server.js')

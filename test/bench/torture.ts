@@ -1,5 +1,6 @@
-// What the log promises, under the worst that can be done to a gateway: killed at random moments under load, a second
-// one on its folder, a disk that fills up, a disk that fails. `--quick` for the short form.
+// `npm run torture`: checks the promises of the usage log while the gateway is killed at random
+// moments under load, started twice on one folder, and run on a disk that fills up or fails.
+// `--quick`: 10 kills, not 200.
 
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
@@ -13,7 +14,7 @@ import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } })
 const KILLS = values.quick ? 10 : 200
 const CALLERS = 8
-/** A kill comes this long after the load has begun, at most. */
+/** A kill comes at most this long after the load starts. */
 const LONGEST_RUN_MS = 400
 const LONGEST_FAULT_MS = 20_000
 const DISK_MEBIBYTES = 24
@@ -31,17 +32,19 @@ function report(what: string, right: boolean): void {
   console.log(`${right ? 'ok    ' : 'FAILED'} ${what}`)
 }
 
-interface Told {
+interface Receipt {
   readonly id: string
   readonly hash: string
 }
 
-/** Calls until the gateway no longer answers with 200; notes each answer that was read to its end. */
+/**
+ * Calls until the gateway no longer answers with 200; records the receipt of each complete answer.
+ */
 async function call(
   gateway: TestGateway,
   key: string,
   streams: boolean,
-  told: Told[],
+  receipts: Receipt[],
   content = 'hi',
 ): Promise<void> {
   for (;;) {
@@ -52,7 +55,7 @@ async function call(
       if (response.status !== 200 || (streams && !text.endsWith('data: [DONE]\n\n'))) return
       const receipt = streams ? text : (response.headers.get('x-sidegate-audit') ?? '')
       const hash = /hash=(sha256:[0-9a-f]{64})/.exec(receipt)?.[1] ?? ''
-      told.push({ id: response.headers.get('x-request-id') ?? '', hash })
+      receipts.push({ id: response.headers.get('x-request-id') ?? '', hash })
     } catch {
       return
     }
@@ -65,8 +68,10 @@ interface Account {
   readonly interrupted: number
 }
 
-/** What the log says of the calls that were acknowledged. */
-async function account(gateway: TestGateway, told: readonly Told[]): Promise<Account> {
+/**
+ * Counts the acknowledged calls that the log has lost or listed twice, and the interrupted ones.
+ */
+async function account(gateway: TestGateway, receipts: readonly Receipt[]): Promise<Account> {
   const hashes = new Map<string, string>()
   let twice = 0
   let interrupted = 0
@@ -79,10 +84,10 @@ async function account(gateway: TestGateway, told: readonly Told[]): Promise<Acc
     }
     if (body.logs.length < PAGE) break
   }
-  return { lost: told.filter(({ id, hash }) => hashes.get(id) !== hash).length, twice, interrupted }
+  return { lost: receipts.filter(({ id, hash }) => hashes.get(id) !== hash).length, twice, interrupted }
 }
 
-/** Whether the chain of the folder's log holds. */
+/** Whether `audit verify` passes on the folder's log. */
 async function verifies(folder: string): Promise<boolean> {
   const { code, stdout, stderr } = await runCli([
     'audit',
@@ -98,20 +103,20 @@ async function kills(): Promise<void> {
   let gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
   const { key } = await gateway.createKey()
-  const told: Told[] = []
+  const receipts: Receipt[] = []
   for (let kill = 1; kill <= KILLS; kill++) {
-    const callers = Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, told))
+    const callers = Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, receipts))
     const running = gateway
     setTimeout(() => running.child.kill('SIGKILL'), randomInt(LONGEST_RUN_MS))
     await Promise.all([gateway.exited, ...callers])
     gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
-    if (kill % 20 === 0) console.log(`       ${kill} kills, ${told.length} acknowledged`)
+    if (kill % 20 === 0) console.log(`       ${kill} kills, ${receipts.length} acknowledged`)
   }
-  const { lost, twice, interrupted } = await account(gateway, told)
+  const { lost, twice, interrupted } = await account(gateway, receipts)
   const quarantined = gateway.logs.some(({ msg }) => String(msg).startsWith('the log is damaged'))
   await gateway.stop()
   const chain = await verifies(folder)
-  const counts = `${told.length} acknowledged, ${lost} lost, ${twice} twice, ${chain ? 0 : 1} chain errors`
+  const counts = `${receipts.length} acknowledged, ${lost} lost, ${twice} twice, ${chain ? 0 : 1} chain errors`
   report(`${KILLS} kills: ${counts}, ${interrupted} interrupted`, lost + twice === 0 && chain && !quarantined)
   rmSync(folder, { recursive: true })
 }
@@ -135,7 +140,7 @@ async function fullDisk(): Promise<void> {
       stdio: 'ignore',
     })
   } catch {
-    console.log('NOT RUN a full disk: mounting a tmpfs is not allowed here')
+    console.log('NOT RUN a full disk: this process may not mount a tmpfs')
     return
   }
   try {
@@ -143,19 +148,19 @@ async function fullDisk(): Promise<void> {
     mkdirSync(folder)
     let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, rules: 'rules: []\n' })
     const { key } = await gateway.createKey()
-    const told: Told[] = []
+    const receipts: Receipt[] = []
     const content = 'many words '.repeat(5000)
     await Promise.all(
-      Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, told, content)),
+      Array.from({ length: CALLERS }, (_, n) => call(gateway, key, n % 2 === 0, receipts, content)),
     )
     const refused = (await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] })).status
     await gateway.kill('SIGKILL')
     execFileSync('mount', ['-o', `remount,size=${2 * DISK_MEBIBYTES}m`, disk])
     gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
-    const { lost, twice, interrupted } = await account(gateway, told)
+    const { lost, twice, interrupted } = await account(gateway, receipts)
     await gateway.stop()
     const chain = await verifies(folder)
-    const counts = `${told.length} acknowledged, then ${refused}; ${lost} lost, ${interrupted} interrupted`
+    const counts = `${receipts.length} acknowledged, then ${refused}; ${lost} lost, ${interrupted} interrupted`
     report(`a full disk: ${counts}`, refused === 503 && lost + twice === 0 && chain)
   } finally {
     execFileSync('umount', [disk])
@@ -163,17 +168,17 @@ async function fullDisk(): Promise<void> {
   }
 }
 
-/** A disk that answers with an error, by way of a debugger on the system calls. */
+/** Makes system calls of the gateway fail with EIO, through strace. */
 async function failingDisk(): Promise<void> {
   if (spawnSync('strace', ['-V']).error !== undefined) {
-    console.log('NOT RUN a failing disk: there is no strace here')
+    console.log('NOT RUN a failing disk: strace is not installed')
     return
   }
   for (const fault of ['fdatasync:error=EIO:when=3+', 'pwrite64,pwritev:error=EIO:when=5+']) {
     let gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
     const { folder } = gateway
     const { key } = await gateway.createKey()
-    const told: Told[] = []
+    const receipts: Receipt[] = []
     const calls = fault.split(':', 1)[0]
     const tracer = spawn('strace', [
       '-f',
@@ -188,18 +193,18 @@ async function failingDisk(): Promise<void> {
       String(gateway.child.pid),
     ])
     const traced = gateway
-    // Where the tracer may not attach, nothing fails.
+    // If the tracer may not attach, nothing fails and the run has to end.
     const enough = setTimeout(() => traced.child.kill('SIGKILL'), LONGEST_FAULT_MS)
-    await Promise.all(Array.from({ length: CALLERS }, (_, n) => call(traced, key, n % 2 === 0, told)))
+    await Promise.all(Array.from({ length: CALLERS }, (_, n) => call(traced, key, n % 2 === 0, receipts)))
     const failed = traced.child.signalCode === null || traced.stderr.length > 0
     clearTimeout(enough)
     await traced.kill('SIGKILL')
     tracer.kill()
     gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
-    const { lost, twice, interrupted } = await account(gateway, told)
+    const { lost, twice, interrupted } = await account(gateway, receipts)
     await gateway.stop()
     const chain = await verifies(folder)
-    const counts = `${told.length} acknowledged, ${lost} lost, ${interrupted} interrupted`
+    const counts = `${receipts.length} acknowledged, ${lost} lost, ${interrupted} interrupted`
     report(`${fault}${failed ? '' : ' (never failed)'}: ${counts}`, failed && lost + twice === 0 && chain)
     rmSync(folder, { recursive: true })
   }
