@@ -18,7 +18,9 @@ import { type ChainFault, ChainVerifier, MAX_ENTRY_BYTES, type StoredRecord } fr
 const MAX_FINDINGS = 100
 
 export interface LogFinding {
-  /** The first sequence number that may differ from the sealed log; null when no place is surveyed. */
+  /**
+   * The first sequence number that may differ from the sealed log; null when no place is surveyed.
+   */
   readonly seq: number | null
   readonly reason: string
 }

@@ -1,5 +1,5 @@
-// Loads the program that .build.ts made: one file, and the code that V8 compiled from it, which saves
-// most of the compile time at start.
+// Loads the program that .build.ts made: one file, and the code that V8 compiled from it, which
+// saves most of the compile time at start.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -22,7 +22,9 @@ export function nodeOptions(program: string): string[] {
   return options.split(' ')
 }
 
-/** Returns the path of the program: a function expression with the parameters of a CommonJS module. */
+/**
+ * Returns the path of the program: a function expression with the parameters of a CommonJS module.
+ */
 export const programFile = (folder: string): string => join(folder, 'program.cjs')
 
 /** Returns the path of the compiled code for this platform. */

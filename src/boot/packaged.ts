@@ -1,4 +1,5 @@
-// Runs the built program. .build.ts makes dist/main.js of this file and the first line of src/main.ts.
+// Runs the built program. .build.ts makes dist/main.js of this file and the first line of
+// src/main.ts.
 
 import { loadProgram } from './built-program.ts'
 import { refuseOldNode } from './node-version.ts'

@@ -36,7 +36,7 @@ export const ERRORS = {
   invalid_body: kind(400, 'invalid_request_error', 'invalid_request'),
   missing_required_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
   invalid_parameter: kind(400, 'invalid_request_error', 'invalid_request'),
-  // The body broke off: the client left, whichever side of the connection shows it first.
+  // The body broke off, because the client left.
   bad_request: kind(400, 'invalid_request_error', 'client_aborted'),
   unsupported_media_type: kind(415, 'invalid_request_error', 'invalid_request'),
   body_too_large: kind(413, 'invalid_request_error', 'invalid_request', CLOSES),

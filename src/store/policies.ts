@@ -1,5 +1,5 @@
 // Stores every rule set that was in force, by revision: sealed in the log once and stored within a
-// limit, so the policy behind a call stays readable after its entry is pruned. Does not interpret
+// limit, so the policy of a call stays readable after its entry is pruned. Does not interpret
 // rules.
 
 import type { Clock } from '../core/clock.ts'

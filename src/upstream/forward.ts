@@ -16,7 +16,9 @@ import {
 } from './response.ts'
 import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
 
-/** Shorter credentials are placeholders such as `none` and `ollama`, which also are common words. */
+/**
+ * Shorter credentials are placeholders such as `none` and `ollama`, which also are common words.
+ */
 const MIN_CREDENTIAL_CHARACTERS = 8
 
 /** The upstream refuses the request as it is. */
@@ -60,8 +62,8 @@ export class Upstream {
 
   /**
    * Sends what a permit holds: its first request, and the next one when the upstream refuses a
-   * request (400, 422). Resolves with the head of the answer, whatever its status, except that 3xx,
-   * 5xx and unreadable encodings become errors.
+   * request (400, 422). Resolves with the head of the answer for any status; 3xx, 5xx and content
+   * encodings become errors.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
    * @throws Error for a permit that was used before
    */

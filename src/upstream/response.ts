@@ -81,14 +81,14 @@ export class UnusableStatus extends Error {
   }
 }
 
-/** The answer behind an error; null when there was none. */
+/** The answer that caused an error; null when there was none. */
 export const unusableAnswer = ({ cause }: GatewayError): UnusableStatus | null =>
   cause instanceof UnusableStatus ? cause : null
 
 /** A request id without white space or control characters, short enough for a log line. */
 const REQUEST_ID = /^[\w.:/-]{1,128}$/
 
-/** The upstream's own id of a call, from `x-request-id`; null when it sent none that can be logged. */
+/** The upstream's id of a call, from `x-request-id`; null without one that can be logged. */
 export function upstreamRequestId({ 'x-request-id': id }: IncomingHttpHeaders): string | null {
   return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
 }

@@ -39,7 +39,10 @@ import { hashLetter, WORD_SEED } from './word-hash.ts'
 
 /** Longer words count as one kind of token, whatever their letters. */
 export const WORD_UNITS_MAX = 40
-/** Words longer than this with at least IDENTIFIER_DIGITS digits are identifiers, hashes or encoded data. */
+/**
+ * Words longer than this with at least IDENTIFIER_DIGITS digits are identifiers, hashes or encoded
+ * data.
+ */
 const IDENTIFIER_UNITS = 12
 const IDENTIFIER_DIGITS = 3
 
