@@ -1,6 +1,6 @@
 // Builds dist/ or the given folder: the program as one file, a file for each child program, and the
-// code that V8 compiles while the built demo answers a call of each kind. Needs the sample rules
-// next to the folder, in config/.
+// code that V8 compiles while the built demo answers a call of each kind. Needs config/ with the
+// sample rules next to the folder.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -35,8 +35,8 @@ const writtenValidators: Plugin = {
 }
 
 /**
- * Leaves out unused parts of libraries that would load modules of Node, a tenth of the start-up
- * time. undici works without node:http2, and upstream/pool.ts disables HTTP/2.
+ * Leaves out unused parts of libraries that would load modules of Node, a tenth of each start.
+ * undici works without node:http2, and upstream/pool.ts disables HTTP/2.
  */
 const leftOut: Plugin = {
   name: 'left-out',
@@ -72,8 +72,8 @@ const asFunction = (code: string): string =>
   `(function (exports, require, module, __filename, __dirname) {${code}\n})`
 
 /**
- * Bundles a program and its imports into one file. Keeps constants `const`, which other bundlers
- * turn into variables: V8 inlines constants, which saves a seventh of the time of a long prompt.
+ * Bundles a program and its imports into one file. Keeps `const`, which other bundlers turn into
+ * variables: V8 inlines constants, which saves a seventh of the time of a long prompt.
  */
 async function bundle(input: string): Promise<string> {
   const build = await rolldown({

@@ -1,5 +1,4 @@
-// Runs the built program. .build.ts makes dist/main.js of this file and the first line of
-// src/main.ts.
+// Runs the built program. .build.ts makes dist/main.js of this file and the first line of main.ts.
 
 import { loadProgram } from './built-program.ts'
 import { refuseOldNode } from './node-version.ts'

@@ -8,10 +8,7 @@ import { dirname, isAbsolute, join, parse, resolve, sep } from 'node:path'
 /** Links that Linux follows in one path (path_resolution(7)). */
 const MAX_LINKS = 40
 
-/**
- * Reports that an entry of the path was created, removed or renamed. Reports no changes inside
- * files.
- */
+/** Reports that an entry of the path was created, removed or renamed, not that content changed. */
 export class PathWatcher {
   readonly #path: string
   readonly #onChange: () => void

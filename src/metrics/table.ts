@@ -1,0 +1,199 @@
+// The metrics of the gateway: name, help, labels and buckets. Names get the prefix `sidegate_`.
+
+/** State that the gauges show, read once for each page. */
+export interface GatewayState {
+  readonly policyRevision: string
+  readonly rules: readonly { readonly source: 'file' | 'api'; readonly enabled: boolean }[]
+  readonly overrides: number
+  readonly oldestOverrideSeconds: number
+  readonly activeKeys: number
+  readonly tokenLimits: number
+  readonly auditSequence: number
+  readonly auditAvailable: boolean
+  /** True while the current rule files are in force. */
+  readonly ruleFilesInForce: boolean
+  /** Number of quarantined logs. */
+  readonly auditQuarantines: number
+  /** The newest checkpoint; null before the first. */
+  readonly checkpoint: {
+    readonly sequence: number
+    readonly fingerprint: number
+    readonly timeSeconds: number
+  } | null
+  /** The last full verification; null before the first. */
+  readonly verified: { readonly ok: boolean; readonly sequence: number; readonly timeSeconds: number } | null
+  readonly storeBytes: number
+  readonly storeLimitBytes: number
+  readonly callsInFlight: number
+}
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
+const OVERHEAD_SECONDS = [0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5]
+const SCORES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1]
+
+type Read = (state: GatewayState) => number
+
+/** Gauges that are read from the state of the gateway for each page. */
+export const GAUGES: readonly (readonly [name: string, help: string, read: Read])[] = [
+  [
+    'rule_files_in_force',
+    '1 while the current rule files are in force, 0 while an earlier version is.',
+    ({ ruleFilesInForce }) => Number(ruleFilesInForce),
+  ],
+  [
+    'rule_overrides',
+    'Rules whose enabled state is overridden through the API.',
+    ({ overrides }) => overrides,
+  ],
+  [
+    'rule_override_oldest_seconds',
+    'Age of the oldest override; 0 without one.',
+    ({ oldestOverrideSeconds }) => oldestOverrideSeconds,
+  ],
+  [
+    'keys_active',
+    'Accepted API keys, from the API and from the configuration.',
+    ({ activeKeys }) => activeKeys,
+  ],
+  [
+    'token_limit_windows',
+    'Open token windows, one for each key and rate_limit rule.',
+    ({ tokenLimits }) => tokenLimits,
+  ],
+  [
+    'audit_chain_sequence',
+    'Sequence number of the newest sealed entry.',
+    ({ auditSequence }) => auditSequence,
+  ],
+  [
+    'audit_available',
+    '1 while entries can be sealed; at 0 calls are refused.',
+    ({ auditAvailable }) => Number(auditAvailable),
+  ],
+  [
+    'audit_quarantines',
+    'Quarantined logs in the data folder (quarantine-*), until someone removes them.',
+    ({ auditQuarantines }) => auditQuarantines,
+  ],
+  [
+    'audit_checkpoint_sequence',
+    'Newest entry covered by the newest checkpoint; -1 before the first.',
+    ({ checkpoint }) => checkpoint?.sequence ?? -1,
+  ],
+  [
+    'audit_checkpoint_fingerprint',
+    'First 52 bits of the Merkle root in the newest checkpoint. A sample stored elsewhere is a witness of the log.',
+    ({ checkpoint }) => checkpoint?.fingerprint ?? 0,
+  ],
+  [
+    'audit_checkpoint_timestamp_seconds',
+    'Time of the newest checkpoint; 0 before the first.',
+    ({ checkpoint }) => checkpoint?.timeSeconds ?? 0,
+  ],
+  [
+    'audit_verified',
+    'Result of the last full verification since the start (POST /api/v1/audit/verify): 1 intact, 0 not, -1 before the first.',
+    ({ verified }) => (verified === null ? -1 : Number(verified.ok)),
+  ],
+  [
+    'audit_verified_sequence',
+    'Newest entry of the last full verification; -1 before the first.',
+    ({ verified }) => verified?.sequence ?? -1,
+  ],
+  [
+    'audit_verified_timestamp_seconds',
+    'End of the last full verification; 0 before the first.',
+    ({ verified }) => verified?.timeSeconds ?? 0,
+  ],
+  ['store_bytes', 'Bytes that the store uses.', ({ storeBytes }) => storeBytes],
+  ['store_limit_bytes', 'Maximum size of the store.', ({ storeLimitBytes }) => storeLimitBytes],
+  ['calls_in_flight', 'Chat calls in flight.', ({ callsInFlight }) => callsInFlight],
+]
+
+/** Counters by the name that the code uses. */
+export const COUNTERS = {
+  requests: { name: 'requests_total', help: 'Sealed chat calls by outcome.', labels: ['outcome', 'stream'] },
+  refusals: {
+    name: 'refusals_total',
+    help: 'Requests answered with an error, by its code.',
+    labels: ['code'],
+  },
+  tokens: { name: 'tokens_total', help: 'Tokens by direction and model.', labels: ['direction', 'model'] },
+  piiFindings: {
+    name: 'pii_findings_total',
+    help: 'Findings of personal data by kind and direction.',
+    labels: ['kind', 'direction'],
+  },
+  binaryParts: {
+    name: 'binary_parts_total',
+    help: 'Payloads that could not be scanned.',
+    labels: ['decision'],
+  },
+  ruleDecisions: {
+    name: 'rule_decisions_total',
+    help: 'Rule hits by rule, action and direction.',
+    labels: ['rule', 'action', 'direction'],
+  },
+  candidateCalls: {
+    name: 'candidate_calls_total',
+    help: 'Calls also judged by the candidate rules, by whether these would have changed anything.',
+    labels: ['changed'],
+  },
+  candidateDifferences: {
+    name: 'candidate_differences_total',
+    help: 'Differences between the action of a rule in force and as a candidate.',
+    labels: ['rule', 'live', 'candidate'],
+  },
+  ruleReloads: { name: 'rule_reloads_total', help: 'Loads of the rule files by result.', labels: ['result'] },
+  auditEntries: { name: 'audit_entries_total', help: 'Sealed entries by type.', labels: ['type'] },
+  auditPruned: {
+    name: 'audit_pruned_entries_total',
+    help: 'Entries deleted because of their age or the size of the store.',
+    labels: [],
+  },
+  auditContentDropped: {
+    name: 'audit_content_dropped_total',
+    help: 'Calls sealed without their exchange because the store was full (audit.whenFull: drop-content).',
+    labels: [],
+  },
+} as const
+
+/** Histograms by the name that the code uses. */
+export const HISTOGRAMS = {
+  duration: {
+    name: 'request_duration_seconds',
+    help: 'Time from the request to the end of its answer.',
+    labels: ['outcome'],
+    bounds: SECONDS,
+  },
+  overhead: {
+    name: 'overhead_seconds',
+    help: 'Time that the gateway itself takes, by step of a call.',
+    labels: ['phase'],
+    bounds: OVERHEAD_SECONDS,
+  },
+  upstreamDuration: {
+    name: 'upstream_duration_seconds',
+    help: 'Time that calls wait for the upstream.',
+    labels: ['status'],
+    bounds: SECONDS,
+  },
+  timeToFirstToken: {
+    name: 'time_to_first_token_seconds',
+    help: 'Time to first token of streamed answers.',
+    labels: [],
+    bounds: SECONDS,
+  },
+  injectionScore: {
+    name: 'injection_score',
+    help: 'Prompt injection scores of the calls that were scored.',
+    labels: [],
+    bounds: SCORES,
+  },
+  auditCommit: {
+    name: 'audit_commit_seconds',
+    help: 'Time until a sealed entry is durable.',
+    labels: [],
+    bounds: OVERHEAD_SECONDS,
+  },
+} as const

@@ -1,0 +1,25 @@
+// State of a gateway for the tests of its metrics.
+
+import type { GatewayState } from '../../src/metrics/registry.ts'
+
+export const STATE: GatewayState = {
+  policyRevision: 'r1',
+  rules: [
+    { source: 'file', enabled: true },
+    { source: 'file', enabled: true },
+    { source: 'api', enabled: false },
+  ],
+  overrides: 0,
+  oldestOverrideSeconds: 0,
+  activeKeys: 2,
+  tokenLimits: 0,
+  auditSequence: 7,
+  auditAvailable: true,
+  ruleFilesInForce: true,
+  auditQuarantines: 0,
+  checkpoint: null,
+  verified: null,
+  storeBytes: 1024,
+  storeLimitBytes: 4096,
+  callsInFlight: 1,
+}
