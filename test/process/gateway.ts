@@ -49,6 +49,7 @@ export interface TestGateway {
 }
 
 const NO_RULES = 'rules: []\n'
+const COMMAND_MS = 120_000
 
 /** Makes the folder of a deployment: configuration, rules, data. */
 export function writeDeployment(options: GatewayOptions): { folder: string; file: string } {
@@ -157,7 +158,7 @@ export async function discard(gateway: TestGateway): Promise<void> {
   rmSync(gateway.folder, { recursive: true, force: true })
 }
 
-/** Runs a command of the CLI to its end. */
+/** Runs a command of the CLI to its end; kills it after COMMAND_MS. */
 export function runCli(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
@@ -165,6 +166,8 @@ export function runCli(
   const child = spawn(process.execPath, [MAIN, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: COMMAND_MS,
+    killSignal: 'SIGKILL',
   })
   let stdout = ''
   let stderr = ''

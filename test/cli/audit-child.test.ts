@@ -1,18 +1,16 @@
-// The child that reads a data directory for `sidegate audit verify`: it ends with its parent, and its own end is told.
+// The child process that reads a data directory for `sidegate audit verify`.
 
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
-import { MAIN, writeDeployment } from './gateway.ts'
+import { MAIN, writeDeployment } from '../process/gateway.ts'
+import { inTime, until } from '../process/until.ts'
 
-const SOON_MS = 10
-
-/** A check that is under way, its child stopped so that it stays so. */
+/** Starts a check and stops its child (SIGSTOP), so that the check does not end. */
 async function checking(t: Test) {
   const { folder, file } = writeDeployment({
     upstreamUrl: 'http://127.0.0.1:1/v1',
@@ -32,9 +30,8 @@ async function checking(t: Test) {
   const childOf = () => Number(readFileSync(join(place, `task/${parent.pid}/children`), 'utf8'))
   const isOwn = (pid: number) =>
     readFileSync(`/proc/${pid}/environ`, 'utf8').includes('SIDEGATE_AUDIT_READER')
-  while (childOf() === 0 || !isOwn(childOf())) await delay(SOON_MS)
-  // It is what it is going to be: the parent has nothing left to do but to wait for it.
-  while (!/\) S /.test(readFileSync(join(place, 'stat'), 'utf8'))) await delay(SOON_MS)
+  await until('the child runs', () => childOf() !== 0 && isOwn(childOf()))
+  await until('the parent waits for it', () => /\) S /.test(readFileSync(join(place, 'stat'), 'utf8')))
   const child = childOf()
   process.kill(child, 'SIGSTOP')
   t.teardown(() => parent.kill('SIGKILL'))
@@ -43,24 +40,24 @@ async function checking(t: Test) {
 
 const isLinux = process.platform === 'linux'
 
-t.test('a child that is killed is told of', { skip: !isLinux }, async (t) => {
+t.test('a killed child is reported and makes the exit code 2', { skip: !isLinux }, async (t) => {
   const { child, output, ended } = await checking(t)
   process.kill(child, 'SIGKILL')
-  t.equal(await ended, 2)
+  t.equal(await inTime('the command ends', ended), 2)
   t.strictSame(output, {
     stdout: '',
     stderr: 'sidegate audit: the process that reads the log was killed (SIGKILL)\n',
   })
 })
 
-t.test('a command that is ended leaves no child behind', { skip: !isLinux }, async (t) => {
+t.test('a command that a signal ends leaves no child running', { skip: !isLinux }, async (t) => {
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     const { parent, child, output, ended } = await checking(t)
     parent.kill(signal)
-    while (parent.exitCode === null && parent.signalCode === null) await delay(SOON_MS)
+    await until('the command ends', () => parent.exitCode !== null || parent.signalCode !== null)
     process.kill(child, 'SIGCONT')
-    t.equal(await ended, signal)
-    while (existsSync(`/proc/${child}`)) await delay(SOON_MS)
+    t.equal(await inTime('its output ends', ended), signal)
+    await until('the child is gone', () => !existsSync(`/proc/${child}`))
     t.strictSame(output, { stdout: '', stderr: '' })
   }
 })

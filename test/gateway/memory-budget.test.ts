@@ -1,16 +1,18 @@
-// What many large prompts take together. The heap is small here, as in a small Pod: a process that needs more of it dies.
+// Memory of many large prompts and of a large rule file. The heap is small, as in a small Pod: a gateway
+// that needs more of it dies.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { discard, startGateway } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { discard, startGateway } from '../process/gateway.ts'
+import { until } from '../process/until.ts'
+import { completion, json, startUpstream } from '../process/upstream.ts'
 
 t.setTimeout(300_000)
 
 const SMALL_HEAP = { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --max-old-space-size=192` }
 
-t.test('large prompts that come together are searched one after the other', async (t) => {
+t.test('large prompts that arrive together are scanned one after the other', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
   const gateway = await startGateway({
     upstreamUrl: upstream.baseUrl,
@@ -33,7 +35,7 @@ t.test('large prompts that come together are searched one after the other', asyn
   t.equal((await gateway.api('GET', '/usage/logs?limit=1')).body.total, 10)
 })
 
-t.test('a rule file that no memory is enough to read changes nothing', async (t) => {
+t.test('a rule file that is too large to read changes nothing', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
   const gateway = await startGateway({
     upstreamUrl: upstream.baseUrl,
@@ -50,10 +52,11 @@ t.test('a rule file that no memory is enough to read changes nothing', async (t)
   writeFileSync(join(gateway.folder, 'rules/wrong.yaml'), `rules: [${'[1],'.repeat(250_000)}`)
   let errors: { file: string; message: string }[] = []
   let answered = 0
-  while (errors.length === 0) {
+  await until('the error is listed', async () => {
     errors = (await gateway.api('GET', '/rules')).body.errors
     if ((await ask('beta')) === 200) answered++
-  }
+    return errors.length > 0
+  })
   t.ok(answered > 0)
   t.match(errors, [{ file: /wrong\.yaml$/, message: /takes more than \d+ MiB of memory to read/ }])
   t.equal(await ask('alpha'), 403, 'the last good rules stay')

@@ -1,3 +1,5 @@
+// `sidegate check`, `test` and `diff` as processes of their own: exit codes, formats and problems.
+
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +18,7 @@ const sidegate = (args: readonly string[], env: Record<string, string> = {}, cwd
   return { status, stdout, stderr }
 }
 
-/** Every element closed in order, every attribute quoted, no bare ampersand. */
+/** Whether XML is well-formed: elements nest, attributes are quoted, ampersands are escaped. */
 function isWellFormed(xml: string): boolean {
   const open: string[] = []
   const rest = xml
@@ -36,7 +38,7 @@ const BROKEN = `rules:
 `
 const WARNED = 'rules:\n  - { name: one, type: keyword_block, pattern: e, action: monitor }\n'
 
-t.test('check: files that are not read', async (t) => {
+t.test('check warns of files in a rules folder that are not read', async (t) => {
   const rules = 'rules: []\n'
   const dir = t.testdir({
     rules: {
@@ -57,7 +59,7 @@ t.test('check: files that are not read', async (t) => {
   t.match(stdout, '0 errors, 2 warnings')
 })
 
-t.test('check: annotations are placed from the root of the workspace', async (t) => {
+t.test('check names files relative to the workspace in GitHub annotations', async (t) => {
   const dir = t.testdir({ app: { rules: { 'broken.yaml': BROKEN } } })
   const files = (workspace: string) => {
     const env = { GITHUB_WORKSPACE: workspace }
@@ -69,7 +71,7 @@ t.test('check: annotations are placed from the root of the workspace', async (t)
   t.strictSame(files(join(dir, 'elsewhere')), ['rules/broken.yaml'])
 })
 
-t.test('check: exit codes and formats', async (t) => {
+t.test('check prints each format and exits with 1 on errors', async (t) => {
   const dir = t.testdir({ 'broken.yaml': BROKEN, 'warned.yaml': WARNED })
   const broken = join(dir, 'broken.yaml')
   const warned = join(dir, 'warned.yaml')
@@ -92,7 +94,7 @@ t.test('check: exit codes and formats', async (t) => {
   t.ok(isWellFormed(sidegate(['check', broken, '--format', 'junit']).stdout))
 })
 
-t.test('check: mistakes in tests, and a manifest without rules', async (t) => {
+t.test('check reports errors in test files and a manifest without rules', async (t) => {
   const dir = t.testdir({
     'a_test.yaml': 'tests: [{name: a}]\n',
     'map.yaml': 'kind: ConfigMap\ndata: { readme.txt: hi }\n',
@@ -104,7 +106,7 @@ t.test('check: mistakes in tests, and a manifest without rules', async (t) => {
   t.match(sidegate(['check', join(dir, 'map.yaml')]).stdout, /map\.yaml data: holds no \*\.yaml key/)
 })
 
-t.test('check: what cannot be run is exit 2', async (t) => {
+t.test('check exits with 2 when it cannot run', async (t) => {
   for (const args of [
     ['none.yaml'],
     ['--format', 'xml'],
@@ -120,7 +122,7 @@ t.test('check: what cannot be run is exit 2', async (t) => {
   }
 })
 
-t.test('check: a file that cannot be read is exit 2, and the others are checked', async (t) => {
+t.test('check exits with 2 when a file cannot be read, and checks the other files', async (t) => {
   const dir = t.testdir({
     rules: { 'a.yaml': BROKEN },
     'sidegate.yaml': 'upstream: { baseUrl: http://h }\nrules: { path: rules }\n',
@@ -135,7 +137,7 @@ t.test('check: a file that cannot be read is exit 2, and the others are checked'
   }
 })
 
-t.test('check: mistakes of the configuration and of the rules together', async (t) => {
+t.test('check reports errors of the configuration and of the rules together', async (t) => {
   const dir = t.testdir({
     'sidegate.yaml':
       'upstream: { baseUrl: http://h }\nlimits: { bodyBytes: big }\nrules: { path: broken.yaml }\n',
@@ -154,33 +156,30 @@ t.test('check: mistakes of the configuration and of the rules together', async (
   t.match(lost.stdout, '2 errors')
 })
 
-t.test(
-  'check: the shipped configuration needs no credentials; with one that is wrong it fails',
-  async (t) => {
-    const bare = sidegate(['check', '--format', 'json'])
-    t.equal(bare.status, 0)
-    t.match(JSON.parse(bare.stdout), {
-      errors: 0,
-      warnings: 2,
-      problems: [{ path: 'upstream.apiKey' }, { path: 'admin.token' }],
-    })
-    const all = [
-      '{ upstream: { baseUrl: https://h, apiKey: { env: NONE }, proxy: { env: NONE } },',
-      'rules: { path: r.yaml },',
-    ]
-    all.push('audit: { signingKey: { file: none } }, admin: { token: { file: none } } }')
-    const dir = t.testdir({ 'sidegate.yaml': all.join('\n'), 'r.yaml': 'rules: []\n' })
-    const everywhere = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--format', 'json'])
-    t.match(JSON.parse(everywhere.stdout), { errors: 0, warnings: 4 })
-    t.equal(everywhere.status, 0)
-    const secret = 'two words'
-    const wrong = sidegate(['check'], { OPENROUTER_API_KEY: secret })
-    t.equal(wrong.status, 1)
-    t.notMatch(wrong.stdout, secret)
-  },
-)
+t.test('check accepts the shipped configuration without credentials and refuses a wrong one', async (t) => {
+  const bare = sidegate(['check', '--format', 'json'])
+  t.equal(bare.status, 0)
+  t.match(JSON.parse(bare.stdout), {
+    errors: 0,
+    warnings: 2,
+    problems: [{ path: 'upstream.apiKey' }, { path: 'admin.token' }],
+  })
+  const all = [
+    '{ upstream: { baseUrl: https://h, apiKey: { env: NONE }, proxy: { env: NONE } },',
+    'rules: { path: r.yaml },',
+  ]
+  all.push('audit: { signingKey: { file: none } }, admin: { token: { file: none } } }')
+  const dir = t.testdir({ 'sidegate.yaml': all.join('\n'), 'r.yaml': 'rules: []\n' })
+  const everywhere = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--format', 'json'])
+  t.match(JSON.parse(everywhere.stdout), { errors: 0, warnings: 4 })
+  t.equal(everywhere.status, 0)
+  const secret = 'two words'
+  const wrong = sidegate(['check'], { OPENROUTER_API_KEY: secret })
+  t.equal(wrong.status, 1)
+  t.notMatch(wrong.stdout, secret)
+})
 
-t.test('test: passes, fails with a mutated rule, and finds nothing to run', async (t) => {
+t.test('test passes, fails after a rule was changed, and exits with 2 without tests', async (t) => {
   t.equal(sidegate(['test', 'config/rules']).status, 0)
   t.equal(sidegate(['test']).status, 0)
   const dir = t.testdir({
@@ -204,7 +203,7 @@ t.test('test: passes, fails with a mutated rule, and finds nothing to run', asyn
   t.match(wrong.stderr, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
 })
 
-t.test('diff: rules, tests and recorded requests', async (t) => {
+t.test('diff reports changed rules and changed results of tests and recorded requests', async (t) => {
   const dir = t.testdir({ tests: {} })
   const next = join(dir, 'next')
   cpSync(join(ROOT, 'config/rules'), next, { recursive: true })
@@ -244,7 +243,7 @@ t.test('diff: rules, tests and recorded requests', async (t) => {
   t.equal(sidegate(['diff', 'config/rules']).status, 2)
 })
 
-t.test('--help of each says its options and exit codes', async (t) => {
+t.test('--help of each command lists its options and exit codes', async (t) => {
   for (const name of ['check', 'test', 'diff']) {
     const { status, stdout } = sidegate([name, '--help'])
     t.equal(status, 0)

@@ -1,5 +1,5 @@
-// `sidegate audit` as its own process: an honest log, the worked example of src/audit/README.md, exports that
-// somebody else's program verifies, and arguments that make no sense.
+// `sidegate audit` as a process of its own: intact and damaged logs, the worked example of
+// src/audit/README.md, exports that an independent program verifies, and bad arguments.
 
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -27,8 +27,8 @@ import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { newSigner } from '../audit/logs.ts'
-import { discard, MAIN, runCli, startGateway, writeDeployment } from './gateway.ts'
-import { completion, json, startUpstream, stream } from './upstream.ts'
+import { discard, MAIN, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
+import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
@@ -51,7 +51,7 @@ function deploy(t: Test): Deployment {
   return { file, folder, data: join(folder, 'data') }
 }
 
-/** Seals calls with their exchanges, as the gateway does. */
+/** Seals calls with their exchanges, as a gateway does. */
 async function call({ data }: Deployment, calls: number, id = 'call', content = CONTENT): Promise<void> {
   const store = openStore({ path: data, clock: systemClock, random: randomBytes, maxBytes: 1024 ** 3 })
   const appended = Array.from({ length: calls }, (_, index) =>
@@ -85,7 +85,7 @@ async function verify(args: readonly string[]): Promise<{ code: number | null; v
   return { code, verdict: JSON.parse(stdout) }
 }
 
-/** A checkpoint over the log as it is, signed and kept elsewhere. */
+/** Signs a checkpoint over the log, as one kept elsewhere. */
 async function witness(
   { file, folder }: Deployment,
   name: string,
@@ -102,7 +102,7 @@ async function witness(
   return { note, path, key: `${path}.pub` }
 }
 
-t.test('an honest log is intact, and what nobody signed for is told', async (t) => {
+t.test('an unchanged log passes, and entries without a checkpoint are reported', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 700)
   const { path, key } = await witness(deployment, 'note')
@@ -131,57 +131,60 @@ t.test('an honest log is intact, and what nobody signed for is told', async (t) 
   t.match(pretty.stdout, /entries +0 to 702, from the genesis entry on\n(?:.*\n)*verdict +PASS/)
 })
 
-t.test('the worked example: a row, the tail, a snapshot', async (t) => {
-  const deployment = deploy(t)
-  await call(deployment, 5)
-  cpSync(deployment.data, `${deployment.data}.snapshot`, { recursive: true })
-  await call(deployment, 5, 'later')
-  const { path } = await witness(deployment, 'note')
-  cpSync(deployment.data, `${deployment.data}.honest`, { recursive: true })
-  const restore = (from: string) => {
-    rmSync(deployment.data, { recursive: true })
-    cpSync(`${deployment.data}.${from}`, deployment.data, { recursive: true })
-  }
-  const findings = async (args: readonly string[] = []) => {
-    const { code, verdict } = await verify(['--config', deployment.file, ...args])
-    t.equal(code, verdict.ok ? 0 : 1)
-    return verdict.findings.map(
-      ({ seq, reason }: any) => `${seq ?? 'log'}: ${reason.replaceAll(path, 'note')}`,
-    )
-  }
-  const documented = (found: string[], ...expected: string[]) => {
-    t.strictSame(found, expected)
-    for (const line of expected) t.ok(README.includes(line), line)
-  }
-
-  await edit(deployment, ({ entries }) => {
-    const { hash, bytes } = unpackEntry(3, entries.get(u64(3)) as Buffer)
-    entries.put(u64(3), packEntry(hash, Buffer.from(bytes.toString().replace('"cost":1234', '"cost":1'))))
-  })
-  documented(await findings(), '3: the hash does not match the entry')
-
-  restore('honest')
-  await edit(deployment, ({ entries, content, ids }) => {
-    for (const seq of [9, 10]) {
-      entries.remove(u64(seq))
-      content.remove(u64(seq))
-      ids.remove(Buffer.from(`later-${seq - 6}`))
+t.test(
+  'verify reports a changed row, a cut tail and an old snapshot, as in the worked example',
+  async (t) => {
+    const deployment = deploy(t)
+    await call(deployment, 5)
+    cpSync(deployment.data, `${deployment.data}.snapshot`, { recursive: true })
+    await call(deployment, 5, 'later')
+    const { path } = await witness(deployment, 'note')
+    cpSync(deployment.data, `${deployment.data}.honest`, { recursive: true })
+    const restore = (from: string) => {
+      rmSync(deployment.data, { recursive: true })
+      cpSync(`${deployment.data}.${from}`, deployment.data, { recursive: true })
     }
-  })
-  documented(await findings(), 'log: the head of the log is at 10, and its entries end at 8')
+    const findings = async (args: readonly string[] = []) => {
+      const { code, verdict } = await verify(['--config', deployment.file, ...args])
+      t.equal(code, verdict.ok ? 0 : 1)
+      return verdict.findings.map(
+        ({ seq, reason }: any) => `${seq ?? 'log'}: ${reason.replaceAll(path, 'note')}`,
+      )
+    }
+    const documented = (found: string[], ...expected: string[]) => {
+      t.strictSame(found, expected)
+      for (const line of expected) t.ok(README.includes(line), line)
+    }
 
-  restore('snapshot')
-  documented(await findings())
-  documented(
-    await findings(['--checkpoint', path]),
-    '6: note: covers 11 entries, and the log has only 6; the others are missing',
-  )
-  await call(deployment, 9, 'instead')
-  documented(await findings())
-  documented(await findings(['--checkpoint', path]), '0: note: entries 0 to 10 differ from those it covers')
-})
+    await edit(deployment, ({ entries }) => {
+      const { hash, bytes } = unpackEntry(3, entries.get(u64(3)) as Buffer)
+      entries.put(u64(3), packEntry(hash, Buffer.from(bytes.toString().replace('"cost":1234', '"cost":1'))))
+    })
+    documented(await findings(), '3: the hash does not match the entry')
 
-t.test('stored exchanges are held against what was sealed', async (t) => {
+    restore('honest')
+    await edit(deployment, ({ entries, content, ids }) => {
+      for (const seq of [9, 10]) {
+        entries.remove(u64(seq))
+        content.remove(u64(seq))
+        ids.remove(Buffer.from(`later-${seq - 6}`))
+      }
+    })
+    documented(await findings(), 'log: the head of the log is at 10, and its entries end at 8')
+
+    restore('snapshot')
+    documented(await findings())
+    documented(
+      await findings(['--checkpoint', path]),
+      '6: note: covers 11 entries, and the log has only 6; the others are missing',
+    )
+    await call(deployment, 9, 'instead')
+    documented(await findings())
+    documented(await findings(['--checkpoint', path]), '0: note: entries 0 to 10 differ from those it covers')
+  },
+)
+
+t.test('verify finds a stored exchange that differs from its sealed hash', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 4)
   await edit(deployment, ({ content }) => content.put(u64(2), Buffer.alloc(40)))
@@ -212,7 +215,7 @@ t.test('stored exchanges are held against what was sealed', async (t) => {
   })
 })
 
-t.test('an export is what was sealed, and another program verifies it', async (t) => {
+t.test('an export has the sealed bytes, and an independent program verifies it', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 1200)
   const { note, path } = await witness(deployment, 'note')
@@ -236,7 +239,7 @@ t.test('an export is what was sealed, and another program verifies it', async (t
   }
 })
 
-t.test('an export with exchanges holds the very bytes that were sealed', async (t) => {
+t.test('an export with exchanges has the sealed bytes of each exchange', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 700)
   const large = `{"request":{"messages":["${'ä'.repeat(3_000_000)}"]},"response":null}`
@@ -290,7 +293,7 @@ t.test('an export with exchanges holds the very bytes that were sealed', async (
   ])
 })
 
-t.test('an exchange that cannot be a line is left out, and that is said', async (t) => {
+t.test('an export leaves out an exchange that cannot be a line, and reports it', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 3)
   await edit(deployment, ({ content }) => {
@@ -310,7 +313,7 @@ t.test('an exchange that cannot be a line is left out, and that is said', async 
   t.notMatch(stdout, 'forged')
 })
 
-t.test('calls of a gateway, exported and replayed, tell what new rules would do', async (t) => {
+t.test('exported calls can be replayed against new rules', async (t) => {
   const answered = json(completion('ask carol@example.com about borealis'))
   const streamed = stream(['the road', ' to zen', 'ith'])
   const upstream = await startUpstream((response, received) =>
@@ -372,7 +375,7 @@ t.test('calls of a gateway, exported and replayed, tell what new rules would do'
   t.strictSame((await diff(old, old)).code, 0)
 })
 
-t.test('a part of a log, from standard input', async (t) => {
+t.test('verify accepts a part of a log from standard input', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 3)
   await call(deployment, 3, 'later')
@@ -411,24 +414,27 @@ t.test('a part of a log, from standard input', async (t) => {
   t.match(JSON.parse(head.stdout), { type: 'genesis' })
 })
 
-t.test('checkpoints are taken as notes, as the API gives them, and out of the gateway’s log', async (t) => {
-  const deployment = deploy(t)
-  await call(deployment, 1)
-  const { note, path } = await witness(deployment, 'note')
-  for (const text of [
-    note,
-    JSON.stringify({ checkpoint: note, size: 2 }, null, 2),
-    `{"level":"info","msg":"listening"}\n${JSON.stringify({ msg: 'audit checkpoint', checkpoint: note })}\n`,
-  ]) {
-    writeFileSync(path, text)
-    t.match(await verify(['--config', deployment.file, '--checkpoint', path]), {
-      code: 0,
-      verdict: { covered_seq: 1 },
-    })
-  }
-})
+t.test(
+  'verify reads checkpoints as notes, as JSON of the API, and from the log of the gateway',
+  async (t) => {
+    const deployment = deploy(t)
+    await call(deployment, 1)
+    const { note, path } = await witness(deployment, 'note')
+    for (const text of [
+      note,
+      JSON.stringify({ checkpoint: note, size: 2 }, null, 2),
+      `{"level":"info","msg":"listening"}\n${JSON.stringify({ msg: 'audit checkpoint', checkpoint: note })}\n`,
+    ]) {
+      writeFileSync(path, text)
+      t.match(await verify(['--config', deployment.file, '--checkpoint', path]), {
+        code: 0,
+        verdict: { covered_seq: 1 },
+      })
+    }
+  },
+)
 
-t.test('a damaged database file is a finding, not the end of the process', async (t) => {
+t.test('a damaged database file is a finding and does not kill the command', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 400)
   const database = join(deployment.data, 'data.mdb')
@@ -438,7 +444,7 @@ t.test('a damaged database file is a finding, not the end of the process', async
   t.match(verdict, { ok: false, findings: [{ seq: null, reason: /^the database file is damaged: .*SIG/ }] })
 })
 
-t.test('whatever pages of the database are damaged, there is a verdict', async (t) => {
+t.test('there is a verdict for any damaged pages of the database', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 400)
   const database = join(deployment.data, 'data.mdb')
@@ -459,7 +465,7 @@ t.test('whatever pages of the database are damaged, there is a verdict', async (
   t.match(reasons.join('\n'), /MDB_(?:CORRUPTED|PAGE_NOTFOUND)/)
 })
 
-t.test('beside a running gateway', async (t) => {
+t.test('verify works while a gateway runs on the same data', async (t) => {
   const upstream = await startUpstream(json(completion('ok')))
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   t.teardown(async () => {
@@ -474,7 +480,7 @@ t.test('beside a running gateway', async (t) => {
   t.match({ code, verdict }, { code: 0, verdict: { ok: true, beginning: 'genesis' } })
 })
 
-t.test('what could not run says why and exits 2', async (t) => {
+t.test('an audit that cannot run says why and exits with 2', async (t) => {
   const deployment = deploy(t)
   const junk = join(deployment.folder, 'junk')
   writeFileSync(junk, '{"a":1}')

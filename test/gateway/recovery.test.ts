@@ -15,8 +15,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { u64 } from '../../src/store/layout.ts'
 import { openEnvironment } from '../../src/store/lmdb.ts'
-import { discard, runCli, startGateway, type TestGateway } from './gateway.ts'
-import { completion, delta, event, json, startUpstream } from './upstream.ts'
+import { discard, runCli, startGateway, type TestGateway } from '../process/gateway.ts'
+import { completion, delta, event, json, startUpstream } from '../process/upstream.ts'
 
 t.setTimeout(120_000)
 

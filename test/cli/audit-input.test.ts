@@ -1,14 +1,14 @@
-// An export that is verified from standard input is kept in a file meanwhile: never longer than the command runs.
+// The private copy of an export that `sidegate audit verify --export -` reads from standard input.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
-import { MAIN } from './gateway.ts'
+import { MAIN } from '../process/gateway.ts'
+import { inTime, until } from '../process/until.ts'
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  t.test(`it goes with ${signal}`, async (t) => {
+  t.test(`${signal} removes the copy of standard input`, async (t) => {
     const folder = t.testdir()
     const child = spawn(process.execPath, [MAIN, 'audit', 'verify', '--export', '-'], {
       env: { ...process.env, TMPDIR: folder },
@@ -17,11 +17,12 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const exited = once(child, 'exit')
     child.stdin.write('{"type":"genesis"')
     const spools = () => readdirSync(folder).filter((name) => name.startsWith('sidegate-audit-'))
-    while (spools().length === 0 && child.exitCode === null) await nextTurn()
+    await until('the copy exists', () => spools().length > 0 || child.exitCode !== null)
     t.equal(spools().length, 1)
-    while (readdirSync(`${folder}/${spools()[0]}`).length === 0 && child.exitCode === null) await nextTurn()
+    const isBegun = () => readdirSync(`${folder}/${spools()[0]}`).length > 0
+    await until('the copy is begun', () => isBegun() || child.exitCode !== null)
     child.kill(signal)
-    t.same(await exited, [null, signal])
+    t.same(await inTime('the command ends', exited), [null, signal])
     t.same(spools(), [])
   })
 }

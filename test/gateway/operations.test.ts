@@ -1,5 +1,5 @@
 // What an operator sees: health, metrics, logs, help, and every mistake at once.
-// The golden page of metrics is made anew by: UPDATE_GOLDEN=1 npm test test/process/operations.test.ts
+// The golden page of metrics is made anew by: UPDATE_GOLDEN=1 npm test test/gateway/operations.test.ts
 
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,8 +7,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { discard, runCli, startGateway, writeDeployment } from './gateway.ts'
-import { completion, json, startUpstream, stream } from './upstream.ts'
+import { discard, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
+import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 // The runner's own limit would do on a machine with nothing else to do.
 t.setTimeout(300_000)

@@ -1,5 +1,4 @@
-// What a command says and what does not get out: onto a full disk, into a file that may not grow, to a reader that has
-// seen enough.
+// Output that cannot be written: to a full disk, to a file of limited size, to a closed pipe.
 
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,7 +7,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
-import { MAIN, writeDeployment } from './gateway.ts'
+import { MAIN, writeDeployment } from '../process/gateway.ts'
 
 const CASES = 'tests:\n  - { name: passes, text: hello, expect: { decision: allow } }\n'
 
@@ -25,7 +24,7 @@ async function deploy(folder: string) {
   return file
 }
 
-/** Runs a line of shell, where `sidegate` is the program. */
+/** Runs a line of shell in which `sidegate` is the program. */
 const shell = (line: string): Promise<{ code: number; stderr: string }> =>
   new Promise((resolve) => {
     const script = `sidegate() { "${process.execPath}" "${MAIN}" "$@"; }; ${line}`
@@ -34,7 +33,7 @@ const shell = (line: string): Promise<{ code: number; stderr: string }> =>
     )
   })
 
-t.test('what does not get out is said, and fails', async (t) => {
+t.test('a command whose output cannot be written reports it and exits with 1', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
   writeFileSync(join(folder, 'rules/some_test.yaml'), CASES)
@@ -61,7 +60,7 @@ t.test('what does not get out is said, and fails', async (t) => {
   })
 })
 
-t.test('a key that nobody was shown is revoked, and the command has failed', async (t) => {
+t.test('a key that could not be printed is revoked, and the command fails', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
   const create = (name: string) => `sidegate keys create --name ${name} --config ${file}`
@@ -72,7 +71,7 @@ t.test('a key that nobody was shown is revoked, and the command has failed', asy
   t.match(full.stderr, /standard output cannot be written \(ENOSPC\); the output is incomplete\n$/)
   const gone = await shell(`set -o pipefail; ${create('unread')} | true`)
   t.match(gone.stderr, shown)
-  t.equal(gone.code, 1, 'though a reader that went away has seen enough of everything else')
+  t.equal(gone.code, 1, 'unlike other output, a key that nobody read is a failure')
   const store = openStore({
     path: join(folder, 'data'),
     clock: systemClock,
@@ -84,7 +83,7 @@ t.test('a key that nobody was shown is revoked, and the command has failed', asy
   t.match(made, [{ id, revokedAtMs: Number }, { revokedAtMs: Number }])
 })
 
-t.test('a file that takes a part of it only', async (t) => {
+t.test('a partial write to a file is reported', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
   for (const args of ['audit export', 'keys list']) {
@@ -99,7 +98,7 @@ t.test('a file that takes a part of it only', async (t) => {
   t.equal(readFileSync(whole, 'utf8').split('\n').length, 42)
 })
 
-t.test('a reader that has seen enough is no failure', async (t) => {
+t.test('a closed pipe is not a failure', async (t) => {
   const folder = t.testdir()
   const file = await deploy(folder)
   for (const args of ['audit export', 'keys list', 'check']) {

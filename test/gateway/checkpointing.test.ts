@@ -13,8 +13,8 @@ import { leafHash } from '../../src/audit/merkle.ts'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { SIGNING_KEY_FILE } from '../../src/store/folder/signingkey.ts'
-import { discard, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { discard, runCli, startGateway, type TestGateway, writeDeployment } from '../process/gateway.ts'
+import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
 const run = promisify(execFile)
