@@ -40,7 +40,7 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
     }
     if (at < 0) break
     let start = segmenter.lastCut(text, end, at)
-    // No cut lies in between, except one forced by length.
+    // No cut lies before `at`, except one forced by length.
     end = segmenter.nextCut(text, start, at - start < MAX_SEGMENT ? at : 0)
     while (end >= 0 && end <= at) {
       start = end

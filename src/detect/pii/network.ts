@@ -30,17 +30,10 @@ const MAX_PRODUCT = 26
 const MACHINES =
   /^(?:ip|ipv4|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
 const SMALL_OCTET = 20
-const RESOLVERS = new Set([
-  '1.1.1.1',
-  '1.0.0.1',
-  '1.1.1.2',
-  '8.8.8.8',
-  '8.8.4.4',
-  '9.9.9.9',
-  '4.4.4.4',
-  '4.2.2.1',
-  '4.2.2.2',
-])
+/** Public DNS resolvers. */
+const RESOLVERS = new Set(
+  '1.1.1.1 1.0.0.1 1.1.1.2 8.8.8.8 8.8.4.4 9.9.9.9 4.4.4.4 4.2.2.1 4.2.2.2'.split(' '),
+)
 const PORT_OR_PREFIX = codesOf(':/')
 const ADDRESS_SIGNS = codesOf('/@=["')
 const NETWORK_WORD =
@@ -125,8 +118,8 @@ function isProductVersion(segment: Segment, at: number, octets: readonly string[
 const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.(?:6|14|36|101|132))\./
 
 /**
- * Reports whether it is a section number or an object identifier: `3.2.1.4`, `2.5.29.31`. Of the
- * machines, only public resolvers have numbers so small.
+ * Reports whether it is a section number or an object identifier: `3.2.1.4`, `2.5.29.31`. Public
+ * resolvers are the only machines with numbers so small.
  */
 function isSectionNumber(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment

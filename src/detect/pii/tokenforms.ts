@@ -2,7 +2,8 @@
 
 /** Tokens by prefix, as the issuers' own scanners match them. */
 export const TOKEN_FORMS: readonly string[] = [
-  'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}', // OpenAI, Anthropic, OpenRouter, …
+  // OpenAI, Anthropic, OpenRouter, …
+  'sk-(?:ant-|proj-|or-v1-|svcacct-|admin-|lf-)?[A-Za-z0-9_-]{20,220}',
   '(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])', // AWS
   'gh[pousr]_[A-Za-z0-9]{30,255}', // GitHub
   'github_pat_[A-Za-z0-9_]{22,255}',
@@ -39,7 +40,8 @@ export const TOKEN_FORMS: readonly string[] = [
   'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
   'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
   'EAA[A-Z][A-Za-z0-9]{80,300}', // Meta
-  '(?:M[DTjz]|N[DTjz]|O[DT])[A-Za-z0-9]{22,26}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])', // Discord
+  // Discord
+  '(?:M[DTjz]|N[DTjz]|O[DT])[A-Za-z0-9]{22,26}\\.[A-Za-z0-9_-]{6}\\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])',
   'x(?:keysib|smtpsib)-[0-9a-f]{64}-[A-Za-z0-9]{16}', // Brevo
   'EZ[AT]K[A-Za-z0-9]{54}', // EasyPost
   'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault

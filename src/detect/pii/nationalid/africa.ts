@@ -10,6 +10,8 @@ export const AFRICA: readonly DigitIdentifier[] = [
     isSouthAfrican,
     /^(?:13 |6-7 [ -]|6-4-3 (?: {2}|--)|6-4-2-1 (?: {3}|---))$/,
   ),
-  checked(14, 'الرقم القومي|egypt', (d) => /^[23]/.test(d) && isDated(d, 1)), // Egypt
-  unchecked(11, '\\bnin\\b|national identification number', /^(?:11 |4-3-4 (?: {2}|--))$/), // Nigeria
+  // Egypt
+  checked(14, 'الرقم القومي|egypt', (d) => /^[23]/.test(d) && isDated(d, 1)),
+  // Nigeria
+  unchecked(11, '\\bnin\\b|national identification number', /^(?:11 |4-3-4 (?: {2}|--))$/),
 ]

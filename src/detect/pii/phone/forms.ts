@@ -27,7 +27,8 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '5-6': [{ beginning: TRUNK_ZERO }], // United Kingdom
   '5-3-3': [{ same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }], // United Kingdom
   '3-4-4': [
-    { same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }, // United Kingdom, Japan, Korea, Australia, Turkey
+    // United Kingdom, Japan, Korea, Australia, Turkey
+    { same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO },
     { same: ' -', beginning: /^1[3-9]/ }, // China
   ],
   '4-3-4': [{ same: ' -', afterBracket: ' ', beginning: TRUNK_ZERO }],
@@ -53,7 +54,8 @@ const NATIONAL_FORMS_BY_GROUPS: Readonly<Record<string, readonly Form[]>> = {
   '2-2-3-4': [{ beginning: /^06[2-9]/ }], // Hungary
   '2-1-3-4': [{ afterHyphen: '/-', beginning: /^061/ }], // Budapest
   '11': [{ beginning: /^0[579]/ }], // mobile numbers in the United Kingdom, Turkey, the Philippines
-  '3-3-4': [{ same: '-', afterBracket: ' -', beginning: TRUNK_ZERO }], // Japan, Korea, Israel, Thailand
+  // Japan, Korea, Israel, Thailand
+  '3-3-4': [{ same: '-', afterBracket: ' -', beginning: TRUNK_ZERO }],
   '3-7': [{ afterBracket: '', beginning: /^(?:0[1-9]|[2-9]\d\d[2-9])/ }], // North America, others
   '2-8': [{ afterBracket: '', beginning: /^(?:0[1-9]|[1-9]{2}[2-9])/ }], // Brazil, Mexico, others
   '2-9': [{ afterBracket: '', beginning: /^[1-9]{2}9/ }], // Brazil
@@ -74,7 +76,7 @@ export const PHONE_TRUNK_FORMS: ReadonlySet<number> = new Set(
     .map(([shape]) => shape)
     .filter((shape) => shape !== NORTH_AMERICAN && !CHINESE_FORMS.has(shape)),
 )
-/** Shapes that need no label, whichever digit the number starts with. */
+/** Shapes that need no label with any first digit. */
 export const PHONE_FORMS: ReadonlySet<number> = new Set(
   [...NATIONAL_FORMS.keys(), NORTH_AMERICAN, NORTH_AMERICAN_WITH_CODE, ...CHINESE_FORMS].filter(
     (shape) => !PHONE_TRUNK_FORMS.has(shape),
