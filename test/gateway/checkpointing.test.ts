@@ -1,5 +1,5 @@
-// What an outsider can hold against the log of a real gateway: checkpoints said on standard output and by the API,
-// proofs from a receipt to a checkpoint, the full check on demand.
+// Evidence that an outsider gets from a gateway: checkpoints on standard output and from the API, proofs
+// from a receipt to a checkpoint, and the full check on demand.
 
 import { execFile } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
@@ -17,6 +17,9 @@ import { discard, runCli, startGateway, type TestGateway, writeDeployment } from
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
+// Deadline of every wait in this file.
+t.setTimeout(300_000)
+
 const run = promisify(execFile)
 const RECEIPT = /^([0-9a-f-]{36});seq=(\d+);hash=(sha256:[0-9a-f]{64})$/
 
@@ -29,7 +32,7 @@ interface Receipt {
   readonly hash: string
 }
 
-/** What a client keeps of a call. */
+/** Makes a call and returns its receipt. */
 async function call(gateway: TestGateway, key: string): Promise<Receipt> {
   const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'Hello.' }] })
   await answer.text()
@@ -48,7 +51,7 @@ async function newest(gateway: TestGateway): Promise<OpenedCheckpoint & { note: 
   return { ...opened, note: body.checkpoint, publicKey: body.public_key }
 }
 
-/** @throws unless the checkpoint is signed by that key */
+/** Opens a checkpoint. @throws Error unless the key signed it */
 function open(note: string, publicKey: string): OpenedCheckpoint {
   const opened = openCheckpoint(note, () => [readVerifier(publicKey, 'any')])
   if ('fault' in opened || opened.verified.length !== 1) throw new Error('the signature is not valid')
@@ -56,26 +59,26 @@ function open(note: string, publicKey: string): OpenedCheckpoint {
 }
 
 const nodes = (proof: readonly string[]) => proof.map((node) => Buffer.from(node, 'base64'))
-const said = (gateway: TestGateway) => gateway.logs.filter(({ msg }) => msg === 'audit checkpoint')
+const checkpointsOf = (gateway: TestGateway) => gateway.logs.filter(({ msg }) => msg === 'audit checkpoint')
 
-t.test('from a receipt to a checkpoint, and from one checkpoint to the next', async (t) => {
+t.test('a receipt leads to a checkpoint, and an old checkpoint to a new one', async (t) => {
   const before = await startGateway({ upstreamUrl: upstream.baseUrl })
   const { key } = await before.createKey()
   const first = await newest(before)
   const receipts = [await call(before, key), await call(before, key), await call(before, key)]
   t.equal(await before.stop(), 0)
-  const atStop = open(said(before).at(-1)?.['checkpoint'] as string, first.publicKey)
-  t.ok(atStop.size > (receipts[2]?.seq ?? 0), 'at the stop it is over everything')
+  const atStop = open(checkpointsOf(before).at(-1)?.['checkpoint'] as string, first.publicKey)
+  t.ok(atStop.size > (receipts[2]?.seq ?? 0), 'the checkpoint of the stop covers every entry')
 
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: before.folder })
   t.teardown(() => discard(gateway))
   const now = await newest(gateway)
-  t.equal(now.publicKey, first.publicKey, 'a key that was made once stays')
+  t.equal(now.publicKey, first.publicKey, 'a generated key is kept')
   t.ok(now.size > atStop.size)
   for (const { seq, hash, log } of receipts) {
     t.equal(log, now.log)
     const { body } = await gateway.api('GET', `/audit/proof?seq=${seq}`)
-    t.equal(body.size, now.size, 'in what the newest checkpoint is over')
+    t.equal(body.size, now.size, 'the newest checkpoint covers it')
     t.ok(verifyInclusion(seq, now.size, leafHash(hash), now.root, nodes(body.proof)), `entry ${seq}`)
     t.equal(body.leaf_hash, leafHash(hash).toString('base64'))
     const earlier = await gateway.api('GET', `/audit/proof?seq=${seq}&size=${atStop.size}`)
@@ -85,7 +88,7 @@ t.test('from a receipt to a checkpoint, and from one checkpoint to the next', as
     const { body } = await gateway.api('GET', `/audit/proof?from=${old.size}`)
     t.ok(
       verifyConsistency(old.size, now.size, old.root, now.root, nodes(body.proof)),
-      'nothing was rewritten',
+      'the log extends the older one',
     )
     t.equal(body.from_root, old.root.toString('base64'))
   }
@@ -105,7 +108,7 @@ t.test('from a receipt to a checkpoint, and from one checkpoint to the next', as
   await exported(t, gateway, now.publicKey)
 })
 
-/** The export with its checkpoints, through both verifiers. */
+/** Verifies the export and its checkpoints with both verifiers. */
 async function exported(t: Test, gateway: TestGateway, publicKey: string): Promise<void> {
   const { stdout } = await runCli(['audit', 'export', '--config', join(gateway.folder, 'sidegate.yaml')])
   const dump = join(gateway.folder, 'dump.jsonl')
@@ -113,7 +116,7 @@ async function exported(t: Test, gateway: TestGateway, publicKey: string): Promi
   writeFileSync(dump, stdout)
   writeFileSync(keyFile, publicKey)
   const checkpoints = stdout.split('\n').filter((line) => line.startsWith('{"checkpoint"'))
-  t.equal(checkpoints.length, 3, 'of both starts and the stop')
+  t.equal(checkpoints.length, 3, 'one for each start and one for the stop')
   const checked = await runCli(['audit', 'verify', '--export', dump, '--public-key', keyFile])
   t.match(JSON.parse(checked.stdout), {
     ok: true,
@@ -124,7 +127,7 @@ async function exported(t: Test, gateway: TestGateway, publicKey: string): Promi
   t.match(python.stdout, /, 3 checkpoints, /)
 }
 
-t.test('a key that was configured', async (t) => {
+t.test('a configured key signs, and none is generated', async (t) => {
   const folder = t.testdir()
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   writeFileSync(join(folder, 'key.pem'), privateKey.export({ format: 'pem', type: 'pkcs8' }))
@@ -136,10 +139,10 @@ t.test('a key that was configured', async (t) => {
     config: { audit: { signingKey: { file: 'key.pem' } } },
     env: { SIDEGATE_INSTANCE: '7f9c2ba4-e88f-427d-a616-5afd2a0f0d9c' },
   })
-  const { publicKey: told } = await newest(gateway)
+  const { publicKey: signer } = await newest(gateway)
   const pem = readFileSync(join(folder, 'public.pem'), 'utf8')
-  t.same(readVerifier(told, 'any').key.export({ format: 'pem', type: 'spki' }), pem)
-  t.notOk(existsSync(join(folder, 'data', SIGNING_KEY_FILE)), 'none is made beside the log')
+  t.same(readVerifier(signer, 'any').key.export({ format: 'pem', type: 'spki' }), pem)
+  t.notOk(existsSync(join(folder, 'data', SIGNING_KEY_FILE)), 'none is generated')
   await gateway.stop()
   const config = join(folder, 'sidegate.yaml')
   const { stdout } = await runCli(['audit', 'export', '--config', config])
@@ -147,7 +150,7 @@ t.test('a key that was configured', async (t) => {
   t.match(boot, {
     type: 'boot',
     instance: '7f9c2ba4-e88f-427d-a616-5afd2a0f0d9c',
-    signer: told,
+    signer,
     key_source: 'configured',
   })
   const verified = await runCli([
@@ -161,7 +164,7 @@ t.test('a key that was configured', async (t) => {
   t.match([verified.code, JSON.parse(verified.stdout)], [0, { checkpoints_agreeing: { beside: 2 } }])
 })
 
-t.test('keys that are none', async (t) => {
+t.test('a signing key that cannot be used prevents the start', async (t) => {
   const start = async (config: object, env: Record<string, string> = {}) => {
     const { folder, file } = writeDeployment({
       upstreamUrl: upstream.baseUrl,
@@ -186,7 +189,7 @@ t.test('keys that are none', async (t) => {
   t.match([named.code, named.stderr], [2, /SIDEGATE_INSTANCE takes 1 to 128/])
 })
 
-t.test('the key that is made lies with the log, for its owner, and is said to', async (t) => {
+t.test('a generated key is readable only by its owner, and a warning names it', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))
   const file = join(gateway.folder, 'data', SIGNING_KEY_FILE)
@@ -201,12 +204,12 @@ t.test('the key that is made lies with the log, for its owner, and is said to', 
   await gateway.stop()
   t.match(
     gateway.logs.find(({ level }) => level === 'warn'),
-    { file: SIGNING_KEY_FILE, msg: /beside the log.*audit\.signingKey/ },
+    { file: SIGNING_KEY_FILE, msg: /in the data directory.*audit\.signingKey/ },
   )
   t.notMatch(JSON.stringify(gateway.logs), readFileSync(file, 'utf8').split('\n')[1] as string)
 })
 
-t.test('the full check on demand, of a log as it is and of one that was changed', async (t) => {
+t.test('the full check passes an unchanged log and finds a changed one', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))
   t.match((await gateway.api('GET', '/audit/verify')).body, { running: false, progress: 0, result: null })
@@ -240,13 +243,13 @@ t.test('the full check on demand, of a log as it is and of one that was changed'
   )
 })
 
-/** As somebody does with a hex editor: one digit of an entry's text, wherever it lies in the file. */
+/** Changes one digit in the text of each entry, as with a hex editor. */
 function edit(file: string): void {
   const bytes = readFileSync(file)
   for (let at = bytes.indexOf('"latency_ms":'); at >= 0; at = bytes.indexOf('"latency_ms":', at + 1)) {
     const digit = at + '"latency_ms":'.length
     bytes[digit] = bytes[digit] === 0x39 ? 0x38 : 0x39
   }
-  // In place: a file that is cut off first, if only for a moment, would end the process that has it mapped.
+  // Written in place: truncating the file would kill the process that maps it.
   writeFileSync(file, bytes, { flag: 'r+' })
 }

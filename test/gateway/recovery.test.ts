@@ -1,4 +1,4 @@
-// What the next start makes of a process that was killed, of a data folder in use, and of a damaged log.
+// Starting on the data folder of a killed process, on one that is in use, and on a damaged log.
 
 import { randomBytes } from 'node:crypto'
 import {
@@ -34,7 +34,7 @@ async function usage(gateway: TestGateway): Promise<any[]> {
   return body.logs
 }
 
-t.test('only a stop in order spares the next start its look at the store', async (t) => {
+t.test('only a clean stop lets the next start skip the inspection', async (t) => {
   const start = (folder?: string) =>
     startGateway({ upstreamUrl: upstream.baseUrl, ...(folder !== undefined && { folder }) })
   const first = await start()
@@ -43,7 +43,7 @@ t.test('only a stop in order spares the next start its look at the store', async
   t.equal(await first.stop(), 0)
   t.ok(existsSync(mark))
   const second = await start(first.folder)
-  t.notOk(existsSync(mark), 'it is for one start')
+  t.notOk(existsSync(mark), 'it counts for one start')
   await second.kill('SIGKILL')
   t.notOk(existsSync(mark))
   const third = await start(first.folder)
@@ -52,7 +52,7 @@ t.test('only a stop in order spares the next start its look at the store', async
   await discard(third)
 })
 
-t.test('kill -9 with calls in flight: one entry each at the next start, interrupted', async (t) => {
+t.test('after kill -9 the next start seals each call in flight once, as interrupted', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   const { folder } = gateway
   const { key, id: keyId } = await gateway.createKey('batch')
@@ -106,7 +106,7 @@ t.test('kill -9 with calls in flight: one entry each at the next start, interrup
   await discard(gateway)
 })
 
-t.test('a second gateway on one folder is refused, and commands beside it are not', async (t) => {
+t.test('a second gateway on a folder is refused, commands are not', async (t) => {
   const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => discard(gateway))
   const { folder } = gateway
@@ -138,7 +138,7 @@ function overwritePages(file: string, text: string, page: Buffer): number {
   return places.size
 }
 
-/** Changes rows as LMDB would, head untouched. */
+/** Changes rows through LMDB and leaves the head as it is. */
 async function withRows(
   path: string,
   change: (tables: ReturnType<typeof openEnvironment>['tables']) => void,
@@ -150,9 +150,9 @@ async function withRows(
 
 interface Damage {
   readonly name: string
-  /** Whether keys, which lie elsewhere, must survive it. */
+  /** Whether the keys, which are in other pages, must survive. */
   readonly keysStay: boolean
-  /** Whether where the log stood can be read. */
+  /** Whether the end of the log can be read. */
   readonly known: boolean
   readonly harm: (file: string, newest: any) => void | Promise<void>
 }
@@ -164,7 +164,12 @@ const DAMAGES: readonly Damage[] = [
     known: false,
     harm: (file) => truncateSync(file, Math.floor(statSync(file).size / 2 / PAGE_BYTES) * PAGE_BYTES),
   },
-  { name: 'a file that is none', keysStay: false, known: false, harm: (file) => writeFileSync(file, 'gone') },
+  {
+    name: 'a file that is no database',
+    keysStay: false,
+    known: false,
+    harm: (file) => writeFileSync(file, 'gone'),
+  },
   {
     name: 'a zeroed page',
     keysStay: true,
@@ -221,8 +226,8 @@ async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Pr
   const [aside] = readdirSync(data).filter((file) => file.startsWith('quarantine-'))
   t.ok(aside, `${name}: set aside`)
   const kept = readFileSync(join(data, String(aside), 'data.mdb'))
-  t.ok(kept.equals(harmed), 'byte by byte as it was')
-  const said = next.logs.find(({ msg }) => String(msg).startsWith('the log is damaged'))
+  t.ok(kept.equals(harmed), 'the bytes are unchanged')
+  const said = next.logs.find(({ msg }) => String(msg).startsWith('the usage log is damaged'))
   t.match(said, { level: 'error', folder: join(data, String(aside)) })
   t.comment(said?.['reason'])
   const metrics = await (await fetch(`${next.opsUrl}/metrics`)).text()
@@ -239,10 +244,11 @@ async function checkDamage(t: Test, { name, keysStay, known, harm }: Damage): Pr
   t.match(genesis, { seq: 0, type: 'genesis', continues: { reason: said?.['reason'] as string } })
   if (known) t.ok(genesis.continues.log !== null && genesis.continues.seq >= newest.seq)
   t.equal((await runCli(['audit', 'verify', ...args])).code, 0)
-  // The new log is as good as any: nothing is set aside a second time.
+  // The new log is sound, so nothing is set aside a second time.
   const third = await startGateway({ upstreamUrl: upstream.baseUrl, folder })
   t.equal(readdirSync(data).filter((file) => file.startsWith('quarantine-')).length, 1)
   await third.stop()
 }
 
-for (const damage of DAMAGES) t.test(damage.name, (t) => checkDamage(t, damage))
+for (const damage of DAMAGES)
+  t.test(`a log with ${damage.name} is set aside and a new one is started`, (t) => checkDamage(t, damage))

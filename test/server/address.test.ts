@@ -1,8 +1,13 @@
+// Why an address cannot be listened on.
+
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
 import { whyNotListen } from '../../src/server/address.ts'
+
+// Deadline of every wait in this file.
+t.setTimeout(120_000)
 
 const HOST = '127.0.0.1'
 
@@ -18,7 +23,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** Whether somebody can be reached there. */
+/** Whether a connection to the port succeeds. */
 async function reach(port: number): Promise<boolean> {
   const socket = connect({ host: HOST, port })
   try {
@@ -31,17 +36,17 @@ async function reach(port: number): Promise<boolean> {
   }
 }
 
-/** Looks at an address over and over, beside what its maker does. */
-const LOOKING = `
+/** Program of a worker that tests an address 1000 times. */
+const TESTING = `
 const { workerData, parentPort } = require('node:worker_threads')
 import(workerData.module).then(async ({ whyNotListen }) => {
   for (let round = 0; round < 1000; round++) parentPort.postMessage(await whyNotListen(workerData.address))
 })`
 
-t.test('a free port: nobody gets in while it is looked at, and it can be had afterwards', async (t) => {
+t.test('testing a free port accepts no client and leaves the port free', async (t) => {
   const port = await freePort()
   const module = new URL('../../src/server/address.ts', import.meta.url).href
-  const worker = new Worker(LOOKING, { eval: true, workerData: { module, address: { host: HOST, port } } })
+  const worker = new Worker(TESTING, { eval: true, workerData: { module, address: { host: HOST, port } } })
   const answers: (string | null)[] = []
   worker.on('message', (answer) => answers.push(answer))
   let done = false
@@ -62,15 +67,18 @@ t.test('a free port: nobody gets in while it is looked at, and it can be had aft
   server.close()
 })
 
-t.test('a name, every address of the machine, and a port that the system chooses', async (t) => {
-  const port = await freePort()
-  t.equal(await whyNotListen({ host: 'localhost', port }), null)
-  t.equal(await whyNotListen({ host: '0.0.0.0', port }), null)
-  t.equal(await whyNotListen({ host: HOST, port: 0 }), null)
-})
+t.test(
+  'a name, all addresses of the machine and a port chosen by the system can be listened on',
+  async (t) => {
+    const port = await freePort()
+    t.equal(await whyNotListen({ host: 'localhost', port }), null)
+    t.equal(await whyNotListen({ host: '0.0.0.0', port }), null)
+    t.equal(await whyNotListen({ host: HOST, port: 0 }), null)
+  },
+)
 
 t.test(
-  'a port that somebody has: on this address, on all of them, or on another where all are wanted',
+  'a port is in use when a listener has this address, all addresses, or one of all those wanted',
   async (t) => {
     for (const [host, wanted] of [
       [HOST, HOST],
@@ -87,7 +95,7 @@ t.test(
   },
 )
 
-t.test('connections that a listener before has left behind are no obstacle', async (t) => {
+t.test('open connections of an earlier listener do not matter', async (t) => {
   const { server, port } = await listening()
   const accepted = once(server, 'connection')
   const client = connect({ host: HOST, port })
@@ -98,7 +106,7 @@ t.test('connections that a listener before has left behind are no obstacle', asy
   socket.destroy()
 })
 
-t.test('an address that this machine has not', async (t) => {
+t.test('an address that the machine does not have is refused', async (t) => {
   const reason = 'this machine does not have the address; use 0.0.0.0 or [::] for all addresses'
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 4000 }), `cannot listen on 192.0.2.1:4000: ${reason}`)
   t.equal(await whyNotListen({ host: '192.0.2.1', port: 0 }), `cannot listen on 192.0.2.1:0: ${reason}`)

@@ -1,4 +1,4 @@
-// Reading a JSON body: what is refused before, during and after reading it. Requests come over a real parser.
+// Reading JSON bodies from real connections: limits, media types, and clients that disconnect.
 
 import { createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -8,13 +8,16 @@ import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { BODY_LIMIT, readJsonBody } from '../../src/server/body.ts'
 
+// Deadline of every wait in this file.
+t.setTimeout(120_000)
+
 /** Fields an error must have. */
 const like = (fields: object) => fields as Error
 
 const JSON_TYPE = 'content-type: application/json'
 const LIMIT = 1000
 
-/** A request whose head has arrived, and the socket the rest can be written to. */
+/** Returns a request whose head has arrived, and the client's socket for the rest. */
 async function open(t: Test, ...head: string[]): Promise<{ request: IncomingMessage; socket: Socket }> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -34,7 +37,7 @@ const chunk = (bytes: Buffer) => Buffer.concat([Buffer.from(`${bytes.length.toSt
 const CRLF = Buffer.from('\r\n')
 const LAST_CHUNK = '0\r\n\r\n'
 
-t.test('media types', async (t) => {
+t.test('only JSON media types are accepted', async (t) => {
   const accepted = [
     'application/json',
     'Application/JSON',
@@ -68,7 +71,7 @@ t.test('media types', async (t) => {
   await t.rejects(readJsonBody(request, LIMIT), like({ code: 'unsupported_media_type' }), 'none')
 })
 
-t.test('content encodings', async (t) => {
+t.test('an encoded body is refused', async (t) => {
   for (const encoding of ['gzip', 'br', 'deflate', 'zstd', 'identity, gzip', 'x']) {
     const { request } = await open(t, JSON_TYPE, `content-encoding: ${encoding}`, 'content-length: 2')
     await t.rejects(readJsonBody(request, LIMIT), like({ code: 'unsupported_media_type' }), encoding)
@@ -78,7 +81,7 @@ t.test('content encodings', async (t) => {
   t.equal(String(await readJsonBody(request, LIMIT)), '{}')
 })
 
-t.test('the bound, by what is announced and by what comes', async (t) => {
+t.test('a body over the limit is refused, by its content-length or while it is read', async (t) => {
   for (const length of [0, 1, LIMIT - 1, LIMIT]) {
     const { request, socket } = await open(t, JSON_TYPE, `content-length: ${length}`)
     socket.write(Buffer.alloc(length, 'x'))
@@ -101,14 +104,14 @@ t.test('the bound, by what is announced and by what comes', async (t) => {
   await t.rejects(readJsonBody(chunked.request, LIMIT), like({ code: 'body_too_large' }))
 })
 
-t.test('what is too large is refused even when its rest never comes', async (t) => {
+t.test('a body that is too large is refused even if the rest never arrives', async (t) => {
   const { request, socket } = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
   const read = readJsonBody(request, LIMIT)
   socket.write('x')
   await t.rejects(read, like({ code: 'body_too_large' }))
 })
 
-t.test('and a flood behind it is not read for ever', async (t) => {
+t.test('a refused body is read for a limited time only', async (t) => {
   const { request, socket } = await open(t, JSON_TYPE, `content-length: ${2 ** 40}`)
   const piece = Buffer.alloc(1024 * 1024)
   let written = 0
@@ -122,7 +125,7 @@ t.test('and a flood behind it is not read for ever', async (t) => {
   t.ok(written < 1024 ** 3, `${written} bytes`)
 })
 
-t.test('a client that leaves', async (t) => {
+t.test('a client that disconnects gets bad_request', async (t) => {
   for (const head of ['content-length: 10', 'transfer-encoding: chunked']) {
     const { request, socket } = await open(t, JSON_TYPE, head)
     const read = readJsonBody(request, LIMIT)
@@ -132,10 +135,10 @@ t.test('a client that leaves', async (t) => {
   const { request, socket } = await open(t, JSON_TYPE, `content-length: ${LIMIT + 1}`)
   const read = readJsonBody(request, LIMIT)
   socket.destroy()
-  await t.rejects(read, like({ code: 'body_too_large' }), 'what it announced was too much already')
+  await t.rejects(read, like({ code: 'body_too_large' }), 'its content-length was too large already')
 })
 
-t.test('bytes arrive as they were sent, however they were cut', async (t) => {
+t.test('the body is the same for any chunks', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ minLength: 1, maxLength: 100 }), { maxLength: 9 }),
@@ -151,23 +154,26 @@ t.test('bytes arrive as they were sent, however they were cut', async (t) => {
   )
 })
 
-t.test('what is kept is told before: all of it where it was announced, else piece by piece', async (t) => {
-  const kept: number[] = []
-  const keep = (bytes: number) => void kept.push(bytes)
-  const announced = await open(t, JSON_TYPE, 'content-length: 4')
-  const reading = readJsonBody(announced.request, LIMIT, { reserve: keep })
-  t.same(kept, [4])
-  announced.socket.write('{   ')
-  await reading
-  t.same(kept, [4])
-  const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
-  chunked.socket.write(chunk(Buffer.from('{}')))
-  chunked.socket.write(LAST_CHUNK)
-  await readJsonBody(chunked.request, LIMIT, { reserve: keep })
-  t.same(kept, [4, 2])
-})
+t.test(
+  'bytes are reserved before they are stored: all with content-length, else chunk by chunk',
+  async (t) => {
+    const kept: number[] = []
+    const keep = (bytes: number) => void kept.push(bytes)
+    const announced = await open(t, JSON_TYPE, 'content-length: 4')
+    const reading = readJsonBody(announced.request, LIMIT, { reserve: keep })
+    t.same(kept, [4])
+    announced.socket.write('{   ')
+    await reading
+    t.same(kept, [4])
+    const chunked = await open(t, JSON_TYPE, 'transfer-encoding: chunked')
+    chunked.socket.write(chunk(Buffer.from('{}')))
+    chunked.socket.write(LAST_CHUNK)
+    await readJsonBody(chunked.request, LIMIT, { reserve: keep })
+    t.same(kept, [4, 2])
+  },
+)
 
-t.test('whoever keeps it may end the reading', async (t) => {
+t.test('an error of reserve ends the reading', async (t) => {
   const full = () => {
     throw new Error('full')
   }
@@ -180,7 +186,7 @@ t.test('whoever keeps it may end the reading', async (t) => {
   await t.rejects(readJsonBody(chunked.request, LIMIT, { reserve: full }), like({ message: 'full' }))
 })
 
-t.test('of a body in very many pieces no more is kept than its bytes', async (t) => {
+t.test('a body in very many chunks takes no more memory than its bytes', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc: () => void = runInNewContext('gc')
   const count = 20_000
@@ -196,11 +202,11 @@ t.test('of a body in very many pieces no more is kept than its bytes', async (t)
   const sent = Buffer.from(Array.from({ length: count }, (_, index) => index % 251))
   socket.write(Buffer.concat([...sent].map((byte) => chunk(Buffer.from([byte])))))
   await arrived
-  // What is weak holds until the turn is over.
+  // A weak reference is kept until the end of the turn.
   await new Promise(setImmediate)
   gc()
   const kept = pieces.filter((piece) => piece.deref() !== undefined).length
-  t.ok(kept < 2000, `${kept} pieces of one byte, each of which takes hundreds`)
+  t.ok(kept < 2000, `${kept} chunks of one byte, each of which takes hundreds`)
   socket.write(LAST_CHUNK)
   t.ok((await read).equals(sent))
 })

@@ -1,4 +1,4 @@
-// The bytes of an event stream, as they are on the wire.
+// The bytes of an event stream on the wire.
 
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -8,7 +8,10 @@ import { EventStream } from '../../src/server/eventstream.ts'
 
 type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 
-/** A server that answers each request so. */
+// Deadline of every wait in this file.
+t.setTimeout(120_000)
+
+/** Starts a server with this answer to every request. */
 async function serve(t: T, answer: (response: ServerResponse) => void): Promise<number> {
   const server = createServer((_request, response) => answer(response))
   t.teardown(() => {
@@ -19,7 +22,7 @@ async function serve(t: T, answer: (response: ServerResponse) => void): Promise<
   return (server.address() as AddressInfo).port
 }
 
-/** Sends bytes; resolves with what came back once that ends in `last`, or the connection has ended. */
+/** Sends bytes; resolves with the answer once it ends in `last` or the connection is closed. */
 async function exchange(port: number, sent: string, last: string): Promise<string> {
   const socket = connect(port, '127.0.0.1', () => socket.write(sent))
   let received = ''
@@ -43,7 +46,7 @@ const answer = (response: ServerResponse) => {
 }
 const ASKING = 'GET / HTTP/1.1\r\nhost: a\r\n\r\n'
 
-t.test('each piece is a chunk of its own, and the connection goes on', async (t) => {
+t.test('each write is one chunk, and the connection stays open', async (t) => {
   const port = await serve(t, answer)
   const received = await exchange(port, ASKING, '0\r\n\r\n')
   const [head = '', body] = received.split(/\r\n\r\n(.*)/s)
@@ -64,26 +67,26 @@ t.test('each piece is a chunk of its own, and the connection goes on', async (t)
   t.equal(twice.split('data: [DONE]').length, 3)
 })
 
-t.test('a client of Node reads it', async (t) => {
+t.test('fetch reads the stream', async (t) => {
   const port = await serve(t, answer)
   const response = await fetch(`http://127.0.0.1:${port}/`)
   t.equal(await response.text(), `${FIRST}${SECOND}data: [DONE]\n\n`)
 })
 
-t.test('HTTP/1.0 has no chunks', async (t) => {
+t.test('an HTTP/1.0 client gets no chunked encoding', async (t) => {
   const port = await serve(t, answer)
   const received = await exchange(port, 'GET / HTTP/1.0\r\n\r\n', 'never')
   t.notMatch(received, /transfer-encoding/i)
   t.ok(received.endsWith(`\r\n\r\n${FIRST}${SECOND}data: [DONE]\n\n`))
 })
 
-t.test('the head does not wait for an event', async (t) => {
+t.test('the head is sent before the first event', async (t) => {
   const port = await serve(t, (response) => void new EventStream(response, {}))
   const received = await exchange(port, ASKING, '\r\n\r\n')
   t.match(received, 'content-type: text/event-stream')
 })
 
-t.test('nothing but an end', async (t) => {
+t.test('a stream without events ends correctly', async (t) => {
   const port = await serve(t, (response) => new EventStream(response, {}).end(''))
   t.match(await exchange(port, ASKING, '0\r\n\r\n'), /\r\n\r\n0\r\n\r\n$/)
 })

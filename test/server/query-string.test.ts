@@ -6,7 +6,7 @@ const like = (fields: object) => fields as Error
 
 const KNOWN = ['limit', 'blocked', 'since', 'model']
 
-t.test('reads what is right', async (t) => {
+t.test('valid parameters are read', async (t) => {
   const query = new Query('limit=10&blocked=false&since=2026-01-31T12:00:00Z&model=a%2Fb', KNOWN)
   t.equal(query.integer('limit', 50, 1, 1000), 10)
   t.equal(query.boolean('blocked'), false)
@@ -20,7 +20,7 @@ t.test('reads what is right', async (t) => {
   t.equal(new Query('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'), Date.UTC(2028, 1, 28, 22, 30))
 })
 
-t.test('refuses the rest, naming the parameter', async (t) => {
+t.test('invalid parameters are refused by name', async (t) => {
   for (const limit of ['0', '1001', '-1', '1.5', 'ten', '', '1e2', ' 5', '99999999999999999999']) {
     const query = new Query(`limit=${encodeURIComponent(limit)}`, KNOWN)
     t.throws(

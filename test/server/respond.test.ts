@@ -1,4 +1,4 @@
-// Answers in one piece on a real socket, whoever gives them.
+// Whole answers to clients that read slowly or not at all.
 
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
@@ -8,11 +8,14 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { listen } from '../../src/server/listener.ts'
 import { respond, respondError, respondJson } from '../../src/server/respond.ts'
 
-/** More than the kernel's buffers of both ends hold. */
+// Deadline of every wait in this file.
+t.setTimeout(120_000)
+
+/** Larger than the kernel's buffers on both ends. */
 const LONG = 'x'.repeat(32 * 1024 * 1024)
 const STALL_MS = 50
 
-t.test('an answer that nobody takes is given up, whatever it is to', async (t) => {
+t.test('any answer that the client does not read is dropped after the stall time', async (t) => {
   const ways: Record<string, (response: ServerResponse) => void> = {
     text: (response) => respond(response, 200, {}, LONG, STALL_MS),
     JSON: (response) => respondJson(response, 200, LONG, {}, STALL_MS),
@@ -34,11 +37,11 @@ t.test('an answer that nobody takes is given up, whatever it is to', async (t) =
   }
 })
 
-t.test('a call that comes behind an answer that was taken slowly has its own time', async (t) => {
-  // Longer than handing over such an answer takes.
+t.test('a pipelined call has its own stall time after an answer that was read slowly', async (t) => {
+  // Longer than it takes to buffer such an answer.
   const stallMs = 500
   const listeners = await listen({ host: '127.0.0.1', port: 0 }, (request, response) => {
-    if (request.url === '/slowly-taken') respond(response, 200, {}, LONG, stallMs)
+    if (request.url === '/read-slowly') respond(response, 200, {}, LONG, stallMs)
     else setTimeout(() => respond(response, 200, {}, 'the second'), 3 * stallMs)
   })
   const socket = connect(listeners[0]!.address.port, '127.0.0.1')
@@ -47,7 +50,7 @@ t.test('a call that comes behind an answer that was taken slowly has its own tim
     for (const listener of listeners) listener.close()
   })
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
-  socket.write(get('/slowly-taken') + get('/slowly-made'))
+  socket.write(get('/read-slowly') + get('/made-slowly'))
   let end = ''
   for await (const piece of socket) {
     end = (end + piece).slice(-100)

@@ -13,7 +13,7 @@ const router = new Router([
   { method: 'GET', path: '/rest/*id', name: 'rest' },
 ])
 
-t.test('finds by method and path', async (t) => {
+t.test('a route is found by its method and path', async (t) => {
   t.equal(router.find('GET', '/a').route.name, 'list')
   t.equal(router.find('POST', '/a/evaluate').route.name, 'evaluate')
   t.same(router.find('DELETE', '/a/x%20y').params, { id: 'x%20y' })
@@ -21,7 +21,7 @@ t.test('finds by method and path', async (t) => {
   t.same(router.find('GET', '/rest/x/y//z/').params, { id: 'x/y//z/' })
 })
 
-t.test('unknown paths and methods', async (t) => {
+t.test('unknown paths and methods are refused', async (t) => {
   for (const path of ['/', '', '/b', '/a/', '/a/1/2', '//a', '/A', '/rest', '/rest/', '/rest//x']) {
     t.throws(() => router.find('GET', path), like({ code: 'not_found' }), path)
   }

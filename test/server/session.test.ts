@@ -1,4 +1,4 @@
-// Who may use the management API: hosts, origins, sign-ins, sessions. The clock moves when told.
+// Access to the management API: hosts, origins, sign-ins, sessions. Tests advance the clock.
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -19,10 +19,10 @@ function setting(t: Test, token: Secret | null = fixedSecret(TOKEN), allowedHost
   return { gatekeeper: new Gatekeeper(options), clock }
 }
 
-/** The cookie a browser would send back. */
+/** The cookie that a browser would return. */
 const sentBack = (setCookie: string) => setCookie.split(';', 1)[0] ?? ''
 
-t.test('hosts that are served', async (t) => {
+t.test('only loopback and allowed hosts are served', async (t) => {
   const { gatekeeper } = setting(t, null, ['Gateway.Example', '10.0.0.7'])
   const served = [
     'localhost',
@@ -65,7 +65,7 @@ t.test('hosts that are served', async (t) => {
   t.throws(() => gatekeeper.checkOrigin('GET', {}), like({ code: 'misdirected_request' }), 'none at all')
 })
 
-t.test('where unsafe requests may come from', async (t) => {
+t.test('unsafe requests are accepted from the same origin only', async (t) => {
   const { gatekeeper } = setting(t, null, ['gateway.example'])
   const host = 'gateway.example:8484'
   const cases: [boolean, Record<string, string>][] = [
@@ -101,7 +101,7 @@ t.test('where unsafe requests may come from', async (t) => {
   }
 })
 
-t.test('no origin but our own passes, whatever it looks like', async (t) => {
+t.test('no other origin passes, even one that looks similar', async (t) => {
   const { gatekeeper } = setting(t, null)
   const piece = fc.constantFrom(
     'http://',
@@ -129,7 +129,7 @@ t.test('no origin but our own passes, whatever it looks like', async (t) => {
   )
 })
 
-t.test('a session: from the right token to its end', async (t) => {
+t.test('the right token opens a session until it expires', async (t) => {
   const { gatekeeper, clock } = setting(t)
   const { cookie, expiresAtMs } = await gatekeeper.signIn(TOKEN, false)
   t.equal(expiresAtMs, clock.now() + 600_000)
@@ -147,7 +147,7 @@ t.test('a session: from the right token to its end', async (t) => {
   t.throws(() => gatekeeper.require({ cookie: mine }), like({ code: 'session_required' }), 'over')
 })
 
-t.test('cookies as browsers and others send them', async (t) => {
+t.test('the session cookie is found among others and in any position', async (t) => {
   const { gatekeeper } = setting(t)
   const mine = sentBack((await gatekeeper.signIn(TOKEN, false)).cookie)
   for (const cookie of [mine, `a=b; ${mine}`, `${mine};c=d`, `  ${mine}  `, `a; ${mine}`, `=; ${mine}`]) {
@@ -176,7 +176,7 @@ t.test('cookies as browsers and others send them', async (t) => {
   t.throws(() => gatekeeper.require({}), like({ code: 'session_required' }))
 })
 
-t.test('signing out', async (t) => {
+t.test('signing out ends the session', async (t) => {
   const { gatekeeper } = setting(t)
   const mine = { cookie: sentBack((await gatekeeper.signIn(TOKEN, false)).cookie) }
   const other = { cookie: sentBack((await gatekeeper.signIn(TOKEN, false)).cookie) }
@@ -186,7 +186,7 @@ t.test('signing out', async (t) => {
   await t.resolves(gatekeeper.signOut({}, false), 'without a session')
 })
 
-t.test('wrong tokens are slowed down, by more each time', async (t) => {
+t.test('after five wrong tokens the next sign-in must wait, longer each time', async (t) => {
   const { gatekeeper, clock } = setting(t)
   const wrong = () => gatekeeper.signIn('guess', false)
   const waits = (seconds: number) =>
@@ -213,7 +213,7 @@ t.test('wrong tokens are slowed down, by more each time', async (t) => {
   await t.resolves(gatekeeper.signIn(TOKEN, false))
 })
 
-t.test('one wrong token an hour locks nobody out', async (t) => {
+t.test('one wrong token an hour does not lock out the owner', async (t) => {
   const { gatekeeper, clock } = setting(t)
   for (let hour = 0; hour < 20; hour++) {
     await t.rejects(gatekeeper.signIn('guess', false), like({ code: 'invalid_token' }))
@@ -224,7 +224,7 @@ t.test('one wrong token an hour locks nobody out', async (t) => {
   await t.resolves(gatekeeper.signIn(TOKEN, false))
 })
 
-t.test('guesses side by side are counted one by one', async (t) => {
+t.test('concurrent guesses are counted one by one', async (t) => {
   const { gatekeeper } = setting(t)
   const guesses = await Promise.allSettled(
     Array.from({ length: 50 }, (_, i) => gatekeeper.signIn(`guess ${i}`, false)),
@@ -234,24 +234,24 @@ t.test('guesses side by side are counted one by one', async (t) => {
   t.equal(codes.filter((code) => code === 'too_many_attempts').length, 45)
 })
 
-t.test('only the token is the token', async (t) => {
+t.test('only the exact token is accepted', async (t) => {
   for (const guess of ['', TOKEN.slice(1), `${TOKEN} `, TOKEN.toUpperCase(), `${TOKEN}\0`]) {
     const { gatekeeper } = setting(t)
     await t.rejects(gatekeeper.signIn(guess, false), like({ code: 'invalid_token' }), JSON.stringify(guess))
   }
 })
 
-t.test('without a token in the configuration nobody gets in', async (t) => {
+t.test('without an admin token nobody can sign in', async (t) => {
   const { gatekeeper } = setting(t, null)
-  const told = like({ code: 'invalid_token', message: /no admin token .*admin\.token/i })
+  const refusal = like({ code: 'invalid_token', message: /no admin token .*admin\.token/i })
   for (const guess of ['', 'null', 'undefined', 'a', 'b', 'c']) {
-    await t.rejects(gatekeeper.signIn(guess, false), told, 'that there is nothing to guess, each time')
+    await t.rejects(gatekeeper.signIn(guess, false), refusal, 'every guess gets the same answer')
   }
   const cookie = `sidegate_session=${'A'.repeat(43)}`
   t.throws(() => gatekeeper.require({ cookie }), like({ code: 'session_required' }))
 })
 
-t.test('a token that changes under the gateway takes its sessions along', async (t) => {
+t.test('a changed admin token ends the sessions of the old one', async (t) => {
   let value = 'first'
   const { gatekeeper } = setting(t, { current: () => value, onTurn: () => {} })
   const first = { cookie: sentBack((await gatekeeper.signIn('first', false)).cookie) }

@@ -1,4 +1,4 @@
-// The caller on a real socket: leaving, lagging, being ended from our side.
+// The client of a call on a real socket: it disconnects, reads slowly, or is interrupted.
 
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
@@ -10,11 +10,14 @@ import { SocketClient } from '../../src/server/socket-client.ts'
 
 type T = Parameters<NonNullable<Parameters<typeof t.test>[0]>>[0]
 
-/** More than the kernel's buffers of both ends hold. */
+// Deadline of every wait in this file.
+t.setTimeout(120_000)
+
+/** Larger than the kernel's buffers on both ends. */
 const LONG = 'x'.repeat(32 * 1024 * 1024)
 const LONG_MS = 60_000
 
-/** A client as the server sees it, and the socket it calls on. */
+/** Returns a client as the server sees it, and its socket. */
 async function call(
   t: T,
   { stallMs = LONG_MS, missingBytes = 0 } = {},
@@ -40,11 +43,11 @@ async function call(
 const delivered = (client: SocketClient) => new Promise<void>((resolve) => client.onDelivered(resolve))
 const cancelled = (client: SocketClient) => new Promise<void>((resolve) => client.onCancel(resolve))
 
-const keep = () => {}
+const reserve = () => {}
 
-t.test('an answer that is taken', async (t) => {
+t.test('an answer that the client reads is delivered', async (t) => {
   const { client, socket } = await call(t)
-  t.equal(String(await client.readBody(10, keep)), '{}')
+  t.equal(String(await client.readBody(10, reserve)), '{}')
   client.respond(200, { 'x-a': 'b' }, 'all of it')
   socket.resume()
   await delivered(client)
@@ -52,12 +55,12 @@ t.test('an answer that is taken', async (t) => {
   await delivered(client)
 })
 
-t.test('a body that was read is not kept while its call goes on', async (t) => {
+t.test('a body is released once it was read, while its call continues', async (t) => {
   setFlagsFromString('--expose-gc')
   const gc: () => void = runInNewContext('gc')
   const { client, socket } = await call(t)
-  const body = new WeakRef(await client.readBody(10, keep))
-  // What is weak holds until the turn is over.
+  const body = new WeakRef(await client.readBody(10, reserve))
+  // A weak reference is kept until the end of the turn.
   await new Promise(setImmediate)
   gc()
   t.equal(body.deref(), undefined)
@@ -66,14 +69,14 @@ t.test('a body that was read is not kept while its call goes on', async (t) => {
   await delivered(client)
 })
 
-t.test('an answer that nobody takes is given up, however it was sent', async (t) => {
+t.test('an answer that the client does not read is dropped after the stall time', async (t) => {
   const ways: Record<string, (client: SocketClient) => void> = {
     whole: (client) => client.respond(200, {}, LONG),
     'last bytes of a stream': (client) => {
       client.startStream({})
       client.end(LONG)
     },
-    'piece of a stream': (client) => {
+    'event of a stream': (client) => {
       client.startStream({})
       void client.write(LONG)
     },
@@ -91,26 +94,26 @@ t.test('an answer that nobody takes is given up, however it was sent', async (t)
   }
 })
 
-t.test('a client that takes its time, but takes', async (t) => {
+t.test('a client that reads slowly gets the whole answer', async (t) => {
   const { client, socket } = await call(t, { stallMs: 300 })
   socket.on('data', () => {
     socket.pause()
     setTimeout(() => socket.resume(), 2)
   })
   client.startStream({})
-  const room = client.write(LONG)
-  t.ok(room instanceof Promise, 'the socket is full')
+  const written = client.write(LONG)
+  t.ok(written instanceof Promise, 'the socket is full')
   const startMs = performance.now()
   socket.resume()
-  await room
+  await written
   t.notOk(client.cancelled)
-  t.ok(performance.now() - startMs > 300, 'it took longer than one may stall')
+  t.ok(performance.now() - startMs > 300, 'it took longer than the stall time')
   client.end('')
   await delivered(client)
   t.notOk(client.cancelled)
 })
 
-t.test('a client that leaves', async (t) => {
+t.test('a client that disconnects cancels its call', async (t) => {
   const { client, socket } = await call(t)
   const left = cancelled(client)
   socket.destroy()
@@ -119,21 +122,21 @@ t.test('a client that leaves', async (t) => {
   t.notOk(client.interrupted)
   await cancelled(client)
   await delivered(client)
-  t.equal(client.write('x'), undefined, 'nothing is waited for')
+  t.equal(client.write('x'), undefined, 'a write does not wait')
 })
 
-t.test('ending a call ends what it waits for', async (t) => {
+t.test('interrupting a call ends its pending read or write', async (t) => {
   const uploading = await call(t, { missingBytes: 100 })
-  const body = uploading.client.readBody(1000, keep)
+  const body = uploading.client.readBody(1000, reserve)
   uploading.client.interrupt()
   await t.rejects(body, { code: 'bad_request' })
   t.ok(uploading.client.interrupted)
 
   const streaming = await call(t)
   streaming.client.startStream({})
-  const room = streaming.client.write(LONG)
-  t.ok(room instanceof Promise, 'the socket is full')
+  const written = streaming.client.write(LONG)
+  t.ok(written instanceof Promise, 'the socket is full')
   streaming.client.interrupt()
-  await room
+  await written
   t.ok(streaming.client.cancelled)
 })

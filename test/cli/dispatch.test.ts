@@ -1,0 +1,56 @@
+// The command line as a whole: help, version, unknown commands and bad arguments; and the choice of the
+// command.
+
+import t from 'tap'
+import { type Command, UsageError } from '../../src/cli/command.ts'
+import { dispatch } from '../../src/cli/dispatch.ts'
+import { runCli } from '../process/gateway.ts'
+
+// Deadline of every wait in this file.
+t.setTimeout(300_000)
+
+t.test('each command has help and exits with 2 on bad arguments', async (t) => {
+  const overview = await runCli(['--help'])
+  t.equal(overview.code, 0)
+  const commands = [...overview.stdout.matchAll(/^ {2}([a-z]+) {2,}\S/gm)].map(([, name]) => name ?? '')
+  for (const command of ['serve', 'demo', 'keys']) t.ok(commands.includes(command), command)
+  for (const command of commands) {
+    const { code, stdout } = await runCli([command, '--help'])
+    t.equal(code, 0)
+    t.match(stdout, `sidegate ${command}`)
+    t.equal((await runCli([command, '--nonsense'])).code, 2)
+  }
+  t.match((await runCli(['--version'])).stdout, /^sidegate \d+\.\d+\.\d+\n$/)
+  t.equal((await runCli([])).code, 2)
+  t.match(await runCli(['dance']), { code: 2, stderr: /there is no command "dance"/ })
+})
+
+t.test('dispatch passes the arguments on and returns the exit code of the command', async (t) => {
+  const received: (readonly string[])[] = []
+  const command: Command = {
+    name: 'probe',
+    summary: 'record the arguments',
+    help: 'Usage: probe\n',
+    async run(args) {
+      received.push(args)
+      if (args[0] === 'wrong') throw new UsageError('give another argument')
+      if (args[0] === 'broken') throw new Error('the disk is full')
+      return 1
+    },
+  }
+  const lines: string[] = []
+  const log = console.error
+  console.error = (line: string) => void lines.push(line)
+  t.teardown(() => {
+    console.error = log
+  })
+  t.equal(await dispatch(['probe', 'a', '--b'], [command]), 1)
+  t.equal(await dispatch(['probe', 'wrong'], [command]), 2)
+  t.equal(await dispatch(['probe', 'broken'], [command]), 1)
+  t.same(received, [['a', '--b'], ['wrong'], ['broken']])
+  t.same(lines, [
+    'sidegate probe: give another argument',
+    'sidegate probe --help lists the arguments',
+    'sidegate probe: the disk is full',
+  ])
+})

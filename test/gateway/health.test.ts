@@ -1,0 +1,40 @@
+// What /readyz reports, and the values of the metrics page before the parts exist.
+
+import t from 'tap'
+import { healthOf, StateReader } from '../../src/gateway/health.ts'
+
+const PROBLEM = { file: 'rules/a.yaml', line: 4, column: 12, path: 'rules[0].action', message: 'is unknown' }
+
+const rules = (problems: (typeof PROBLEM)[] = []) => ({
+  revision: '0123456789abcdef',
+  errors: () => problems,
+})
+
+t.test('a gateway is ready while its log can be written and it is not draining', async (t) => {
+  for (const [auditable, draining, ready] of [
+    [true, false, true],
+    [false, false, false],
+    [true, true, false],
+  ] as const) {
+    const health = healthOf({ admission: { auditable, draining }, rules: rules(), quarantines: 0 })
+    t.match(health, { ready, detail: { draining, rules: 'ok', rule_errors: [], quarantines: 0 } })
+    t.equal(health.detail['store'] === 'ok', auditable)
+  }
+})
+
+t.test('errors in rule files are listed and do not make the gateway unready', async (t) => {
+  const admission = { auditable: true, draining: false }
+  t.match(healthOf({ admission, rules: rules([PROBLEM]), quarantines: 2 }), {
+    ready: true,
+    detail: {
+      rules: 'the last good rules are in force',
+      rule_errors: [/a\.yaml:4:12 rules\[0\]\.action: is unknown/],
+      revision: '0123456789abcdef',
+      quarantines: 2,
+    },
+  })
+})
+
+t.test('the state cannot be read before the parts are connected', async (t) => {
+  t.throws(() => new StateReader().read(), { message: /not connected/ })
+})
