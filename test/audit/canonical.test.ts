@@ -1,8 +1,10 @@
+// Canonical JSON: the examples of RFC 8785, refusals, and a second implementation.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { canonicalize, isCanonical, wellFormed } from '../../src/audit/canonical.ts'
 
-t.test("the standard's own example of sorting (RFC 8785 §3.2.3)", async (t) => {
+t.test('members are sorted as in the example of RFC 8785 §3.2.3', async (t) => {
   const input = {
     '\u20ac': 'Euro Sign',
     '\r': 'Carriage Return',
@@ -59,7 +61,7 @@ for (const [name, value] of REFUSED) {
   t.test(`refuses ${name}`, async (t) => t.throws(() => canonicalize(value), TypeError))
 }
 
-t.test('refuses what is nested without end', async (t) => {
+t.test('a deeply nested value is refused', async (t) => {
   let deep: unknown = 1
   for (let level = 0; level < 100_000; level++) deep = [deep]
   t.throws(() => canonicalize(deep), TypeError)
@@ -78,7 +80,7 @@ const { value: anyValue } = fc.letrec<{ value: unknown; object: Record<string, u
   object: fc.dictionary(fc.string({ unit: 'grapheme' }), tie('value'), { maxKeys: 5 }),
 }))
 
-/** RFC 8785 said differently: members ordered by the bytes of their names in UTF-16BE. */
+/** RFC 8785 in another way: members ordered by the bytes of their names in UTF-16BE. */
 function expected(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(expected).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value === 0 ? 0 : value)
@@ -88,7 +90,7 @@ function expected(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${expected(member)}`).join(',')}}`
 }
 
-t.test('says what the standard says, and parses back to the same value', async (t) => {
+t.test('the canonical form matches a second implementation and parses to the same value', async (t) => {
   fc.assert(
     fc.property(anyValue, (value) => {
       const text = canonicalize(value)
@@ -98,7 +100,7 @@ t.test('says what the standard says, and parses back to the same value', async (
   )
 })
 
-t.test('strings are made well-formed wherever they are, and nothing else changes', async (t) => {
+t.test('wellFormed repairs strings at any depth and changes nothing else', async (t) => {
   t.strictSame(wellFormed({ a: ['x\ud800', 1, null], b: { c: '\udfff', d: true } }), {
     a: ['x\ufffd', 1, null],
     b: { c: '\ufffd', d: true },
@@ -106,7 +108,7 @@ t.test('strings are made well-formed wherever they are, and nothing else changes
   fc.assert(fc.property(anyValue, (value) => canonicalize(wellFormed(value)) === canonicalize(value)))
 })
 
-t.test('whether a text is canonical is told as by writing it', async () => {
+t.test('isCanonical agrees with comparing the serialized text', async () => {
   const bySlowWay = (text: string) => {
     try {
       return canonicalize(JSON.parse(text)) === text

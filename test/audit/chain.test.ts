@@ -1,3 +1,5 @@
+// Sealing and the chain: every change to a log is found at the right sequence number.
+
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
@@ -36,7 +38,7 @@ const copy = (record: StoredRecord, changes: Partial<StoredRecord> = {}): Stored
   ...changes,
 })
 
-t.test('an entry carries its place in the chain, and its hash covers all of it', async (t) => {
+t.test('an entry holds its position in the chain, and its hash covers every field', async (t) => {
   const head: Head = { log: LOG, seq: 41, hash: `sha256:${'ab'.repeat(32)}` }
   const { entry, bytes, hash } = seal(head, requestDraft(), START_MS, 'sha256:00')
   t.match(entry, {
@@ -55,27 +57,27 @@ t.test('an entry carries its place in the chain, and its hash covers all of it',
   t.equal(hash, `sha256:${expected}`)
 })
 
-t.test('only requests commit to content, and null says that there was none', async (t) => {
+t.test('only requests commit to content, and null means there was none', async (t) => {
   const head: Head = { log: LOG, seq: 0, hash: 'sha256:00' }
   t.equal(seal(head, requestDraft(), START_MS, null).entry.content_hash, null)
   const change = seal(head, { type: 'stop', version: '1' }, START_MS, null)
   t.notOk('content_hash' in change.entry)
 })
 
-t.test('nothing in a draft passes for the envelope', async (t) => {
+t.test('a draft cannot replace fields of the envelope', async (t) => {
   const draft = { ...requestDraft(), seq: 7, log: OTHER_LOG, prev: null, v: 9 }
   const { entry } = seal({ log: LOG, seq: 1, hash: 'sha256:00' }, draft, START_MS, null)
   t.match(entry, { v: 1, log: LOG, seq: 2, prev: 'sha256:00' })
 })
 
-t.test('what has no canonical form is not sealed', async (t) => {
+t.test('a draft without a canonical form is not sealed', async (t) => {
   const head: Head = { log: LOG, seq: 0, hash: 'sha256:00' }
   for (const changes of [{ latency_ms: 1.5 }, { model: '\ud800' }, { cost: undefined as unknown as null }]) {
     t.throws(() => seal(head, requestDraft(changes), START_MS, null), TypeError)
   }
 })
 
-t.test('the salted content hash', async (t) => {
+t.test('the content hash covers domain, salt and content', async (t) => {
   const salt = Buffer.alloc(32, 1)
   const content = Buffer.from('{"request":1}')
   const expected = createHash('sha256').update(
@@ -85,7 +87,7 @@ t.test('the salted content hash', async (t) => {
   t.throws(() => hashContent(Buffer.alloc(31), content), RangeError)
 })
 
-t.test('a log as it was sealed verifies, in one piece or in pages', async (t) => {
+t.test('an unchanged log verifies, whole or in pages', async (t) => {
   fc.assert(
     fc.property(anyLog, fc.nat(), (records, cut) => {
       const last = records.at(-1) as StoredRecord
@@ -100,7 +102,7 @@ t.test('a log as it was sealed verifies, in one piece or in pages', async (t) =>
   t.strictSame(verifyChain([]), { ok: true, checked: 0, head: null })
 })
 
-/** What somebody may do to a record without knowing a way to break SHA-256; each with the first bad sequence. */
+/** Changes that are possible without breaking SHA-256, each with the first bad sequence number. */
 const ATTACKS: Record<
   string,
   (records: StoredRecord[], at: number, byte: number) => [StoredRecord[], number]
@@ -139,7 +141,8 @@ const ATTACKS: Record<
   'rewrites an entry and its hash': (records, at) => {
     const entry = JSON.parse(Buffer.from((records[at] as StoredRecord).bytes).toString())
     const forged = reseal({ ...entry, ts: '2020-01-01T00:00:00.000Z' })
-    // The genesis entry follows nothing and the last is followed by nothing: those need a witness outside.
+    // Nothing precedes the genesis entry and nothing follows the last: only an outside witness
+    // protects those.
     return [records.with(at, { seq: at, ...forged }), at + 1]
   },
   'puts in a record of another log': (records, at) => {
@@ -157,14 +160,14 @@ function reseal(entry: Record<string, unknown>): { hash: string; bytes: Buffer }
       .sort()
       .map((key) => [key, entry[key]]),
   )
-  // Nested objects of an entry were sorted when it was parsed; only the top level can have moved.
+  // Parsing sorted the nested objects of an entry, so only the top level can differ.
   const bytes = Buffer.from(JSON.stringify(sorted))
   const hash = createHash('sha256').update('sidegate-audit/v1/entry\n').update(bytes).digest('hex')
   return { hash: `sha256:${hash}`, bytes }
 }
 
 for (const [name, attack] of Object.entries(ATTACKS)) {
-  t.test(`who ${name} is found out, at the right place`, async (t) => {
+  t.test(`an attacker who ${name} is found, at the right sequence number`, async (t) => {
     fc.assert(
       fc.property(anyLog, fc.nat(), fc.nat(), (records, at, byte) => {
         const [changed, bad] = attack(records, at % (records.length - 1), byte)
@@ -176,15 +179,12 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
   })
 }
 
-t.test(
-  'a tail that was cut off is invisible to the chain alone: compare the head with one kept elsewhere',
-  async (t) => {
-    const records = build([requestDraft(), requestDraft(), requestDraft()])
-    t.equal(verifyChain(records.slice(0, 2)).ok, true)
-  },
-)
+t.test('the chain alone does not show a truncated tail; a head kept elsewhere does', async (t) => {
+  const records = build([requestDraft(), requestDraft(), requestDraft()])
+  t.equal(verifyChain(records.slice(0, 2)).ok, true)
+})
 
-t.test('says why', async (t) => {
+t.test('a verdict names the fault', async (t) => {
   const records = build([requestDraft(), requestDraft()])
   const genesisRecord = records[0] as StoredRecord
   const second = JSON.parse(Buffer.from((records[1] as StoredRecord).bytes).toString())
@@ -225,7 +225,7 @@ t.test('says why', async (t) => {
   }
 })
 
-t.test('never throws, whatever it is given', async () => {
+t.test('verification never throws on any input', async () => {
   const anyBytes = fc.oneof(
     fc.uint8Array({ maxLength: 200 }),
     fc.json().map((text) => Buffer.from(text)),
@@ -247,7 +247,7 @@ t.test('never throws, whatever it is given', async () => {
   )
 })
 
-t.test('once something was wrong it stays wrong', async (t) => {
+t.test('after the first fault every further record is refused', async (t) => {
   const records = build([requestDraft()])
   const verifier = new ChainVerifier()
   t.equal(verifier.push(records[1] as StoredRecord), false)
@@ -255,7 +255,7 @@ t.test('once something was wrong it stays wrong', async (t) => {
   t.match(verifier.verdict, { ok: false, checked: 0, fault: { seq: 0 } })
 })
 
-t.test('what is committed to in pieces is the exchange in one', async (t) => {
+t.test('an exchange in parts has the same commitment as the whole', async (t) => {
   const salt = Buffer.alloc(32, 5)
   const piece = fc.record({ text: fc.string({ unit: 'grapheme' }), encoded: fc.boolean() })
   fc.assert(

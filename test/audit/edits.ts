@@ -1,4 +1,4 @@
-// Edits of a file as somebody hostile or a bad disk makes them: some bytes gone, others put in.
+// Random edits of a file, as an attacker or a bad disk makes them: bytes removed, others inserted.
 
 import fc from 'fast-check'
 
@@ -8,7 +8,10 @@ interface Edit {
   readonly insert: Buffer
 }
 
-/** One to four edits of a text so long. @param pieces what may be put in, besides bytes of any kind */
+/**
+ * Returns one to four edits of a text of this length.
+ * @param pieces texts to insert, besides random bytes
+ */
 export function anyEdits(length: number, pieces: readonly string[]): fc.Arbitrary<Edit[]> {
   const insert = fc.oneof(
     fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),

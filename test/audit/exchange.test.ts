@@ -1,4 +1,4 @@
-// Exchanges in an export: what a line of one must be, and what they are held against.
+// Exchanges in an export: the form of their lines, and their match with the entries.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ const lineOf = (exchange: DumpedExchange): Buffer => Buffer.concat(exchangeLine(
 const lineWith = (seq: number, content: string | Buffer): string =>
   String(lineOf({ seq, salt: SALT, content: Buffer.from(content) }))
 
-t.test('whatever bytes were captured, they are read as they were written', async () => {
+t.test('any captured bytes survive writing and reading a line', async () => {
   fc.assert(
     fc.property(
       fc.maxSafeNat(),
@@ -50,7 +50,7 @@ t.test('whatever bytes were captured, they are read as they were written', async
   )
 })
 
-t.test('a line is written in one way only', async (t) => {
+t.test('a line has exactly one valid form', async (t) => {
   const good = lineWith(12, '{}').trimEnd()
   t.equal(good, `{"exchange":{"seq":12,"salt":"${SALT.toString('base64')}","content":{}}}`)
   t.type(readLine(Buffer.from(good)), 'object')
@@ -65,7 +65,7 @@ t.test('a line is written in one way only', async (t) => {
     'a short salt': good.replace('BwcH', ''),
     'a salt with bits that stand for nothing': good.replace('Bwc="', 'Bwd="'),
     'a salt of another alphabet': good.replace('BwcH', 'Bw_H'),
-    'a salt that goes on': good.replace('"BwcH', `"${'BwcH'.repeat(100_000)}`),
+    'an endless salt': good.replace('"BwcH', `"${'BwcH'.repeat(100_000)}`),
     'half a tail': `${good.slice(0, -4)}}`,
     'another tail': `${good.slice(0, -1)} }`,
     'a cut head': good.slice(0, 40),
@@ -77,16 +77,17 @@ t.test('a line is written in one way only', async (t) => {
   t.match(readLine(Buffer.from(reordered)), /neither an entry that ends in its hash, nor an exchange, nor/)
 })
 
-t.test('only the line of an exchange may be long', async (t) => {
+t.test('only the line of an exchange may exceed the short limit', async (t) => {
   const long = lineWith(1, 'x'.repeat(MAX_LINE_BYTES)).trimEnd()
   t.type(readLine(Buffer.from(long)), 'object')
   t.equal(readLine(Buffer.from(long.replace('exchange', 'exchangf'))), 'the line is too long')
   t.equal(maxLineBytes(Buffer.from('{"exchange":{"log":')), MAX_LINE_BYTES)
-  // The largest body and the largest answer that the gateway takes, 256 and 64 MiB, are one exchange.
+  // The largest body and the largest answer that the gateway accepts, 256 and 64 MiB, form one
+  // exchange.
   t.ok(maxLineBytes(Buffer.from(long.slice(0, 32))) > 320 * 1024 ** 2)
 })
 
-/** A log of calls with exchanges, as lines; the exchange of entry 4 is gone. */
+/** A log of calls with exchanges, as lines; the exchange of entry 4 is missing. */
 function exported(): { readonly lines: readonly string[]; readonly log: TestLog } {
   const log = new TestLog()
   const lines = log.records.map(entryLine)
@@ -109,7 +110,7 @@ async function verify(file: string, dump: string | Buffer): Promise<LogVerdict> 
   return verifyLog(new ExportSource(file), NO_EVIDENCE, () => {})
 }
 
-t.test('an exchange is held against the entry right before it', async (t) => {
+t.test('an exchange must match the entry right before it', async (t) => {
   const file = join(t.testdir(), 'export.jsonl')
   const { lines } = exported()
   const [genesis, one, firstExchange, two, secondExchange, ...rest] = lines as [
@@ -123,7 +124,7 @@ t.test('an exchange is held against the entry right before it', async (t) => {
   const findings = async (...changed: string[]) => {
     const { ok, entries, findings } = await verify(file, changed.join(''))
     t.equal(ok, false)
-    t.equal(entries, 7, 'the chain is checked to its end')
+    t.equal(entries, 7, 'the chain is verified to its end')
     return findings
   }
   const stray = (seq: number) => ({
@@ -143,7 +144,7 @@ t.test('an exchange is held against the entry right before it', async (t) => {
   t.strictSame(await findings(...lines.slice(0, -1), lineWith(5, '{}'), ...lines.slice(-1)), [stray(5)])
 })
 
-t.test('what does not belong is listed as far as a verdict goes', async (t) => {
+t.test('misplaced exchanges are listed up to the limit of findings', async (t) => {
   const file = join(t.testdir(), 'export.jsonl')
   const { lines } = exported()
   const verdict = await verify(file, lines.join('') + lineWith(9, '{}').repeat(5000))
@@ -151,7 +152,7 @@ t.test('what does not belong is listed as far as a verdict goes', async (t) => {
   t.equal(verdict.findings.length, 100)
 })
 
-t.test('whatever is done to such an export, there is a verdict', async (t) => {
+t.test('any edit of an export with exchanges gets a verdict', async (t) => {
   const file = join(t.testdir(), 'export.jsonl')
   const { lines, log } = exported()
   const dump = Buffer.from(lines.join('') + checkpointLine(log.checkpoint()))
@@ -174,7 +175,7 @@ t.test('whatever is done to such an export, there is a verdict', async (t) => {
   )
 })
 
-t.test('a changed byte of an exchange never goes unseen', async (t) => {
+t.test('any changed byte of an exchange is found', async (t) => {
   const file = join(t.testdir(), 'export.jsonl')
   const { lines } = exported()
   const text = lines.join('')

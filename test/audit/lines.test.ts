@@ -1,8 +1,10 @@
+// Lines from chunks of any size.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { LineSplitter, LongLineError } from '../../src/audit/lines.ts'
 
-/** Text cut at the places given, in order. */
+/** Cuts the text at the given offsets, in order. */
 function cut(text: Buffer, places: readonly number[]): Buffer[] {
   const sorted = [0, ...places.map((place) => place % (text.length + 1)), text.length].sort((a, b) => a - b)
   return sorted.slice(1).map((end, index) => text.subarray(sorted[index], end))
@@ -18,7 +20,7 @@ const anyText = fc
   .array(fc.oneof({ weight: 3, arbitrary: fc.constantFrom('\n', 'a', 'bc') }, fc.string({ maxLength: 60 })))
   .map((pieces) => Buffer.from(pieces.join('')))
 
-t.test('lines are the same wherever the chunks are cut', async () => {
+t.test('lines do not depend on chunk boundaries', async () => {
   fc.assert(
     fc.property(anyText, fc.array(fc.nat(), { maxLength: 20 }), (text, places) => {
       const expected = text.toString('latin1').split('\n')
@@ -29,7 +31,7 @@ t.test('lines are the same wherever the chunks are cut', async () => {
   )
 })
 
-t.test('a line goes no further than its beginning allows, in however small pieces it comes', async (t) => {
+t.test('a line longer than its beginning allows is refused at any chunk size', async (t) => {
   const limitOf = (beginning: Buffer) => (beginning[0] === 0x7b ? 1000 : 100)
   for (const [first, limit] of [
     ['{', 1000],
@@ -48,7 +50,7 @@ t.test('a line goes no further than its beginning allows, in however small piece
   }
 })
 
-t.test('the beginning is asked for once a line, when there is enough of it', async (t) => {
+t.test('the limit is determined once a line, when its beginning is complete', async (t) => {
   const asked: string[] = []
   const splitter = new LineSplitter((beginning) => {
     asked.push(String(beginning))

@@ -1,4 +1,5 @@
-// What the verifier must see, and what it cannot see without a checkpoint kept elsewhere.
+// The faults that the verifier must find, and those it cannot find without a checkpoint kept
+// elsewhere.
 
 import { createHash, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
@@ -23,7 +24,7 @@ interface Options {
   readonly keys?: readonly TrustedKey[]
 }
 
-/** As the command line does it with an export. */
+/** Verifies an export like the command line. */
 function verifyDump(dump: string | Buffer, { kept = [], keys = [] }: Options = {}): LogVerdict {
   const survey = new LogSurvey({ keys, checkpoints: [] })
   for (const note of kept) survey.addCheckpoint(note, 'kept')
@@ -51,7 +52,7 @@ function verifyDump(dump: string | Buffer, { kept = [], keys = [] }: Options = {
 const dumpOf = (records: readonly DumpedEntry[], notes: readonly string[] = []) =>
   records.map(entryLine).join('') + notes.map(checkpointLine).join('')
 
-/** Hashes of a changed entry made good again, as somebody would who knows the format. */
+/** Recomputes the hash of a changed entry, like an attacker who knows the format. */
 function resealed(
   record: DumpedEntry,
   prev: string | null,
@@ -81,7 +82,7 @@ const anySteps = fc.array(anyStep, { minLength: 3, maxLength: 25 })
 const entries = (count: number): Step[] =>
   Array.from({ length: count }, () => ({ kind: 'entry' as const, draft: requestDraft() }))
 
-t.test('an honest log verifies, whatever was pruned, erased and signed in it', async (t) => {
+t.test('an honest log verifies after any prunes, erasures and signatures', async (t) => {
   const beginnings = new Set<string>()
   fc.assert(
     fc.property(anySteps, (steps) => {
@@ -99,12 +100,12 @@ t.test('an honest log verifies, whatever was pruned, erased and signed in it', a
 })
 
 const anyAttack = fc.tuple(anySteps, fc.nat(), fc.nat())
-/** Each changes a log of two entries or more; `at` is one of its places but the last. */
+/** Each changes a log of at least two entries; `at` is any index but the last. */
 const ATTACKS: Record<string, (records: DumpedEntry[], at: number, byte: number) => DumpedEntry[]> = {
   'changes a byte': (records, at, byte) => {
     const record = records[at] as DumpedEntry
     const bytes = Buffer.from(record.bytes)
-    // The last brace is written anew in an export, behind the hash.
+    // An export rewrites the last brace after the hash.
     const place = byte % (bytes.length - 1)
     bytes[place] = (bytes[place] as number) ^ 1
     return records.with(at, { ...record, bytes })
@@ -121,7 +122,7 @@ const ATTACKS: Record<string, (records: DumpedEntry[], at: number, byte: number)
   },
 }
 for (const [name, attack] of Object.entries(ATTACKS)) {
-  t.test(`who ${name} is found out without any checkpoint`, async () => {
+  t.test(`an attacker who ${name} is found without any checkpoint`, async () => {
     fc.assert(
       fc.property(anyAttack, ([steps, place, byte]) => {
         const log = TestLog.of([...entries(3), ...steps, ...entries(3)], signer)
@@ -132,7 +133,7 @@ for (const [name, attack] of Object.entries(ATTACKS)) {
   })
 }
 
-t.test('a beginning that is gone without a prune entry is a part of a log at best', async (t) => {
+t.test('a log without its first entries and without a prune entry is unanchored', async (t) => {
   const log = TestLog.of(entries(9), signer)
   const note = log.checkpoint()
   const part = verifyDump(dumpOf(log.records.slice(4)), { kept: [note] })
@@ -143,7 +144,7 @@ t.test('a beginning that is gone without a prune entry is a part of a log at bes
   t.match(verifyDump(dumpOf(log.records.slice(1))), { beginning: 'unanchored', firstSeq: 6 })
 })
 
-t.test('rows that a prune has not got to yet do no harm', async (t) => {
+t.test('rows that a prune has not removed yet are accepted', async (t) => {
   const log = TestLog.of(entries(20), signer)
   const before = log.records
   log.prune(40)
@@ -157,7 +158,7 @@ t.test('rows that a prune has not got to yet do no harm', async (t) => {
   })
 })
 
-t.test('a prune entry that tells of other entries is found out', async (t) => {
+t.test('a prune entry that names other entries is found', async (t) => {
   const log = TestLog.of(entries(5), signer)
   const frontier = TestLog.of(
     [...entries(2), { kind: 'entry', draft: { type: 'stop', version: '1' } }],
@@ -175,7 +176,7 @@ t.test('a prune entry that tells of other entries is found out', async (t) => {
   ])
 })
 
-t.test('a tail that is cut off shows by a checkpoint kept elsewhere, and only by one', async () => {
+t.test('only a checkpoint kept elsewhere shows a truncated tail', async () => {
   fc.assert(
     fc.property(anySteps, fc.nat(), (steps, at) => {
       const log = TestLog.of([...steps, ...entries(4)], signer)
@@ -190,22 +191,19 @@ t.test('a tail that is cut off shows by a checkpoint kept elsewhere, and only by
   )
 })
 
-t.test(
-  'a log written anew from some entry on shows by a checkpoint kept elsewhere, at the right place',
-  async (t) => {
-    const log = TestLog.of(entries(4), signer)
-    const early = log.checkpoint()
-    for (const step of entries(6)) log.step(step)
-    const late = log.checkpoint()
-    const records = rewritten(log.records, 7, { model: 'other' })
-    t.equal(verifyDump(dumpOf(records)).ok, true, 'invisible without')
-    const seeing = verifyDump(dumpOf(records), { kept: [late, early] })
-    t.match(seeing, { ok: false, coveredSeq: 4, agreeing: { elsewhere: 1, beside: 0 } })
-    t.match(seeing.findings, [{ seq: 5, reason: 'kept: entries 5 to 10 differ from those it covers' }])
-  },
-)
+t.test('a checkpoint kept elsewhere shows where a log was rewritten', async (t) => {
+  const log = TestLog.of(entries(4), signer)
+  const early = log.checkpoint()
+  for (const step of entries(6)) log.step(step)
+  const late = log.checkpoint()
+  const records = rewritten(log.records, 7, { model: 'other' })
+  t.equal(verifyDump(dumpOf(records)).ok, true, 'not visible without a checkpoint')
+  const seeing = verifyDump(dumpOf(records), { kept: [late, early] })
+  t.match(seeing, { ok: false, coveredSeq: 4, agreeing: { elsewhere: 1, beside: 0 } })
+  t.match(seeing.findings, [{ seq: 5, reason: 'kept: entries 5 to 10 differ from those it covers' }])
+})
 
-t.test('what no checkpoint kept elsewhere covers is told', async (t) => {
+t.test('entries that no checkpoint kept elsewhere covers are reported', async (t) => {
   const log = TestLog.of(entries(4), signer)
   const note = log.checkpoint()
   log.add()
@@ -213,7 +211,7 @@ t.test('what no checkpoint kept elsewhere covers is told', async (t) => {
   t.match(verifyDump(log.dump), { ok: true, coveredSeq: null, agreeing: { beside: 1 } })
 })
 
-t.test('only signatures of the key that is trusted count', async (t) => {
+t.test('only signatures of trusted keys count', async (t) => {
   const log = TestLog.of(entries(2), signer)
   const note = log.checkpoint()
   const stranger = newSigner()
@@ -229,7 +227,7 @@ t.test('only signatures of the key that is trusted count', async (t) => {
   ])
 })
 
-t.test('a log that is signed by one key after the other', async (t) => {
+t.test('a log may be signed by one key after another', async (t) => {
   const [first, second, stranger] = [newSigner(), newSigner(), newSigner()]
   const log = new TestLog(LOG, first)
   const run = (signer: typeof first, signedBy = signer) => {
@@ -248,7 +246,7 @@ t.test('a log that is signed by one key after the other', async (t) => {
     return findings.map(({ reason }) => reason)
   }
   t.strictSame(found([one!, two!], [early, late]), [])
-  t.strictSame(found([{ name: null, key: two!.key }, three!, one!]), [], 'in any order, beside others')
+  t.strictSame(found([{ name: null, key: two!.key }, three!, one!]), [], 'in any order, among others')
   const remedy = (seq: number, key = '') =>
     `the boot entry at ${seq} names another signer: if it is the gateway's, give that key too: ${key}`
   t.strictSame(found([one!], [late]), [
@@ -269,7 +267,7 @@ t.test('a log that is signed by one key after the other', async (t) => {
   t.match(found([one!, two!, three!]), [/that the boot entry at 3 does not name \(size 6 and 3 more\)/])
 })
 
-t.test('a witness signs for every run', async (t) => {
+t.test("a witness's signature is valid for every run", async (t) => {
   const pair = generateKeyPairSync('ed25519')
   const pem = String(pair.privateKey.export({ format: 'pem', type: 'pkcs8' }))
   const witness = readSigner('witness.example', pem)
@@ -282,7 +280,7 @@ t.test('a witness signs for every run', async (t) => {
   t.match(verdict, { ok: true, coveredSeq: 1 })
 })
 
-t.test('a checkpoint of another log is not of this one', async (t) => {
+t.test('a checkpoint of another log is a finding', async (t) => {
   const other = new TestLog('01980000-0000-7000-8000-0000000000fe')
   const log = TestLog.of(entries(2), signer)
   t.match(verifyDump(log.dump, { kept: [other.checkpoint()] }).findings, [
@@ -290,7 +288,7 @@ t.test('a checkpoint of another log is not of this one', async (t) => {
   ])
 })
 
-t.test('a checkpoint from before a prune says nothing, and is no finding', async (t) => {
+t.test('a checkpoint over pruned entries is a limit, not a finding', async (t) => {
   const log = TestLog.of(entries(2), signer)
   const note = log.checkpoint()
   for (const step of entries(9)) log.step(step)
@@ -300,7 +298,7 @@ t.test('a checkpoint from before a prune says nothing, and is no finding', async
   t.match(verdict.limits, [/covers 3 entries, all before the first entry/])
 })
 
-t.test('a dump without entries is no log', async (t) => {
+t.test('an export without entries fails', async (t) => {
   t.match(verifyDump(''), {
     ok: false,
     log: null,
@@ -310,7 +308,7 @@ t.test('a dump without entries is no log', async (t) => {
   t.match(verifyDump('\n'), { ok: false, findings: [{ seq: 0 }] })
 })
 
-t.test('a line is written in one way only', async (t) => {
+t.test('a line has exactly one valid form', async (t) => {
   const log = TestLog.of(entries(1), signer)
   const line = entryLine(log.records[1] as DumpedEntry)
   t.equal(line.endsWith('"}\n'), true)
@@ -327,13 +325,13 @@ t.test('a line is written in one way only', async (t) => {
     'a huge number': line.replace('"seq":1', `"seq":1${'0'.repeat(400)}`),
     deep: `${'['.repeat(100_000)}\n`,
     long: `${' '.repeat(MAX_LINE_BYTES + 1)}\n`,
-    'a checkpoint that is none': '{"checkpoint":5}\n',
+    'a malformed checkpoint': '{"checkpoint":5}\n',
   })) {
     t.equal(verifyDump(genesisLine + bad).ok, false, name)
   }
 })
 
-t.test('whatever the dump is, there is a verdict', async () => {
+t.test('any export gets a verdict', async () => {
   const log = TestLog.of(
     [...entries(3), { kind: 'checkpoint' }, ...entries(4), { kind: 'prune', keep: 60 }],
     signer,
@@ -373,6 +371,6 @@ t.test('whatever the dump is, there is a verdict', async () => {
   )
 })
 
-t.test('the key of a log signs under the log’s own name', async (t) => {
+t.test("a log's key signs under the log's own name", async (t) => {
   t.equal(signer.verifier.name, originOf(LOG))
 })

@@ -1,4 +1,4 @@
-// Whole logs for the tests of the verifier: sealed as the gateway seals them, with checkpoints and prunes in between.
+// Whole logs for the tests of the verifier, sealed like the gateway's, with checkpoints and prunes.
 
 import { generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ export const newSigner = (log = LOG) => {
 export type Step =
   | { readonly kind: 'entry'; readonly draft: EntryDraft }
   | { readonly kind: 'checkpoint' }
-  /** Leaves this share of what is there, in percent. */
+  /** Keeps this percentage of the entries. */
   | { readonly kind: 'prune'; readonly keep: number }
 
 export const anyStep: fc.Arbitrary<Step> = fc.oneof(
@@ -43,9 +43,9 @@ export const anyStep: fc.Arbitrary<Step> = fc.oneof(
 /** A log under construction. */
 export class TestLog {
   readonly log: string
-  /** Whoever signs the next checkpoint. */
+  /** Signs the next checkpoint. */
   signer: ReturnType<typeof newSigner>
-  /** With their sequence numbers; pruned ones are gone. */
+  /** With their sequence numbers; without pruned entries. */
   records: (DumpedEntry & { readonly seq: number })[] = []
   readonly checkpoints: string[] = []
   #frontier = Frontier.empty()

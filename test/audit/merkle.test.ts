@@ -1,4 +1,4 @@
-// The tree against the definition of RFC 6962 §2.1 written down recursively, for every size up to 130.
+// Compares the tree with the recursive definitions of RFC 6962 §2.1, for every size up to 130.
 
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
@@ -60,7 +60,7 @@ const subtree: Subtree = (level, index) => {
 const ROOTS = Array.from({ length: SIZES + 1 }, (_, size) => naiveRoot(LEAVES.slice(0, size)))
 const rootOf = (size: number) => ROOTS[size] as Buffer
 
-t.test('a leaf is the hash of a zero byte and the 32 bytes of the entry’s hash', async (t) => {
+t.test("a leaf is the hash of a zero byte and the 32 bytes of the entry's hash", async (t) => {
   const raw = Buffer.from(entryHash(1).slice('sha256:'.length), 'hex')
   t.same(leafHash(entryHash(1)), sha256(Buffer.of(0), raw))
   for (const bad of [
@@ -74,24 +74,21 @@ t.test('a leaf is the hash of a zero byte and the 32 bytes of the entry’s hash
   }
 })
 
-t.test(
-  'the frontier has the root of the definition at every size, also when it is taken up again',
-  async (t) => {
-    let frontier = Frontier.empty()
-    for (const [size, leaf] of LEAVES.entries()) {
-      if (!frontier.root().equals(rootOf(size))) t.fail(`root at size ${size}`)
-      const kept = frontier.copy()
-      frontier = Frontier.read(frontier.size, size % 2 === 0 ? frontier.encoded() : frontier.nodes())
-      frontier.push(leaf)
-      if (kept.size !== size || !kept.root().equals(rootOf(size))) t.fail('a copy changed with its original')
-    }
-    t.equal(frontier.size, SIZES)
-    t.same(frontier.root(), rootOf(SIZES))
-    t.equal(frontier.nodes().length, 2)
-  },
-)
+t.test('the frontier has the defined root at every size, also after it is restored', async (t) => {
+  let frontier = Frontier.empty()
+  for (const [size, leaf] of LEAVES.entries()) {
+    if (!frontier.root().equals(rootOf(size))) t.fail(`root at size ${size}`)
+    const kept = frontier.copy()
+    frontier = Frontier.read(frontier.size, size % 2 === 0 ? frontier.encoded() : frontier.nodes())
+    frontier.push(leaf)
+    if (kept.size !== size || !kept.root().equals(rootOf(size))) t.fail('a copy changed with its original')
+  }
+  t.equal(frontier.size, SIZES)
+  t.same(frontier.root(), rootOf(SIZES))
+  t.equal(frontier.nodes().length, 2)
+})
 
-t.test('nodes that cannot be a frontier are refused', async (t) => {
+t.test('nodes that do not form a frontier are refused', async (t) => {
   const node = Buffer.alloc(32)
   const cases: [number, (Buffer | string)[]][] = [
     [1, []],
@@ -107,7 +104,7 @@ t.test('nodes that cannot be a frontier are refused', async (t) => {
   for (const [size, nodes] of cases) t.throws(() => Frontier.read(size, nodes), RangeError)
 })
 
-t.test('every entry can be shown to be in every tree that holds it', async (t) => {
+t.test('every entry has an inclusion proof in every tree that holds it', async (t) => {
   for (let size = 1; size <= SIZES; size++) {
     for (let index = 0; index < size; index++) {
       const proof = inclusionProof(index, size, subtree) as Buffer[]
@@ -124,7 +121,7 @@ t.test('every entry can be shown to be in every tree that holds it', async (t) =
   )
 })
 
-t.test('every tree can be shown to be the beginning of every later one', async (t) => {
+t.test('every tree has a consistency proof to every later one', async (t) => {
   for (let to = 0; to <= SIZES; to++) {
     for (let from = 0; from <= to; from++) {
       const proof = consistencyProof(from, to, subtree) as Buffer[]
@@ -139,7 +136,7 @@ t.test('every tree can be shown to be the beginning of every later one', async (
   )
 })
 
-t.test('a proof proves nothing else', async () => {
+t.test('a proof fails for any other leaf, size or root', async () => {
   const anySize = fc.integer({ min: 2, max: SIZES })
   const anyPlace = fc.tuple(anySize, fc.nat(), fc.nat(), fc.nat())
   const flip = (node: Buffer, at: number) => {
@@ -179,7 +176,7 @@ t.test('a proof proves nothing else', async () => {
   )
 })
 
-t.test('proofs in trees of any size are bounded, whatever the numbers', async (t) => {
+t.test('proofs are bounded for trees of any size', async (t) => {
   const node = Buffer.alloc(32, 7)
   const size = 2 ** 50 - 1
   for (const index of [0, 2 ** 49 - 1, 2 ** 49, size - 1]) {

@@ -1,3 +1,5 @@
+// Signed notes and checkpoints: keys, signatures, hostile input.
+
 import { createHash, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
@@ -25,8 +27,9 @@ const CHECKPOINT: Checkpoint = {
   time: '2026-03-01T00:00:00.000Z',
 }
 
-t.test('the example of the specification', async (t) => {
-  // Key and note of https://pkg.go.dev/golang.org/x/mod/sumdb/note, the format's first implementation.
+t.test('the example of the specification opens and is signed alike', async (t) => {
+  // Key and note of https://pkg.go.dev/golang.org/x/mod/sumdb/note, the format's first
+  // implementation.
   const verifier = readVerifier('PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW', '')
   const text =
     'If you think cryptography is the answer to your problem,\nthen you don’t know what your problem is.\n'
@@ -34,7 +37,7 @@ t.test('the example of the specification', async (t) => {
   t.match(openNote(note, [verifier]), { verified: [verifier.text] })
 })
 
-t.test('a key travels as PEM or as a verifier key', async (t) => {
+t.test('a public key is read from PEM or from a verifier key', async (t) => {
   const { text } = signer.verifier
   const typed = Buffer.concat([
     Buffer.of(1),
@@ -63,7 +66,7 @@ t.test('a key travels as PEM or as a verifier key', async (t) => {
   t.throws(() => readSigner('a name', pemOf(pair.privateKey, 'pkcs8')), TypeError)
 })
 
-t.test('what was signed opens, with the keys of those who signed', async (t) => {
+t.test('a signed note opens with the keys of its signers', async (t) => {
   const note = signNote('hello\n\nworld\n', signer)
   t.strictSame(openNote(note, [signer.verifier]), {
     text: 'hello\n\nworld\n',
@@ -79,7 +82,7 @@ t.test('what was signed opens, with the keys of those who signed', async (t) => 
     t.throws(() => signNote(text, signer), TypeError)
 })
 
-t.test('whatever is changed in a note is noticed', async () => {
+t.test('any change to a note is detected', async () => {
   const note = Buffer.from(signNote(formatCheckpoint(CHECKPOINT), signer))
   fc.assert(
     fc.property(fc.nat(note.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
@@ -91,11 +94,11 @@ t.test('whatever is changed in a note is noticed', async () => {
   )
 })
 
-/** Another base64 digit in a place where its last two bits stand for nothing. */
+/** Replaces a base64 digit whose last two bits are unused. */
 const BASE64 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const otherBits = (digit = 'A') => BASE64[BASE64.indexOf(digit) + 1]
 
-t.test('notes that are none', async (t) => {
+t.test('malformed notes are refused', async (t) => {
   const note = signNote('text\n', signer)
   const cases: [string, string | Uint8Array][] = [
     ['the note has no signatures', 'text\n'],
@@ -111,7 +114,7 @@ t.test('notes that are none', async (t) => {
   for (const [fault, bad] of cases) t.strictSame(openNote(bad, [signer.verifier]), { fault })
 })
 
-t.test('a checkpoint reads as it was written, and in no other way', async (t) => {
+t.test('a checkpoint has exactly one valid text', async (t) => {
   const text = formatCheckpoint(CHECKPOINT)
   t.equal(
     text,
@@ -138,7 +141,7 @@ t.test('a checkpoint reads as it was written, and in no other way', async (t) =>
   }
 })
 
-t.test('a signed checkpoint tells who signed it', async (t) => {
+t.test('an opened checkpoint lists its signers', async (t) => {
   const note = signCheckpoint(CHECKPOINT, signer)
   const asked: string[] = []
   const opened = openCheckpoint(note, (origin) => {
@@ -163,7 +166,7 @@ t.test('a signed checkpoint tells who signed it', async (t) => {
   )
 })
 
-t.test('opening never throws', async () => {
+t.test('opening a note never throws', async () => {
   fc.assert(
     fc.property(fc.oneof(fc.string({ unit: 'binary' }), fc.uint8Array()), (bytes) => {
       return 'fault' in openCheckpoint(bytes, () => [signer.verifier])

@@ -1,4 +1,5 @@
-// Canonical JSON read from its bytes: never more than the long way finds canonical, and what entries are made of.
+// Canonical JSON read from bytes: never accepts more than the full check, and reads the same
+// members.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,7 +12,7 @@ import { anyEdits, edited } from './edits.ts'
 const HEAD = { log: '01980000-0000-7000-8000-0000000000ff', seq: 7, hash: `sha256:${'0'.repeat(64)}` }
 const read = (text: string) => new PlainObject().read(Buffer.from(text))
 
-/** Canonical by the long way, with the same members. */
+/** Reports whether the full check accepts the bytes, with the same members. */
 function isRight(bytes: Buffer): boolean {
   const plain = new PlainObject()
   if (!plain.read(bytes)) return true
@@ -22,7 +23,7 @@ function isRight(bytes: Buffer): boolean {
   )
 }
 
-t.test('what is plain', async (t) => {
+t.test('plain objects are read', async (t) => {
   for (const text of [
     '{}',
     '{"":""}',
@@ -40,7 +41,7 @@ t.test('what is plain', async (t) => {
   }
 })
 
-t.test('what is not', async (t) => {
+t.test('other canonical and malformed bytes are not plain', async (t) => {
   for (const text of [
     '',
     '{',
@@ -88,25 +89,25 @@ t.test('what is not', async (t) => {
   t.notOk(read(`{"a":${'['.repeat(100_000)}`), 'deep')
   t.notOk(read(`{"a":${'{"a":'.repeat(100_000)}`), 'deep')
   const members = Array.from({ length: 300 }, (_, n) => `"${String(n).padStart(3, '0')}":1`)
-  t.notOk(read(`{${members.join(',')}}`), 'of more members than any entry')
+  t.notOk(read(`{${members.join(',')}}`), 'more members than any entry')
   t.ok(read(`{${members.slice(0, 256).join(',')}}`))
   t.equal(new PlainObject().read(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])), false)
 })
 
-t.test('members as JSON.parse gives them', async (t) => {
+t.test('members equal those of JSON.parse', async (t) => {
   const plain = new PlainObject()
   const text = '{"a":"x","aa":12,"b":null,"c":true,"d":[1],"e":-5,"f":{"g":"h"},"h":0}'
   t.ok(plain.read(Buffer.from(text)))
   for (const [name, value] of Object.entries(JSON.parse(text))) t.strictSame(plain.get(name), value)
-  t.equal(plain.get('g'), undefined, 'of the object itself alone')
+  t.equal(plain.get('g'), undefined, 'no inherited members')
   t.equal(plain.get('toString'), undefined)
   t.equal(plain.get(''), undefined)
   t.ok(plain.read(Buffer.from('{"z":1}')))
-  t.equal(plain.get('a'), undefined, 'of the object read last')
+  t.equal(plain.get('a'), undefined, 'only of the last object')
   t.notOk(plain.read(Buffer.from('{"a":1} ')))
 })
 
-t.test('a sealed call is plain, and never is anything plain that is not canonical', async (t) => {
+t.test('a sealed call is plain, and every plain object is canonical', async (t) => {
   const { bytes } = seal(HEAD, requestDraft(), 0, null)
   t.ok(new PlainObject().read(bytes))
   t.ok(isRight(bytes))

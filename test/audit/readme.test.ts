@@ -1,4 +1,5 @@
-// src/audit/README.md is what people write verifiers from: it names everything that is sealed.
+// src/audit/README.md describes the format for other verifiers, so it must name everything that is
+// sealed.
 
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -9,7 +10,7 @@ import { requestDraft } from './drafts.ts'
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
 const SOURCE = readFileSync(new URL('../../src/audit/entry.ts', import.meta.url), 'utf8')
 
-t.test('it names every type of entry and every member', async (t) => {
+t.test('the README names every entry type and every member', async (t) => {
   const types = [...SOURCE.matchAll(/readonly type: ((?:'[a-z_]+'(?: \| )?)+)/g)].flatMap(([, list]) =>
     [...(list ?? '').matchAll(/'([a-z_]+)'/g)].map(([, type]) => type as string),
   )
@@ -25,7 +26,7 @@ t.test('it names every type of entry and every member', async (t) => {
   }
 })
 
-t.test('its numbers are those of the code', async (t) => {
+t.test("the README's numbers equal the code's", async (t) => {
   t.ok(README.includes(MAX_ENTRY_BYTES.toLocaleString('en')))
   t.ok(README.includes(`| \`v\` | \`${ENTRY_VERSION}\` |`))
   const { entry } = genesis('log', { type: 'genesis', product: 'sidegate', continues: null }, 0)

@@ -1,3 +1,5 @@
+// Security events derived from sealed requests.
+
 import t from 'tap'
 import { seal } from '../../src/audit/chain.ts'
 import type { RequestDraft, SealedFindings, SealedRule } from '../../src/audit/entry.ts'
@@ -30,11 +32,11 @@ const finding = (kind: string, direction: 'request' | 'response', action?: strin
   ...(action === undefined ? {} : { action }),
 })
 
-t.test('a call in which nothing happened has no events', async (t) => {
+t.test('a call without findings or rules has no events', async (t) => {
   t.strictSame(events({}), [])
 })
 
-t.test('every field is told from the entry', async (t) => {
+t.test('every event field comes from the entry', async (t) => {
   const draft = requestDraft()
   t.strictSame(events({ blocked: true, rules: [keyword] }), [
     {
@@ -74,13 +76,13 @@ t.test('every field is told from the entry', async (t) => {
 
 const CASES: [string, Partial<RequestDraft>, string[]][] = [
   [
-    'one detection a direction, redacted where no rule says otherwise',
+    'one detection for each direction, redacted unless a rule differs',
     { pii: [finding('email', 'request'), finding('iban', 'request'), finding('email', 'response')] },
     ['pii_detection request redact email,iban -', 'pii_detection response redact email -'],
   ],
   ['a rule that watches is a trigger and no block', { rules: [watch] }, ['rule_trigger request monitor  w']],
   [
-    'an answer blocked by a rule on personal data names the kinds it acted on',
+    'an answer blocked by a rule on personal data lists the kinds it acted on',
     {
       blocked: true,
       rules: [watch, secrets],
@@ -94,65 +96,62 @@ const CASES: [string, Partial<RequestDraft>, string[]][] = [
     ],
   ],
   [
-    'without the action of each finding, that of the rule',
+    "findings without an action take the rule's",
     { rules: [secrets], pii: [finding('secret', 'response')] },
     ['pii_detection response block secret s', 'rule_trigger response block secret s'],
   ],
   ['blocked without a rule', { blocked: true }, ['blocked_request request block  -']],
   [
-    'a kind stands once whatever was done with it',
+    'a kind is listed once for any number of actions',
     { pii: [finding('email', 'request', 'monitor'), finding('email', 'request', 'redact')] },
     ['pii_detection request redact email -'],
   ],
 ]
 for (const [name, changes, expected] of CASES) {
   t.test(name, async (t) => {
-    const told = events(changes)
+    const derived = events(changes)
     t.strictSame(
-      told.map((event) =>
+      derived.map((event) =>
         [event.type, event.direction, event.action, event.pii_types, event.rule_id ?? '-'].join(' '),
       ),
       expected,
     )
     t.strictSame(
-      told.map((event) => event.id),
-      told.map((event, n) => `${event.log_id}:${n}`),
+      derived.map((event) => event.id),
+      derived.map((event, n) => `${event.log_id}:${n}`),
     )
   })
 }
 
-t.test(
-  'events of an injection rule carry what it fired on, with its own threshold; others do not',
-  async (t) => {
-    const injection = {
-      score: 912,
-      threshold: 650,
-      path: 'messages[1].content',
-      span: { start: 3, end: 40 },
-      reasons: ['override_instructions'],
-      model: 'v1',
-    }
-    const own: SealedRule = { ...watch, id: 'o', action: 'block', threshold: 900 }
-    const told = events({ blocked: true, rules: [keyword, watch, own], injection })
-    const evidence = { ...injection, score: 0.912, threshold: 0.65 }
-    t.strictSame(
-      told.map((event) => [event.type, event.rule_id, event.injection]),
-      [
-        ['blocked_request', 'k', null],
-        ['rule_trigger', 'k', null],
-        ['rule_trigger', 'w', evidence],
-        ['rule_trigger', 'o', { ...evidence, threshold: 0.9 }],
-      ],
-    )
-    t.strictSame(events({ blocked: true, rules: [own], injection })[0]?.injection?.threshold, 0.9)
-    t.equal(events({ rules: [watch], injection: { ...injection, span: null } })[0]?.injection?.span, null)
-  },
-)
+t.test('events of an injection rule hold its evidence and threshold; other events do not', async (t) => {
+  const injection = {
+    score: 912,
+    threshold: 650,
+    path: 'messages[1].content',
+    span: { start: 3, end: 40 },
+    reasons: ['override_instructions'],
+    model: 'v1',
+  }
+  const own: SealedRule = { ...watch, id: 'o', action: 'block', threshold: 900 }
+  const derived = events({ blocked: true, rules: [keyword, watch, own], injection })
+  const evidence = { ...injection, score: 0.912, threshold: 0.65 }
+  t.strictSame(
+    derived.map((event) => [event.type, event.rule_id, event.injection]),
+    [
+      ['blocked_request', 'k', null],
+      ['rule_trigger', 'k', null],
+      ['rule_trigger', 'w', evidence],
+      ['rule_trigger', 'o', { ...evidence, threshold: 0.9 }],
+    ],
+  )
+  t.strictSame(events({ blocked: true, rules: [own], injection })[0]?.injection?.threshold, 0.9)
+  t.equal(events({ rules: [watch], injection: { ...injection, span: null } })[0]?.injection?.span, null)
+})
 
-t.test('data taken out reversibly: restore, unless something stronger was done', async (t) => {
+t.test('reversibly redacted data is listed as restore, unless a stronger action was taken', async (t) => {
   const undone: SealedRule = { ...secrets, id: 'u', action: 'restore', direction: 'request' }
-  const told = events({ rules: [undone], pii: [finding('email', 'request', 'restore')] })
-  t.match(told, [
+  const derived = events({ rules: [undone], pii: [finding('email', 'request', 'restore')] })
+  t.match(derived, [
     { type: 'pii_detection', action: 'restore', rule_id: 'u', pii_types: ['email'] },
     { type: 'rule_trigger', action: 'restore', rule_id: 'u', pii_types: ['email'] },
   ])

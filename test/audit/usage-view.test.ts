@@ -1,3 +1,5 @@
+// The usage view of a sealed request.
+
 import t from 'tap'
 import { seal } from '../../src/audit/chain.ts'
 import { toUsageView } from '../../src/audit/usage-view.ts'
@@ -22,13 +24,13 @@ t.test('a usage entry has the documented fields in the documented order', async 
   })
 })
 
-t.test('cost comes in the unit of the upstream', async (t) => {
+t.test("cost is in the upstream's unit", async (t) => {
   t.equal(toUsageView(seal(HEAD, requestDraft({ cost: 1234 }), 0, null).entry).cost, 0.001234)
   t.equal(toUsageView(seal(HEAD, requestDraft({ cost: 0 }), 0, null).entry).cost, 0)
   t.equal(toUsageView(seal(HEAD, requestDraft({ cost: null }), 0, null).entry).cost, null)
 })
 
-t.test('a rule that fired both ways stands once', async (t) => {
+t.test('a rule that fired in both directions is listed once', async (t) => {
   const rule = { id: 'r1', name: 'pii', type: 'pii', action: 'redact' }
   const rules = [
     { ...rule, direction: 'request' as const },

@@ -1,10 +1,10 @@
-"""Checks an export of the usage log with nothing but Python: python3 verify.py EXPORT [CHECKPOINT...]
-Chain, hashes, exchanges and Merkle tree; Ed25519 is not in the standard library, so who signed a checkpoint is not checked."""
+"""Verifies an export of the usage log in plain Python: python3 verify.py EXPORT [CHECKPOINT...]
+Checks chain, hashes, exchanges and Merkle tree. Does not check signatures: the standard library lacks Ed25519."""
 import base64, functools, hashlib, json, sys
 
 sha256 = lambda *parts: hashlib.sha256(b"".join(parts)).digest()
 canonical = lambda value: json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-def committed(line, salt):  # what the entry of the exchange in this line commits to; it ends in the captured bytes
+def committed(line, salt):  # the commitment to the exchange in this line, which ends in the captured bytes
     return "sha256:" + sha256(b"sidegate-audit/v1/content\n", base64.b64decode(salt), line[line.index(b'"content":') + 10:-3]).hex()
 
 def push(tree, leaf):  # tree: [level, hash] of complete subtrees, left to right
@@ -26,7 +26,7 @@ for seq, (entry, line) in enumerate((pair for pair in lines if "seq" in pair[0])
     if seq == 0: tree = []
     elif tree is None and seq in prunes:
         tree = list(zip([level for level in range(52, -1, -1) if seq >> level & 1], map(base64.b64decode, prunes[seq]["frontier"])))
-        assert prunes[seq]["head"] == previous, f"{seq}: not what the prune entry speaks of"
+        assert prunes[seq]["head"] == previous, f"{seq}: differs from the prune entry"
     digest, hashed = entry.pop("hash"), canonical(entry)
     assert line == hashed[:-1] + b',"hash":"' + digest.encode() + b'"}\n', f"{seq}: not in canonical form"
     assert digest == "sha256:" + sha256(b"sidegate-audit/v1/entry\n", hashed).hex(), f"{seq}: the hash does not match"
@@ -41,5 +41,5 @@ for note in notes:
     origin, size, signed_root = note.split("\n")[:3]
     assert origin == "sidegate/" + entries[0]["log"], f"a checkpoint of {origin}"
     assert int(size) <= seq + 1, f"the log had {size} entries"
-    assert roots.get(int(size), signed_root) == signed_root, f"the first {size} entries are not those that were signed"
+    assert roots.get(int(size), signed_root) == signed_root, f"the first {size} entries differ from the signed ones"
 print(f"{len(entries)} entries from {first} on, {len(notes)} checkpoints, root {roots.get(seq + 1)}")

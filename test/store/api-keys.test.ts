@@ -1,15 +1,17 @@
+// API keys: creation, authentication, revocation, declared keys, last use.
+
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { createApiKey, hashApiKey } from '../../src/core/apikey.ts'
 import type { Environment } from '../../src/store/lmdb.ts'
 import type { Table } from '../../src/store/table.ts'
-import { altered, openTestStore, START_MS } from './fixture.ts'
+import { altered, openTestStore, START_MS, until } from './fixture.ts'
 
 const entries = (log: { records(from: number, limit: number): { bytes: Uint8Array }[] }) =>
   log.records(0, 1000).map((record) => JSON.parse(Buffer.from(record.bytes).toString()))
 
-t.test('a key works from the moment it is made, and is shown that once', async (t) => {
+t.test('a key works once created and is shown only then', async (t) => {
   const { store } = openTestStore(t)
   const { key, record } = await store.keys.create('batch-jobs')
   t.strictSame(store.keys.authenticate(key), { id: record.id, name: 'batch-jobs' })
@@ -21,12 +23,12 @@ t.test('a key works from the moment it is made, and is shown that once', async (
     revokedAtMs: null,
     source: 'api',
   })
-  const kept = JSON.stringify([store.keys.list(), entries(store.log)])
-  t.notOk(kept.includes(key))
-  t.notOk(kept.includes(hashApiKey(key)))
+  const stored = JSON.stringify([store.keys.list(), entries(store.log)])
+  t.notOk(stored.includes(key))
+  t.notOk(stored.includes(hashApiKey(key)))
 })
 
-t.test('making and revoking are sealed in the chain', async (t) => {
+t.test('creation and revocation of a key are sealed in the chain', async (t) => {
   const { store } = openTestStore(t)
   const { record } = await store.keys.create('k')
   await store.keys.revoke(record.id)
@@ -37,33 +39,30 @@ t.test('making and revoking are sealed in the chain', async (t) => {
   t.match(verifyChain(store.log.records(0, 10)), { ok: true, checked: 3 })
 })
 
-t.test(
-  'a revoked key is refused from then on, stays listed, and revoking again changes nothing',
-  async (t) => {
-    const { store, clock, reopen } = openTestStore(t)
-    const { key, record } = await store.keys.create('k')
-    clock.advance(1000)
-    const revoked = await store.keys.revoke(record.id)
-    t.equal(revoked.revokedAtMs, START_MS + 1000)
-    t.equal(store.keys.authenticate(key), null)
-    clock.advance(1000)
-    const twice = await Promise.all([store.keys.revoke(record.id), store.keys.revoke(record.id)])
-    t.strictSame(twice, [revoked, revoked])
-    t.equal(store.log.head.seq, 2, 'sealed once')
-    const { store: again } = await reopen()
-    t.equal(again.keys.authenticate(key), null)
-    t.match(again.keys.list(), [{ id: record.id, revokedAtMs: START_MS + 1000 }])
-  },
-)
+t.test('a revoked key is refused and stays listed; revoking it again changes nothing', async (t) => {
+  const { store, clock, reopen } = openTestStore(t)
+  const { key, record } = await store.keys.create('k')
+  clock.advance(1000)
+  const revoked = await store.keys.revoke(record.id)
+  t.equal(revoked.revokedAtMs, START_MS + 1000)
+  t.equal(store.keys.authenticate(key), null)
+  clock.advance(1000)
+  const twice = await Promise.all([store.keys.revoke(record.id), store.keys.revoke(record.id)])
+  t.strictSame(twice, [revoked, revoked])
+  t.equal(store.log.head.seq, 2, 'sealed once')
+  const { store: again } = await reopen()
+  t.equal(again.keys.authenticate(key), null)
+  t.match(again.keys.list(), [{ id: record.id, revokedAtMs: START_MS + 1000 }])
+})
 
-t.test('revoked by many at once, it is sealed once', async (t) => {
+t.test('parallel revocations of a key are sealed once', async (t) => {
   const { store } = openTestStore(t)
   const { record } = await store.keys.create('k')
   await Promise.all(Array.from({ length: 10 }, () => store.keys.revoke(record.id)))
   t.equal(store.log.head.seq, 2)
 })
 
-t.test('what is not a key of ours is nobody', async (t) => {
+t.test('malformed and unknown keys are refused', async (t) => {
   const { store } = openTestStore(t)
   const { key } = await store.keys.create('k')
   for (const text of ['', 'x', key.slice(0, -1), `${key}x`, createApiKey(randomBytes(32)), '\0'.repeat(60)]) {
@@ -71,7 +70,7 @@ t.test('what is not a key of ours is nobody', async (t) => {
   }
 })
 
-t.test('unknown ids are not found', async (t) => {
+t.test('an unknown key id is not found', async (t) => {
   const { store } = openTestStore(t)
   for (const id of ['', 'x', '\0', 'x'.repeat(100_000), '01980000-0000-7000-8000-000000000001']) {
     await t.rejects(store.keys.revoke(id), { code: 'not_found' })
@@ -80,7 +79,7 @@ t.test('unknown ids are not found', async (t) => {
   t.equal(store.log.available, true)
 })
 
-t.test('names are 1 to 128 characters', async (t) => {
+t.test('a key name has 1 to 128 characters', async (t) => {
   const { store } = openTestStore(t)
   for (const name of ['', ' ', 'x'.repeat(129), 'a\ud800', 'a\nb', '\u001b[31m']) {
     await t.rejects(store.keys.create(name), { code: 'invalid_parameter', param: 'name' })
@@ -89,7 +88,7 @@ t.test('names are 1 to 128 characters', async (t) => {
   t.equal(store.keys.list().length, 1)
 })
 
-t.test('keys declared by hash in the configuration', async (t) => {
+t.test('keys declared by hash in the configuration are accepted', async (t) => {
   const key = createApiKey(randomBytes(32))
   const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
   const { store, reopen } = openTestStore(t, { fileKeys })
@@ -104,7 +103,7 @@ t.test('keys declared by hash in the configuration', async (t) => {
   t.equal(without.keys.authenticate(key), null)
 })
 
-t.test('a key that was revoked stays revoked, even when the configuration declares it', async (t) => {
+t.test('a revoked key stays revoked even if the configuration declares it later', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { key, record } = await store.keys.create('k')
   await store.keys.revoke(record.id)
@@ -114,7 +113,7 @@ t.test('a key that was revoked stays revoked, even when the configuration declar
   t.equal(again.keys.countActive(), 0)
 })
 
-t.test('a key that is declared as well as made counts once', async (t) => {
+t.test('a key that is both declared and created counts once', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { key } = await store.keys.create('k')
   const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })
@@ -125,7 +124,7 @@ t.test('a key that is declared as well as made counts once', async (t) => {
   t.equal(again.keys.countActive(), 1)
 })
 
-t.test('they are counted again when a process has changed one, and only then', async (t) => {
+t.test('active keys are counted again only after a process changed one', async (t) => {
   let readings = 0
   const counting = (table: Table): Table =>
     new Proxy(table, {
@@ -138,19 +137,19 @@ t.test('they are counted again when a process has changed one, and only then', a
   const wrap = (real: Environment) =>
     altered(real, { tables: { ...real.tables, keys: counting(real.tables.keys) } })
   const { store, path, clock } = openTestStore(t, { wrap })
-  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
+  const other = openTestStore(t, { path, testClock: clock, seed: 'other' })
   t.equal(store.keys.countActive(), 0)
-  const { record } = await beside.store.keys.create('a')
+  const { record } = await other.store.keys.create('a')
   await store.keys.create('b')
   t.equal(store.keys.countActive(), 2)
-  await beside.store.keys.revoke(record.id)
+  await other.store.keys.revoke(record.id)
   t.equal(store.keys.countActive(), 1)
   readings = 0
   t.equal(store.keys.countActive(), 1)
-  t.equal(readings, 0, 'a scrape of thousands of keys would keep every stream waiting')
+  t.equal(readings, 0, 'counting thousands of keys would delay every stream')
 })
 
-t.test('the time of last use is known at once and kept every minute and at the end', async (t) => {
+t.test('the time of last use is visible at once, and durable every minute and at close', async (t) => {
   const { store, clock, reopen, path, tick } = openTestStore(t)
   const a = await store.keys.create('a')
   clock.advance(1)
@@ -159,30 +158,30 @@ t.test('the time of last use is known at once and kept every minute and at the e
   store.keys.authenticate(a.key)
   const lastUsed = (keys: typeof store.keys) => keys.list().map((record) => record.lastUsedAtMs)
   t.strictSame(lastUsed(store.keys), [START_MS + 5000, null])
-  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
-  t.strictSame(lastUsed(beside.store.keys), [null, null], 'not written with every call')
+  const other = openTestStore(t, { path, testClock: clock, seed: 'other' })
+  t.strictSame(lastUsed(other.store.keys), [null, null], 'not written with every call')
   tick(60_000)
-  while (lastUsed(beside.store.keys)[0] === null) await new Promise((resolve) => setImmediate(resolve))
-  t.strictSame(lastUsed(beside.store.keys), [START_MS + 5000, null])
+  await until(() => lastUsed(other.store.keys)[0] !== null)
+  t.strictSame(lastUsed(other.store.keys), [START_MS + 5000, null])
   clock.advance(5000)
   store.keys.authenticate(b.key)
   const { store: again } = await reopen()
   t.strictSame(lastUsed(again.keys), [START_MS + 5000, START_MS + 10_000])
 })
 
-t.test('writing down the last use does not bring a revoked key back', async (t) => {
+t.test('flushing the last use does not restore a revoked key', async (t) => {
   const { store, path, clock, tick } = openTestStore(t)
   const { key, record } = await store.keys.create('k')
   store.keys.authenticate(key)
-  const beside = openTestStore(t, { path, testClock: clock, seed: 'beside' })
-  await beside.store.keys.revoke(record.id)
+  const other = openTestStore(t, { path, testClock: clock, seed: 'other' })
+  await other.store.keys.revoke(record.id)
   tick(60_000)
   await store.keys.flush()
   t.equal(store.keys.authenticate(key), null)
   t.equal(store.keys.countActive(), 0)
 })
 
-t.test('a declared key is revoked like any other, and stays so', async (t) => {
+t.test('a declared key can be revoked and stays revoked', async (t) => {
   const key = createApiKey(randomBytes(32))
   const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
   const { store, reopen } = openTestStore(t, { fileKeys })
@@ -193,7 +192,7 @@ t.test('a declared key is revoked like any other, and stays so', async (t) => {
   t.equal(store.keys.authenticate(key), null)
   t.strictSame(store.keys.list(), [revoked], 'listed once')
   t.equal(store.keys.countActive(), 0)
-  t.strictSame(await store.keys.revoke(id), revoked, 'repeating it changes nothing')
+  t.strictSame(await store.keys.revoke(id), revoked, 'a repeated call changes nothing')
   const sealed = entries(store.log).filter(({ type }) => type === 'key_revoked')
   t.match(sealed, [{ key_id: id, key_name: 'fleet' }])
   const again = await reopen({ fileKeys })
@@ -201,10 +200,10 @@ t.test('a declared key is revoked like any other, and stays so', async (t) => {
   const { store: without } = await again.reopen({ fileKeys: [] })
   t.match(without.keys.list(), [{ id, name: 'fleet', prefix: null, revokedAtMs: revoked.revokedAtMs }])
   const { store: anew } = await again.reopen({ fileKeys: [{ name: 'other', sha256: hashApiKey(key) }] })
-  t.equal(anew.keys.authenticate(key), null, 'declared anew')
+  t.equal(anew.keys.authenticate(key), null, 'declared again')
 })
 
-t.test('revoking a declared key that was made here revokes both', async (t) => {
+t.test('revoking a key that is both declared and created revokes both', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { record, key } = await store.keys.create('k')
   const { store: again } = await reopen({ fileKeys: [{ name: 'fleet', sha256: hashApiKey(key) }] })

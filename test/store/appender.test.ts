@@ -1,3 +1,5 @@
+// Batches of jobs: order, limits, failed and stuck commits.
+
 import t from 'tap'
 import { GatewayError } from '../../src/core/errors.ts'
 import {
@@ -16,7 +18,7 @@ interface Context extends Transaction {
   readonly written: string[]
 }
 
-/** A database that commits when told. */
+/** A database that commits on command. */
 class ManualCommits implements Commits<Context> {
   readonly durable: string[] = []
   readonly batches: number[] = []
@@ -92,14 +94,14 @@ const job = (name: string, bytes = 1): Job<Context, string> => ({
   },
 })
 
-/** Submits, and looks at the promise later. */
+/** Submits a job whose promise is inspected later. */
 function submit(appender: Appender<Context>, submitted: Job<Context, string>): Promise<string> {
   const promise = appender.submit(submitted)
   promise.catch(() => {})
   return promise
 }
 
-/** How a promise stands now. */
+/** Returns the current state of a promise. */
 async function stateOf(promise: Promise<unknown>): Promise<string> {
   const pending = Symbol('pending')
   try {
@@ -119,7 +121,7 @@ t.test('a job is acknowledged when it is durable, not before', async (t) => {
   t.strictSame(commits.durable, ['a'])
 })
 
-t.test('one commit at a time; what arrives meanwhile goes into the next, in order', async (t) => {
+t.test('one commit runs at a time; later jobs go into the next, in order', async (t) => {
   const { commits, appender, events } = setUp()
   const first = submit(appender, job('a', 10))
   await commits.succeed()
@@ -132,21 +134,18 @@ t.test('one commit at a time; what arrives meanwhile goes into the next, in orde
   t.strictSame(events, ['commit 1 10', 'commit 3 15'])
 })
 
-t.test(
-  'a job submitted by the waiter of another never makes a second commit run beside the first',
-  async (t) => {
-    const { commits, appender } = setUp()
-    const chained = submit(appender, job('a')).then(() => submit(appender, job('c')))
-    const other = submit(appender, job('b'))
-    await commits.succeed()
-    await other
-    t.equal(commits.waiting, 1)
-    await commits.succeed()
-    t.equal(await chained, 'C')
-  },
-)
+t.test('a job submitted by a waiter never starts a second parallel commit', async (t) => {
+  const { commits, appender } = setUp()
+  const chained = submit(appender, job('a')).then(() => submit(appender, job('c')))
+  const other = submit(appender, job('b'))
+  await commits.succeed()
+  await other
+  t.equal(commits.waiting, 1)
+  await commits.succeed()
+  t.equal(await chained, 'C')
+})
 
-t.test('a batch is bounded in jobs and in bytes', async (t) => {
+t.test('a batch is limited in jobs and bytes', async (t) => {
   const { commits, appender } = setUp()
   const small = Array.from({ length: 600 }, (_, index) => submit(appender, job(String(index))))
   await commits.succeed()
@@ -158,7 +157,7 @@ t.test('a batch is bounded in jobs and in bytes', async (t) => {
   t.strictSame(commits.batches, [512, 88, 1, 1, 1])
 })
 
-t.test('a queue that is full refuses at once, and says to come back', async (t) => {
+t.test('a full queue refuses at once with retry-after', async (t) => {
   const { commits, appender } = setUp()
   const taken = Array.from({ length: MAX_QUEUED_JOBS }, (_, index) => submit(appender, job(String(index))))
   const refused = submit(appender, job('late'))
@@ -170,7 +169,7 @@ t.test('a queue that is full refuses at once, and says to come back', async (t) 
   t.equal(appender.pending, 0)
 })
 
-t.test('so does one that holds too many bytes, but a single job is always taken', async (t) => {
+t.test('a queue with too many bytes refuses, but an empty one accepts any job', async (t) => {
   const { commits, appender } = setUp()
   const huge = submit(appender, job('huge', MAX_QUEUED_BYTES + 1))
   t.equal(await stateOf(submit(appender, job('more'))), 'rejected audit_unavailable')
@@ -178,7 +177,7 @@ t.test('so does one that holds too many bytes, but a single job is always taken'
   t.equal(await huge, 'HUGE')
 })
 
-t.test('a job that throws before it wrote fails alone', async (t) => {
+t.test('a job that throws before its first write fails alone', async (t) => {
   const { commits, appender, events } = setUp()
   const good = submit(appender, job('a'))
   const bad = submit(appender, {
@@ -197,7 +196,7 @@ t.test('a job that throws before it wrote fails alone', async (t) => {
   t.strictSame(events, ['commit 3 3'])
 })
 
-t.test('a job that throws in the middle of its writes takes the whole batch with it', async (t) => {
+t.test('a job that throws between its writes fails the whole batch', async (t) => {
   const { commits, appender } = setUp()
   const good = submit(appender, job('a'))
   const bad = submit(appender, {
@@ -216,7 +215,7 @@ t.test('a job that throws in the middle of its writes takes the whole batch with
   t.equal(appender.available, false)
 })
 
-t.test('after a failed commit nothing is taken on until a probe succeeds', async (t) => {
+t.test('after a failed commit jobs are refused until a probe succeeds', async (t) => {
   const { commits, appender, events } = setUp()
   const inBatch = submit(appender, job('a'))
   await commits.fail()
@@ -239,28 +238,25 @@ t.test('after a failed commit nothing is taken on until a probe succeeds', async
   t.strictSame(events, ['unavailable: disk full', 'available', 'commit 1 1'])
 })
 
-t.test(
-  'what is taken on as soon as it is available again is committed, though nothing else comes',
-  async (t) => {
-    const { commits, appender, whenAvailable } = setUp()
-    const late: Promise<string>[] = []
-    whenAvailable(() => late.push(submit(appender, job('b'))))
-    const lost = submit(appender, job('a'))
-    await commits.fail()
-    await t.rejects(lost)
-    appender.tick(0)
-    await commits.succeed()
-    t.equal(late.length, 1)
-    t.equal(commits.waiting, 1)
-    const closed = appender.close()
-    t.equal(await stateOf(closed), 'pending')
-    await commits.succeed()
-    t.equal(await stateOf(late[0] as Promise<string>), 'resolved B')
-    t.equal(await stateOf(closed), 'resolved undefined')
-  },
-)
+t.test('a job submitted on recovery is committed without further jobs', async (t) => {
+  const { commits, appender, whenAvailable } = setUp()
+  const late: Promise<string>[] = []
+  whenAvailable(() => late.push(submit(appender, job('b'))))
+  const lost = submit(appender, job('a'))
+  await commits.fail()
+  await t.rejects(lost)
+  appender.tick(0)
+  await commits.succeed()
+  t.equal(late.length, 1)
+  t.equal(commits.waiting, 1)
+  const closed = appender.close()
+  t.equal(await stateOf(closed), 'pending')
+  await commits.succeed()
+  t.equal(await stateOf(late[0] as Promise<string>), 'resolved B')
+  t.equal(await stateOf(closed), 'resolved undefined')
+})
 
-t.test('those that wait behind a failed batch are told no as well', async (t) => {
+t.test('jobs queued after a failed batch are rejected too', async (t) => {
   const { commits, appender } = setUp()
   const taken = Array.from({ length: 513 }, (_, index) => submit(appender, job(String(index))))
   await commits.fail()
@@ -269,7 +265,7 @@ t.test('those that wait behind a failed batch are told no as well', async (t) =>
   for (const promise of taken) await t.rejects(promise, GatewayError)
 })
 
-t.test('a commit that hangs is reported once, and its waiters do not hang with it', async (t) => {
+t.test('a stuck commit is reported once, and its waiters are rejected', async (t) => {
   const { appender, events } = setUp()
   const hanging = submit(appender, job('a'))
   appender.tick(STALL_MS - 1)
@@ -283,19 +279,19 @@ t.test('a commit that hangs is reported once, and its waiters do not hang with i
   await appender.close()
 })
 
-t.test('a commit that comes back after it was taken for stuck makes the log available again', async (t) => {
+t.test('a late commit makes the log available again', async (t) => {
   const { commits, appender, events } = setUp()
   const slow = submit(appender, job('a'))
   appender.tick(STALL_MS)
   t.equal(await stateOf(slow), 'rejected audit_unavailable')
   appender.tick(0)
-  t.equal(appender.available, false, 'until it has said how it ended')
+  t.equal(appender.available, false, 'until the commit settles')
   await commits.succeed()
   t.equal(appender.available, true)
   t.strictSame(events, ['stalled', 'available', 'commit 0 0'])
 })
 
-t.test('a probe that hangs is a stall too', async (t) => {
+t.test('a stuck probe is a stall', async (t) => {
   const { commits, appender, events } = setUp()
   const lost = submit(appender, job('a'))
   await commits.fail()
@@ -305,7 +301,7 @@ t.test('a probe that hangs is a stall too', async (t) => {
   t.equal(events.at(-1), 'stalled')
 })
 
-t.test('a write of others that hangs holds up the log, until it ends', async (t) => {
+t.test('a stuck write of another part stops the log until it ends', async (t) => {
   const { commits, appender, events } = setUp()
   appender.tick(STALL_MS)
   t.equal(appender.available, false)
@@ -318,7 +314,7 @@ t.test('a write of others that hangs holds up the log, until it ends', async (t)
   t.strictSame(events, ['stalled', 'available', 'commit 1 1'])
 })
 
-t.test('closing waits for what was taken on and takes nothing more', async (t) => {
+t.test('closing waits for accepted jobs and refuses others', async (t) => {
   const { commits, appender } = setUp()
   const taken = submit(appender, job('a'))
   const closed = appender.close()

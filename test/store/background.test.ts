@@ -1,4 +1,4 @@
-// The full check in a child process: what it says while it runs, how it ends, and that ending it early is harmless.
+// The full verification in a child process: its status, its end, and ending it early.
 
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -23,7 +23,7 @@ async function log(t: Test, calls: number): Promise<string> {
   return path
 }
 
-t.test('a check of a log that is as it was', async (t) => {
+t.test('verification of an intact log reports its status and verdict', async (t) => {
   const verdicts: JsonObject[] = []
   const check = new BackgroundVerification(await log(t, 2000), testClock(), (verdict) =>
     verdicts.push(verdict),
@@ -43,7 +43,7 @@ t.test('a check of a log that is as it was', async (t) => {
   t.same(verdicts, [check.status.verdict])
 })
 
-t.test('a check for which no descriptor is left fails, and nothing else does', async (t) => {
+t.test('without a free file descriptor only the verification fails', async (t) => {
   const script = join(t.testdir(), 'check.ts')
   const source = (path: string) =>
     JSON.stringify(fileURLToPath(new URL(`../../src/${path}`, import.meta.url)))
@@ -67,13 +67,13 @@ t.test('a check for which no descriptor is left fails, and nothing else does', a
   t.match(JSON.parse(stdout || '{}'), { running: false, failure: /EMFILE/ }, stderr)
 })
 
-t.test('a check that the system refuses to begin is none that runs', async (t) => {
+t.test('a child that cannot start leaves the status unchanged', async (t) => {
   const check = new BackgroundVerification('x'.repeat(4 * 1024 ** 2), testClock(), () => {})
   t.throws(() => check.start(), { code: 'E2BIG' })
   t.match(check.status, { running: false, startedAtMs: null })
 })
 
-t.test('a check that is ended early has no verdict, and another can be begun', async (t) => {
+t.test('a verification ended early has no verdict, and another can start', async (t) => {
   const verdicts: JsonObject[] = []
   const check = new BackgroundVerification(await log(t, 100), testClock(), (verdict) =>
     verdicts.push(verdict),
@@ -87,7 +87,7 @@ t.test('a check that is ended early has no verdict, and another can be begun', a
   t.match(check.status, { verdict: { ok: true }, failure: null })
 })
 
-t.test('a log that cannot be read, and one whose file was cut off', async (t) => {
+t.test('a missing log fails, and a truncated file is found', async (t) => {
   const none = join(t.testdir(), 'none')
   const nothing = new BackgroundVerification(none, testClock(), () => t.fail('no verdict'))
   await nothing.start()
@@ -100,20 +100,20 @@ t.test('a log that cannot be read, and one whose file was cut off', async (t) =>
   t.ok(verdict?.['ok'] === false || /damaged|ended with/.test(failure ?? ''), failure ?? 'found')
 })
 
-t.test('a log so long that two threads read it, whole and damaged', async (t) => {
+t.test('lost pages of a long log are found', async (t) => {
   const path = await log(t, 21_000)
   const check = new BackgroundVerification(path, testClock(), () => {})
   await check.start()
   t.match(check.status, { verdict: { ok: true, entries: 21_001 }, failure: null })
   const file = join(path, 'data.mdb')
   const bytes = readFileSync(file)
-  // Pages without a page's header: what they hold is missed, or orDamageError them ends the process.
+  // Pages without a header: their contents are missed, or reading them ends the process.
   const damaged = Buffer.from(bytes).fill(0, bytes.length / 2, bytes.length / 2 + 64 * 4096)
   writeFileSync(file, damaged)
   await check.start()
-  t.ok(check.status.verdict?.['ok'] === false || /damaged/.test(check.status.failure ?? ''), 'a page is gone')
+  t.ok(check.status.verdict?.['ok'] === false || /damaged/.test(check.status.failure ?? ''), 'lost pages')
   writeFileSync(file, bytes)
   truncateSync(file, 2_000_000)
   await check.start()
-  t.match(check.status, { verdict: null, failure: /the database file is damaged/ }, 'the end is gone')
+  t.match(check.status, { verdict: null, failure: /the database file is damaged/ }, 'a truncated file')
 })

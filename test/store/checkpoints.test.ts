@@ -1,45 +1,23 @@
-// The tree as the store keeps it: every root and every proof as a tree made anew gives them, also after pruning.
+// The stored tree: every root and proof equals that of a tree built anew, also after pruning.
 
-import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { Frontier, leafHash } from '../../src/audit/merkle.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
-import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
 import { Checkpoints, storedCheckpoints } from '../../src/store/log/checkpoints.ts'
-import { UsageLog } from '../../src/store/log/log.ts'
-import { Retention } from '../../src/store/log/retention.ts'
+import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { START_MS, type TestClock, testClock } from './fixture.ts'
+import { DAY_MS, id, openTestLog, START_MS, type TestClock, type TestLog, testClock } from './fixture.ts'
 
-const DAY_MS = 86_400_000
-const GIB = 1024 ** 3
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
-const ignore = () => {}
-
-interface Opened {
-  readonly environment: Environment
-  readonly log: UsageLog
+interface Opened extends TestLog {
   readonly checkpoints: Checkpoints
   readonly clock: TestClock
 }
 
-function openLog(t: Test, path = t.testdir(), clock = testClock()): Opened {
-  const environment = openEnvironment(path)
-  const events = {
-    onUnavailable: ignore,
-    onAvailable: ignore,
-    onStalled: ignore,
-    onCommit: ignore,
-    onContentDropped: ignore,
-    onSealed: ignore,
-  }
-  const options = { environment, clock, random: randomBytes, maxBytes: GIB, whenFull: 'refuse' as const }
-  const log = new UsageLog({ ...options, events })
-  t.teardown(async () => {
-    await log.close()
-    await environment.close()
-  })
-  return { environment, log, checkpoints: new Checkpoints(environment), clock }
+function openLog(t: Test, retainMs = 30 * DAY_MS): Opened {
+  const clock = testClock()
+  const opened = openTestLog({ path: t.testdir(), clock, retainMs })
+  t.teardown(() => opened.close())
+  return { ...opened, checkpoints: new Checkpoints(opened.environment), clock }
 }
 
 async function fill(log: UsageLog, from: number, to: number): Promise<void> {
@@ -48,7 +26,7 @@ async function fill(log: UsageLog, from: number, to: number): Promise<void> {
   )
 }
 
-/** Roots and leaves by size and sequence, from the entries themselves. */
+/** Returns roots by size and leaves by sequence number, from the entries. */
 function treeOf(log: UsageLog): { readonly leaves: readonly Buffer[]; readonly roots: readonly Buffer[] } {
   const frontier = Frontier.empty()
   const roots = [frontier.root()]
@@ -61,7 +39,7 @@ function treeOf(log: UsageLog): { readonly leaves: readonly Buffer[]; readonly r
   return { leaves, roots }
 }
 
-t.test('roots and proofs are those of the entries', async (t) => {
+t.test('roots and proofs match the entries', async (t) => {
   const { log, checkpoints } = openLog(t)
   const sizes: number[] = []
   for (const [from, to] of [
@@ -95,7 +73,7 @@ t.test('roots and proofs are those of the entries', async (t) => {
   }
 })
 
-t.test('nodes that are kept are few, and found again in proofs over long logs', async (t) => {
+t.test('few nodes are stored, and proofs over long logs use them', async (t) => {
   const { environment, log, checkpoints } = openLog(t)
   await fill(log, 0, 5000)
   t.equal(environment.tables.nodes.size, Math.floor(5001 / 256))
@@ -105,25 +83,23 @@ t.test('nodes that are kept are few, and found again in proofs over long logs', 
   t.ok(verifyInclusion(4321, 5001, leaves[4321] as Buffer, roots[5001] as Buffer, proved?.proof ?? []))
 })
 
-t.test('the tree goes on where it was left, and through pruning', async (t) => {
-  const path = t.testdir()
-  const first = openLog(t, path)
+t.test('roots and proofs are correct after pruning', async (t) => {
+  const first = openLog(t)
   await fill(first.log, 0, 1000)
   const whole = treeOf(first.log)
   first.clock.advance(40 * DAY_MS)
   await fill(first.log, 1000, 1500)
   const { leaves, roots } = treeOf(first.log)
-  const { environment, log, clock, checkpoints } = first
-  const onError = (error: unknown) => t.fail(String(error))
-  const retention = new Retention({ environment, log, clock, maxBytes: GIB, retainMs: 30 * DAY_MS, onError })
-  await retention.tick()
+  const { environment, log, checkpoints } = first
+  await first.retention.tick()
+  t.strictSame(first.errors, [])
   const oldest = log.records(0, 1)[0]?.seq ?? 0
-  t.equal(oldest, 1001, 'the old ones are gone')
+  t.equal(oldest, 1001, 'the old entries were removed')
   t.equal(checkpoints.describe(START_MS).size, 1502, 'with the prune entry')
   t.equal(
     environment.tables.nodes.keys().filter((key) => key[0] === 8).length,
     Math.floor(1502 / 256) - Math.floor(1001 / 256),
-    'and so are their nodes',
+    'and their nodes',
   )
   for (const seq of [1001, 1023, 1024, 1279, 1280, 1500]) {
     for (const size of [1501, 1280, seq + 1].filter((size) => size > seq)) {
@@ -132,7 +108,7 @@ t.test('the tree goes on where it was left, and through pruning', async (t) => {
       t.ok(verifyInclusion(seq, size, leaves[seq] as Buffer, roots[size] as Buffer, proved?.proof ?? []))
     }
   }
-  t.equal(checkpoints.inclusion(1000, 1501), null, 'what was pruned cannot be shown')
+  t.equal(checkpoints.inclusion(1000, 1501), null, 'a pruned entry has no proof')
   t.equal(checkpoints.consistency(999, 1501), null)
   for (const from of [1001, 1002, 1100, 1501]) {
     const proved = checkpoints.consistency(from, 1501)
@@ -142,27 +118,23 @@ t.test('the tree goes on where it was left, and through pruning', async (t) => {
   t.same(whole.roots[1001], roots[1001])
 })
 
-t.test(
-  'checkpoints are kept by size, thinned out as they age, and let go with what they spoke of',
-  async (t) => {
-    const { environment, log, checkpoints, clock } = openLog(t)
-    t.same(storedCheckpoints(environment.tables), [])
-    await checkpoints.save({ size: 1, note: 'one' })
-    await checkpoints.save({ size: 1, note: 'one again' })
-    environment.refresh()
-    t.same(storedCheckpoints(environment.tables), [{ size: 1, note: 'one again' }])
-    for (let size = 2; size <= 4096; size++) void checkpoints.save({ size, note: `note ${size}` })
-    await checkpoints.save({ size: 4097, note: 'newest' })
-    const kept = storedCheckpoints(environment.tables).map(({ size }) => size)
-    t.equal(kept.length, 4097 - 1024)
-    t.same(kept.slice(0, 3), [1, 3, 5])
-    t.same(kept.slice(-3), [4095, 4096, 4097])
-    await fill(log, 0, 50)
-    clock.advance(40 * DAY_MS)
-    const onError = (error: unknown) => t.fail(String(error))
-    const retention = new Retention({ environment, log, clock, maxBytes: GIB, retainMs: DAY_MS, onError })
-    await retention.tick()
-    for (let size = 5000; size < 6024; size++) await checkpoints.save({ size, note: 'later' })
-    t.equal(storedCheckpoints(environment.tables)[0]?.size, 51, 'over entries that are gone')
-  },
-)
+t.test('checkpoints are stored by size, thinned as they age, and removed with their entries', async (t) => {
+  const { environment, log, checkpoints, clock, retention, errors } = openLog(t, DAY_MS)
+  t.same(storedCheckpoints(environment.tables), [])
+  await checkpoints.save({ size: 1, note: 'one' })
+  await checkpoints.save({ size: 1, note: 'one again' })
+  environment.refresh()
+  t.same(storedCheckpoints(environment.tables), [{ size: 1, note: 'one again' }])
+  for (let size = 2; size <= 4096; size++) void checkpoints.save({ size, note: `note ${size}` })
+  await checkpoints.save({ size: 4097, note: 'newest' })
+  const kept = storedCheckpoints(environment.tables).map(({ size }) => size)
+  t.equal(kept.length, 4097 - 1024)
+  t.same(kept.slice(0, 3), [1, 3, 5])
+  t.same(kept.slice(-3), [4095, 4096, 4097])
+  await fill(log, 0, 50)
+  clock.advance(40 * DAY_MS)
+  await retention.tick()
+  t.strictSame(errors, [])
+  for (let size = 5000; size < 6024; size++) await checkpoints.save({ size, note: 'later' })
+  t.equal(storedCheckpoints(environment.tables)[0]?.size, 51, 'those over pruned entries are removed')
+})

@@ -1,4 +1,4 @@
-// The mark of a clean end: it spares one look at a store that nobody has touched since, and no other.
+// The clean-shutdown mark: it spares one inspection of an unchanged store.
 
 import { copyFileSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,21 +6,24 @@ import t, { type Test } from 'tap'
 import { markCleanShutdown, takeCleanShutdownMark } from '../../src/store/folder/clean-shutdown.ts'
 import { inspectStore } from '../../src/store/folder/inspection.ts'
 
-/** A folder whose database file is damaged: a look at it says so, and only a mark can printLine otherwise. */
+/**
+ * A folder with a damaged database file: an inspection finds it, unless a mark spares the
+ * inspection.
+ */
 function damaged(t: Test): { path: string; file: string } {
   const path = t.testdir({ 'data.mdb': 'no database' })
   return { path, file: join(path, 'data.mdb') }
 }
 
-t.test('a store with its mark is not looked at, once', async (t) => {
+t.test('a mark spares exactly one inspection', async (t) => {
   const { path } = damaged(t)
   t.match(await inspectStore(path), { state: 'damaged' })
   markCleanShutdown(path)
   t.match(await inspectStore(path), { state: 'sound' })
-  t.match(await inspectStore(path), { state: 'damaged' }, 'whoever dies after that leaves none')
+  t.match(await inspectStore(path), { state: 'damaged' }, 'the mark is used up')
 })
 
-t.test('a file that was touched since is looked at', async (t) => {
+t.test('a file changed since its mark is inspected', async (t) => {
   const touched = (touch: (file: string) => void) => {
     const { path, file } = damaged(t)
     markCleanShutdown(path)
@@ -32,25 +35,25 @@ t.test('a file that was touched since is looked at', async (t) => {
     true,
   )
   const byte = (file: string) => writeFileSync(file, 'No database')
-  t.equal(touched(byte), false, 'a byte')
+  t.equal(touched(byte), false, 'one byte changed')
   const deceived = (file: string) => {
     byte(file)
     utimesSync(file, new Date(0), new Date(0))
   }
-  t.equal(touched(deceived), false, 'a byte, and the time of the file set')
+  t.equal(touched(deceived), false, 'one byte changed, and the file times set back')
   const replaced = (file: string) => {
     copyFileSync(file, `${file}.copy`)
     renameSync(`${file}.copy`, file)
   }
-  t.equal(touched(replaced), false, 'a copy in its place')
+  t.equal(touched(replaced), false, 'replaced by a copy')
   t.equal(
     touched((file) => writeFileSync(file, readFileSync(file))),
     false,
-    'the same bytes, written again',
+    'rewritten with the same bytes',
   )
 })
 
-t.test('a folder without a mark, and one with something else in its place', async (t) => {
+t.test('a missing or foreign mark does not count', async (t) => {
   const { path } = damaged(t)
   t.equal(takeCleanShutdownMark(path), false)
   writeFileSync(join(path, 'closed'), 'yes')

@@ -1,11 +1,12 @@
+// Token counts: reservations, settling, restarts, expiry.
+
 import fc from 'fast-check'
 import t from 'tap'
 import { type Counters, MAX_COUNTERS, type ReserveRequest } from '../../src/store/counters.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore, START_MS, type TestStore } from './fixture.ts'
+import { id, openTestStore, START_MS, type TestStore } from './fixture.ts'
 
 const MINUTE_MS = 60_000
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const request = (tokens: number, changes: Partial<ReserveRequest> = {}): ReserveRequest => ({
   ruleId: 'rule',
   keyId: 'key',
@@ -17,7 +18,7 @@ const request = (tokens: number, changes: Partial<ReserveRequest> = {}): Reserve
   force: false,
   ...changes,
 })
-/** What a limit has left, without taking any of it. */
+/** Returns the tokens left, without reserving any. */
 const left = (counters: Counters, changes: Partial<ReserveRequest> = {}) => {
   const reservation = counters.reserve(request(1, { limitTokens: 1_000_000, ...changes }))
   counters.settle(reservation, 0, 0)
@@ -26,7 +27,7 @@ const left = (counters: Counters, changes: Partial<ReserveRequest> = {}) => {
 const used = (counters: Counters, changes: Partial<ReserveRequest> = {}) =>
   1_000_000 - left(counters, changes)
 
-t.test('calls side by side do not pass a limit that one after the other would meet', async (t) => {
+t.test('parallel calls cannot exceed a limit that sequential calls would meet', async (t) => {
   const { store } = openTestStore(t)
   fc.assert(
     fc.property(
@@ -44,7 +45,7 @@ t.test('calls side by side do not pass a limit that one after the other would me
   )
 })
 
-t.test('settling replaces what was reserved with what was used, once', async (t) => {
+t.test('settling replaces the reserved tokens with the used ones, once', async (t) => {
   const { store } = openTestStore(t)
   const reservation = store.counters.reserve(request(900))
   t.match(store.counters.reserve(request(200)), { allowed: false, remaining: 100 })
@@ -62,13 +63,13 @@ t.test('a call that used more than was reserved is counted in full', async (t) =
   t.equal(store.counters.reserve(request(1)).allowed, false)
 })
 
-t.test('a call that used nothing leaves nothing', async (t) => {
+t.test('a call that used no tokens leaves no count', async (t) => {
   const { store } = openTestStore(t)
   t.strictSame(store.counters.settle(store.counters.reserve(request(900)), 0, 0), [])
   t.equal(used(store.counters), 0)
 })
 
-t.test('a refused reservation holds nothing; one that only watches counts on', async (t) => {
+t.test('a refused reservation holds no tokens; a monitored one does', async (t) => {
   const { store } = openTestStore(t)
   const refused = store.counters.reserve(request(2000))
   t.equal(refused.allowed, false)
@@ -80,7 +81,7 @@ t.test('a refused reservation holds nothing; one that only watches counts on', a
   t.equal(used(store.counters), 1500)
 })
 
-t.test('a call settles in the bucket it was reserved in, however long it took', async (t) => {
+t.test('a call settles in its reserved bucket after any time', async (t) => {
   const { store } = openTestStore(t)
   const reservation = store.counters.reserve(request(900))
   store.counters.settle(reservation, 800, 0)
@@ -89,7 +90,7 @@ t.test('a call settles in the bucket it was reserved in, however long it took', 
   t.equal(used(store.counters, { nowMs: end }), 0)
 })
 
-t.test('rules, keys and windows are counted apart', async (t) => {
+t.test('rules, keys and windows have separate counts', async (t) => {
   const { store } = openTestStore(t)
   store.counters.reserve(request(900))
   for (const changes of [{ ruleId: 'other' }, { keyId: 'other' }, { windowMs: 2 * MINUTE_MS }]) {
@@ -111,45 +112,42 @@ async function call(
   })
 }
 
-t.test(
-  'after a restart the counts are those of the entries in the log, not a token more or less',
-  async (t) => {
-    const anyCalls = fc.array(
-      fc.record({
-        ruleId: fc.constantFrom('r1', 'r2'),
-        keyId: fc.constantFrom('k1', 'k2'),
-        windowMs: fc.constantFrom(1000, MINUTE_MS, 86_400_000),
-        atMs: fc.nat(90_000),
-        tokens: fc.nat(5000),
-      }),
-      { maxLength: 25 },
-    )
-    await fc.assert(
-      fc.asyncProperty(anyCalls, async (calls) => {
-        const first = openTestStore(t, { path: t.testdir() })
-        const ordered = calls.toSorted((a, b) => a.atMs - b.atMs)
-        for (const [n, { atMs, tokens, ...where }] of ordered.entries()) {
-          first.clock.advance(START_MS + atMs - first.clock.now())
-          await call(first.store, n, { ...where, nowMs: first.clock.now() }, tokens)
-        }
-        // Held, and never sealed: a crash forgets it, as it forgets the call.
-        const nowMs = first.clock.now()
-        const places = calls.map(({ ruleId, keyId, windowMs }) => ({ ruleId, keyId, windowMs, nowMs }))
-        const before = places.map((place) => used(first.store.counters, place))
-        first.store.counters.reserve(request(77, { ruleId: 'r1', keyId: 'k1', nowMs }))
-        const second = await first.reopen()
-        t.strictSame(
-          places.map((place) => used(second.store.counters, place)),
-          before,
-        )
-        await second.store.close()
-      }),
-      { numRuns: 25 },
-    )
-  },
-)
+t.test('after a restart the counts equal those of the entries in the log', async (t) => {
+  const anyCalls = fc.array(
+    fc.record({
+      ruleId: fc.constantFrom('r1', 'r2'),
+      keyId: fc.constantFrom('k1', 'k2'),
+      windowMs: fc.constantFrom(1000, MINUTE_MS, 86_400_000),
+      atMs: fc.nat(90_000),
+      tokens: fc.nat(5000),
+    }),
+    { maxLength: 25 },
+  )
+  await fc.assert(
+    fc.asyncProperty(anyCalls, async (calls) => {
+      const first = openTestStore(t, { path: t.testdir() })
+      const ordered = calls.toSorted((a, b) => a.atMs - b.atMs)
+      for (const [n, { atMs, tokens, ...where }] of ordered.entries()) {
+        first.clock.advance(START_MS + atMs - first.clock.now())
+        await call(first.store, n, { ...where, nowMs: first.clock.now() }, tokens)
+      }
+      // Reserved and never sealed: a crash forgets the reservation with the call.
+      const nowMs = first.clock.now()
+      const places = calls.map(({ ruleId, keyId, windowMs }) => ({ ruleId, keyId, windowMs, nowMs }))
+      const before = places.map((place) => used(first.store.counters, place))
+      first.store.counters.reserve(request(77, { ruleId: 'r1', keyId: 'k1', nowMs }))
+      const second = await first.reopen()
+      t.strictSame(
+        places.map((place) => used(second.store.counters, place)),
+        before,
+      )
+      await second.store.close()
+    }),
+    { numRuns: 25 },
+  )
+})
 
-t.test('what was counted in an entry that could not be sealed is not kept', async (t) => {
+t.test('counts of an entry that could not be sealed are not stored', async (t) => {
   const { store, reopen } = openTestStore(t)
   const reservation = store.counters.reserve(request(100))
   const counters = store.counters.settle(reservation, 100, 0)
@@ -158,7 +156,7 @@ t.test('what was counted in an entry that could not be sealed is not kept', asyn
   t.equal(used(again.counters), 0)
 })
 
-t.test('windows that are over are forgotten, in memory and on disk', async (t) => {
+t.test('expired windows are forgotten, in memory and on disk', async (t) => {
   const first = openTestStore(t)
   const { store, clock } = first
   for (let n = 0; n < 30; n++) {
@@ -171,26 +169,26 @@ t.test('windows that are over are forgotten, in memory and on disk', async (t) =
   t.equal(store.counters.size, 0)
   const second = await first.reopen()
   t.equal(second.store.counters.size, 0)
-  // The clock back where it was: what had been on disk would count again.
+  // With the clock set back, a count left on disk would apply again.
   second.clock.advance(-10 * MINUTE_MS - 5000)
   const third = await second.reopen()
   t.equal(third.store.counters.size, 0)
 })
 
-t.test('a key in steady use keeps no more than its window on disk', async (t) => {
+t.test('a key in steady use stores only its window', async (t) => {
   const first = openTestStore(t)
   for (let n = 0; n < 200; n++) {
     await call(first.store, n, { windowMs: 1000, nowMs: first.clock.now() }, 1)
     first.clock.advance(17)
   }
   const second = await first.reopen()
-  // 61 buckets of 17 ms; what had not been dropped would count once the clock is set back.
+  // 61 buckets of 17 ms; with the clock set back, a count left on disk would apply again.
   second.clock.advance(-61 * 17)
   const third = await second.reopen()
   t.ok(used(third.store.counters, { windowMs: 1000, nowMs: third.clock.now() }) <= 62)
 })
 
-t.test('with too many counters limits refuse, until some are over', async (t) => {
+t.test('with too many counters limits refuse until some expire', async (t) => {
   const { store } = openTestStore(t)
   for (let n = 0; n < MAX_COUNTERS; n++) store.counters.reserve(request(1, { keyId: String(n) }))
   t.match(store.counters.reserve(request(1, { keyId: 'one more' })), {
@@ -198,7 +196,7 @@ t.test('with too many counters limits refuse, until some are over', async (t) =>
     remaining: 0,
     retryAfterMs: 1000,
   })
-  t.equal(store.counters.reserve(request(1, { keyId: '7' })).allowed, true, 'those that are counted go on')
+  t.equal(store.counters.reserve(request(1, { keyId: '7' })).allowed, true, 'existing counters still work')
   t.equal(store.counters.size, MAX_COUNTERS)
   const later = START_MS + 2 * MINUTE_MS
   t.equal(store.counters.reserve(request(1, { keyId: 'one more', nowMs: later })).allowed, true)

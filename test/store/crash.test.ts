@@ -1,4 +1,4 @@
-// What is promised of acknowledged entries, tried on processes that die and processes that write side by side.
+// Durability of acknowledged entries, with killed processes and with parallel ones.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { openTestStore, type TestStore, testClock } from './fixture.ts'
 
-/** More than enough for a process on a busy machine. */
+/** More than enough on a busy machine. */
 const TIMEOUT_SECONDS = 120
 const KILLS = 24
 const USED_TOKENS = 7
@@ -24,21 +24,21 @@ interface Acknowledged {
 function run(t: Test, program: string, ...args: string[]): ChildProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'processes', program), ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Without what the test runner adds, which takes longer to start than the program.
+    // Without the test runner's options, which take longer to start than the program.
     env: { PATH: process.env['PATH'] ?? '' },
   })
   t.teardown(() => child.kill('SIGKILL'))
   return child
 }
 
-/** Every whole line the child says until it ends. */
+/** Yields every complete line of the child's output. */
 async function* linesOf(child: ChildProcess): AsyncGenerator<string> {
   if (child.stdout === null) throw new Error('no output')
   yield* createInterface({ input: child.stdout })
 }
 
 function readAcknowledged(line: string): Acknowledged | null {
-  // The last line of a killed process may be half of one.
+  // The last line of a killed process may be incomplete.
   const match = /^(\d+) (\S{36}) (sha256:[0-9a-f]{64})$/.exec(line)
   return match === null ? null : { seq: Number(match[1]), id: match[2] as string, hash: match[3] as string }
 }
@@ -78,7 +78,7 @@ t.test(
     const sealed = check(t, store, acknowledged)
     t.ok(acknowledged.length >= KILLS)
     t.comment(`${KILLS} kills, ${acknowledged.length} acknowledged, ${sealed} sealed`)
-    // The counters are exactly those of the entries: those that were sealed and not acknowledged count as well.
+    // The counters equal the entries; those sealed but not acknowledged count too.
     const limitTokens = Number.MAX_SAFE_INTEGER
     const where = { ruleId: 'rule', keyId: 'key', windowMs: WINDOW_MS, nowMs: clock.now() }
     const demand = { tokens: 1, unlimitedChoices: 0 }
@@ -89,7 +89,7 @@ t.test(
   },
 )
 
-t.test('processes that write side by side make one chain', { timeout: TIMEOUT_SECONDS * 1000 }, async (t) => {
+t.test('parallel processes write one chain', { timeout: TIMEOUT_SECONDS * 1000 }, async (t) => {
   const path = t.testdir()
   const children = [run(t, 'append.ts', path, '16', '600'), run(t, 'append.ts', path, '4', '300')]
   const { store } = openTestStore(t, { path })
@@ -99,7 +99,7 @@ t.test('processes that write side by side make one chain', { timeout: TIMEOUT_SE
     for await (const line of linesOf(child)) {
       const entry = readAcknowledged(line)
       if (entry !== null) acknowledged.push(entry)
-      // This process writes too, in between.
+      // This process writes as well.
       if (acknowledged.length % 50 === 0) keys.push(store.keys.create(`key ${keys.length}`))
     }
   }
@@ -110,14 +110,18 @@ t.test('processes that write side by side make one chain', { timeout: TIMEOUT_SE
   t.equal(check(t, store, acknowledged), 900 + keys.length)
 })
 
-t.test('a key revoked here is refused there at once', { timeout: TIMEOUT_SECONDS * 1000 }, async (t) => {
-  const { store, path } = openTestStore(t)
-  const { key, record } = await store.keys.create('k')
-  const child = run(t, 'authenticate.ts', path, key)
-  const said: string[] = []
-  for await (const line of linesOf(child)) {
-    said.push(line)
-    if (line === 'accepted') await store.keys.revoke(record.id)
-  }
-  t.strictSame(said, ['accepted', 'refused'])
-})
+t.test(
+  'a key revoked in one process is refused in another at once',
+  { timeout: TIMEOUT_SECONDS * 1000 },
+  async (t) => {
+    const { store, path } = openTestStore(t)
+    const { key, record } = await store.keys.create('k')
+    const child = run(t, 'authenticate.ts', path, key)
+    const lines: string[] = []
+    for await (const line of linesOf(child)) {
+      lines.push(line)
+      if (line === 'accepted') await store.keys.revoke(record.id)
+    }
+    t.strictSame(lines, ['accepted', 'refused'])
+  },
+)

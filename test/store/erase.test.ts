@@ -1,3 +1,5 @@
+// Erasure of captured exchanges.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -8,9 +10,8 @@ import { ERASE_SLICE_ROWS, type EraseSelection } from '../../src/store/log/erase
 import type { UsageLog } from '../../src/store/log/log.ts'
 import type { Table } from '../../src/store/table.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { altered, openTestStore, START_MS } from './fixture.ts'
+import { altered, id, openTestStore, START_MS } from './fixture.ts'
 
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const exchange = (text: string) => JSON.stringify({ request: { text }, response: null })
 const MINUTE_MS = 60_000
 
@@ -32,7 +33,7 @@ const eraseEntries = (log: UsageLog) =>
     .map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
     .filter(({ type }) => type === 'erase')
 
-t.test('one call: the exchange goes, the entry stays and the log says so', async (t) => {
+t.test('erasing one call removes its exchange, keeps its entry and is sealed', async (t) => {
   const { store } = openTestStore(t)
   const call = { key: 'k', minutes: 0, captured: true }
   await append(store.log, call, 1)
@@ -50,14 +51,14 @@ t.test('one call: the exchange goes, the entry stays and the log says so', async
   t.same(
     await store.log.erase({ requestId: id(1) }),
     { erased: 0, entries: 0 },
-    'nothing left, nothing sealed',
+    'nothing left to erase or to seal',
   )
   t.equal(await store.log.erase({ requestId: id(9) }), null)
   for (const odd of ['', '\0', 'x'.repeat(100_000)]) t.equal(await store.log.erase({ requestId: odd }), null)
   t.match(verifyChain(store.log.records(0, 100)), { ok: true, checked: 4 })
 })
 
-t.test('a key that made no call has nothing to erase, and one that is none is not found', async (t) => {
+t.test('a key without calls has nothing to erase, and an unknown key is not found', async (t) => {
   const { store } = openTestStore(t)
   const { record } = await store.keys.create('app')
   t.same(await store.log.erase({ keyId: record.id }), { erased: 0, entries: 0 })
@@ -71,7 +72,7 @@ t.test('a call without an exchange has nothing to erase', async (t) => {
   t.match(store.log.get(id(1)), { erased: false, content_hash: null })
 })
 
-t.test('more exchanges than a transaction takes', async (t) => {
+t.test('an erasure larger than one transaction is sealed in slices', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
   const calls = ERASE_SLICE_ROWS * 2 + 7
   const call = { key: 'k', minutes: 0, captured: true }
@@ -87,7 +88,7 @@ t.test('more exchanges than a transaction takes', async (t) => {
   t.match(verifyChain(again.log.records(0, 10_000)), { ok: true })
 })
 
-t.test('a few calls among many: no look at exchanges goes through those between', async (t) => {
+t.test('erasing few calls among many does not read the exchanges between them', async (t) => {
   let most = 0
   const noted = <Found>(found: Found, rows: number): Found => {
     most = Math.max(most, rows)
@@ -122,10 +123,10 @@ t.test('a few calls among many: no look at exchanges goes through those between'
     ),
   )
   t.same(await store.log.erase({ keyId: 'rare' }), { erased: 2, entries: 1 })
-  t.ok(most < calls / 2, `${most} exchanges looked at in one go`)
+  t.ok(most < calls / 2, `${most} exchanges read at once`)
 })
 
-t.test('the space of what was erased is used again', async (t) => {
+t.test('the space of erased exchanges is reused', async (t) => {
   const { store, path } = openTestStore(t)
   const large = exchange('secret'.repeat(20_000))
   const round = async (from: number) => {
@@ -140,7 +141,7 @@ t.test('the space of what was erased is used again', async (t) => {
   for (let n = 1; n <= 5; n++) await round(n * 20)
   t.ok(
     readFileSync(join(path, 'data.mdb')).length < fileBytes * 1.5,
-    'the file does not grow with what was erased',
+    'the file does not grow with erased exchanges',
   )
 })
 
@@ -155,7 +156,7 @@ const anySelection: fc.Arbitrary<EraseSelection> = fc.oneof(
   fc.nat(60).map((minutes) => ({ beforeMs: START_MS + minutes * MINUTE_MS })),
 )
 
-t.test('exactly what was selected is gone, and the entries speak of as much', async (t) => {
+t.test('exactly the selected exchanges are erased, and the entries count them', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyCall, { maxLength: 20 }),

@@ -1,13 +1,21 @@
-// A store on a fresh folder with a clock that only moves when told, for every test of the store.
+// A store in a fresh folder with a manual clock, and waits with a deadline, for every test of the
+// store.
 
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Test } from 'tap'
 import type { Clock } from '../../src/core/clock.ts'
-import type { Environment } from '../../src/store/lmdb.ts'
+import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
+import { UsageLog } from '../../src/store/log/log.ts'
+import { Retention } from '../../src/store/log/retention.ts'
 import { openStore, type Store, type StoreOptions } from '../../src/store/store.ts'
 
 export const START_MS = Date.UTC(2026, 2, 1, 12)
+export const DAY_MS = 86_400_000
 const GIB = 1024 ** 3
+
+/** Returns the id of the n-th call. */
+export const id = (n: number): string => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 
 export interface TestClock extends Clock {
   advance(ms: number): void
@@ -24,7 +32,7 @@ export function testClock(startMs = START_MS): TestClock {
   }
 }
 
-/** Bytes that differ from call to call and not from run to run. */
+/** Returns bytes that differ between calls and repeat between runs. */
 function testRandom(seed = 'seed'): (length: number) => Buffer {
   let count = 0
   return (length) => {
@@ -33,11 +41,26 @@ function testRandom(seed = 'seed'): (length: number) => Buffer {
   }
 }
 
+const WAIT_MS = 10_000
+
+/**
+ * Runs `step` once a turn until `isDone`.
+ * @throws Error after ten seconds
+ */
+export async function until(isDone: () => boolean, step: () => void = () => {}): Promise<void> {
+  const deadlineMs = performance.now() + WAIT_MS
+  while (!isDone()) {
+    if (performance.now() > deadlineMs) throw new Error(`not done within ${WAIT_MS} ms`)
+    step()
+    await nextTurn()
+  }
+}
+
 export interface TestStore {
   readonly store: Store
   readonly clock: TestClock
   readonly path: string
-  /** Runs what the store does every so often. */
+  /** Runs the store's periodic work of this interval. */
   tick(intervalMs: number): void
   /** Closes and opens again, with the same clock. */
   reopen(changes?: Partial<StoreOptions>): Promise<TestStore>
@@ -73,7 +96,52 @@ export function openTestStore(t: Test, options: Options = {}): TestStore {
   }
 }
 
-/** The database with other parts in places. */
+/** A log without the rest of the store. */
+export interface TestLog {
+  readonly environment: Environment
+  readonly log: UsageLog
+  readonly retention: Retention
+  readonly errors: unknown[]
+  close(): Promise<void>
+}
+
+interface TestLogOptions {
+  readonly path: string
+  readonly clock: TestClock
+  readonly maxBytes?: number
+  readonly retainMs?: number
+  readonly wrap?: (environment: Environment) => Environment
+  readonly whenFull?: 'refuse' | 'drop-content'
+  readonly onContentDropped?: () => void
+}
+
+export function openTestLog(options: TestLogOptions): TestLog {
+  const { path, clock, maxBytes = GIB, retainMs = 30 * DAY_MS, whenFull = 'refuse' } = options
+  const opened = openEnvironment(path)
+  const environment = options.wrap?.(opened) ?? opened
+  const ignore = () => {}
+  const { onContentDropped = ignore } = options
+  const events = {
+    onUnavailable: ignore,
+    onAvailable: ignore,
+    onStalled: ignore,
+    onCommit: ignore,
+    onContentDropped,
+    onSealed: ignore,
+  }
+  const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
+  const errors: unknown[] = []
+  const onError = (error: unknown) => errors.push(error)
+  const retention = new Retention({ environment, log, clock, maxBytes, retainMs, onError })
+  const close = async () => {
+    await retention.close()
+    await log.close()
+    await opened.close()
+  }
+  return { environment, log, retention, errors, close }
+}
+
+/** Returns the database with some methods replaced. */
 export function altered(real: Environment, parts: Partial<Environment>): Environment {
   return {
     tables: real.tables,
@@ -89,6 +157,6 @@ export function altered(real: Environment, parts: Partial<Environment>): Environ
   }
 }
 
-/** The same with other transactions. */
+/** Returns the database with another `transaction`. */
 export const withTransactions = (real: Environment, transaction: Environment['transaction']): Environment =>
   altered(real, { transaction })

@@ -1,10 +1,12 @@
+// Creation of folders.
+
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { makeFolder } from '../../src/store/folder/folder.ts'
 
-t.test('makes what is missing, and nothing else', async (t) => {
+t.test('makeFolder creates missing folders only', async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'sidegate-folder-'))
   t.teardown(() => rmSync(root, { recursive: true }))
   const folder = join(root, 'a', 'b', 'c')
@@ -17,6 +19,10 @@ t.test('makes what is missing, and nothing else', async (t) => {
   t.throws(() => makeFolder(join(file, 'x')), { code: 'EEXIST' })
 })
 
-t.test('ends where the system makes none', { skip: !existsSync('/proc/self') }, async (t) => {
-  t.throws(() => makeFolder('/proc/x/y'), { code: 'ENOENT' })
-})
+t.test(
+  'makeFolder fails where the system rejects folders',
+  { skip: !existsSync('/proc/self') },
+  async (t) => {
+    t.throws(() => makeFolder('/proc/x/y'), { code: 'ENOENT' })
+  },
+)

@@ -1,21 +1,18 @@
-// A disk that is really full: a small tmpfs, filled until commits fail, then given room again.
+// A disk that is really full: a small tmpfs, filled until commits fail, then freed.
 
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore } from './fixture.ts'
-
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+import { id, openTestStore, until } from './fixture.ts'
 
 /** Mounts a small disk; null where that is not allowed. */
 function mountSmallDisk(t: Test, mebibytes: number): string | null {
-  // Not among the test runner's own folders, which it clears by itself.
+  // Outside the test runner's folders, which it removes.
   const path = mkdtempSync(join(tmpdir(), 'sidegate-full-'))
   t.teardown(() => rmdirSync(path))
   try {
@@ -29,7 +26,7 @@ function mountSmallDisk(t: Test, mebibytes: number): string | null {
   return path
 }
 
-t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when there is room', async (t) => {
+t.test('a full disk refuses calls, loses no acknowledged entry, and recovers with free space', async (t) => {
   const disk = mountSmallDisk(t, 8)
   if (disk === null) {
     t.pass('a full disk', { skip: 'NOT RUN: mounting a tmpfs needs root' })
@@ -51,7 +48,7 @@ t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when 
   const append = async () => {
     const mine = id(count++)
     try {
-      // Random, so that no file system can pack it.
+      // Random bytes, so that no file system can compress them.
       const content = JSON.stringify({ request: randomBytes(3000).toString('base64'), response: null })
       await store.log.append(requestDraft({ id: mine }), { content })
       acknowledged.push(mine)
@@ -65,13 +62,13 @@ t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when 
   t.equal(store.log.available, false)
   const before = acknowledged.length
   await append()
-  t.equal(acknowledged.length, before, 'nothing is taken on')
+  t.equal(acknowledged.length, before, 'no entry is accepted')
 
   rmSync(ballast)
-  while (!store.log.available) {
-    tick(1000)
-    await nextTurn()
-  }
+  await until(
+    () => store.log.available,
+    () => tick(1000),
+  )
   await Promise.all(Array.from({ length: 16 }, append))
   t.equal(acknowledged.length, before + 16)
   t.strictSame(events, ['unavailable', 'available'])
@@ -86,7 +83,7 @@ t.test('a full disk: refused, nothing acknowledged is lost, and on it goes when 
 })
 
 t.test(
-  'a disk just above the cap never fills: the oldest entries go, and exchanges before calls',
+  'a disk just above the cap never fills: entries are pruned, and exchanges dropped before calls',
   async (t) => {
     const disk = mountSmallDisk(t, 17)
     if (disk === null) {
@@ -107,7 +104,7 @@ t.test(
     })
     const exchange = () => JSON.stringify({ request: randomBytes(15_000).toString('base64'), response: null })
     let count = 0
-    // Four times what the disk holds, faster than pruning can follow.
+    // Four times the size of the disk, faster than pruning.
     while (count < 3200) {
       const calls = Array.from({ length: 32 }, () =>
         store.log.append(requestDraft({ id: id(count++) }), { content: exchange() }),

@@ -1,4 +1,4 @@
-// What a killed process leaves behind of the calls it was in the middle of.
+// Calls that a killed process left unfinished.
 
 import { appendFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const intent = (id: string): Intent => ({
 
 const ids = (intents: Intents): string[] => intents.unfinished.map(({ item }) => item.id)
 
-t.test('calls without a word that they were sealed are left behind, whatever the order', async (t) => {
+t.test('calls without a sealed mark are left unfinished, in any order', async (t) => {
   const root = t.testdir()
   let run = 0
   const step = fc.record({ id: fc.integer({ min: 0, max: 9 }), seals: fc.boolean() })
@@ -27,7 +27,7 @@ t.test('calls without a word that they were sealed are left behind, whatever the
     fc.asyncProperty(fc.array(step), fc.integer({ min: 1, max: 2000 }), async (steps, maxBytes) => {
       const folder = join(root, String(run++))
       mkdirSync(folder)
-      // Never closed: as if it had been killed.
+      // Never closed, as after a kill.
       const intents = new Intents(folder, { maxBytes })
       const open = new Map<string, OpenIntent>()
       const seen = new Set<string>()
@@ -43,14 +43,14 @@ t.test('calls without a word that they were sealed are left behind, whatever the
         }
       }
       const left = ids(new Intents(folder, { maxBytes }))
-      // Those sealed since the last write are told of by the log.
+      // Marks since the last write are missing; the log has those calls.
       for (const id of open.keys()) if (!left.includes(id)) return false
       return left.every((id) => seen.has(id)) && intents.open === open.size
     }),
   )
 })
 
-t.test('the file stays small while calls come and go, and keeps those that stay', async (t) => {
+t.test('the file stays small and keeps running calls', async (t) => {
   const folder = t.testdir()
   const intents = new Intents(folder, { maxBytes: 10_000 })
   await intents.begin(intent('long'))
@@ -66,7 +66,7 @@ t.test('the file stays small while calls come and go, and keeps those that stay'
   t.equal(statSync(join(folder, INTENTS_FILE)).size, 0)
 })
 
-t.test('torn and foreign lines are passed over, and do not spoil the next', async (t) => {
+t.test('torn and foreign lines are skipped and do not affect the next', async (t) => {
   const folder = t.testdir()
   const file = join(folder, INTENTS_FILE)
   writeFileSync(file, 'null\n[]\n{"id":1}\n\0\0\0\n')
@@ -81,7 +81,7 @@ t.test('torn and foreign lines are passed over, and do not spoil the next', asyn
   t.match(readFileSync(file, 'utf8'), '{"id":"tor\n')
 })
 
-t.test('the models that a call may fall back to are kept; a list without them is read as well', async (t) => {
+t.test('candidate models are stored, and records without them are read', async (t) => {
   const folder = t.testdir()
   const both = { ...intent('both'), models: ['m', 'n'] }
   await new Intents(folder).begin(both)
@@ -94,7 +94,7 @@ t.test('the models that a call may fall back to are kept; a list without them is
   )
 })
 
-t.test('what cannot be written down is refused', async (t) => {
+t.test('a call that cannot be recorded is refused', async (t) => {
   const folder = t.testdir()
   let nowMs = 0
   const clock = { now: () => nowMs, monotonic: () => nowMs }
@@ -107,17 +107,17 @@ t.test('what cannot be written down is refused', async (t) => {
   })
   await intents.begin(intent('a'))
   t.equal(intents.isWritable(), true)
-  // The file is due to be written anew, and cannot be.
+  // The file is due for a rewrite, which fails.
   mkdirSync(join(folder, `${INTENTS_FILE}.new`))
   const refused = [intents.begin(intent('b')), intents.begin(intent('c'))]
   for (const one of refused) await t.rejects(one, { code: 'audit_unavailable', status: 503 })
   t.equal(intents.open, 1)
   t.equal(intents.isWritable(), false)
   nowMs += 1000
-  t.equal(intents.isWritable(), false, 'tried, in vain')
+  t.equal(intents.isWritable(), false, 'a probe fails')
   rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
   nowMs += 999
-  t.equal(intents.isWritable(), false, 'not tried all the time')
+  t.equal(intents.isWritable(), false, 'no probe within a second')
   nowMs += 1
   t.equal(intents.isWritable(), true)
   await intents.begin(intent('b'))
@@ -127,16 +127,16 @@ t.test('what cannot be written down is refused', async (t) => {
   await t.rejects(intents.begin(intent('c')))
   rmSync(join(folder, `${INTENTS_FILE}.new`), { recursive: true })
   await intents.begin(intent('d'))
-  t.equal(intents.isWritable(), true, 'a call that was let in before shows it as well')
+  t.equal(intents.isWritable(), true, 'a successful record ends the failure')
 })
 
-t.test('calls of one turn are written down together', async (t) => {
+t.test('calls of one turn are recorded in one write', async (t) => {
   const folder = t.testdir()
   const intents = new Intents(folder)
   const begun = ['a', 'b', 'c'].map((id) => intents.begin(intent(id)))
   t.strictSame(ids(new Intents(folder)), [])
   await begun[0]
-  // One write: whoever waited for the first has the others as well.
+  // One write: when the first resolves, all are recorded.
   t.strictSame(ids(new Intents(folder)), ['a', 'b', 'c'])
   t.equal(intents.open, 3)
   await Promise.all(begun)

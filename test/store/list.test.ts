@@ -1,3 +1,5 @@
+// Pages of usage entries, by offset and by cursor.
+
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { packSummary, type UsageFilter, u64 } from '../../src/store/layout.ts'
@@ -6,13 +8,11 @@ import { writeLogState } from '../../src/store/log/batch.ts'
 import { listUsage, MAX_SCANNED, readCursor, type UsagePage, writeCursor } from '../../src/store/log/list.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore, START_MS } from './fixture.ts'
-
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
+import { id, openTestStore, START_MS } from './fixture.ts'
 
 type List = (query: Parameters<UsageLog['list']>[0]) => Promise<UsagePage>
 
-/** All pages by cursor. */
+/** Returns all pages by cursor. */
 async function walk(list: List, filter: UsageFilter, limit: number, offset = 0): Promise<UsagePage[]> {
   const pages = [await list({ limit, offset, filter })]
   for (;;) {
@@ -22,47 +22,44 @@ async function walk(list: List, filter: UsageFilter, limit: number, offset = 0):
   }
 }
 
-t.test(
-  'pages by cursor are those by offset, with or without a filter, whatever is appended meanwhile',
-  async (t) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.boolean(), { maxLength: 40 }),
-        fc.integer({ min: 1, max: 12 }),
-        fc.nat(15),
-        fc.constantFrom<UsageFilter>({}, { blocked: true }, { blocked: false }, { keyId: 'nobody' }),
-        async (calls, limit, offset, filter) => {
-          const { store } = openTestStore(t, { path: t.testdir() })
-          await Promise.all(calls.map((blocked, n) => store.log.append(requestDraft({ id: id(n), blocked }))))
-          const all = await store.log.list({ limit: 1000, offset: 0, filter })
-          let more = 1000
-          const pages = await walk(
-            async (query) => {
-              const page = await store.log.list(query)
-              await store.log.append(requestDraft({ id: id(more++), blocked: false }))
-              return page
-            },
-            filter,
-            limit,
-            offset,
-          )
-          t.strictSame(
-            pages.flatMap(({ logs }) => logs),
-            all.logs.slice(offset),
-          )
-          const [first] = pages
-          t.equal(first?.total, all.total)
-          t.ok(pages.every((page) => page.total_is_lower_bound === undefined))
-          t.ok(pages.every(({ logs, next_cursor }) => next_cursor === undefined || logs.length === limit))
-          await store.close()
-        },
-      ),
-      { numRuns: 25 },
-    )
-  },
-)
+t.test('pages by cursor equal those by offset, filtered or not, while entries are appended', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.boolean(), { maxLength: 40 }),
+      fc.integer({ min: 1, max: 12 }),
+      fc.nat(15),
+      fc.constantFrom<UsageFilter>({}, { blocked: true }, { blocked: false }, { keyId: 'nobody' }),
+      async (calls, limit, offset, filter) => {
+        const { store } = openTestStore(t, { path: t.testdir() })
+        await Promise.all(calls.map((blocked, n) => store.log.append(requestDraft({ id: id(n), blocked }))))
+        const all = await store.log.list({ limit: 1000, offset: 0, filter })
+        let more = 1000
+        const pages = await walk(
+          async (query) => {
+            const page = await store.log.list(query)
+            await store.log.append(requestDraft({ id: id(more++), blocked: false }))
+            return page
+          },
+          filter,
+          limit,
+          offset,
+        )
+        t.strictSame(
+          pages.flatMap(({ logs }) => logs),
+          all.logs.slice(offset),
+        )
+        const [first] = pages
+        t.equal(first?.total, all.total)
+        t.ok(pages.every((page) => page.total_is_lower_bound === undefined))
+        t.ok(pages.every(({ logs, next_cursor }) => next_cursor === undefined || logs.length === limit))
+        await store.close()
+      },
+    ),
+    { numRuns: 25 },
+  )
+})
 
-/** A log's lists alone, with more summaries than one request looks at; the entries they lead to are not there. */
+/** Only the list rows of a log, more than one request scans; their entries do not exist. */
 async function manySummaries(t: Test, calls: number, blockedEvery: number): Promise<List> {
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
@@ -84,7 +81,7 @@ async function manySummaries(t: Test, calls: number, blockedEvery: number): Prom
   return (query) => listUsage(tables, query)
 }
 
-t.test('a filter looks at a bounded number of calls a request, and says so', async (t) => {
+t.test('a filter scans a limited number of calls and reports it', async (t) => {
   const calls = MAX_SCANNED * 2 + 50_000
   const list = await manySummaries(t, calls, 1000)
   const filter = { blocked: true }
@@ -103,7 +100,7 @@ t.test('a filter looks at a bounded number of calls a request, and says so', asy
   t.equal(small.at(-1)?.total, 250)
   t.equal(small.at(-1)?.next_cursor, undefined)
 
-  t.test('an offset beyond what was looked at is carried on by the cursor', async (t) => {
+  t.test('the cursor continues an offset beyond the scan', async (t) => {
     const passed = await list({ limit: 10, offset: 150, filter })
     t.match(passed, { logs: [], total: 100, total_is_lower_bound: true })
     t.match(readCursor(passed.next_cursor ?? ''), { skip: 50, seen: 100, next: calls - MAX_SCANNED - 1 })
@@ -115,7 +112,7 @@ t.test('a filter looks at a bounded number of calls a request, and says so', asy
   })
 })
 
-t.test('a cursor behind what was pruned, or ahead of what there is, does no harm', async (t) => {
+t.test('a cursor to pruned or future entries is harmless', async (t) => {
   const { store } = openTestStore(t)
   await Promise.all(Array.from({ length: 10 }, (_, n) => store.log.append(requestDraft({ id: id(n) }))))
   await store.log.dropOldest(6)
@@ -130,7 +127,7 @@ t.test('a cursor behind what was pruned, or ahead of what there is, does no harm
   }
 })
 
-t.test('only what a page has given is a cursor', async (t) => {
+t.test('only texts that a page returned are cursors', async (t) => {
   const cursor = { next: 5, skip: 0, seen: 12 }
   t.strictSame(readCursor(writeCursor(cursor)), cursor)
   for (const text of ['', '5', 'x'.repeat(1000), Buffer.from('1:-5:0:0').toString('base64url')]) {

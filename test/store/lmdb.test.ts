@@ -1,17 +1,19 @@
+// The database: opening, transactions, ranges, size.
+
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { openEnvironment } from '../../src/store/lmdb.ts'
 import { openTestStore } from './fixture.ts'
 
-t.test('folder and files are for the owner only', async (t) => {
+t.test('only the owner can read folder and files', async (t) => {
   const path = join(t.testdir(), 'a', 'data.d')
   openTestStore(t, { path })
   t.equal(statSync(path).mode & 0o777, 0o700)
   for (const file of ['data.mdb', 'lock.mdb']) t.equal(statSync(join(path, file)).mode & 0o777, 0o600, file)
 })
 
-t.test('a folder that cannot be used is a clear error', async (t) => {
+t.test('an unusable folder gives a clear error', async (t) => {
   const path = join(t.testdir({ file: 'x' }), 'file')
   t.throws(() => openTestStore(t, { path }), {
     name: 'StoreOpenError',
@@ -19,7 +21,7 @@ t.test('a folder that cannot be used is a clear error', async (t) => {
   })
 })
 
-t.test('a file that is no database, or has lost its beginning, is a clear error', async (t) => {
+t.test('a foreign or truncated file gives a clear error', async (t) => {
   const { store, path } = openTestStore(t)
   await store.close()
   const file = join(path, 'data.mdb')
@@ -44,7 +46,7 @@ t.test('a file that is no database, or has lost its beginning, is a clear error'
   await openEnvironment(path).close()
 })
 
-t.test('a newer layout is refused, and left alone', async (t) => {
+t.test('a newer layout is refused and not changed', async (t) => {
   const path = t.testdir()
   const environment = openEnvironment(path)
   await environment.transaction(() => environment.tables.meta.put(Buffer.from('layout'), Buffer.from('3')))
@@ -52,7 +54,7 @@ t.test('a newer layout is refused, and left alone', async (t) => {
   t.throws(() => openEnvironment(path), { name: 'StoreOpenError', message: /layout 3 .*reads layout 2/ })
 })
 
-t.test('a transaction that throws leaves nothing', async (t) => {
+t.test('a transaction that throws stores nothing', async (t) => {
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
   const { meta } = environment.tables
@@ -62,14 +64,14 @@ t.test('a transaction that throws leaves nothing', async (t) => {
     t.equal(meta.get(key)?.toString(), 'value', 'its own reads see it')
     throw new Error('no')
   })
-  const beside = environment.transaction(() => meta.put(Buffer.from('other'), Buffer.from('kept')))
+  const other = environment.transaction(() => meta.put(Buffer.from('other'), Buffer.from('kept')))
   await t.rejects(failed, { message: 'no' })
-  await beside
+  await other
   t.equal(meta.get(key), undefined)
   t.equal(meta.get(Buffer.from('other'))?.toString(), 'kept')
 })
 
-t.test('nothing is written to a file that was deleted: it would be gone with the process', async (t) => {
+t.test('writes to a deleted file are refused, because they would be lost', async (t) => {
   const path = t.testdir()
   const environment = openEnvironment(path)
   t.teardown(() => environment.close())
@@ -78,7 +80,7 @@ t.test('nothing is written to a file that was deleted: it would be gone with the
   const file = join(path, 'data.mdb')
   renameSync(file, `${file}.moved`)
   await write()
-  t.pass('one that was moved has it still')
+  t.pass('a moved file still works')
   linkSync(`${file}.moved`, file)
   rmSync(`${file}.moved`)
   await write()
@@ -88,7 +90,7 @@ t.test('nothing is written to a file that was deleted: it would be gone with the
   await t.rejects(write(), { message: /^data\.mdb was deleted/ }, 'another in its place is not it')
 })
 
-t.test('writing outside a transaction is a mistake that shows', async (t) => {
+t.test('writing outside a transaction throws', async (t) => {
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
   t.throws(
@@ -98,7 +100,7 @@ t.test('writing outside a transaction is a mistake that shows', async (t) => {
   t.throws(() => environment.tables.meta.remove(Buffer.from('key')), /inside a transaction/)
 })
 
-t.test('ranges: bounds, direction, limit', async (t) => {
+t.test('ranges honour bounds, direction and limit', async (t) => {
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
   const { requests } = environment.tables
@@ -117,7 +119,7 @@ t.test('ranges: bounds, direction, limit', async (t) => {
   t.equal(requests.count({ start: key(3), end: key(6) }), 3)
 })
 
-t.test('the size in use grows with what is kept and shrinks with what is removed', async (t) => {
+t.test('the used size grows with stored rows and shrinks with removed ones', async (t) => {
   const environment = openEnvironment(t.testdir())
   t.teardown(() => environment.close())
   const { content } = environment.tables

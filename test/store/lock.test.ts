@@ -1,4 +1,4 @@
-// One gateway a folder.
+// Allows one gateway for each folder.
 
 import { execFile } from 'node:child_process'
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -28,7 +28,7 @@ for (const platform of ['linux', 'darwin'] as const) {
   })
 }
 
-t.test('by file: a living process keeps it, a dead one does not', async (t) => {
+t.test('a pid file of a living process holds the folder, one of a dead process does not', async (t) => {
   const path = t.testdir()
   const file = join(path, 'gateway.pid')
   writeFileSync(file, String(process.ppid))

@@ -1,5 +1,6 @@
+// The usage log: appending, reading, limits, failed commits.
+
 import { createHash } from 'node:crypto'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -10,11 +11,9 @@ import type { UsageFilter } from '../../src/store/layout.ts'
 import type { Environment } from '../../src/store/lmdb.ts'
 import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { openTestStore, START_MS, withTransactions } from './fixture.ts'
+import { DAY_MS, id, openTestStore, START_MS, until, withTransactions } from './fixture.ts'
 
-const DAY_MS = 86_400_000
 const at = (ms: number) => new Date(ms).toISOString()
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const content = (request: unknown, response: unknown) => JSON.stringify({ request, response })
 
 async function fill(log: UsageLog, drafts: readonly RequestDraft[]): Promise<void> {
@@ -23,7 +22,7 @@ async function fill(log: UsageLog, drafts: readonly RequestDraft[]): Promise<voi
 
 const verdict = (log: UsageLog) => verifyChain(log.records(0, 1_000_000))
 
-t.test('a new log begins with its genesis entry and goes on after a restart', async (t) => {
+t.test('a new log begins with its genesis entry and continues after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
   t.match(store.log.head, { seq: 0, hash: /^sha256:[0-9a-f]{64}$/, log: /^[0-9a-f-]{36}$/ })
   const { log, seq, hash } = await store.log.append(requestDraft({ id: id(1) }))
@@ -34,7 +33,7 @@ t.test('a new log begins with its genesis entry and goes on after a restart', as
   t.match(verdict(again.log), { ok: true, checked: 3 })
 })
 
-t.test('the exchange is kept beside the chain, which holds a salted commitment to it', async (t) => {
+t.test('the exchange is stored apart from the chain, which holds a salted commitment', async (t) => {
   const { store } = openTestStore(t)
   const bytes = content({ messages: [] }, { choices: [] })
   const sealed = await store.log.append(requestDraft({ id: id(1) }), { content: bytes })
@@ -47,30 +46,30 @@ t.test('the exchange is kept beside the chain, which holds a salted commitment t
   t.notMatch(raw, 'choices')
 })
 
-t.test('the error that a damaged exchange makes, which is logged, holds nothing of it', async (t) => {
+t.test('the error for a damaged exchange contains none of its text', async (t) => {
   const { store } = openTestStore(t)
   await store.log.append(requestDraft({ id: id(1) }), { content: '{"request":heliotrope}' })
   try {
     store.log.get(id(1))
-    t.fail('it is not JSON')
+    t.fail('the exchange should not parse')
   } catch (error) {
     t.notMatch(inspect(error), /helio/)
     t.match(error, { message: 'a row of the store is not JSON' })
   }
 })
 
-t.test('without an exchange there is nothing to show', async (t) => {
+t.test('an entry without an exchange shows null', async (t) => {
   const { store } = openTestStore(t)
   await store.log.append(requestDraft({ id: id(1) }))
   t.match(store.log.get(id(1)), { request: null, response: null, content_hash: null })
 })
 
-t.test('unknown ids, of any form, are not found', async (t) => {
+t.test('unknown ids of any form are not found', async (t) => {
   const { store } = openTestStore(t)
   for (const unknown of ['', 'x', id(9), '\0', 'x'.repeat(100_000)]) t.equal(store.log.get(unknown), null)
 })
 
-t.test('an entry that cannot be sealed fails alone, and the log goes on without a gap', async (t) => {
+t.test('an entry that cannot be sealed fails alone and leaves no gap', async (t) => {
   const { store } = openTestStore(t)
   const bad: [string, Partial<RequestDraft>][] = [
     ['a fraction', { latency_ms: 0.5 }],
@@ -96,7 +95,7 @@ t.test('an entry that cannot be sealed fails alone, and the log goes on without 
   t.equal((await store.log.list({ limit: 10, offset: 0 })).total, 3)
 })
 
-t.test("an upstream's odd bytes do not keep a call from being sealed", async (t) => {
+t.test("a call with an upstream's malformed text is sealed", async (t) => {
   const { store } = openTestStore(t)
   const sealed = await store.log.append(requestDraft({ id: id(1), finish_reason: 'st\ud800op' }))
   t.equal(sealed.finish_reason, 'st\ufffdop')
@@ -124,7 +123,7 @@ const anyFilter: fc.Arbitrary<UsageFilter> = fc.record(
   { requiredKeys: [] },
 )
 
-/** What a list must printLine, said without indexes. */
+/** The expected page, without indexes. */
 function expectedPage(drafts: readonly RequestDraft[], filter: UsageFilter, limit: number, offset: number) {
   const { keyId, model, blocked, piiDetected, sinceMs, untilMs } = filter
   const matching = drafts
@@ -153,7 +152,7 @@ async function checkPage(
   )
 }
 
-t.test('pages and filters printLine what going through everything would printLine', async (t) => {
+t.test('pages and filters equal a scan of all entries', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyCall, { maxLength: 30 }),
@@ -176,7 +175,7 @@ t.test('pages and filters printLine what going through everything would printLin
   )
 })
 
-t.test('more entries than are read at a time', async (t) => {
+t.test('a page may exceed one read', async (t) => {
   const { store } = openTestStore(t)
   const drafts = Array.from({ length: 1700 }, (_, n) => requestDraft({ id: id(n), blocked: n % 3 === 0 }))
   await fill(store.log, drafts)
@@ -187,7 +186,7 @@ t.test('more entries than are read at a time', async (t) => {
   }
 })
 
-t.test('entries of other kinds are in the chain and not among the calls', async (t) => {
+t.test('entries of other types are in the chain but not in the usage list', async (t) => {
   const { store } = openTestStore(t)
   await store.log.append({
     type: 'rules_loaded',
@@ -204,7 +203,7 @@ t.test('entries of other kinds are in the chain and not among the calls', async 
   t.match(verdict(store.log), { ok: true, checked: 4 })
 })
 
-t.test('a list sees one moment, whatever is appended while it is read', async (t) => {
+t.test('a list shows one moment while entries are appended', async (t) => {
   const { store } = openTestStore(t)
   const drafts = Array.from({ length: 1200 }, (_, n) => requestDraft({ id: id(n), blocked: true }))
   await fill(store.log, drafts)
@@ -218,7 +217,7 @@ t.test('a list sees one moment, whatever is appended while it is read', async (t
   t.equal(logs[0]?.id, id(1199))
 })
 
-t.test('security events: totals, days and pages', async (t) => {
+t.test('security events have totals, days and pages', async (t) => {
   const { store } = openTestStore(t)
   const rule = {
     id: 'r',
@@ -230,7 +229,7 @@ t.test('security events: totals, days and pages', async (t) => {
   const pii = [{ kind: 'email', direction: 'request' as const, count: 1 }]
   const day = (daysAgo: number, changes: Partial<RequestDraft>, n: number) =>
     requestDraft({ id: id(n), created_at: at(START_MS - daysAgo * DAY_MS), ...changes })
-  // Not in order of time: the last was called yesterday and sealed today.
+  // Not in order of time: the last arrived yesterday and is sealed today.
   const drafts = [
     day(8, { blocked: true, rules: [rule] }, 1),
     day(6, { blocked: true, rules: [rule] }, 2),
@@ -272,7 +271,7 @@ t.test('security events: totals, days and pages', async (t) => {
   t.strictSame(store.log.security({ ...query, days: 365 }).totals.blocked_requests, 3)
 })
 
-t.test('a store that has reached its size takes no calls, and still takes a revocation', async (t) => {
+t.test('a full store refuses calls but accepts a revocation', async (t) => {
   const { store, tick, reopen } = openTestStore(t)
   const { record } = await store.keys.create('k')
   await store.log.append(requestDraft({ id: id(1) }))
@@ -306,7 +305,7 @@ t.test('a store that has reached its size takes no calls, and still takes a revo
   tick(1000)
 })
 
-t.test('room is kept for calls under way, as far as there is any', async (t) => {
+t.test('room is reserved for running calls while there is any', async (t) => {
   const { store } = openTestStore(t, { maxBytes: 1_000_000 })
   const back = store.log.reserve(5_000_000)
   t.throws(() => store.log.reserve(1), { code: 'audit_unavailable' })
@@ -322,44 +321,41 @@ t.test('room is kept for calls under way, as far as there is any', async (t) => 
   t.doesNotThrow(() => giving.log.reserve(5_000_000), 'where exchanges give way no call has to')
 })
 
-t.test(
-  'commits that fail: nothing is acknowledged or kept, and the log goes on when they work again',
-  async (t) => {
-    let failing = false
-    const wrap = (real: Environment) =>
-      withTransactions(real, async (write) => {
-        const result = await real.transaction(() => {
-          const value = write()
-          if (failing) throw new Error('MDB_PANIC')
-          return value
-        })
-        return result
+t.test('failed commits acknowledge and store nothing, and the log recovers', async (t) => {
+  let failing = false
+  const wrap = (real: Environment) =>
+    withTransactions(real, async (write) => {
+      const result = await real.transaction(() => {
+        const value = write()
+        if (failing) throw new Error('MDB_PANIC')
+        return value
       })
-    const events: string[] = []
-    const { store, tick } = openTestStore(t, {
-      wrap,
-      onUnavailable: (cause) => events.push((cause as Error).message),
-      onAvailable: () => events.push('available'),
+      return result
     })
-    await store.log.append(requestDraft({ id: id(1) }))
-    failing = true
-    await t.rejects(store.log.append(requestDraft({ id: id(2) })), { code: 'audit_unavailable' })
-    t.equal(store.log.available, false)
-    await t.rejects(store.keys.create('k'), { code: 'audit_unavailable' })
-    await t.rejects(store.sessions.create('f', 1000), { code: 'audit_unavailable' })
-    await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1' }), {
-      code: 'audit_unavailable',
-    })
-    tick(1000)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-    t.equal(store.log.available, false)
-    failing = false
-    while (!store.log.available) {
-      tick(1000)
-      await nextTurn()
-    }
-    await store.log.append(requestDraft({ id: id(2) }))
-    t.match(verdict(store.log), { ok: true, checked: 3 })
-    t.strictSame(events, ['MDB_PANIC', 'available'])
-  },
-)
+  const events: string[] = []
+  const { store, tick } = openTestStore(t, {
+    wrap,
+    onUnavailable: (cause) => events.push((cause as Error).message),
+    onAvailable: () => events.push('available'),
+  })
+  await store.log.append(requestDraft({ id: id(1) }))
+  failing = true
+  await t.rejects(store.log.append(requestDraft({ id: id(2) })), { code: 'audit_unavailable' })
+  t.equal(store.log.available, false)
+  await t.rejects(store.keys.create('k'), { code: 'audit_unavailable' })
+  await t.rejects(store.sessions.create('f', 1000), { code: 'audit_unavailable' })
+  await t.rejects(store.rules.deleteRule('r', { type: 'stop', version: '1' }), {
+    code: 'audit_unavailable',
+  })
+  tick(1000)
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  t.equal(store.log.available, false)
+  failing = false
+  await until(
+    () => store.log.available,
+    () => tick(1000),
+  )
+  await store.log.append(requestDraft({ id: id(2) }))
+  t.match(verdict(store.log), { ok: true, checked: 3 })
+  t.strictSame(events, ['MDB_PANIC', 'available'])
+})

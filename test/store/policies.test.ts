@@ -1,4 +1,4 @@
-// Which rules a revision stood for, sealed once and still known when its entry is pruned.
+// Rule sets by revision: sealed once, and stored after their entries are pruned.
 
 import t, { type Test } from 'tap'
 import { verifyChain } from '../../src/audit/verify.ts'
@@ -24,7 +24,7 @@ function sealed(t: Test, { log }: Store): any[] {
   return entries.filter(({ type }) => type === 'rules_loaded')
 }
 
-t.test('in whole the first time, by name from then on, also after another start', async (t) => {
+t.test('a rule set is sealed in full once, then by revision, also after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
   await store.policies.seal('r1', [{ ...rule('a'), source: 'file' } as Rule])
   await store.policies.seal('r2', [])
@@ -63,7 +63,7 @@ t.test('a large set takes several entries', async (t) => {
   t.strictSame(store.policies.find('large')?.rules, rules)
 })
 
-t.test('what rule sets take is bounded; the newest stay, and one that went is sealed again', async (t) => {
+t.test('stored rule sets are limited; the newest stay, and an evicted one is sealed again', async (t) => {
   const maxBytes = 16 * 1024 ** 2
   const { store, reopen } = openTestStore(t, { maxBytes })
   const large = (n: number) => [rule('a', `${n} ${'x'.repeat(60_000)}`), rule('b', 'y'.repeat(60_000))]
@@ -79,10 +79,10 @@ t.test('what rule sets take is bounded; the newest stay, and one that went is se
     Array.from({ length: 30 }, (_, n) => rule(`r${n}`, 'z'.repeat(60_000))),
   )
   t.same(kept(again), [])
-  t.ok(again.policies.find('huge'), 'the one in force always')
+  t.ok(again.policies.find('huge'), 'the one in force always stays')
 })
 
-t.test('a set whose entry was pruned is still known, and sealed again', async (t) => {
+t.test('a set whose entry was pruned is still stored, and sealed again', async (t) => {
   const { store } = openTestStore(t)
   await store.policies.seal('r1', [rule('a')])
   await store.policies.seal('r2', [rule('b')])
@@ -94,7 +94,7 @@ t.test('a set whose entry was pruned is still known, and sealed again', async (t
   t.match(JSON.parse(Buffer.from(record?.bytes ?? '').toString()), { declarations: [{ name: 'a' }] })
 })
 
-t.test('so is one whose entries were pruned in part', async (t) => {
+t.test('a set whose entries were partly pruned is sealed again', async (t) => {
   const { store } = openTestStore(t)
   const rules = Array.from({ length: 20 }, (_, n) => rule(`r${n}`, 'é'.repeat(30_000)))
   await store.policies.seal('large', rules)
@@ -107,10 +107,10 @@ t.test('so is one whose entries were pruned in part', async (t) => {
   t.strictSame(parts.flat(), rules)
   const { seq } = store.log.head
   await store.policies.seal('large', rules)
-  t.equal(store.log.head.seq, seq + 1, 'by name from then on')
+  t.equal(store.log.head.seq, seq + 1, 'by revision from then on')
 })
 
-t.test('any rule that may be declared can be sealed', async (t) => {
+t.test('any valid rule can be sealed', async (t) => {
   const { store } = openTestStore(t)
   const declared = (pattern: string) => rule('r', `a|${pattern}`)
   for (const filler of ['\u0001', '\u6f22|', '\\.x|', 'é|']) {

@@ -1,4 +1,5 @@
-// A new log in place of a damaged one: at whatever moment that is interrupted, keys and the link to the old log are not lost.
+// A new log in place of a damaged one: an interruption at any point loses neither keys nor the link
+// to the old log.
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { openEnvironment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { openTestStore, START_MS } from './fixture.ts'
 
-/** A log from which an entry is gone, and a key that it knows. */
+/** A log with a missing entry and one key. */
 async function damaged(t: Test) {
   const { store, path } = openTestStore(t, { path: t.testdir() })
   const { key } = await store.keys.create('app')
@@ -31,7 +32,7 @@ function successor(t: Test, path: string) {
   return { store, genesis: JSON.parse(Buffer.from(genesis!.bytes).toString()) }
 }
 
-t.test('it says what it follows, and knows the keys', async (t) => {
+t.test('a new log names the quarantined one and keeps its keys', async (t) => {
   const { path, key, inspection } = await damaged(t)
   t.match(await quarantineStore(path, inspection, START_MS, randomBytes), { carried: true })
   t.equal(listQuarantines(path).length, 1)
@@ -41,7 +42,7 @@ t.test('it says what it follows, and knows the keys', async (t) => {
   t.match(store.keys.authenticate(key), { name: 'app' })
 })
 
-t.test('interrupted before it is whole, the old log is where it was', async (t) => {
+t.test('an interruption before the new log is complete leaves the old log in place', async (t) => {
   const { path, key, inspection } = await damaged(t)
   const noRandom = () => {
     throw new Error('interrupted')
@@ -54,7 +55,7 @@ t.test('interrupted before it is whole, the old log is where it was', async (t) 
   t.match(successor(t, path).store.keys.authenticate(key), { name: 'app' })
 })
 
-t.test('interrupted when the old log is set aside, the next start puts it in its place', async (t) => {
+t.test('after an interruption between the two moves, the next start installs the new log', async (t) => {
   const { path, key, inspection } = await damaged(t)
   await quarantineStore(path, inspection, START_MS, randomBytes)
   mkdirSync(join(path, 'next'))

@@ -1,6 +1,6 @@
-// Pruning: what stays verifies, in one piece with what was signed before; whatever is cut off in between.
+// Pruning: the remaining log verifies and matches earlier checkpoints, after an interruption at any
+// point.
 
-import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -8,65 +8,27 @@ import t, { type Test } from 'tap'
 import { entryLine, readLine } from '../../src/audit/dump.ts'
 import { type LogVerdict, LogVerifier } from '../../src/audit/log-verify.ts'
 import { LogSurvey, NO_EVIDENCE } from '../../src/audit/survey.ts'
-import { type Environment, openEnvironment } from '../../src/store/lmdb.ts'
-import { UsageLog } from '../../src/store/log/log.ts'
-import { Retention } from '../../src/store/log/retention.ts'
+import type { Environment } from '../../src/store/lmdb.ts'
+import type { UsageLog } from '../../src/store/log/log.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { START_MS, type TestClock, testClock, withTransactions } from './fixture.ts'
+import {
+  DAY_MS,
+  id,
+  openTestLog,
+  START_MS,
+  type TestClock,
+  type TestLog,
+  testClock,
+  withTransactions,
+} from './fixture.ts'
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const MIB = 1024 ** 2
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
 const RULE = { id: 'r', name: 'n', type: 'keyword_block', action: 'block', direction: 'request' as const }
-
-interface TestLog {
-  readonly environment: Environment
-  readonly log: UsageLog
-  readonly retention: Retention
-  readonly errors: unknown[]
-  close(): Promise<void>
-}
-
-interface Options {
-  readonly path: string
-  readonly clock: TestClock
-  readonly maxBytes?: number
-  readonly retainMs?: number
-  readonly wrap?: (environment: Environment) => Environment
-  readonly whenFull?: 'refuse' | 'drop-content'
-  readonly onContentDropped?: () => void
-}
-
-function openLog(options: Options): TestLog {
-  const { path, clock, maxBytes = 1024 * MIB, retainMs = 30 * DAY_MS, whenFull = 'refuse' } = options
-  const opened = openEnvironment(path)
-  const environment = options.wrap?.(opened) ?? opened
-  const ignore = () => {}
-  const { onContentDropped = ignore } = options
-  const events = {
-    onUnavailable: ignore,
-    onAvailable: ignore,
-    onStalled: ignore,
-    onCommit: ignore,
-    onContentDropped,
-    onSealed: ignore,
-  }
-  const log = new UsageLog({ environment, clock, random: randomBytes, maxBytes, whenFull, events })
-  const errors: unknown[] = []
-  const onError = (error: unknown) => errors.push(error)
-  const retention = new Retention({ environment, log, clock, maxBytes, retainMs, onError })
-  const close = async () => {
-    await retention.close()
-    await log.close()
-    await opened.close()
-  }
-  return { environment, log, retention, errors, close }
-}
 
 const firstSeq = (log: UsageLog) => log.records(0, 1)[0]?.seq
 
-/** Through the lines of an export, as somebody else would. */
+/** Verifies through the lines of an export. */
 function verify(log: UsageLog): LogVerdict {
   const lines = log.records(0, 1_000_000).map(entryLine)
   const entries = lines.map((line) => {
@@ -81,7 +43,7 @@ function verify(log: UsageLog): LogVerdict {
   return verifier.finish()
 }
 
-/** The indexes against the entries they were made of. */
+/** Compares the indexes with the entries. */
 async function checkIndexes(t: Test, { environment, log }: TestLog): Promise<void> {
   const entries = log.records(0, 1_000_000).map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()))
   const calls = entries.filter(({ type }) => type === 'request')
@@ -109,9 +71,9 @@ async function call(log: UsageLog, clock: TestClock, n: number, bytes = 20): Pro
   await log.append(requestDraft({ id: id(n), key_id: `k${n % 2}`, created_at, ...changes }), { content })
 }
 
-t.test('by age: hourly and at start, what is young stays', async (t) => {
+t.test('pruning by age runs hourly and at start, and keeps young entries', async (t) => {
   const clock = testClock()
-  const opened = openLog({ path: t.testdir(), clock })
+  const opened = openTestLog({ path: t.testdir(), clock })
   const { log, retention } = opened
   for (let day = 0; day < 40; day++) {
     await call(log, clock, day)
@@ -126,16 +88,16 @@ t.test('by age: hourly and at start, what is young stays', async (t) => {
   t.match(log.get(id(10)), { seq: 11, request: 'x'.repeat(20) })
   clock.advance(HOUR_MS - 1)
   await retention.tick()
-  t.equal(log.head.seq, 41, 'not again within the hour')
+  t.equal(log.head.seq, 41, 'not again within an hour')
   clock.advance(1)
   await retention.tick()
   t.equal(firstSeq(log), 12)
   await opened.close()
 })
 
-t.test('a log in which nothing happens any more does not grow by being pruned', async (t) => {
+t.test('an idle log does not grow by pruning', async (t) => {
   const clock = testClock()
-  const opened = openLog({ path: t.testdir(), clock })
+  const opened = openTestLog({ path: t.testdir(), clock })
   await call(opened.log, clock, 1)
   for (let n = 0; n < 100; n++) {
     clock.advance(DAY_MS)
@@ -146,9 +108,9 @@ t.test('a log in which nothing happens any more does not grow by being pruned', 
   await opened.close()
 })
 
-t.test('a clock that was set back loses nothing that is young', async (t) => {
+t.test('a clock that was set back causes no loss of young entries', async (t) => {
   const clock = testClock()
-  const opened = openLog({ path: t.testdir(), clock })
+  const opened = openTestLog({ path: t.testdir(), clock })
   const { log, retention } = opened
   await call(log, clock, 0)
   clock.advance(20 * DAY_MS)
@@ -157,15 +119,15 @@ t.test('a clock that was set back loses nothing that is young', async (t) => {
   await call(log, clock, 2)
   clock.advance(31 * DAY_MS)
   await retention.tick()
-  t.equal(firstSeq(log), 2, 'the third is as old as the first, and stays behind the second')
+  t.equal(firstSeq(log), 2, 'the third is as old as the first, and stays after the second')
   t.match(verify(log), { ok: true, beginning: 'prune' })
   await checkIndexes(t, opened)
   await opened.close()
 })
 
-t.test('entries sealed by a clock that was ahead go with those around them', async (t) => {
+t.test('entries sealed by a clock that was ahead are pruned with their neighbours', async (t) => {
   const clock = testClock()
-  const opened = openLog({ path: t.testdir(), clock })
+  const opened = openTestLog({ path: t.testdir(), clock })
   const { log, retention } = opened
   const ahead = async (n: number) => {
     clock.advance(3650 * DAY_MS)
@@ -180,7 +142,7 @@ t.test('entries sealed by a clock that was ahead go with those around them', asy
   await ahead(4)
   clock.advance(6 * DAY_MS)
   await retention.tick()
-  t.equal(firstSeq(log), 3, 'nothing says that the one before the young entry is old')
+  t.equal(firstSeq(log), 3, 'the entry before the young one is not known to be old')
   clock.advance(25 * DAY_MS)
   await call(log, clock, 5)
   await retention.tick()
@@ -189,11 +151,11 @@ t.test('entries sealed by a clock that was ahead go with those around them', asy
   await opened.close()
 })
 
-t.test('more than one transaction removes, cut off after any of them', async (t) => {
+t.test('a pruning over several transactions can stop after any of them', async (t) => {
   for (const commits of [0, 1, 2, 3]) {
     const clock = testClock()
     const path = t.testdir()
-    const filling = openLog({ path, clock })
+    const filling = openTestLog({ path, clock })
     await Promise.all(Array.from({ length: 700 }, (_, n) => call(filling.log, clock, n)))
     clock.advance(31 * DAY_MS)
     await call(filling.log, clock, 700)
@@ -205,12 +167,12 @@ t.test('more than one transaction removes, cut off after any of them', async (t)
         if (left-- <= 0) return Promise.reject(new Error('the power is gone'))
         return real.transaction(write)
       })
-    const cut = openLog({ path, clock, wrap })
+    const cut = openTestLog({ path, clock, wrap })
     await cut.retention.tick()
     t.equal(cut.errors.length, 1)
     await cut.close()
 
-    const again = openLog({ path, clock })
+    const again = openTestLog({ path, clock })
     t.match(verify(again.log), { ok: true, findings: [] }, `after ${commits} commits`)
     await checkIndexes(t, again)
     t.ok((firstSeq(again.log) ?? 0) < 701)
@@ -222,18 +184,18 @@ t.test('more than one transaction removes, cut off after any of them', async (t)
   }
 })
 
-t.test('by size: the store stays under its cap, and no call is refused', async (t) => {
+t.test('pruning by size keeps the store under its cap and refuses no call', async (t) => {
   const clock = testClock()
   const maxBytes = 16 * MIB
   const path = t.testdir()
-  const opened = openLog({ path, clock, maxBytes })
+  const opened = openTestLog({ path, clock, maxBytes })
   const { log, retention } = opened
   for (let n = 0; n < 5000; n++) {
     await call(log, clock, n, 10_000)
     await retention.tick()
     clock.advance(1)
   }
-  t.ok(statSync(join(path, 'data.mdb')).size <= maxBytes, 'the file too')
+  t.ok(statSync(join(path, 'data.mdb')).size <= maxBytes, 'the file as well')
   t.ok((firstSeq(log) ?? 0) > 3000)
   t.match(log.get(id(4999)), { erased: false, request: /^x+$/ })
   t.match(verify(log), { ok: true, beginning: 'prune', findings: [] })
@@ -241,15 +203,15 @@ t.test('by size: the store stays under its cap, and no call is refused', async (
   await opened.close()
 })
 
-t.test('when pruning cannot keep up, exchanges give way if they may', async (t) => {
+t.test('exchanges are dropped when pruning is too slow and dropping is allowed', async (t) => {
   const clock = testClock()
   const maxBytes = 16 * MIB
   let dropped = 0
   const onContentDropped = () => dropped++
   const options = { path: t.testdir(), clock, maxBytes, whenFull: 'drop-content' as const, onContentDropped }
-  const opened = openLog(options)
+  const opened = openTestLog(options)
   const { log } = opened
-  // Nobody prunes.
+  // No pruning runs.
   let n = 0
   while (dropped < 20) await call(log, clock, n++, 10_000)
   t.equal(log.available, true)
@@ -264,9 +226,9 @@ t.test('when pruning cannot keep up, exchanges give way if they may', async (t) 
   await opened.close()
 })
 
-t.test('a log with a gap is not pruned, and says so', async (t) => {
+t.test('a log with a gap is not pruned, and the error is reported', async (t) => {
   const clock = testClock()
-  const opened = openLog({ path: t.testdir(), clock })
+  const opened = openTestLog({ path: t.testdir(), clock })
   for (let n = 0; n < 5; n++) await call(opened.log, clock, n)
   const { entries } = opened.environment.tables
   const [, second] = entries.keys()
@@ -277,7 +239,7 @@ t.test('a log with a gap is not pruned, and says so', async (t) => {
   t.match(opened.errors, [{ message: 'entry 1 of the log is missing' }])
   t.equal(firstSeq(opened.log), 0)
   await opened.retention.tick()
-  t.equal(opened.errors.length, 1, 'not again at once')
+  t.equal(opened.errors.length, 1, 'no immediate retry')
   await opened.close()
 })
 
@@ -293,7 +255,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     weight: 4,
     arbitrary: fc.integer({ min: 1, max: 20 }).map((count) => ({ kind: 'calls' as const, count })),
   },
-  // Also backwards.
+  // May be negative.
   {
     weight: 3,
     arbitrary: fc.integer({ min: -200, max: 700 }).map((hours) => ({ kind: 'wait' as const, hours })),
@@ -303,33 +265,30 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'reopen' as const }) },
 )
 
-t.test(
-  'an honest log verifies, whatever was pruned and erased, and its indexes printLine what it holds',
-  async (t) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
-        const clock = testClock()
-        const path = t.testdir()
-        let opened = openLog({ path, clock })
-        let n = 0
-        for (const step of steps) {
-          if (step.kind === 'calls') for (let i = 0; i < step.count; i++) await call(opened.log, clock, n++)
-          else if (step.kind === 'wait') clock.advance(step.hours * HOUR_MS)
-          else if (step.kind === 'erase') await opened.log.erase({ keyId: step.key })
-          else if (step.kind === 'prune') await opened.retention.tick()
-          else {
-            await opened.close()
-            opened = openLog({ path, clock })
-          }
+t.test('an honest log verifies after any prunes and erasures, and its indexes match', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 5, maxLength: 25 }), async (steps) => {
+      const clock = testClock()
+      const path = t.testdir()
+      let opened = openTestLog({ path, clock })
+      let n = 0
+      for (const step of steps) {
+        if (step.kind === 'calls') for (let i = 0; i < step.count; i++) await call(opened.log, clock, n++)
+        else if (step.kind === 'wait') clock.advance(step.hours * HOUR_MS)
+        else if (step.kind === 'erase') await opened.log.erase({ keyId: step.key })
+        else if (step.kind === 'prune') await opened.retention.tick()
+        else {
+          await opened.close()
+          opened = openTestLog({ path, clock })
         }
-        const verdict = verify(opened.log)
-        t.match(verdict, { ok: true, findings: [] })
-        t.not(verdict.beginning, 'unanchored')
-        await checkIndexes(t, opened)
-        t.same(opened.errors, [])
-        await opened.close()
-      }),
-      { numRuns: 30 },
-    )
-  },
-)
+      }
+      const verdict = verify(opened.log)
+      t.match(verdict, { ok: true, findings: [] })
+      t.not(verdict.beginning, 'unanchored')
+      await checkIndexes(t, opened)
+      t.same(opened.errors, [])
+      await opened.close()
+    }),
+    { numRuns: 30 },
+  )
+})

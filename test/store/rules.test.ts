@@ -1,3 +1,5 @@
+// Stored rules and overrides.
+
 import t from 'tap'
 import type { ChangeDraft } from '../../src/audit/entry.ts'
 import { openTestStore, START_MS } from './fixture.ts'
@@ -22,7 +24,7 @@ const override = (ruleId: string) => ({
   createdAtMs: START_MS,
 })
 
-/** What is sealed with a change. */
+/** The entry sealed with a change. */
 const sealed = (name: string): ChangeDraft => ({
   type: 'rule_changed',
   rule_id: name,
@@ -32,7 +34,7 @@ const sealed = (name: string): ChangeDraft => ({
 const names = (records: readonly { readonly bytes: Uint8Array }[]) =>
   records.map(({ bytes }) => JSON.parse(Buffer.from(bytes).toString()).rule_name).filter(Boolean)
 
-t.test('rules and overrides are kept as they were put, also over a restart', async (t) => {
+t.test('rules and overrides are stored unchanged, also over a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
   await store.rules.putRule(rule('b'), sealed('1'))
   await store.rules.putRule(rule('a'), sealed('2'))
@@ -43,7 +45,7 @@ t.test('rules and overrides are kept as they were put, also over a restart', asy
   t.strictSame(again.rules.overrides(), [override('x')])
 })
 
-t.test('putting again replaces, deleting removes, and neither touches the other kind', async (t) => {
+t.test('put replaces, delete removes, and neither affects the other kind', async (t) => {
   const { store } = openTestStore(t)
   await store.rules.putRule(rule('a'), sealed('4'))
   await store.rules.putOverride(override('a'), sealed('5'))
@@ -56,16 +58,16 @@ t.test('putting again replaces, deleting removes, and neither touches the other 
   t.strictSame(store.rules.overrides(), [])
 })
 
-t.test('every change is sealed with what it changes, both or neither', async (t) => {
+t.test('every change is sealed in its own transaction', async (t) => {
   const { store } = openTestStore(t)
   await store.rules.putRule(rule('a'), sealed('put'))
   await store.rules.putOverride({ ...override('a'), createdAtMs: START_MS + 1 }, sealed('override'))
   await store.rules.deleteOverride(override('a'), sealed('end of one before'))
-  t.equal(store.rules.overrides().length, 1, 'the one in its place stays')
+  t.equal(store.rules.overrides().length, 1, 'the replacement stays')
   await store.rules.deleteRule('a', sealed('delete'))
-  const told = ['put', 'override', 'end of one before', 'delete']
-  t.same(names(store.log.records(0, 100)), told)
+  const expected = ['put', 'override', 'end of one before', 'delete']
+  t.same(names(store.log.records(0, 100)), expected)
   await store.log.close()
   await t.rejects(store.rules.putRule(rule('b'), sealed('late')), { code: 'audit_unavailable' })
-  t.same([store.rules.apiRules(), names(store.log.records(0, 100))], [[], told])
+  t.same([store.rules.apiRules(), names(store.log.records(0, 100))], [[], expected])
 })

@@ -1,3 +1,5 @@
+// Sessions: lifetime, binding to the admin token, limits.
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,7 +8,7 @@ import { openTestStore, START_MS } from './fixture.ts'
 const HOUR_MS = 3_600_000
 const MINUTE_MS = 60_000
 
-t.test('a session is found with the token it was made with, also after a restart', async (t) => {
+t.test('a session is found with its own token, also after a restart', async (t) => {
   const { store, reopen } = openTestStore(t)
   const { id, expiresAtMs } = await store.sessions.create('fingerprint', 8 * HOUR_MS)
   t.match(id, /^[A-Za-z0-9_-]{43}$/)
@@ -16,13 +18,13 @@ t.test('a session is found with the token it was made with, also after a restart
   t.strictSame(again.sessions.find(id, 'fingerprint'), { expiresAtMs })
 })
 
-t.test('a change of the token ends it', async (t) => {
+t.test('a new admin token ends a session', async (t) => {
   const { store } = openTestStore(t)
   const { id } = await store.sessions.create('fingerprint', HOUR_MS)
   t.equal(store.sessions.find(id, 'another'), null)
 })
 
-t.test('neither the id nor the fingerprint is on disk', async (t) => {
+t.test('neither id nor fingerprint is stored', async (t) => {
   const { store, path } = openTestStore(t)
   const { id } = await store.sessions.create('the fingerprint', HOUR_MS)
   const file = readFileSync(join(path, 'data.mdb'))
@@ -30,7 +32,7 @@ t.test('neither the id nor the fingerprint is on disk', async (t) => {
   t.notOk(file.includes('the fingerprint'))
 })
 
-t.test('it goes on over a restart, used or not, until its time', async (t) => {
+t.test('a session survives a restart until it expires', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
   const { id } = await store.sessions.create('f', 8 * HOUR_MS)
   clock.advance(4 * HOUR_MS)
@@ -41,7 +43,7 @@ t.test('it goes on over a restart, used or not, until its time', async (t) => {
   t.equal(again.sessions.find(id, 'f'), null)
 })
 
-t.test('it ends at its time, however much it is used', async (t) => {
+t.test('use does not prolong a session', async (t) => {
   const { store, clock } = openTestStore(t)
   const { id } = await store.sessions.create('f', HOUR_MS)
   for (let minutes = 0; minutes < 59; minutes++) {
@@ -52,7 +54,7 @@ t.test('it ends at its time, however much it is used', async (t) => {
   t.equal(store.sessions.find(id, 'f'), null)
 })
 
-t.test('a clock that is set back gives it no more time, here or after a restart', async (t) => {
+t.test('setting the clock back does not prolong a session, here or after a restart', async (t) => {
   const time = { wallMs: START_MS, spentMs: 0 }
   const clock = {
     now: () => time.wallMs,
@@ -70,15 +72,15 @@ t.test('a clock that is set back gives it no more time, here or after a restart'
   clock.advance(1)
   t.equal(store.sessions.find(id, 'f'), null)
   const { store: again } = await reopen()
-  t.ok(again.sessions.find(id, 'f'), 'how long it was is not known here')
+  t.ok(again.sessions.find(id, 'f'), 'its age is unknown here')
   clock.advance(HOUR_MS)
-  t.equal(again.sessions.find(id, 'f'), null, 'but no longer than it was meant to be')
+  t.equal(again.sessions.find(id, 'f'), null, 'but not beyond its full length')
   await again.sessions.sweep()
   time.wallMs = START_MS
-  t.equal((await reopen()).store.sessions.find(id, 'f'), null, 'and it is cleared away')
+  t.equal((await reopen()).store.sessions.find(id, 'f'), null, 'and it is removed')
 })
 
-t.test('signing out ends it at once; ending it again, or nonsense, is fine', async (t) => {
+t.test('signing out ends a session at once; repeated or malformed ids are fine', async (t) => {
   const { store } = openTestStore(t)
   const { id } = await store.sessions.create('f', HOUR_MS)
   await store.sessions.delete(id)
@@ -87,14 +89,14 @@ t.test('signing out ends it at once; ending it again, or nonsense, is fine', asy
   await store.sessions.delete('')
 })
 
-t.test('what is no id finds nothing', async (t) => {
+t.test('a malformed id finds no session', async (t) => {
   const { store } = openTestStore(t)
   for (const id of ['', 'x', 'A'.repeat(43), 'x'.repeat(1_000_000), '\0'.repeat(43)]) {
     t.equal(store.sessions.find(id, 'f'), null)
   }
 })
 
-t.test('there are at most a hundred; the oldest makes room', async (t) => {
+t.test('a new session replaces the oldest of a hundred', async (t) => {
   const { store, clock } = openTestStore(t)
   const ids: string[] = []
   for (let n = 0; n < 102; n++) {
@@ -106,7 +108,7 @@ t.test('there are at most a hundred; the oldest makes room', async (t) => {
   t.equal(alive.filter(Boolean).length, 100)
 })
 
-t.test('sessions that are over are cleared away', async (t) => {
+t.test('expired sessions are removed', async (t) => {
   const { store, clock, reopen } = openTestStore(t)
   const { id } = await store.sessions.create('f', HOUR_MS)
   clock.advance(HOUR_MS)

@@ -1,14 +1,14 @@
+// The whole store: closing, housekeeping, stuck disks.
+
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { Environment } from '../../src/store/lmdb.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { altered, openTestStore, withTransactions } from './fixture.ts'
+import { altered, id, openTestStore, until, withTransactions } from './fixture.ts'
 
-const id = (n: number) => `01980000-0000-7000-8000-${String(n).padStart(12, '0')}`
-
-t.test('closing makes durable what was taken on, and may be repeated', async (t) => {
+t.test('closing makes accepted work durable and may be repeated', async (t) => {
   const first = openTestStore(t)
   const appended = Array.from({ length: 600 }, (_, n) => first.store.log.append(requestDraft({ id: id(n) })))
   const closed = Promise.all([first.store.close(), first.store.close()])
@@ -18,7 +18,7 @@ t.test('closing makes durable what was taken on, and may be repeated', async (t)
   t.equal((await (await first.reopen()).store.log.list({ limit: 1, offset: 0 })).total, 600)
 })
 
-t.test('housekeeping that fails is reported, tried again, and stops nothing', async (t) => {
+t.test('failed housekeeping is reported and retried, and stops nothing', async (t) => {
   let failing = true
   const errors: string[] = []
   const wrap = (real: Environment) =>
@@ -34,7 +34,7 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   store.keys.authenticate(key)
   failing = true
   tick(60_000)
-  while (errors.length === 0) await nextTurn()
+  await until(() => errors.length > 0)
   failing = false
   t.strictSame(errors, ['busy'])
   t.equal(store.log.available, true)
@@ -43,7 +43,7 @@ t.test('housekeeping that fails is reported, tried again, and stops nothing', as
   t.strictSame(errors, ['busy'])
 })
 
-t.test('readers that cannot be looked at are reported, and the rest of housekeeping is done', async (t) => {
+t.test('a failed reader check is reported, and the rest of housekeeping runs', async (t) => {
   const errors: string[] = []
   const wrap = (real: Environment) =>
     altered(real, {
@@ -65,7 +65,7 @@ t.test('readers that cannot be looked at are reported, and the rest of housekeep
   t.match(again.keys.list(), [{ lastUsedAtMs: Number }])
 })
 
-t.test('housekeeping goes on in a store that has reached its limit', async (t) => {
+t.test('housekeeping continues in a full store', async (t) => {
   let reaped = 0
   const wrap = (real: Environment) =>
     altered(real, {
@@ -86,7 +86,7 @@ t.test('housekeeping goes on in a store that has reached its limit', async (t) =
   t.match(again.keys.list(), [{ lastUsedAtMs: clock.now() }])
 })
 
-/** A store whose writes hang from when that is said until they are let go. */
+/** A store whose writes hang on command, until they are released. */
 function hangingStore(t: Test) {
   const hanging: (() => void)[] = []
   const state = { hangs: false, stalled: 0, available: 0 }
@@ -100,33 +100,36 @@ function hangingStore(t: Test) {
     onStalled: () => state.stalled++,
     onAvailable: () => state.available++,
   })
-  const letGo = () => {
+  const releaseAll = () => {
     state.hangs = false
     for (const resolve of hanging.splice(0)) resolve()
   }
-  t.teardown(letGo)
-  return { ...opened, state, letGo, letOneGo: () => hanging.shift()?.() }
+  t.teardown(releaseAll)
+  return { ...opened, state, releaseAll, releaseOne: () => hanging.shift()?.() }
 }
 
-/** Lets time pass as it does in a process that runs: the store looks every second. */
-function pass({ clock, tick }: Pick<ReturnType<typeof openTestStore>, 'clock' | 'tick'>, ms: number): void {
+/** Advances the clock like a running process, with a watch every second. */
+function advance(
+  { clock, tick }: Pick<ReturnType<typeof openTestStore>, 'clock' | 'tick'>,
+  ms: number,
+): void {
   for (let left = ms; left > 0; left -= 1000) {
     clock.advance(Math.min(1000, left))
     tick(1000)
   }
 }
 
-t.test('a process that stood still itself does not take that for a disk that hangs', async (t) => {
+t.test('a paused process does not report a stuck disk', async (t) => {
   const opened = hangingStore(t)
-  const { store, clock, tick, state, letGo } = opened
+  const { store, clock, tick, state, releaseAll } = opened
   state.hangs = true
   const created = store.sessions.create('token', 60_000)
   await nextTurn()
-  pass(opened, 3000)
+  advance(opened, 3000)
   clock.advance(60_000)
   tick(1000)
   t.strictSame([state.stalled, store.log.available], [0, true])
-  letGo()
+  releaseAll()
   await created
   state.hangs = true
   const stuck = store.sessions.create('token', 60_000)
@@ -135,12 +138,12 @@ t.test('a process that stood still itself does not take that for a disk that han
     clock.advance(60_000)
     tick(1000)
   }
-  t.equal(state.stalled, 1, 'nor one that hangs, for one that stands still again and again')
-  letGo()
+  t.equal(state.stalled, 1, 'a stuck disk is reported in a process that is paused repeatedly')
+  releaseAll()
   await stuck
 })
 
-t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', async (t) => {
+t.test('a stuck disk is noticed for every writer, and so is its recovery', async (t) => {
   const writers: Record<string, (opened: ReturnType<typeof openTestStore>) => unknown> = {
     'an entry': ({ store }) => store.log.append(requestDraft({ id: id(1) })).catch(() => {}),
     'a session': ({ store }) => store.sessions.create('token', 60_000),
@@ -148,63 +151,63 @@ t.test('a disk that hangs is noticed whoever writes, and when it goes on, too', 
     'the last use of a key': ({ tick }) => tick(60_000),
   }
   for (const [name, write] of Object.entries(writers)) {
-    const { state, letGo, ...opened } = hangingStore(t)
+    const { state, releaseAll, ...opened } = hangingStore(t)
     const { store, clock, tick } = opened
     const { key } = await store.keys.create('k')
     store.keys.authenticate(key)
     state.hangs = true
     const written = write(opened)
     await nextTurn()
-    pass(opened, 9999)
+    advance(opened, 9999)
     t.strictSame([state.stalled, store.log.available], [0, true], `${name}: slow`)
     clock.advance(1)
     tick(1000)
     tick(1000)
     t.strictSame([state.stalled, store.log.available], [1, false], `${name}: stuck`)
-    letGo()
+    releaseAll()
     await written
-    while (!store.log.available) {
-      await nextTurn()
-      tick(1000)
-    }
-    t.equal(state.available, 1, `${name}: goes on`)
+    await until(
+      () => store.log.available,
+      () => tick(1000),
+    )
+    t.equal(state.available, 1, `${name}: recovers`)
     await store.close()
   }
 })
 
-t.test('a disk that is slow, and ends one write after the other, does not hang', async (t) => {
-  const { store, clock, tick, state, letOneGo } = hangingStore(t)
+t.test('a slow disk that completes writes is not stuck', async (t) => {
+  const { store, clock, tick, state, releaseOne } = hangingStore(t)
   state.hangs = true
   const created = [store.sessions.create('token', 60_000), store.sessions.create('token', 60_000)]
   await nextTurn()
-  pass({ clock, tick }, 9000)
-  letOneGo()
+  advance({ clock, tick }, 9000)
+  releaseOne()
   await created[0]
-  pass({ clock, tick }, 9000)
+  advance({ clock, tick }, 9000)
   t.equal(state.stalled, 0)
   clock.advance(1000)
   tick(1000)
   t.equal(state.stalled, 1)
-  letOneGo()
+  releaseOne()
   await created[1]
   tick(1000)
   t.equal(store.log.available, true)
   state.hangs = false
 })
 
-t.test('closing ends when the last uses of keys cannot be written', async (t) => {
+t.test('closing ends although the last uses of keys cannot be written', async (t) => {
   const { store, clock, tick, state } = hangingStore(t)
   const { key } = await store.keys.create('k')
   store.keys.authenticate(key)
   state.hangs = true
   const closed = store.close()
   await nextTurn()
-  pass({ clock, tick }, 10_000)
+  advance({ clock, tick }, 10_000)
   await closed
   t.equal(state.stalled, 1)
 })
 
-t.test('a disk that hangs as the store is closed is told of, and closing ends', async (t) => {
+t.test('a disk stuck during closing is reported, and closing ends', async (t) => {
   let hanging = false
   const wrap = (real: Environment) =>
     withTransactions(real, (write) => (hanging ? new Promise(() => {}) : real.transaction(write)))
@@ -214,7 +217,7 @@ t.test('a disk that hangs as the store is closed is told of, and closing ends', 
   const lost = t.rejects(store.log.append(requestDraft({ id: id(1) })), { code: 'audit_unavailable' })
   const closed = store.close()
   await nextTurn()
-  pass({ clock, tick }, 10_000)
+  advance({ clock, tick }, 10_000)
   await Promise.all([lost, closed])
   t.equal(stalled, 1)
 })

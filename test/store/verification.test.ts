@@ -1,4 +1,5 @@
-// Full verification of a data directory: what it finds, and what it makes of a gateway that writes or prunes meanwhile.
+// Full verification of a data directory: its findings, and its verdict while a gateway writes or
+// prunes.
 
 import { randomBytes } from 'node:crypto'
 import { cpSync } from 'node:fs'
@@ -12,12 +13,11 @@ import { DirectorySource } from '../../src/store/verification/directory.ts'
 import type { LogReader } from '../../src/store/verification/log-source.ts'
 import { verifyLog } from '../../src/store/verification/verification.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { type TestClock, testClock } from './fixture.ts'
+import { DAY_MS, type TestClock, testClock, until } from './fixture.ts'
 
 const quiet = () => {}
-const DAY_MS = 86_400_000
 
-/** A data directory in which something happens before each orDamageError of its entries. */
+/** A data directory that changes before each reading of its entries. */
 class ChangingSource extends DirectorySource {
   before: () => Promise<void> = async () => {}
 
@@ -70,7 +70,7 @@ const rewritten =
 const ZEROS = `sha256:${'0'.repeat(64)}`
 const SPACE = Buffer.from(' ')
 
-/** Each change to a log of 1,100 calls, and the sequence number and reason of the only finding. */
+/** Each change to a log of 1,100 calls, with the sequence number and reason of its only finding. */
 const CHANGES: [string, (environment: Environment) => void, number | null, RegExp][] = [
   ['bytes', rewritten(700, (hash, bytes) => packEntry(hash, Buffer.concat([bytes, SPACE]))), 700, /hash/],
   ['a hash', rewritten(700, (_, bytes) => packEntry(ZEROS, bytes)), 700, /hash/],
@@ -129,21 +129,21 @@ t.test('a log that grows during verification passes', async (t) => {
 
 /** Prunes the entries that are older than `days`. */
 async function prune(path: string, clock: TestClock, days = 1): Promise<void> {
-  const gone = Promise.withResolvers<number>()
+  let pruned = 0
   let watch = quiet
   const store = openStore({
     path,
     clock,
     random: randomBytes,
     maxBytes: 1024 ** 3,
-    retention: { retainMs: days * DAY_MS, onPruned: (count) => count > 0 && gone.resolve(count) },
+    retention: { retainMs: days * DAY_MS, onPruned: (count) => (pruned += count) },
     every: (intervalMs, work) => {
       if (intervalMs === 1000) watch = work
       return quiet
     },
   })
   watch()
-  await gone.promise
+  await until(() => pruned > 0)
   await store.close()
 }
 

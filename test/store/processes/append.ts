@@ -1,5 +1,5 @@
-// Appends calls until it is killed, or as many as it is told to: PATH CALLERS [COUNT]. Says so, a line each, only
-// when an entry has been acknowledged.
+// Appends calls until it is killed, or COUNT calls: PATH CALLERS [COUNT]. Prints one line for each
+// acknowledged entry.
 
 import { randomBytes } from 'node:crypto'
 import { systemClock } from '../../../src/core/clock.ts'

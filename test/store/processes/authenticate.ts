@@ -1,5 +1,5 @@
-// PATH KEY: says when the key is accepted, then asks again and again, without ever letting the event loop turn,
-// until it is refused. Gives up after 20 s.
+// Authenticates a key in a loop that never yields to the event loop: PATH KEY. Prints `accepted`,
+// then `refused` once the key is revoked. Gives up after 20 s.
 
 import { randomBytes } from 'node:crypto'
 import { writeSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Begins a write transaction and does not end it: what a hung disk looks like to every other process. PATH. Says
-// `held` once it has it.
+// Begins a write transaction and never ends it, like a stuck disk for every other process: PATH.
+// Prints `held` once it has begun.
 
 import { openEnvironment } from '../../../src/store/lmdb.ts'
 
