@@ -45,7 +45,7 @@ Measures the gateway next to a bare pass-through (the floor) and to the peers th
 Other modes, one at a time:
 
   --against REV    compares the CPU a call of this tree with that of the git revision REV: the ratio,
-                   its spread, and whether it is within 3 %. About four minutes for three pairs.
+                   its spread, and whether it is within 3 %. Four to six minutes for three pairs.
                    Prints text on a terminal and JSON into a pipe (npm run --silent bench -- …).
   --pairs N        with --against: processes of each build, 3 by default
   --primitives     the floor with one part of a governed call more at a time, about three minutes

@@ -13,8 +13,8 @@ const CONNECTIONS = 64
 const BODY = chatBody(1024, false)
 /** What V8 compiles, and when, makes lasting differences between processes; new ones average them. */
 const GENERATIONS = 4
-/** No generation starts later than this, so that a busy machine also finishes. */
-const LAST_START_MS = 220_000
+/** No generation starts later than this for each pair, so that a busy machine also finishes. */
+const LAST_START_MS_PER_PAIR = 75_000
 /** V8 has optimised the hot code of a process by then. */
 const WARM_UP_CALLS = 25_000
 /** Short rounds, because the machine changes its speed within seconds. */
@@ -39,8 +39,8 @@ export interface Builds {
 export async function compare(builds: Builds, pairs: number, folder: string): Promise<Comparison> {
   const upstreamPort = Number((await startStandIn()).line)
   const generations: Generation[] = []
-  const startMs = performance.now()
-  while (generations.length < GENERATIONS && performance.now() - startMs < LAST_START_MS) {
+  const lastStartMs = performance.now() + pairs * LAST_START_MS_PER_PAIR
+  while (generations.length < GENERATIONS && performance.now() < lastStartMs) {
     const title = `Generation ${generations.length + 1} of ${GENERATIONS}`
     mkdirSync(folder)
     generations.push(await measureGeneration(builds, { pairs, folder, upstreamPort, title }))
@@ -98,7 +98,7 @@ export function comparisonText({ verdict, generations }: Comparison, against: st
   const [q1, q3, least, most] = [...quartiles, ...range].map((one) => one.toFixed(3))
   return [
     `CPU a call, all threads. ${CONNECTIONS} connections, 1 KB prompts, whole answers, log on disk.`,
-    `${generations.length} generations of ${tree.length / generations.length} processes of each build, ` +
+    `${generations.length} of ${GENERATIONS} generations${generations.length < GENERATIONS ? ' (the machine is busy)' : ''}, ${tree.length / generations.length} processes of each build in each, ` +
       `${ROUNDS} rounds of ${CALLS_PER_ROUND} calls each.`,
     '',
     '| | CPU µs a call | each process, median of its rounds |',
