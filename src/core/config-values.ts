@@ -98,7 +98,8 @@ const whyNotInHeader = (value: string): string | null =>
     : 'contains a space, a line break or another character that a header cannot carry'
 
 /**
- * Opens the secret behind a reference; returns null without a reference or with an unusable one.
+ * Opens a referenced secret. Returns null without a reference, and for an unusable one, which it
+ * reports.
  * @param hint what to do if there is no value
  * @param whyNot as in fileSecret
  */

@@ -221,7 +221,7 @@ t.test('syntax errors repeat no text of the document', async (t) => {
 })
 
 t.test('any text is read, and every problem has a position', async () => {
-  const piece = fc.constantFrom(
+  const fragment = fc.constantFrom(
     'name',
     ': ',
     'a',
@@ -246,8 +246,8 @@ t.test('any text is read, and every problem has a position', async () => {
     '🙂',
   )
   fc.assert(
-    fc.property(fc.array(piece, { maxLength: 30 }), (pieces) => {
-      const { value, problems } = readDocument(pieces.join(''), 'f', SCHEMA)
+    fc.property(fc.array(fragment, { maxLength: 30 }), (fragments) => {
+      const { value, problems } = readDocument(fragments.join(''), 'f', SCHEMA)
       return (
         (value === null) === problems.length > 0 &&
         problems.every(({ line, column }) => line > 0 && column > 0)

@@ -41,7 +41,7 @@ export async function startProxy(answer: (number: number) => number = () => 200)
     else if (status !== 200) {
       if (status > 0) socket.end(`HTTP/1.1 ${status} No\r\ncontent-length: 0\r\n\r\n`)
     } else {
-      // All upstreams of the tests listen on this address, whatever their name.
+      // All upstreams of the tests listen on this address, under any name.
       const upstream = connect(Number(url.split(':').at(-1)), '127.0.0.1', () => {
         socket.write('HTTP/1.1 200 Connection established\r\n\r\n')
         socket.on('data', (chunk) => (tunnel.sent += chunk.toString('latin1')))
