@@ -112,7 +112,10 @@ export class PolicyStore {
 
   #measure(): Map<string, number> {
     const rows = this.#environment.tables.policies.rows()
-    const revisions = [...rows].map(({ value }) => ({ ...readJson<StoredRevision>(value), bytes: value.length }))
+    const revisions = [...rows].map(({ value }) => ({
+      ...readJson<StoredRevision>(value),
+      bytes: value.length,
+    }))
     return new Map(revisions.sort((a, b) => a.seq - b.seq).map(({ revision, bytes }) => [revision, bytes]))
   }
 

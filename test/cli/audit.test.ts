@@ -28,8 +28,8 @@ import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
 import { newSigner } from '../audit/logs.ts'
 import { discard, MAIN, runCli, startGateway, writeDeployment } from '../process/gateway.ts'
-import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 import { inTime } from '../process/until.ts'
+import { completion, json, startUpstream, stream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
 const README = readFileSync(new URL('../../src/audit/README.md', import.meta.url), 'utf8')
