@@ -6,8 +6,8 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Outcome } from '../audit/entry.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
+import { COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'
 import { Counter, Histogram } from './series.ts'
-import { COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './table.ts'
 
 /** Model names that get a label of their own; others are counted as `other`. */
 const MAX_MODELS = 100
@@ -30,7 +30,7 @@ const OUTCOMES: readonly Outcome[] = [
 /** Steps of a call whose time is measured. */
 export type Phase = 'key' | 'inspect' | 'policy' | 'response' | 'seal'
 
-export type { GatewayState } from './table.ts'
+export type { GatewayState } from './metric-table.ts'
 
 type Counters = { readonly [K in keyof typeof COUNTERS]: Counter<(typeof COUNTERS)[K]['labels'][number]> }
 type Histograms = {
