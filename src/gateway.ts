@@ -62,7 +62,7 @@ export const runGateway: RunGateway = async (reading) => {
 /** A first start has no last good rules: without the files every call would pass. */
 const withRemedy = (problem: Problem): Problem => ({
   ...problem,
-  message: `${problem.message}, rules made through the API included (rules.apiWrites: readonly leaves those out)`,
+  message: `${problem.message}, counting rules made through the API; set rules.apiWrites to readonly to leave those out`,
 })
 
 /** A built gateway and its sockets. Either `start` is called, then `stop`, or `abandon` alone. */
@@ -98,7 +98,7 @@ class Gateway {
     await journal.boot(attestation.identity)
     await sealInterrupted(folder.intents, store, pipeline)
     await journal.rulesLoaded(rules.effective)
-    await attestation.signatures.make()
+    await attestation.signatures.sign()
     this.#ops = await listen(config.listen.ops, handlers.ops)
     this.#listeners = await listen(config.listen.gateway, handlers.gateway)
     const gateway = this.#listeners.map(({ address }) => formatAddress(address))

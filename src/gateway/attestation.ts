@@ -71,7 +71,7 @@ export class Attestation {
     const checkpoint = newest && {
       sequence: newest.size - 1,
       fingerprint: Number(newest.root.readBigUInt64BE() >> BigInt(64 - FINGERPRINT_BITS)),
-      timeSeconds: newest.madeAtMs / 1000,
+      timeSeconds: newest.signedAtMs / 1000,
     }
     const verified =
       verdict === null

@@ -14,7 +14,7 @@ const WATCH_MS: Milliseconds = 1000
 
 export interface SignedCheckpoint extends Checkpoint {
   readonly note: string
-  readonly madeAtMs: Milliseconds
+  readonly signedAtMs: Milliseconds
 }
 
 interface CheckpointingParts {
@@ -29,10 +29,10 @@ export class Checkpointing {
   readonly #parts: CheckpointingParts
   readonly #signer: Signer
   #newest: SignedCheckpoint | null = null
-  #madeAtMs: Milliseconds = 0
+  #lastAttemptMs: Milliseconds = 0
   /** Entries since the newest checkpoint, roughly. */
   #entries = 0
-  #making: Promise<void> | null = null
+  #signing: Promise<void> | null = null
   #timer: NodeJS.Timeout | null = null
 
   constructor(parts: CheckpointingParts) {
@@ -70,38 +70,38 @@ export class Checkpointing {
    * Signs a checkpoint over all durable entries. Resolves when it is stored, or when it failed,
    * which is logged.
    */
-  async make(): Promise<void> {
+  async sign(): Promise<void> {
     // A checkpoint under way may not include the newest entries.
-    while (this.#making !== null) await this.#making
-    this.#making = this.#make().finally(() => {
-      this.#making = null
+    while (this.#signing !== null) await this.#signing
+    this.#signing = this.#signNewest().finally(() => {
+      this.#signing = null
     })
-    await this.#making
+    await this.#signing
   }
 
   /** Signs the last checkpoint. */
   async stop(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer)
-    await this.make()
+    await this.sign()
   }
 
   #tick(): void {
-    const due = this.#parts.clock.monotonic() - this.#madeAtMs >= INTERVAL_MS
-    if (this.#making === null && (due || this.#entries >= MAX_ENTRIES)) void this.make()
+    const due = this.#parts.clock.monotonic() - this.#lastAttemptMs >= INTERVAL_MS
+    if (this.#signing === null && (due || this.#entries >= MAX_ENTRIES)) void this.sign()
   }
 
-  async #make(): Promise<void> {
+  async #signNewest(): Promise<void> {
     const { checkpoints, clock, logger } = this.#parts
-    this.#madeAtMs = clock.monotonic()
+    this.#lastAttemptMs = clock.monotonic()
     this.#entries = 0
     try {
-      const madeAtMs = clock.now()
-      const checkpoint = checkpoints.describe(madeAtMs)
+      const signedAtMs = clock.now()
+      const checkpoint = checkpoints.describe(signedAtMs)
       const { size } = checkpoint
       if (size === this.#newest?.size) return
       const note = signCheckpoint(checkpoint, this.#signer)
       await checkpoints.save({ size, note })
-      this.#newest = { ...checkpoint, note, madeAtMs }
+      this.#newest = { ...checkpoint, note, signedAtMs }
       if (this.#timer !== null) this.#logNewest()
     } catch (error) {
       logger.error({ err: error }, 'a checkpoint could not be signed and stored; it is retried')

@@ -20,7 +20,7 @@ interface StorageParts {
 
 /** Parts that are built on the store and receive its events. */
 interface StorageUsers {
-  readonly signatures: Pick<Checkpointing, 'make' | 'sealed'>
+  readonly signatures: Pick<Checkpointing, 'sign' | 'sealed'>
   /** Writes succeed again. */
   readonly onAvailable: () => void
 }
@@ -44,7 +44,7 @@ export function openStorage(config: Config, { logger, metrics, onStalled }: Stor
     fileKeys: config.keys,
     retention: {
       retainMs: retainDays * DAY_MS,
-      beforePrune: async () => users?.signatures.make(),
+      beforePrune: async () => users?.signatures.sign(),
       onPruned: (entries) => {
         logger.info({ entries }, 'the oldest entries of the usage log were pruned')
         metrics.auditPruned.inc(entries)

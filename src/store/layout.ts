@@ -51,7 +51,7 @@ export function writeJson(value: object): Buffer {
   return Buffer.from(JSON.stringify(value), 'utf8')
 }
 
-/** The head of the log, the edge of its tree and the counts behind its indexes. */
+/** The head of the log, the edge of its tree and the counts of its indexes. */
 export interface LogState extends Head {
   /** The Merkle frontier over all entries, base64. */
   readonly frontier: readonly string[]

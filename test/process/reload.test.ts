@@ -123,7 +123,7 @@ t.test('files that are too much beside the rules of the API', async (t) => {
     UPSTREAM_KEY,
   })
   t.equal(code, 2, 'there are no last good rules at a start: without any, everything would pass')
-  t.match(stderr, /rules\.yaml all expressions together.*rules\.apiWrites: readonly/)
+  t.match(stderr, /rules\.yaml all expressions together.*set rules\.apiWrites to readonly/)
   t.notMatch(stdout, 'listening')
   const files = await startGateway({
     upstreamUrl: upstream.baseUrl,

@@ -24,17 +24,11 @@ import {
   type UsageDetail,
 } from './query.ts'
 
-/**
- * Approximate bytes of an entry with its index rows, without content; generous, corrected every
- * second.
- */
+/** Bytes of an entry with its index rows, without content: an estimate, corrected every second. */
 const ENTRY_BYTES = 2048
 /** Share of `audit.maxBytes` written before the estimated size is replaced by a measurement. */
 const MEASURE_SHARE = 0.01
-/**
- * Room kept for entries when exchanges are dropped: a share of the store, at most some seconds'
- * worth.
- */
+/** Space kept for entries when exchanges are dropped: a share of the store, up to a maximum. */
 const ENTRY_RESERVE_SHARE = 0.05
 const MAX_ENTRY_RESERVE_BYTES = 64 * 1024 ** 2
 /** Free space in a file that may no longer grow is fragmented: this share in use counts as full. */
