@@ -136,7 +136,7 @@ const fold = (cluster: string): string => String.fromCodePoint(...foldCluster(cl
 
 const compose = (cluster: string): string => fold(cluster).replace(ASCII_PUNCTUATION, '\\$&')
 
-/** Keeps one character one operand, whatever quantifier follows. */
+/** Keeps one character one operand of any quantifier after it. */
 function composeOne(cluster: string): string {
   const composed = compose(cluster)
   return [...composed].length > 1 ? `(?:${composed})` : composed

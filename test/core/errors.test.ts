@@ -1,8 +1,10 @@
+// The error type and its table.
+
 import t from 'tap'
 import { ERRORS, errorBody, GatewayError, toGatewayError } from '../../src/core/errors.ts'
 
 t.test(
-  'a code brings its status and its type, and nothing else is in the body than was meant for it',
+  'an error has the status and type of its code, and its body holds only what clients may see',
   async (t) => {
     const error = new GatewayError('blocked_by_policy', 'Blocked.', {
       param: 'messages[0].content',
@@ -27,7 +29,7 @@ t.test(
   },
 )
 
-t.test('whatever is thrown becomes an answer that tells nothing of it', async (t) => {
+t.test('any other thrown value becomes internal_error and stays out of the body', async (t) => {
   const known = new GatewayError('overloaded', 'Busy.')
   t.equal(toGatewayError(known), known)
   for (const thrown of [new TypeError('reading /etc/shadow of alice@example.com'), 'text', null, undefined]) {
@@ -38,24 +40,27 @@ t.test('whatever is thrown becomes an answer that tells nothing of it', async (t
   }
 })
 
-// The statuses that clients are promised.
-const PROMISED: Partial<Record<keyof typeof ERRORS, [status: number, type: string]>> = {
-  invalid_api_key: [401, 'invalid_request_error'],
-  invalid_body: [400, 'invalid_request_error'],
-  missing_required_parameter: [400, 'invalid_request_error'],
-  unsupported_media_type: [415, 'invalid_request_error'],
-  body_too_large: [413, 'invalid_request_error'],
-  blocked_by_policy: [403, 'policy_violation'],
-  response_blocked_by_policy: [403, 'policy_violation'],
-  rate_limit_exceeded: [429, 'rate_limit_error'],
-  upstream_unavailable: [502, 'upstream_error'],
-  upstream_timeout: [504, 'upstream_error'],
-  audit_unavailable: [503, 'server_error'],
-  draining: [503, 'server_error'],
-  internal_error: [500, 'server_error'],
-}
+// Statuses and types that clients rely on, the outcome in the entry, and the codes that end the connection.
+const ROWS: [keyof typeof ERRORS, status: number, type: string, outcome: string, closes?: boolean][] = [
+  ['invalid_api_key', 401, 'invalid_request_error', 'invalid_request'],
+  ['invalid_body', 400, 'invalid_request_error', 'invalid_request'],
+  ['missing_required_parameter', 400, 'invalid_request_error', 'invalid_request'],
+  ['bad_request', 400, 'invalid_request_error', 'client_aborted'],
+  ['unsupported_media_type', 415, 'invalid_request_error', 'invalid_request'],
+  ['body_too_large', 413, 'invalid_request_error', 'invalid_request', true],
+  ['request_timeout', 408, 'invalid_request_error', 'invalid_request', true],
+  ['blocked_by_policy', 403, 'policy_violation', 'blocked'],
+  ['response_blocked_by_policy', 403, 'policy_violation', 'blocked'],
+  ['rate_limit_exceeded', 429, 'rate_limit_error', 'rate_limited'],
+  ['upstream_unavailable', 502, 'upstream_error', 'upstream_error'],
+  ['upstream_timeout', 504, 'upstream_error', 'upstream_error'],
+  ['audit_unavailable', 503, 'server_error', 'interrupted'],
+  ['draining', 503, 'server_error', 'interrupted', true],
+  ['overloaded', 503, 'server_error', 'overloaded'],
+  ['internal_error', 500, 'server_error', 'interrupted'],
+]
 
-t.test('statuses and types as promised', async (t) => {
-  for (const [code, [status, type]] of Object.entries(PROMISED))
-    t.same(ERRORS[code as keyof typeof ERRORS], { status, type }, code)
+t.test('a code has the status, type and outcome that clients and auditors rely on', async (t) => {
+  for (const [code, status, type, outcome, closes = false] of ROWS)
+    t.same(ERRORS[code], { status, type, outcome, closes }, code)
 })

@@ -37,7 +37,7 @@ import {
 } from './token-list.ts'
 import { hashLetter, WORD_SEED } from './word-hash.ts'
 
-/** Longer words count as one kind of token, whatever their letters. */
+/** Longer words count as one kind of token; their letters do not matter. */
 export const WORD_UNITS_MAX = 40
 /**
  * Words longer than this with at least IDENTIFIER_DIGITS digits are identifiers, hashes or encoded

@@ -15,7 +15,7 @@ export interface InjectionScore {
   readonly score: number
   /**
    * Where the evidence is in the given text, UTF-16 offsets, end exclusive: the best window, or the
-   * whole text when mode is `whole` and no window stands out. Null for a text without words.
+   * whole text when mode is `whole` and no window scores higher. Null for a text without words.
    */
   readonly span: { readonly start: number; readonly end: number } | null
   /**
@@ -159,7 +159,7 @@ class Scorer {
     const window = this.#margin(view.window, table.scale, table.windowCentre)
     const whole = this.#margin(view.whole, table.scale, table.wholeCentre)
     const margin = mode === 'windows' ? window : Math.max(whole, window - WINDOW_HANDICAP)
-    // A window that stands out locates the attack better than the whole text, so it is reported
+    // A window with the higher score locates the attack better than the whole text, so it is reported
     // even when the whole text sets the score.
     const { start, end } = mode === 'windows' || window > 0 ? view.window : view.whole
     return { margin, text, start, end, toSource, disguise }

@@ -95,7 +95,7 @@ export class ContextWindows {
     return String(this.symbols(last + first)) === String([...this.symbols(last), ...this.symbols(first)])
   }
 
-  /** Whether a unit stays the same whatever precedes it, and leaves what follows unchanged. */
+  /** Whether a unit neither depends on the units before it nor changes those after it. */
   #isAnchor(unit: number): boolean {
     if (this.#anchors[unit] === NOT_COMPUTED)
       this.#anchors[unit] = this.#computeAnchor(unit) ? ANCHOR : NOT_ANCHOR

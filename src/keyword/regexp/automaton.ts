@@ -1,6 +1,6 @@
 // Runs all expressions side by side over one text as a set of threads, each tagged with its start,
 // one character at a time (Thompson 1968, Pike 1987). Transitions between sets of threads are
-// cached, as in RE2's lazy DFA. Takes time linear in the text, whatever the expressions.
+// cached, as in RE2's lazy DFA. Takes time linear in the text for any expressions.
 
 import { Alphabet, type ClassTraits } from './alphabet.ts'
 import {
