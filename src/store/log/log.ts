@@ -99,8 +99,8 @@ export class UsageLog {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
         this.#writtenBytes += bytes
-        const close = this.usedBytes >= Math.min(maxBytes, this.#contentBytes)
-        if (close || this.#writtenBytes >= maxBytes * MEASURE_SHARE) this.measure()
+        const isNearLimit = this.usedBytes >= Math.min(maxBytes, this.#contentBytes)
+        if (isNearLimit || this.#writtenBytes >= maxBytes * MEASURE_SHARE) this.measure()
         events.onCommit(jobs, bytes, spentMs)
       },
     })

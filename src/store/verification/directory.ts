@@ -29,7 +29,7 @@ const readFault = (error: unknown): string =>
  * @param what a noun for people
  * @throws DamageError that names it
  */
-function orDamageError<Value>(what: string, read: () => Value): Value {
+function readOrThrow<Value>(what: string, read: () => Value): Value {
   try {
     return read()
   } catch (error) {
@@ -70,19 +70,19 @@ export class DirectorySource implements LogSource {
   async survey(survey: LogSurvey): Promise<string | null> {
     const { tables } = this.#environment
     this.#environment.refresh()
-    const checkpoints = orDamageError('the checkpoints stored with the log', () => storedCheckpoints(tables))
+    const checkpoints = readOrThrow('the checkpoints stored with the log', () => storedCheckpoints(tables))
     for (const { note } of checkpoints) survey.addCheckpoint(note, null)
     // Last and refreshed: checking signatures takes time, and a running gateway may prune
     // meanwhile.
     this.#environment.refresh()
-    const { pruneSeq } = orDamageError('the prune point', () => readPrunePoint(tables))
+    const { pruneSeq } = readOrThrow('the prune point', () => readPrunePoint(tables))
     if (pruneSeq !== null) {
-      orDamageError(`the prune entry at ${pruneSeq}`, () => {
+      readOrThrow(`the prune entry at ${pruneSeq}`, () => {
         const prune = tables.entries.get(u64(pruneSeq))
         if (prune !== undefined) survey.addEntry(unpackEntry(pruneSeq, prune).bytes)
       })
     }
-    return orDamageError('the first entry', () => this.#firstHash())
+    return readOrThrow('the first entry', () => this.#firstHash())
   }
 
   async read(reader: LogReader): Promise<string | null> {
@@ -189,8 +189,8 @@ export class DirectorySource implements LogSource {
     this.#environment.refresh()
     const { tables } = this.#environment
     return {
-      state: orDamageError('the head of the log', () => readLogState(tables)),
-      exchanges: orDamageError('the number of stored exchanges', () => tables.content.size),
+      state: readOrThrow('the head of the log', () => readLogState(tables)),
+      exchanges: readOrThrow('the number of stored exchanges', () => tables.content.size),
     }
   }
 
