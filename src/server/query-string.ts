@@ -7,7 +7,7 @@ import { parseEndTime, parseTime } from '../core/time.ts'
 const invalid = (name: string, message: string): GatewayError =>
   new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
 
-export class Query {
+export class QueryString {
   readonly #values: URLSearchParams
 
   /** @throws GatewayError for a parameter that is not in `known` or is repeated */

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { Query } from '../../src/server/query-string.ts'
+import { QueryString } from '../../src/server/query-string.ts'
 
 /** Fields an error must have. */
 const like = (fields: object) => fields as Error
@@ -7,22 +7,25 @@ const like = (fields: object) => fields as Error
 const KNOWN = ['limit', 'blocked', 'since', 'model']
 
 t.test('valid parameters are read', async (t) => {
-  const query = new Query('limit=10&blocked=false&since=2026-01-31T12:00:00Z&model=a%2Fb', KNOWN)
+  const query = new QueryString('limit=10&blocked=false&since=2026-01-31T12:00:00Z&model=a%2Fb', KNOWN)
   t.equal(query.integer('limit', 50, 1, 1000), 10)
   t.equal(query.boolean('blocked'), false)
   t.equal(query.time('since'), Date.UTC(2026, 0, 31, 12))
   t.equal(query.text('model'), 'a/b')
-  const empty = new Query('', KNOWN)
+  const empty = new QueryString('', KNOWN)
   t.equal(empty.integer('limit', 50, 1, 1000), 50)
   t.equal(empty.boolean('blocked'), null)
   t.equal(empty.time('since'), null)
-  t.equal(new Query('since=2026-01-31', KNOWN).time('since'), Date.UTC(2026, 0, 31))
-  t.equal(new Query('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'), Date.UTC(2028, 1, 28, 22, 30))
+  t.equal(new QueryString('since=2026-01-31', KNOWN).time('since'), Date.UTC(2026, 0, 31))
+  t.equal(
+    new QueryString('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'),
+    Date.UTC(2028, 1, 28, 22, 30),
+  )
 })
 
 t.test('invalid parameters are refused by name', async (t) => {
   for (const limit of ['0', '1001', '-1', '1.5', 'ten', '', '1e2', ' 5', '99999999999999999999']) {
-    const query = new Query(`limit=${encodeURIComponent(limit)}`, KNOWN)
+    const query = new QueryString(`limit=${encodeURIComponent(limit)}`, KNOWN)
     t.throws(
       () => query.integer('limit', 50, 1, 1000),
       like({ code: 'invalid_parameter', param: 'limit' }),
@@ -39,12 +42,12 @@ t.test('invalid parameters are refused by name', async (t) => {
     '2026-04-31T12:00:00+02:00',
     '2026-01-01T24:00:00Z',
   ]) {
-    t.throws(() => new Query(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
+    t.throws(() => new QueryString(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
   }
-  t.throws(() => new Query('blocked=1', KNOWN).boolean('blocked'), like({ param: 'blocked' }))
+  t.throws(() => new QueryString('blocked=1', KNOWN).boolean('blocked'), like({ param: 'blocked' }))
   t.throws(
-    () => new Query('limt=5', KNOWN),
+    () => new QueryString('limt=5', KNOWN),
     like({ code: 'invalid_parameter', param: 'limt', message: /limit/ }),
   )
-  t.throws(() => new Query('limit=5&limit=6', KNOWN), like({ param: 'limit' }))
+  t.throws(() => new QueryString('limit=5&limit=6', KNOWN), like({ param: 'limit' }))
 })

@@ -10,7 +10,7 @@ import { isoTime } from '../../core/time.ts'
 import type { Checkpoints } from '../../store/log/checkpoints.ts'
 import type { BackgroundVerification, VerificationStatus } from '../../store/verification/background.ts'
 import { type ApiAnswer, type ApiRoute, ok } from '../api.ts'
-import { Query } from '../query-string.ts'
+import { QueryString } from '../query-string.ts'
 
 /** Time to wait for a check before the answer; the check of a short log ends within it. */
 const MAX_WAIT_MS: Milliseconds = 5000
@@ -38,7 +38,7 @@ export function auditRoutes(
       method: 'GET',
       path: '/api/v1/audit/proof',
       answer: async ({ search }) => {
-        const query = new Query(search, ['seq', 'from', 'size'])
+        const query = new QueryString(search, ['seq', 'from', 'size'])
         const isInclusion = query.text('seq') !== null
         if (isInclusion === (query.text('from') !== null)) {
           const message =
@@ -72,7 +72,7 @@ function describeCheckpoint(newest: Signed, publicKey: string): JsonObject {
   return { checkpoint: note, log, size, root: base64(root), head, created_at: time, public_key: publicKey }
 }
 
-function proveEntry(checkpoints: Checkpoints, query: Query, size: number): JsonObject {
+function proveEntry(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
   const seq = query.integer('seq', 0, 0, size - 1)
   const proved = checkpoints.inclusion(seq, size)
   if (proved === null) throw pruned()
@@ -80,7 +80,7 @@ function proveEntry(checkpoints: Checkpoints, query: Query, size: number): JsonO
   return { seq, size, leaf_hash: base64(leaf), root: base64(root), proof: proof.map(base64) }
 }
 
-function proveConsistency(checkpoints: Checkpoints, query: Query, size: number): JsonObject {
+function proveConsistency(checkpoints: Checkpoints, query: QueryString, size: number): JsonObject {
   const from = query.integer('from', 1, 1, size)
   const proved = checkpoints.consistency(from, size)
   if (proved === null) throw pruned()

@@ -5,7 +5,7 @@ import type { JsonObject } from '../../core/json.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { KeyRecord, KeyStore } from '../../store/api-keys.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
-import { Query } from '../query-string.ts'
+import { QueryString } from '../query-string.ts'
 
 const MAX_NAME_CHARACTERS = 128
 
@@ -27,7 +27,7 @@ export function keyRoutes(keys: KeyStore): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/keys',
       async answer(request) {
-        new Query(request.search, [])
+        new QueryString(request.search, [])
         const list = keys.list().map(describe)
         return ok({ keys: list, total: list.length })
       },

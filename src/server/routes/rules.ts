@@ -8,7 +8,7 @@ import { isoTime, isoTimeOrNull } from '../../core/time.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
-import { Query } from '../query-string.ts'
+import { QueryString } from '../query-string.ts'
 
 const FIELDS = ['name', 'type', 'pattern', 'action', 'enabled', 'description', 'match']
 
@@ -42,7 +42,7 @@ export function ruleRoutes(
       method: 'GET',
       path: '/api/v1/rules',
       async answer(request) {
-        const query = new Query(request.search, ['format', 'drift'])
+        const query = new QueryString(request.search, ['format', 'drift'])
         const format = query.text('format')
         const drifted = query.boolean('drift') === true
         if (format === 'yaml') {

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import { readCursor, type UsageCursor } from '../../store/log/list.ts'
 import type { UsageLog } from '../../store/log/log.ts'
 import { type ApiRoute, ok } from '../api.ts'
-import { Query } from '../query-string.ts'
+import { QueryString } from '../query-string.ts'
 import { eraseRoute } from './erase.ts'
 
 const PAGE = ['limit', 'offset']
@@ -15,13 +15,13 @@ const MAX_LIMIT = 1000
 const DEFAULT_DAYS = 7
 const MAX_DAYS = 365
 
-const page = (query: Query) => ({
+const page = (query: QueryString) => ({
   limit: query.integer('limit', DEFAULT_LIMIT, 1, MAX_LIMIT),
   offset: query.integer('offset', 0, 0, Number.MAX_SAFE_INTEGER),
 })
 
 /** Reads the cursor. A cursor contains the rest of the offset that it was made for. */
-function readPageCursor(query: Query): UsageCursor | null {
+function readPageCursor(query: QueryString): UsageCursor | null {
   const text = query.text('cursor')
   if (text === null) return null
   const cursor = readCursor(text)
@@ -40,7 +40,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/logs',
       async answer(request) {
-        const query = new Query(request.search, [...PAGE, ...FILTERS, 'cursor'])
+        const query = new QueryString(request.search, [...PAGE, ...FILTERS, 'cursor'])
         return ok(
           await log.list({
             ...page(query),
@@ -74,7 +74,7 @@ export function usageRoutes(log: UsageLog, clock: Clock): ApiRoute[] {
       method: 'GET',
       path: '/api/v1/usage/security',
       async answer(request) {
-        const query = new Query(request.search, ['days', ...PAGE])
+        const query = new QueryString(request.search, ['days', ...PAGE])
         const days = query.integer('days', DEFAULT_DAYS, 1, MAX_DAYS)
         return ok(await log.security({ days, ...page(query), nowMs: clock.now() }))
       },
