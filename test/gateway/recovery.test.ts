@@ -18,7 +18,8 @@ import { openEnvironment } from '../../src/store/lmdb.ts'
 import { discard, runCli, startGateway, type TestGateway } from '../process/gateway.ts'
 import { completion, delta, event, json, startUpstream } from '../process/upstream.ts'
 
-t.setTimeout(120_000)
+// Deadline of every wait in this file.
+t.setTimeout(300_000)
 
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
