@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { loadCases } from '../rulecheck/cases.ts'
-import { compareRules, type Exchange } from '../rulecheck/difference.ts'
+import { compareRuleSets, type RecordedExchange } from '../rulecheck/difference.ts'
 import { readRecording } from '../rulecheck/replay.ts'
 import { counted, DIFFERENCE_FORMATS, formatDifference } from '../rulecheck/report.ts'
 import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
@@ -64,14 +64,14 @@ export const diff: Command = {
       printProblems(problems, 'nothing was compared')
       return 2
     }
-    const tests = cases.files.flatMap((file): Exchange[] =>
+    const tests = cases.files.flatMap((file): RecordedExchange[] =>
       file.cases.map((one) => ({ ...one, where: `${one.file}:${one.line} ${one.name}` })),
     )
     const exchanges = [...tests, ...recordings.flatMap((recording) => recording.exchanges)]
     for (const [index, { withoutExchange }] of recordings.entries()) {
       if (withoutExchange > 0) console.error(`${values.replay?.[index]}: ${describeSkipped(withoutExchange)}`)
     }
-    const difference = await compareRules(before.rules, after.rules, exchanges, bench)
+    const difference = await compareRuleSets(before.rules, after.rules, exchanges, bench)
     process.stdout.write(formatDifference(difference, format))
     return difference.rules.length + difference.exchanges.length === 0 ? 0 : 1
   },

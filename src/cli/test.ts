@@ -9,10 +9,10 @@ import { formatProblem } from '../core/problem.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
-import { judgeCases } from '../rulecheck/compare.ts'
+import { compareCases } from '../rulecheck/compare.ts'
 import { formatVerdicts, VERDICT_FORMATS } from '../rulecheck/report.ts'
 import { missingPaths } from '../rulecheck/rule-sources.ts'
-import type { Bench } from '../rulecheck/run-case.ts'
+import type { CaseEnvironment } from '../rulecheck/run-case.ts'
 import { chooseFormat } from './check.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
@@ -54,7 +54,7 @@ export const test: Command = {
     if (loaded.every(({ cases }) => cases.length === 0)) {
       throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
-    const verdicts = await judgeCases(loaded, bench)
+    const verdicts = await compareCases(loaded, bench)
     process.stdout.write(formatVerdicts(verdicts, format))
     return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
   },
@@ -78,7 +78,10 @@ export async function caseFiles(paths: readonly string[]): Promise<string[]> {
  * rules.
  * @throws UsageError for a configuration that cannot be used
  */
-export function benchOf(file: string | null): { readonly bench: Bench; readonly rulesPath: string | null } {
+export function benchOf(file: string | null): {
+  readonly bench: CaseEnvironment
+  readonly rulesPath: string | null
+} {
   const injection = loadInjectionModel()
   if (file === null) {
     return { bench: { kinds: kindSet(DEFAULT_PII_KINDS), injection, binaryParts: 'pass' }, rulesPath: null }

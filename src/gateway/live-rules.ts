@@ -5,9 +5,11 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { formatProblem } from '../core/problem.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import type { RuleSet } from '../policy/compile.ts'
+import { RuleEditor } from '../rules/editor.ts'
 import { EffectiveRules } from '../rules/effective.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
-import type { RuleChange, RuleState } from '../rules/ports.ts'
+import type { RuleChange, RuleStorage } from '../rules/ports.ts'
 import { RuleWatcher } from '../rules/watch.ts'
 import type { Journal } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -16,7 +18,7 @@ interface LiveRulesParts {
   readonly config: Config
   /** The rule files as read before the start, without problems. */
   readonly snapshot: RuleSnapshot
-  readonly state: RuleState
+  readonly storage: RuleStorage
   readonly clock: Clock
   readonly newId: () => string
   readonly journal: Journal
@@ -27,21 +29,22 @@ interface LiveRulesParts {
 export class LiveRules {
   /** Its `fileErrors` is not empty when the rule files conflict with rules made through the API. */
   readonly effective: EffectiveRules
+  readonly editor: RuleEditor
   readonly #watcher: RuleWatcher
   readonly #parts: Omit<LiveRulesParts, 'snapshot'>
 
   /** Puts the files in force; they are followed from `start`. */
   constructor({ snapshot, ...parts }: LiveRulesParts) {
-    const { state, clock, newId, logger } = parts
+    const { storage, clock, newId, logger } = parts
     const { path, apiWrites } = parts.config.rules
     this.#parts = parts
     this.effective = new EffectiveRules({
-      state,
+      storage,
       clock,
       apiWrites,
-      newId,
       onChange: (change) => this.#changed(change),
     })
+    this.editor = new RuleEditor({ rules: this.effective, storage, clock, apiWrites, newId })
     this.#watcher = new RuleWatcher({
       path,
       initial: snapshot,
@@ -50,6 +53,12 @@ export class LiveRules {
     })
     this.effective.replaceFiles(snapshot)
     this.#count('ok')
+  }
+
+  /** The rule set for a call that begins now: expired overrides end first. */
+  current(): RuleSet {
+    this.effective.expire(this.#parts.clock.now())
+    return this.effective.current
   }
 
   /** Resolves once the files are watched. */
@@ -88,9 +97,7 @@ export class LiveRules {
   #replace(snapshot: RuleSnapshot): void {
     const { journal, logger } = this.#parts
     const rules = this.effective
-    const before = rules.revision
-    rules.replaceFiles(snapshot)
-    const problems = rules.fileErrors
+    const { problems, changed } = rules.replaceFiles(snapshot)
     this.#count(problems.length === 0 ? 'ok' : 'error')
     if (problems.length > 0) {
       const errors = problems.map(formatProblem)
@@ -98,7 +105,7 @@ export class LiveRules {
       return
     }
     logger.info({ revision: rules.revision, rules: rules.list().length }, 'rules loaded')
-    if (rules.revision !== before) void journal.rulesLoaded(rules)
+    if (changed) void journal.rulesLoaded(rules)
   }
 
   #count(result: 'ok' | 'error'): void {

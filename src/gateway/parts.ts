@@ -76,7 +76,7 @@ export function buildParts(
   const rules = new LiveRules({
     config,
     snapshot,
-    state: store.rules,
+    storage: store.rules,
     clock,
     newId,
     journal,
@@ -111,7 +111,7 @@ type PipelineParts = Pick<
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
   const { config, logger, folder, metrics, store, upstream, admission } = parts
-  const rules = parts.rules.effective
+  const { rules } = parts
   const shared = {
     clock: systemClock,
     logger,
@@ -123,7 +123,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     searches: searchBudget(),
   }
   const { candidatePath } = config.rules
-  const live = (): string => rules.current.revision
+  const live = (): string => rules.effective.current.revision
   const shadowRules = candidatePath === null ? null : createShadowRules(candidatePath, { ...shared, live })
   const pipeline: Pipeline = {
     ...shared,
@@ -135,7 +135,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     upstream,
     bodyBytes: config.limits.bodyBytes,
     admission,
-    rules: () => rules.current,
+    rules: () => rules.current(),
     newId,
   }
   return { pipeline, shadowRules }
@@ -145,10 +145,10 @@ type HandlerSources = PipelineParts & Pick<GatewayParts, 'attestation' | 'pipeli
 
 function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   const { config, logger, folder, metrics, store, attestation, admission, pipeline, shadowRules } = parts
-  const rules = parts.rules.effective
+  const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
   const gatekeeper = new Gatekeeper({ sessions: store.sessions, clock: systemClock, ...config.admin })
-  const routes = managementRoutes({ gatekeeper, pipeline, store, rules, shadowRules, attestation })
+  const routes = managementRoutes({ gatekeeper, pipeline, store, rules, editor, shadowRules, attestation })
   return {
     gateway: gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock }),
     ops: opsHandler({

@@ -3,6 +3,7 @@
 import { systemClock } from '../core/clock.ts'
 import { evaluate } from '../pipeline/evaluate.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
+import type { RuleEditor } from '../rules/editor.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { ApiRoute } from '../server/api.ts'
 import { auditRoutes } from '../server/routes/audit.ts'
@@ -21,6 +22,7 @@ interface RouteParts {
   readonly gatekeeper: Gatekeeper
   readonly store: Store
   readonly rules: EffectiveRules
+  readonly editor: RuleEditor
   readonly pipeline: Pipeline
   readonly shadowRules: ShadowRules | null
   readonly attestation: Attestation
@@ -32,7 +34,7 @@ export function managementRoutes(parts: RouteParts): ApiRoute[] {
     ...openApiRoutes(),
     ...sessionRoutes(parts.gatekeeper),
     ...keyRoutes(store.keys),
-    ...ruleRoutes(parts.rules, store.policies, (body) => evaluate(pipeline, body)),
+    ...ruleRoutes(parts.rules, parts.editor, store.policies, (body) => evaluate(pipeline, body)),
     ...candidateRoutes(parts.shadowRules),
     ...usageRoutes(store.log, systemClock),
     ...auditRoutes(attestation.signatures, store.checkpoints, attestation.check),

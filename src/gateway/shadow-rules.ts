@@ -30,11 +30,9 @@ const EMPTY: RuleSnapshot = { rules: [], problems: [], contentHash: '' }
 export function createShadowRules(path: string, { logger, ...parts }: ShadowRulesParts): ShadowRules {
   const rules = new CandidateRules()
   const replace = (snapshot: RuleSnapshot) => {
-    rules.replaceFiles(snapshot)
-    const errors = rules.errors.map(formatProblem)
-    if (errors.length > 0) {
-      logger.error({ errors }, 'the candidate rules have errors and are not evaluated')
-    } else logger.info({ revision: rules.current?.revision }, 'candidate rules loaded')
+    const errors = rules.replaceFiles(snapshot).map(formatProblem)
+    if (errors.length > 0) logger.error({ errors }, 'the candidate rules have errors and are not evaluated')
+    else logger.info({ revision: rules.current?.revision }, 'candidate rules loaded')
   }
   const watcher = new RuleWatcher({
     path,

@@ -1,26 +1,25 @@
-// From declared rules to the frozen rule set that requests are judged by. Knows neither where rules come from nor
-// what is done with a decision.
+// Compiles parsed rules into the frozen rule set that requests are judged by. Knows neither where rules come from nor
+// what follows from a decision.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import { parseKeywords } from '../keyword/pattern-index.ts'
 import { compileGlob } from './glob.ts'
 import { KeywordRuleIndex, type KeywordRules } from './keyword-rules.ts'
+import type { ParsedRule } from './parse-rule.ts'
 import { concernsDirection, RULE_ACTIONS, type Rule, type RuleAction, type RuleReference } from './rule.ts'
-import { type Parsed, parseKinds, parseLimit, parseThreshold } from './rule-pattern.ts'
-import { validateRule } from './validate.ts'
+import type { RulePattern } from './rule-pattern.ts'
 
-/** All rules in force at one moment. Frozen; a request uses the one it started with. */
+/** All rules in force at one moment. Frozen: a request uses the set it started with. */
 export interface RuleSet {
   /** Names the content: equal revisions mean equal rules. */
   readonly revision: string
-  /** Every rule, disabled ones included, in the order of their declaration. */
+  /** Every rule, disabled ones included, in the order of declaration. */
   readonly rules: readonly Rule[]
-  /** The enabled rules that concern a call by the key of this name that may end up at any of these models. */
+  /** Selects the enabled rules for a call by the key of this name that may be sent to any of these models. */
   select(models: readonly string[], keyName: string): Selection
 }
 
-/** What to do about one kind of personal data; `rule` is null where no rule speaks of it. */
+/** The action for one kind of personal data; `rule` is null where no rule names the kind. */
 interface PiiDecision {
   readonly action: RuleAction
   readonly rule: RuleReference | null
@@ -28,7 +27,7 @@ interface PiiDecision {
 
 interface InjectionRule {
   readonly rule: RuleReference
-  /** Null stands for the model's own threshold. */
+  /** Null means the model's own threshold. */
   readonly threshold: number | null
 }
 
@@ -41,50 +40,49 @@ interface LimitRule {
 export interface Selection {
   readonly revision: string
   /**
-   * The most specific rule wins (a kind before `*`), then block over redact over restore over monitor over allow,
-   * then the first; without any rule the action is redact. Of several models the strictest decision counts. In an answer `restore` concerns data new in it, which is
-   * redacted; what is put back is decided by the prompt's rules alone.
+   * The most specific rule wins (a kind before `*`), then the strictest action (block, redact, restore, monitor,
+   * allow), then the first rule. Without a rule the action is redact. With several models the strictest decision
+   * counts. In an answer, `restore` applies to data that is new in it and means redact; whether values are put back
+   * is decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, direction: Direction): PiiDecision
   /** Null when no keyword rule concerns the direction. */
   keywords(direction: Direction): KeywordRules | null
   /** Rules that ask for the prompt's injection score. */
   readonly injection: readonly InjectionRule[]
-  /** There are some, and the score can refuse no call: none of them blocks. */
+  /** There are injection rules and none blocks, so the score cannot refuse the call. */
   readonly watchesInjection: boolean
   readonly limits: readonly LimitRule[]
 }
 
-/** Selections that are kept, one for each combination of rules that some call met. */
+/** Selections kept at once, one for each combination of rules. */
 const MAX_SELECTIONS = 256
 
-const UNRULED: PiiDecision = Object.freeze({ action: 'redact', rule: null })
+const NO_RULE: PiiDecision = Object.freeze({ action: 'redact', rule: null })
 
-/** An enabled rule, ready to be asked whether it concerns a call. */
-interface Scoped {
+/** An enabled rule with its globs compiled. */
+interface ScopedRule {
   readonly rule: Rule
+  readonly pattern: RulePattern
   readonly reference: RuleReference
-  /** @param model in small letters */
+  /** @param model in lower case */
   concerns(model: string, keyName: string): boolean
 }
 
-/**
- * Compiles rules, in order. Model globs ignore case, because upstreams do.
- * @throws TypeError for rules that validateRule refuses
- */
-export function compileRules(rules: readonly Rule[], revision: string): RuleSet {
-  const scoped = rules.filter(({ enabled }) => enabled).map(scope)
+/** Compiles rules, in order. Model globs ignore case, because upstreams do. */
+export function compileRules(rules: readonly ParsedRule[], revision: string): RuleSet {
+  const scoped = rules.filter(({ rule }) => rule.enabled).map(scope)
   const keywords = new KeywordRuleIndex(
-    scoped
-      .filter(({ rule }) => rule.type === 'keyword_block')
-      .map(({ reference, rule }) => ({ rule, reference, keywords: keywordsOf(rule) })),
+    scoped.flatMap(({ rule, reference, pattern }) =>
+      pattern.type === 'keyword_block' ? [{ rule, reference, keywords: pattern.keywords }] : [],
+    ),
   )
   const selections = new Map<string, Selection>()
   return Object.freeze({
     revision,
-    rules: Object.freeze([...rules]),
+    rules: Object.freeze(rules.map(({ rule }) => rule)),
     select(models: readonly string[], keyName: string): Selection {
-      const byModel = new Map<string, readonly Scoped[]>()
+      const byModel = new Map<string, readonly ScopedRule[]>()
       for (const model of models) {
         const chosen = scoped.filter((candidate) => candidate.concerns(model.toLowerCase(), keyName))
         const isAll = chosen.length === scoped.length
@@ -101,70 +99,64 @@ export function compileRules(rules: readonly Rule[], revision: string): RuleSet 
   })
 }
 
-function scope(rule: Rule): Scoped {
-  const problems = validateRule(rule)
-  if (problems.length > 0) {
-    throw new TypeError(
-      `rule ${rule.name}: ${problems.map(({ path, message }) => `${path} ${message}`).join('; ')}`,
-    )
-  }
+function scope({ rule, pattern }: ParsedRule): ScopedRule {
   const { id, name, type, action, match } = rule
-  const globs = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
+  const models = match?.models?.map((glob) => compileGlob(glob.toLowerCase()))
   const keys = match?.keys?.map(compileGlob)
   return {
     rule,
+    pattern,
     reference: Object.freeze({ id, name, type, action }),
     concerns: (model, keyName) =>
-      (globs === undefined || globs.some((matches) => matches(model))) &&
+      (models === undefined || models.some((matches) => matches(model))) &&
       (keys === undefined || keys.some((matches) => matches(keyName))),
   }
 }
 
-/** @param byModel the rules that concern each of the models; what one of them forbids or looks for counts for all */
+/** @param byModel the rules that concern each model; a rule of any model applies to the call */
 function selectionOf(
-  scoped: readonly Scoped[],
-  byModel: readonly (readonly Scoped[])[],
+  scoped: readonly ScopedRule[],
+  byModel: readonly (readonly ScopedRule[])[],
   keywords: KeywordRuleIndex,
   revision: string,
 ): Selection {
-  const chosen = new Set(byModel.flat())
-  const ofType = (type: Rule['type']) =>
-    scoped.filter((candidate) => candidate.rule.type === type && chosen.has(candidate))
+  const concerned = new Set(byModel.flat())
+  const chosen = scoped.filter((candidate) => concerned.has(candidate))
+  const chosenRules = new Set(chosen.map(({ rule }) => rule))
   const pii = {
     request: strictest(byModel.map((rules) => piiDecisions(rules, 'request'))),
     response: strictest(byModel.map((rules) => piiDecisions(rules, 'response'))),
   }
-  const chosenRules = new Set([...chosen].map(({ rule }) => rule))
   const keywordRules = {
     request: keywords.select(chosenRules, 'request'),
     response: keywords.select(chosenRules, 'response'),
   }
-  const injection = ofType('prompt_injection').map(({ rule, reference }) =>
-    Object.freeze({ rule: reference, threshold: accepted(parseThreshold(rule.pattern)) }),
+  const injection = chosen.flatMap(({ reference, pattern }) =>
+    pattern.type === 'prompt_injection'
+      ? [Object.freeze({ rule: reference, threshold: pattern.threshold })]
+      : [],
+  )
+  const limits = chosen.flatMap(({ reference, pattern }) =>
+    pattern.type === 'rate_limit' ? [Object.freeze({ rule: reference, ...pattern.limit })] : [],
   )
   return Object.freeze({
     revision,
-    pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? UNRULED,
+    pii: (kind: PiiKind, direction: Direction) => pii[direction].get(kind) ?? NO_RULE,
     keywords: (direction: Direction) => keywordRules[direction],
     injection,
     watchesInjection: injection.length > 0 && injection.every(({ rule }) => rule.action === 'monitor'),
-    limits: ofType('rate_limit').map(({ rule, reference }) =>
-      Object.freeze({ rule: reference, ...accepted(parseLimit(rule.pattern)) }),
-    ),
+    limits,
   })
 }
 
-function keywordsOf(rule: Rule) {
-  const parsed = parseKeywords(rule.pattern)
-  if ('messages' in parsed) throw new TypeError(`rule ${rule.name}: ${parsed.messages.join('; ')}`)
-  return parsed
-}
-
-/** From the weakest claim to the strongest, so that the last one stays. */
-function piiDecisions(rules: readonly Scoped[], direction: Direction): PiiDecisions {
+/** Applies claims from the weakest to the strongest, so that the strongest remains. */
+function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDecisions {
   const claims = rules
-    .filter(({ rule }) => rule.type === 'pii' && concernsDirection(rule, direction))
-    .map(({ rule, reference }) => ({ kinds: accepted(parseKinds(rule.pattern)), reference }))
+    .flatMap(({ rule, reference, pattern }) =>
+      pattern.type === 'pii' && concernsDirection(rule, direction)
+        ? [{ kinds: pattern.kinds, reference }]
+        : [],
+    )
     .reverse()
     .sort(
       (a, b) =>
@@ -182,22 +174,16 @@ function piiDecisions(rules: readonly Scoped[], direction: Direction): PiiDecisi
 
 type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
 
-/** What holds wherever the call ends up: a model that is trusted with something is no way to others that are not. */
+/** The strictest decision over all models: a model trusted with a kind must not expose it to one that is not. */
 function strictest(byModel: readonly PiiDecisions[]): PiiDecisions {
   const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
   if (others.length === 0) return first
-  const decisions = PII_KINDS.map((kind) => byModel.map((one) => one.get(kind) ?? UNRULED).reduce(stricter))
+  const decisions = PII_KINDS.map((kind) => byModel.map((one) => one.get(kind) ?? NO_RULE).reduce(stricter))
   return new Map(PII_KINDS.map((kind, index) => [kind, decisions[index]!]))
 }
 
-/** Of two that do the same, the one with a rule to name. */
+/** Of two equal actions, prefers the one with a rule to name. */
 function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
   const difference = RULE_ACTIONS.indexOf(one.action) - RULE_ACTIONS.indexOf(other.action)
   return difference < 0 || (difference === 0 && one.rule !== null) ? one : other
-}
-
-/** The value of a pattern that was validated. */
-function accepted<T>(parsed: Parsed<T>): T {
-  if ('message' in parsed) throw new TypeError(parsed.message)
-  return parsed.value
 }

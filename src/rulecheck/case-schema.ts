@@ -1,31 +1,35 @@
-// The shape of a file of rule tests as a JSON Schema (2020-12), the manual of its keys; config/rules-test.schema.json
-// is its copy for editors.
+// Describes files of rule tests as a JSON Schema (2020-12). config/rules-test.schema.json is its copy for editors.
 
 import { PII_KINDS } from '../core/finding.ts'
 
-/** Cases in one file; more are split over several. */
+/** Most cases in one file. */
 const MAX_CASES_A_FILE = 10_000
 
 const counts = Object.fromEntries(
   PII_KINDS.map((kind) => [
     kind,
-    { description: `How many pieces of the kind ${kind}.`, type: 'integer', minimum: 1, maximum: 1_000_000 },
+    {
+      description: `Number of findings of the kind ${kind}.`,
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000_000,
+    },
   ]),
 )
 
 const EXPECT_SCHEMA = {
-  description: 'What is to come out. Whatever is not named is not looked at.',
+  description: 'The expected outcome. Only the fields that are present are compared.',
   type: 'object',
   additionalProperties: false,
   minProperties: 1,
   properties: {
     decision: {
       description:
-        'block: the call or its answer is refused. monitor: it passes, and a rule with the action monitor fired. allow: it passes, and none did.',
+        'block: the call or its answer is refused. monitor: the call passes, and a rule with the action monitor fires. allow: the call passes, and no such rule fires.',
       enum: ['allow', 'monitor', 'block'],
     },
     rule: {
-      description: 'Name of the rule that refuses the call; of one that fires, where none refuses it.',
+      description: 'Name of the rule that refuses the call, or, if none does, of a rule that fires.',
       type: 'string',
     },
     rules: {
@@ -34,13 +38,16 @@ const EXPECT_SCHEMA = {
       items: { description: 'Name of a rule.', type: 'string' },
     },
     redacted: {
-      description: 'The text the model would see: the text of all messages, a line break between two.',
+      description: 'The text the model would see: the texts of all messages, separated by line breaks.',
       type: 'string',
     },
-    answer: { description: "The text the client would see: the first choice's content.", type: 'string' },
+    answer: {
+      description: 'The text the client would see: the content of the first choice.',
+      type: 'string',
+    },
     findings: {
       description:
-        'Personal data found in prompt and answer together, by kind; every kind that is found is named.',
+        'Number of findings in prompt and answer together, by kind. Every kind that is found must be listed.',
       type: 'object',
       additionalProperties: false,
       properties: counts,
@@ -51,14 +58,14 @@ const EXPECT_SCHEMA = {
 export const CASES_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Tests of Sidegate policy rules',
-  description: 'Requests and answers, and what the rules beside this file are to make of them.',
+  description: 'Requests and answers with their expected outcomes under the rules next to this file.',
   type: 'object',
   additionalProperties: false,
   required: ['tests'],
   properties: {
     rules: {
       description:
-        'Rule files or folders to test, as seen from this file. Without it all rule files of the same folder.',
+        'Rule files or folders to test, relative to this file. Default: all rule files of the same folder.',
       type: 'array',
       minItems: 1,
       items: {
@@ -77,24 +84,29 @@ export const CASES_SCHEMA = {
         additionalProperties: false,
         required: ['name', 'expect'],
         properties: {
-          name: { description: 'What the case shows.', type: 'string', minLength: 1, maxLength: 256 },
-          text: { description: 'What one user message says.', type: 'string' },
+          name: {
+            description: 'What the case shows; unique in the file.',
+            type: 'string',
+            minLength: 1,
+            maxLength: 256,
+          },
+          text: { description: 'The content of one user message.', type: 'string' },
           request: { description: 'A whole chat request body.', type: 'object' },
           key: {
-            description: 'Name of the API key that asks.',
+            description: 'Name of the API key that makes the call.',
             type: 'string',
             minLength: 1,
             default: 'test',
           },
           model: {
-            description: 'Model that is asked for; a request that names one itself keeps it.',
+            description: 'The requested model. A `model` in `request` takes precedence.',
             type: 'string',
             minLength: 1,
             default: 'test-model',
           },
           answer: {
             description:
-              'What the model answers: a text, or a whole chat completion. It is also streamed, cut at random, and must come out the same.',
+              'The answer of the model: a text, or a whole chat completion. The test also streams it, cut at random, and expects the same outcome.',
             type: ['string', 'object'],
           },
           expect: EXPECT_SCHEMA,

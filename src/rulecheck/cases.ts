@@ -1,4 +1,4 @@
-// Tests of rules as they are written: found, read, every mistake with its place. Knows not how a case is run.
+// Finds and reads files of rule tests, and reports every error in them with its position. Knows not how a case runs.
 
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -6,13 +6,13 @@ import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Rule } from '../policy/rule.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
 import { isRuleTestName, readRuleFiles } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { CASES_SCHEMA } from './case-schema.ts'
 import { readSources } from './rule-sources.ts'
 
-/** `monitor`: it passes, and a rule that only monitors fired. */
+/** `monitor`: the call passes, and a rule with the action `monitor` fired. */
 export type CaseDecision = 'allow' | 'monitor' | 'block'
 
 export interface Expectation {
@@ -45,11 +45,11 @@ export interface RuleCase {
   readonly expect: Expectation
 }
 
-/** One test file with the rules it is about. */
+/** One test file with the rules it tests. */
 export interface CaseFile {
   readonly file: string
   readonly cases: readonly RuleCase[]
-  readonly rules: readonly Rule[]
+  readonly rules: readonly ParsedRule[]
 }
 
 export interface CaseFiles {
@@ -57,7 +57,7 @@ export interface CaseFiles {
   readonly problems: readonly Problem[]
 }
 
-/** The test files among paths: files as they are, and those of folders, in the order of their names. */
+/** Returns the given files, and the test files of the given folders in the order of names. */
 export async function findCaseFiles(paths: readonly string[]): Promise<string[]> {
   const found: string[] = []
   for (const path of paths) {
@@ -71,8 +71,8 @@ export async function findCaseFiles(paths: readonly string[]): Promise<string[]>
 }
 
 /**
- * Reads test files and the rules they are about; with mistakes in either the cases must not be run.
- * @param withRules false for cases that are tried on other rules
+ * Reads test files and the rules they test. With problems in either, the cases must not run.
+ * @param withRules false for cases that run on other rules
  */
 export async function loadCases(paths: readonly string[], withRules = true): Promise<CaseFiles> {
   const files: CaseFile[] = []
@@ -102,7 +102,7 @@ export async function loadCases(paths: readonly string[], withRules = true): Pro
   return { files, problems: [...problems.values()] }
 }
 
-/** The cases of one file's text. */
+/** Reads the cases of one file's text. */
 export function readCases(
   text: string,
   file: string,
@@ -120,12 +120,13 @@ export function readCases(
   const cases = reading.value.tests.map((written, index): RuleCase => {
     const path = ['tests', index]
     if ((written.text === undefined) === (written.request === undefined)) {
-      add(path, 'needs either text or request')
+      add(path, 'needs either `text` or `request`')
     }
-    if (names.has(written.name)) add([...path, 'name'], 'is the name of an earlier case')
+    if (names.has(written.name))
+      add([...path, 'name'], 'is the name of an earlier case; names are unique in a file')
     names.add(written.name)
     if (written.expect.answer !== undefined && written.answer === undefined) {
-      add([...path, 'expect', 'answer'], 'needs an answer of the model; give one as `answer`')
+      add([...path, 'expect', 'answer'], 'needs an answer of the model; add `answer` to the case')
     }
     return {
       name: written.name,
@@ -143,5 +144,5 @@ export function readCases(
 const requestOf = ({ text, request, model = 'test-model' }: WrittenCase): JsonObject =>
   request === undefined ? { model, messages: [{ role: 'user', content: text ?? '' }] } : { model, ...request }
 
-/** Whether a path is named like a file of tests. */
+/** Whether a path has the name of a test file. */
 export const isCasePath = (path: string): boolean => isRuleTestName(basename(path))

@@ -1,11 +1,11 @@
-// An answer as an upstream would stream it, cut at random: the same cuts for the same seed.
+// Turns an answer into the byte chunks of an upstream's stream, cut at random. The same seed gives the same cuts.
 
 import { encodeData } from '../chat/sse.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
-/** Longest piece of a text and of the stream's bytes; short, so that cuts fall into whatever rules look for. */
-const MAX_TEXT_PIECE = 12
-const MAX_BYTE_PIECE = 200
+/** Longest chunk of a text and of the stream's bytes; short, so that cuts fall inside the matches of rules. */
+const MAX_TEXT_CHUNK = 12
+const MAX_BYTE_CHUNK = 200
 
 /** Random numbers from 0 up to 1 (mulberry32); not for secrets. */
 export function seededRandom(seed: number): () => number {
@@ -18,7 +18,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** The bytes of an event stream that carries the answer, cut. */
+/** The chunks of an event stream that carries the answer. */
 export function streamOf(answer: JsonObject, random: () => number): Buffer[] {
   const choices = Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : []
   const events = choices.flatMap((choice, place) => choiceEvents(choice, place, random))
@@ -26,7 +26,7 @@ export function streamOf(answer: JsonObject, random: () => number): Buffer[] {
   const text = events.map((choice) =>
     encodeData(JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices: [choice] })),
   )
-  return cut([...Buffer.from(`${text.join('')}${encodeData('[DONE]')}`)], MAX_BYTE_PIECE, random).map(
+  return cut([...Buffer.from(`${text.join('')}${encodeData('[DONE]')}`)], MAX_BYTE_CHUNK, random).map(
     (piece) => Buffer.from(piece),
   )
 }
@@ -37,7 +37,7 @@ function choiceEvents(choice: JsonObject, place: number, random: () => number): 
   for (const [name, value] of Object.entries(isObject(message) ? message : {})) {
     if (name === 'role') continue
     if (typeof value === 'string') {
-      deltas.push(...cut([...value], MAX_TEXT_PIECE, random).map((piece) => ({ [name]: piece.join('') })))
+      deltas.push(...cut([...value], MAX_TEXT_CHUNK, random).map((piece) => ({ [name]: piece.join('') })))
     } else if (name === 'tool_calls' && Array.isArray(value)) {
       deltas.push(...value.flatMap((call, number) => toolDeltas(call, number, random)))
     } else {
@@ -58,7 +58,7 @@ function toolDeltas(call: JsonValue, index: number, random: () => number): JsonO
   }
   return [
     { tool_calls: [{ ...call, index, function: { ...declared, arguments: '' } }] },
-    ...cut([...text], MAX_TEXT_PIECE, random).map((piece) => ({
+    ...cut([...text], MAX_TEXT_CHUNK, random).map((piece) => ({
       tool_calls: [{ index, function: { arguments: piece.join('') } }],
     })),
   ]

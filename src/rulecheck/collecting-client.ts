@@ -1,15 +1,15 @@
-// A client without a socket: keeps what the pipeline would have sent it.
+// A client without a socket that collects what the pipeline sends.
 
 import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
 
-/** For the half of a call that answers; it has no request to be read. */
+/** For the second half of a call: it receives an answer and has no request body. */
 export class CollectingClient implements Client {
   readonly headers = {}
   readonly arrivedMs = 0
   readonly interrupted: boolean = false
   readonly cancelled: boolean = false
-  /** Body of the answer, or the whole stream. */
+  /** The body of the answer, or the whole stream. */
   text = ''
 
   onCancel(): void {}

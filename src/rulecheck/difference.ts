@@ -1,18 +1,19 @@
-// Two rule sets compared: what their files say, and what they do to the same exchanges. Texts of exchanges never
-// leave this file; places, decisions and names of rules do.
+// Compares two rule sets: their declarations, and their effects on the same exchanges. Results hold positions, decisions
+// and rule names, never the texts of exchanges.
 
 import { GatewayError } from '../core/errors.ts'
-import { compileRules, type RuleSet } from '../policy/compile.ts'
-import type { Rule, RuleDeclaration } from '../policy/rule.ts'
-import { revisionOf } from '../rules/declaration.ts'
+import type { RuleSet } from '../policy/compile.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
+import type { RuleDeclaration } from '../policy/rule.ts'
+import { ruleSetOf } from '../rules/rule-set.ts'
 import type { RuleCase } from './cases.ts'
-import { type Bench, type CaseOutcome, exercise } from './run-case.ts'
+import { type CaseEnvironment, type CaseOutcome, runCase } from './run-case.ts'
 
 const FIELDS = ['type', 'pattern', 'action', 'enabled', 'match', 'description'] as const
 
 interface FieldChange {
   readonly field: (typeof FIELDS)[number]
-  /** As YAML would have it on one line; null where the field is absent. */
+  /** The value on one line; null where the field is absent. */
   readonly old: string | null
   readonly new: string | null
 }
@@ -24,8 +25,8 @@ export interface RuleDifference {
   readonly fields: readonly FieldChange[]
 }
 
-/** What one rule set makes of an exchange, without its texts. */
-interface Effect {
+/** The effect of one rule set on an exchange, without its texts. */
+interface ExchangeEffect {
   readonly decision: CaseOutcome['decision'] | 'invalid'
   readonly rules: readonly string[]
 }
@@ -33,53 +34,51 @@ interface Effect {
 export interface ExchangeDifference {
   /** `file:line name`. */
   readonly where: string
-  readonly old: Effect
-  readonly new: Effect
+  readonly old: ExchangeEffect
+  readonly new: ExchangeEffect
   /** The model or the client would see another text. */
   readonly textDiffers: boolean
 }
 
-/** An exchange to try both sets on. */
-export type Exchange = Pick<RuleCase, 'request' | 'keyName' | 'answer'> & { readonly where: string }
+/** An exchange to run both rule sets on. */
+export type RecordedExchange = Pick<RuleCase, 'request' | 'keyName' | 'answer'> & { readonly where: string }
 
-export interface Difference {
+export interface RuleSetDifference {
   readonly rules: readonly RuleDifference[]
   readonly exchanges: readonly ExchangeDifference[]
-  /** Exchanges that were tried. */
+  /** Number of exchanges that both sets ran on. */
   readonly tried: number
 }
 
-/** Compares two sets of valid rules, by name. */
-export async function compareRules(
-  old: readonly Rule[],
-  next: readonly Rule[],
-  exchanges: readonly Exchange[],
-  bench: Bench,
-): Promise<Difference> {
-  const sets = [compileRules(old, revisionOf(old)), compileRules(next, revisionOf(next))] as const
+/** Compares two rule sets, rules by name. */
+export async function compareRuleSets(
+  old: readonly ParsedRule[],
+  next: readonly ParsedRule[],
+  exchanges: readonly RecordedExchange[],
+  environment: CaseEnvironment,
+): Promise<RuleSetDifference> {
+  const [oldSet, nextSet] = [ruleSetOf(old), ruleSetOf(next)]
   const changed: ExchangeDifference[] = []
   for (const exchange of exchanges) {
-    const [before, after] = [
-      await effectOf(exchange, sets[0], bench),
-      await effectOf(exchange, sets[1], bench),
-    ]
+    const before = await effectOf(exchange, oldSet, environment)
+    const after = await effectOf(exchange, nextSet, environment)
     const textDiffers = before.text !== null && after.text !== null && before.text !== after.text
-    const same = JSON.stringify(before.effect) === JSON.stringify(after.effect)
-    if (!same || textDiffers) {
+    const isSame = JSON.stringify(before.effect) === JSON.stringify(after.effect)
+    if (!isSame || textDiffers) {
       changed.push({ where: exchange.where, old: before.effect, new: after.effect, textDiffers })
     }
   }
-  return { rules: declaredDifferences(old, next), exchanges: changed, tried: exchanges.length }
+  return { rules: compareDeclarations(old, next), exchanges: changed, tried: exchanges.length }
 }
 
 async function effectOf(
-  exchange: Exchange,
+  exchange: RecordedExchange,
   rules: RuleSet,
-  bench: Bench,
-): Promise<{ readonly effect: Effect; readonly text: string | null }> {
+  environment: CaseEnvironment,
+): Promise<{ readonly effect: ExchangeEffect; readonly text: string | null }> {
   try {
-    const { decision, rules: fired, redacted, answer } = await exercise(exchange, rules, bench)
-    // Of a call that is refused nobody sees a text.
+    const { decision, rules: fired, redacted, answer } = await runCase(exchange, rules, environment)
+    // Nobody sees the text of a refused call.
     const text = decision === 'block' ? null : JSON.stringify([redacted, answer])
     return { effect: { decision, rules: fired }, text }
   } catch (error) {
@@ -88,9 +87,9 @@ async function effectOf(
   }
 }
 
-function declaredDifferences(old: readonly Rule[], next: readonly Rule[]): RuleDifference[] {
-  const before = new Map(old.map((rule) => [rule.name, rule]))
-  const after = new Map(next.map((rule) => [rule.name, rule]))
+function compareDeclarations(old: readonly ParsedRule[], next: readonly ParsedRule[]): RuleDifference[] {
+  const before = new Map(old.map(({ rule }) => [rule.name, rule]))
+  const after = new Map(next.map(({ rule }) => [rule.name, rule]))
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name): RuleDifference[] => {
     const one = before.get(name)
     const other = after.get(name)

@@ -1,5 +1,5 @@
-// What is allowed in rules and still is probably a mistake: rules that can have no effect, that contradict one
-// another or match nearly everything. Knows neither where rules come from nor how warnings are shown.
+// Warns about rules that are valid but probably wrong: rules without effect, rules that contradict each other, and
+// rules that match nearly everything. Knows neither where rules come from nor how warnings are shown.
 
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
@@ -8,66 +8,56 @@ import { keywordMatcher } from '../keyword/matcher.ts'
 import { KeywordIndex, parseKeywords } from '../keyword/pattern-index.ts'
 import { splitAlternatives } from '../keyword/pattern-syntax.ts'
 import { compileGlob } from '../policy/glob.ts'
-import type { Rule } from '../policy/rule.ts'
-import { parseLimit, parseThreshold } from '../policy/rule-pattern.ts'
-import { validateTogether } from '../policy/validate.ts'
+import { KeywordUsage } from '../policy/keyword-limits.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
 import type { RuleFile } from '../rules/files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
-import { snapshotOf } from '../rules/snapshot.ts'
+import { type FileRule, snapshotOf } from '../rules/snapshot.ts'
 import { covers, kindsOf, overruling } from './scope.ts'
 
-/** What a configuration adds: without one these warnings are left out. */
+/** The parts of a configuration that some warnings need; without one those warnings are left out. */
 export interface LintContext {
-  /** Names of keys declared in the configuration; more may be made through the API. */
+  /** Names of the keys that the configuration declares. The API may create more. */
   readonly keyNames: readonly string[]
-  /** What is looked for. */
+  /** Kinds of personal data that the gateway detects. */
   readonly kinds: readonly PiiKind[]
 }
 
-/** Above this part of a pattern's largest size the next edit may be refused. */
+/** Share of a limit above which the next edit may be refused. */
 const NEAR_LIMIT = 0.9
 
 /** Below this score ordinary instructions to a model count as attacks. */
 const LOW_THRESHOLD = 0.3
 
-/** Texts that hardly any call is without; whatever matches one of them matches nearly everything. */
+/** Texts that hardly any call is without: a pattern that matches one of them matches nearly everything. */
 const ORDINARY = ['e', 'a', 't', '1', ' ', '.', ',', 'the', 'and', 'is', 'to', 'hello', 'how are you']
 
-/** What no model's name holds and expressions do. */
+/** Characters that occur in regular expressions and in no model's name. */
 const EXPRESSION_IN_GLOB = /^\s|\s$|[\^$|()\\]|\.\*|\.\+/
 
-interface Placed {
-  readonly rule: Rule
-  readonly path: string
-  readonly line: number
+/** A rule with a way to warn about a part of it. */
+interface LintedRule {
+  readonly parsed: ParsedRule<FileRule>
   warn(path: Path, message: string): void
 }
 
-/** Warnings on rule files that have no errors, in the order of the files. */
+/** Returns the warnings on rule files that have no errors, in the order of the files. */
 export function lintRules(files: readonly RuleFile[], context: LintContext | null = null): Problem[] {
   const warnings: Problem[] = []
-  const all = files.flatMap((file) => placedRules(file, warnings))
-  const placed = all.filter(({ rule }) => rule.enabled)
-  const rules = placed.map(({ rule }) => rule)
-  const neighbours = neighboursOf(placed)
-  for (const one of placed) {
+  const all = files.flatMap((file) => lintedRules(file, warnings))
+  const enabled = all.filter(({ parsed }) => parsed.rule.enabled)
+  const neighbours = neighboursOf(enabled)
+  for (const one of enabled) {
     warnBroad(one)
-    warnUnreachable(one, placed, neighbours(one))
+    warnUnreachable(one, enabled, neighbours(one))
     warnMatch(one, context)
-    const length = one.rule.pattern.length
-    const largest = RULE_SCHEMA.properties.pattern.maxLength
-    if (length > largest * NEAR_LIMIT) {
-      one.warn(
-        ['pattern'],
-        `has ${length} of at most ${largest} characters; split the rule before it is full`,
-      )
-    }
+    warnLong(one)
   }
-  const doubled = validateTogether([...rules, ...rules])
-  const first = placed[0]
-  if (doubled !== null && first !== undefined) {
-    const message = `the keyword rules use more than half of what is allowed together (twice as much: ${doubled})`
-    warnings.push({ file: first.path, line: 0, column: 0, path: '', message })
+  const rules = enabled.map(({ parsed }) => parsed)
+  const exceeded = new KeywordUsage().add(rules).exceeded(1 / 2)
+  if (exceeded !== null) {
+    const message = `the keyword rules use more than half of a limit: ${exceeded}`
+    warnings.push({ file: rules[0]?.rule.path ?? '', line: 0, column: 0, path: '', message })
   }
   const order = new Map(files.map(({ name }, index) => [name, index]))
   return warnings.sort(
@@ -75,12 +65,10 @@ export function lintRules(files: readonly RuleFile[], context: LintContext | nul
   )
 }
 
-function placedRules(file: RuleFile, warnings: Problem[]): Placed[] {
+function lintedRules(file: RuleFile, warnings: Problem[]): LintedRule[] {
   const reading = readDocument(file.text, file.name, RULES_SCHEMA)
-  return snapshotOf([file]).rules.map((rule, index) => ({
-    rule,
-    path: rule.path,
-    line: rule.line,
+  return snapshotOf([file]).rules.map((parsed, index) => ({
+    parsed,
     warn(path, message) {
       const full = ['rules', index, ...path]
       warnings.push({ file: file.name, ...reading.locate(full), path: formatPath(full), message })
@@ -88,27 +76,31 @@ function placedRules(file: RuleFile, warnings: Problem[]): Placed[] {
   }))
 }
 
-const named = ({ rule, path, line }: Placed): string => `\`${rule.name}\` (${path}:${line})`
+const named = ({ parsed: { rule } }: LintedRule): string => `\`${rule.name}\` (${rule.path}:${rule.line})`
 
-function warnBroad({ rule, warn }: Placed): void {
-  const { type, pattern, action, match } = rule
-  if (type === 'keyword_block') {
-    for (const fault of marginFaults(pattern)) warn(['pattern'], fault)
-    splitAlternatives(pattern).forEach((alternative, index) => {
+function warnBroad({ parsed: { rule, pattern }, warn }: LintedRule): void {
+  if (pattern.type === 'keyword_block') {
+    splitAlternatives(rule.pattern).forEach((alternative, index) => {
+      const edges = edgeWarning(alternative)
+      if (edges !== null) warn(['pattern'], `alternative ${index + 1} ${edges}`)
       const matched = ordinaryMatch(alternative)
       if (matched === null) return
       const message = `alternative ${index + 1} occurs in nearly every text (it matches \`${matched}\`); write a longer word, or \`\\b\` around it`
       warn(['pattern'], message)
     })
   }
-  if (type === 'pii' && action === 'allow' && pattern.trim() === '*' && match === undefined) {
+  if (
+    pattern.type === 'pii' &&
+    pattern.kinds === '*' &&
+    rule.action === 'allow' &&
+    rule.match === undefined
+  ) {
     warn(
       ['action'],
-      'lets every kind of personal data pass, for every call; narrow it with match or name kinds',
+      'lets every kind of personal data pass in every call; narrow it with match, or name kinds',
     )
   }
-  const threshold = type === 'prompt_injection' ? parseThreshold(pattern) : null
-  if (threshold !== null && 'value' in threshold && (threshold.value ?? 1) < LOW_THRESHOLD) {
+  if (pattern.type === 'prompt_injection' && (pattern.threshold ?? 1) < LOW_THRESHOLD) {
     warn(['pattern'], `fires on ordinary prompts; thresholds below ${LOW_THRESHOLD} are for experiments`)
   }
 }
@@ -120,69 +112,96 @@ function ordinaryMatch(alternative: string): string | null {
   return ORDINARY.find((text) => matcher !== null && matcher.match(text).length > 0) ?? null
 }
 
-/** The rules that may say all that a rule says: of keyword rules those with its first word, so that few are compared. */
-function neighboursOf(placed: readonly Placed[]): (one: Placed) => readonly Placed[] {
-  const keysOf = ({ type, pattern }: Rule): string[] =>
-    type === 'keyword_block' ? wordsOf(pattern).map((word) => `${type} ${word}`) : [type]
-  const byKey = new Map<string, Placed[]>()
-  for (const one of placed) {
-    for (const key of new Set(keysOf(one.rule))) {
+/** White space at the beginning, after the flags that splitting repeats. */
+const LEADING = /^((?:\(\?[a-zA-Z-]+\))*)\s+/
+/** White space at the end. A backslash before it means that it is intended. */
+const TRAILING = /(?<!\\)\s+$/
+
+/** Warns about white space around an alternative, which every match has to contain. */
+function edgeWarning(alternative: string): string | null {
+  const bare = alternative.replace(LEADING, '$1').replace(TRAILING, '')
+  if (bare === alternative || bare === '') return null
+  const edges = [
+    ...(LEADING.test(alternative) ? ['begins'] : []),
+    ...(TRAILING.test(alternative) ? ['ends'] : []),
+  ].join(' and ')
+  const hasLineEnd = /^\s*\n|\n\s*$/.test(alternative)
+  const what = hasLineEnd ? 'a line end' : 'white space'
+  const cause = hasLineEnd
+    ? '; YAML adds no line end after `>-` and `|-`, nor between quotes on one line'
+    : '; if it is intended, write `\\x20`'
+  return `${edges} with ${what} and matches only texts that contain it: write \`${bare}\`${cause}`
+}
+
+/** The rules that may cover a rule. Keyword rules are found by their first alternative, so that few are compared. */
+function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readonly LintedRule[] {
+  const keysOf = ({ rule, pattern: { type } }: ParsedRule): string[] =>
+    type === 'keyword_block' ? alternativesOf(rule.pattern).map((text) => `${type} ${text}`) : [type]
+  const byKey = new Map<string, LintedRule[]>()
+  for (const one of rules) {
+    for (const key of new Set(keysOf(one.parsed))) {
       const list = byKey.get(key)
       if (list === undefined) byKey.set(key, [one])
       else list.push(one)
     }
   }
-  return (one) => byKey.get(keysOf(one.rule)[0] ?? '') ?? []
+  return (one) => byKey.get(keysOf(one.parsed)[0] ?? '') ?? []
 }
 
-const wordsOf = (pattern: string): string[] => splitAlternatives(pattern).map((text) => text.toLowerCase())
+const alternativesOf = (pattern: string): string[] =>
+  splitAlternatives(pattern).map((text) => text.toLowerCase())
 
-function warnUnreachable(one: Placed, placed: readonly Placed[], neighbours: readonly Placed[]): void {
-  const { rule, warn } = one
-  if (rule.type === 'pii') {
+function warnUnreachable(
+  one: LintedRule,
+  all: readonly LintedRule[],
+  neighbours: readonly LintedRule[],
+): void {
+  const { parsed, warn } = one
+  if (parsed.pattern.type === 'pii') {
     const winners = overruling(
-      rule,
-      placed.map((other) => other.rule),
+      parsed,
+      all.map((other) => other.parsed),
     )
     if (winners.length === 0) return
-    const names = placed.filter((other) => winners.includes(other.rule)).map(named)
-    warn([], `never decides: ${names.join(', ')} wins for all of it; remove one, or narrow it with match`)
+    const names = all.filter((other) => winners.includes(other.parsed)).map(named)
+    warn([], `never decides: ${names.join(', ')} wins everywhere; remove one, or narrow it with match`)
     return
   }
-  const place = neighbours.indexOf(one)
+  const { rule } = parsed
+  const position = neighbours.indexOf(one)
   neighbours.forEach((other, index) => {
-    if (other === one || other.rule.type !== rule.type || !covers(other.rule, rule)) return
-    // Of two that say the same only one is named.
-    const mutual = covers(rule, other.rule) && includes(rule, other.rule)
-    if (!includes(other.rule, rule) || (mutual && other.rule.action === rule.action && index > place)) return
-    if (rule.action === other.rule.action) {
-      warn([], `says nothing that ${named(other)} does not; remove one of them`)
+    if (other === one || !includes(other.parsed, parsed)) return
+    // Of two equal rules only the later one gets a warning.
+    const isEqual = rule.action === other.parsed.rule.action && includes(parsed, other.parsed)
+    if (isEqual && index > position) return
+    if (rule.action === other.parsed.rule.action) {
+      warn([], `adds nothing to ${named(other)}; remove one of them`)
     } else if (rule.action === 'monitor') {
-      warn(['action'], `contradicts ${named(other)}, which blocks all that this rule would only monitor`)
+      warn(['action'], `contradicts ${named(other)}, which blocks everything this rule would monitor`)
     }
   })
 }
 
-/** Whether whatever makes `inner` fire makes `outer` fire as well. */
-function includes(outer: Rule, inner: Rule): boolean {
-  if (inner.type === 'keyword_block') {
-    const wide = new Set(wordsOf(outer.pattern))
-    return wordsOf(inner.pattern).every((word) => wide.has(word))
+/** Whether `outer` fires on every call on which `inner` fires. */
+function includes(outer: ParsedRule, inner: ParsedRule): boolean {
+  if (!covers(outer.rule, inner.rule)) return false
+  const [wide, narrow] = [outer.pattern, inner.pattern]
+  if (wide.type === 'keyword_block' && narrow.type === 'keyword_block') {
+    const alternatives = new Set(alternativesOf(outer.rule.pattern))
+    return alternativesOf(inner.rule.pattern).every((text) => alternatives.has(text))
   }
-  if (inner.type === 'prompt_injection') {
-    const wide = parseThreshold(outer.pattern)
-    const narrow = parseThreshold(inner.pattern)
-    if ('message' in wide || 'message' in narrow) return false
-    if (wide.value === null || narrow.value === null) return wide.value === narrow.value
-    return wide.value <= narrow.value
+  if (wide.type === 'prompt_injection' && narrow.type === 'prompt_injection') {
+    if (wide.threshold === null || narrow.threshold === null) return wide.threshold === narrow.threshold
+    return wide.threshold <= narrow.threshold
   }
-  const wide = parseLimit(outer.pattern)
-  const narrow = parseLimit(inner.pattern)
-  if ('message' in wide || 'message' in narrow) return false
-  return wide.value.tokens <= narrow.value.tokens && wide.value.windowMs >= narrow.value.windowMs
+  if (wide.type === 'rate_limit' && narrow.type === 'rate_limit') {
+    return wide.limit.tokens <= narrow.limit.tokens && wide.limit.windowMs >= narrow.limit.windowMs
+  }
+  return false
 }
 
-function warnMatch({ rule, warn }: Placed, context: LintContext | null): void {
+function warnMatch({ parsed, warn }: LintedRule, context: LintContext | null): void {
+  const { rule, pattern } = parsed
   rule.match?.models?.forEach((glob, index) => {
     if (EXPRESSION_IN_GLOB.test(glob)) {
       warn(['match', 'models', index], 'looks like a regular expression; globs know only `*` and `?`')
@@ -192,36 +211,18 @@ function warnMatch({ rule, warn }: Placed, context: LintContext | null): void {
   const { keyNames, kinds } = context
   rule.match?.keys?.forEach((glob, index) => {
     if (keyNames.length === 0 || keyNames.some(compileGlob(glob))) return
-    const message = `matches no key of the configuration (${keyNames.join(', ')}); right only for a key made through the API`
+    const message = `matches no key of the configuration (${keyNames.join(', ')}); correct only for a key made through the API`
     warn(['match', 'keys', index], message)
   })
-  const unseen = rule.type === 'pii' && rule.pattern.trim() !== '*' ? kindsOf(rule) : []
-  for (const kind of unseen.filter((one) => !kinds.includes(one))) {
-    warn(['pattern'], `\`${kind}\` is not looked for; add it to pii.kinds of the configuration`)
+  const named = pattern.type === 'pii' && pattern.kinds !== '*' ? kindsOf(parsed) : []
+  for (const kind of named.filter((one) => !kinds.includes(one))) {
+    warn(['pattern'], `\`${kind}\` is not detected; add it to pii.kinds of the configuration`)
   }
 }
 
-/** Behind the flags that the splitting repeats. */
-const LEADING = /^((?:\(\?[a-zA-Z-]+\))*)\s+/
-/** A backslash says that the next one is meant. */
-const TRAILING = /(?<!\\)\s+$/
-
-/** What is wrong with the edges of a pattern's alternatives, in sentences. */
-export function marginFaults(pattern: string): string[] {
-  return splitAlternatives(pattern).flatMap((alternative, index) => {
-    const bare = alternative.replace(LEADING, '$1').replace(TRAILING, '')
-    if (bare === alternative || bare === '') return []
-    const where = [
-      ...(LEADING.test(alternative) ? ['begins'] : []),
-      ...(TRAILING.test(alternative) ? ['ends'] : []),
-    ].join(' and ')
-    const hasLineEnd = /^\s*\n|\n\s*$/.test(alternative)
-    const what = hasLineEnd ? 'a line end' : 'white space'
-    const cause = hasLineEnd
-      ? '; in YAML `>-` and `|-` leave none behind the last line, and quotes on one line none at all'
-      : '; where it is meant, `\\x20`'
-    return [
-      `alternative ${index + 1} ${where} with ${what}, without which a text does not match: write \`${bare}\`${cause}`,
-    ]
-  })
+function warnLong({ parsed: { rule }, warn }: LintedRule): void {
+  const { length } = rule.pattern
+  const { maxLength } = RULE_SCHEMA.properties.pattern
+  if (length <= maxLength * NEAR_LIMIT) return
+  warn(['pattern'], `has ${length} of at most ${maxLength} characters; split the rule before it is full`)
 }

@@ -1,6 +1,5 @@
-// Recorded chat requests to try rules on: JSON Lines, each a chat request body, or an object with `request`, and
-// `key_name` and `response` if it is known; or an export of the usage log with its exchanges. Texts stay here;
-// problems name lines only.
+// Reads recorded exchanges from JSON Lines. A line is a chat request body, or an object with `request` and optional
+// `key_name` and `response`, or a line of an export of the usage log. Problems name lines, never texts.
 
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
@@ -11,36 +10,36 @@ import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
-import type { Exchange } from './difference.ts'
+import type { RecordedExchange } from './difference.ts'
 
 const SPACE = 0x20
 const CHUNK_BYTES = 1024 ** 2
-/** Containers in one another of a captured exchange: more than any has, few enough to walk through. */
+/** Deepest nesting of a captured exchange: more than any has, and safe to walk recursively. */
 const MAX_DEPTH = 256
-/** Ids of calls are UUIDs; a log that somebody wrote may have anything there, and it is printed. */
+/** Ids of calls are UUIDs. An export may have been edited, and the id is printed. */
 const CALL_ID = /^[\w-]{1,64}$/
 
 export interface Recording {
-  readonly exchanges: readonly Exchange[]
+  readonly exchanges: readonly RecordedExchange[]
   readonly problems: readonly Problem[]
-  /** Calls of an export without their exchange in it: passed over. */
+  /** Number of calls in an export that holds no exchange of them; they are skipped. */
   readonly withoutExchange: number
 }
 
 interface RecordingLimits {
-  /** Longest line that is read. */
+  /** Longest line, bytes. */
   readonly lineBytes: number
-  /** Requests of one file that are held in memory, as bytes of their lines. */
+  /** Most bytes of request lines held in memory. */
   readonly heldBytes: number
 }
 
-/** A line may be longer than any of an export, and is short enough to be one string. */
+/** Longer than any line of an export, and short enough for one string. */
 const LIMITS: RecordingLimits = { lineBytes: 400 * 1024 ** 2, heldBytes: 512 * 1024 ** 2 }
 
-/** What of an exchange is in a line. */
-type Recorded = Pick<Exchange, 'request' | 'keyName' | 'answer'>
+/** The content of an exchange. */
+type ExchangeContent = Omit<RecordedExchange, 'where'>
 
-/** The call that an entry of an export is of. */
+/** The call of an entry in an export. */
 interface SealedCall {
   readonly seq: number
   readonly id: string
@@ -66,17 +65,17 @@ export async function readRecording(path: string, limits = LIMITS): Promise<Reco
   return recorder.finish()
 }
 
-/** Makes a recording of the lines of one file. */
+/** Collects the exchanges of one file, line by line. */
 class Recorder {
-  /** Nothing more is taken. */
+  /** The memory limit is reached; no more lines are taken. */
   full = false
   readonly #path: string
   readonly #limits: RecordingLimits
-  readonly #exchanges: Exchange[] = []
+  readonly #exchanges: RecordedExchange[] = []
   readonly #problems: Problem[] = []
   #line = 0
   #heldBytes = 0
-  /** The newest entry's, until its exchange comes: right behind it or not at all. */
+  /** The call of the newest entry, until its exchange comes: on the next line or not at all. */
   #call: SealedCall | null = null
   #withoutExchange = 0
 
@@ -95,12 +94,12 @@ class Recorder {
     else if (typeof line === 'string' || !('checkpoint' in line)) {
       const recorded = readRequest(bytes)
       if (recorded === null) {
-        this.#refuse('is neither a chat request body nor an object with `request`, and no line of an export')
+        this.#refuse('is neither a chat request body, nor an object with `request`, nor a line of an export')
       } else this.#add(recorded, '', bytes.length)
     }
   }
 
-  /** The next line is too long to be read. */
+  /** Takes the next line, which is too long to be read. */
   overlong(): void {
     this.#line++
     this.#refuse(`is longer than ${this.#limits.lineBytes} bytes`)
@@ -123,21 +122,23 @@ class Recorder {
   #takeExchange({ seq, content }: DumpedExchange): void {
     const call = this.#call
     if (call?.seq !== seq) {
-      this.#refuse('is an exchange that does not follow its entry; sidegate audit verify --export tells more')
+      this.#refuse(
+        'is an exchange that does not follow its entry; run sidegate audit verify --export to see why',
+      )
       return
     }
     this.#call = null
     const recorded = readCaptured(content, call.keyName)
-    if (recorded === null) this.#refuse('is not an exchange as it is captured')
+    if (recorded === null) this.#refuse('is not a captured exchange')
     else this.#add(recorded, CALL_ID.test(call.id) ? ` ${call.id}` : '', content.length)
   }
 
-  #add(recorded: Recorded, name: string, bytes: number): void {
+  #add(recorded: ExchangeContent, name: string, bytes: number): void {
     this.#heldBytes += bytes
     this.full = this.#heldBytes > this.#limits.heldBytes
     if (this.full)
       this.#refuse(
-        `and those before it hold more than ${this.#limits.heldBytes} bytes of requests; split the file`,
+        `and the lines before it hold more than ${this.#limits.heldBytes} bytes of requests; split the file`,
       )
     else this.#exchanges.push({ ...recorded, where: `${this.#path}:${this.#line}${name}` })
   }
@@ -147,10 +148,10 @@ class Recorder {
   }
 }
 
-/** Up to a space, also a carriage return. */
+/** White space and control characters only. */
 const isBlank = (line: Buffer): boolean => line.every((byte) => byte <= SPACE)
 
-/** The entry, unless the line only looks like one. */
+/** Null for a line that only looks like an entry. */
 function readEntry(bytes: Uint8Array): JsonObject | null {
   const entry = parseObject(bytes)
   return Number.isSafeInteger(entry?.['seq']) && typeof entry?.['type'] === 'string' ? entry : null
@@ -162,12 +163,12 @@ function callOf(entry: JsonObject): SealedCall | null {
   return { seq: entry['seq'] as number, id: String(entry['id']), keyName: String(entry['key_name']) }
 }
 
-/** The request as it was forwarded, and the answer if one in the form of a whole completion was captured. */
-function readCaptured(content: Uint8Array, keyName: string): Recorded | null {
+/** The request as forwarded, and the answer if a whole completion was captured. */
+function readCaptured(content: Uint8Array, keyName: string): ExchangeContent | null {
   if (!isUtf8(content)) return null
   const captured = parseObject(content)
   if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
-  // The gateway parsed it as strictly; of what an upstream answered it does not ask that much.
+  // Parsed as strictly as the gateway parses requests. Answers of upstreams need not pass that.
   const written = writeJson(captured['request'] ?? null)
   const request = written === null ? null : readJson(written)
   return isObject(request) ? { request, keyName, answer: answerOf(captured['response']) } : null
@@ -178,7 +179,7 @@ const isShallow = (value: JsonValue, levels: number): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every((member) => isShallow(member, levels - 1)))
 
-function readRequest(bytes: Buffer): Recorded | null {
+function readRequest(bytes: Buffer): ExchangeContent | null {
   const value = readJson(bytes)
   if (!isObject(value)) return null
   const request = value['request'] ?? value
@@ -187,7 +188,7 @@ function readRequest(bytes: Buffer): Recorded | null {
   return { request: withoutKeyName(request), keyName, answer: answerOf(value['response']) }
 }
 
-/** Null for what would be longer than a string can be: numbers grow. */
+/** Null when the text would be longer than a string can be, because numbers grow when written. */
 function writeJson(value: JsonValue): Buffer | null {
   try {
     return Buffer.from(JSON.stringify(value))
@@ -197,7 +198,7 @@ function writeJson(value: JsonValue): Buffer | null {
   }
 }
 
-/** Null for what the gateway would not take as a body; no request is null. */
+/** Null for a body that the gateway refuses; no request is null. */
 function readJson(bytes: Buffer): JsonValue {
   try {
     return parseJson(bytes)

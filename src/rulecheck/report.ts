@@ -1,18 +1,20 @@
-// Errors and warnings as people and machines read them. Knows nothing of what they are about.
+// Prints the results of `sidegate check`, `diff` and `test` in the formats that people and CI systems read. Every report
+// ends in a line break.
 
 import { formatProblem, type Problem } from '../core/problem.ts'
 import type { Mismatch, Verdict } from './compare.ts'
-import type { Difference, ExchangeDifference, RuleDifference } from './difference.ts'
+import type { ExchangeDifference, RuleDifference, RuleSetDifference } from './difference.ts'
 
 export const REMARK_FORMATS = ['pretty', 'github', 'json', 'junit'] as const
 export type RemarkFormat = (typeof REMARK_FORMATS)[number]
 
+/** An error or a warning of `sidegate check`. */
 export interface Remark {
   readonly severity: 'error' | 'warning'
   readonly problem: Problem
 }
 
-/** Everything found, ready to be printed; ends in a line break. */
+/** @param checked every file that was checked, those without remarks included */
 export function formatRemarks(
   remarks: readonly Remark[],
   checked: readonly string[],
@@ -20,261 +22,245 @@ export function formatRemarks(
 ): string {
   const errors = remarks.filter(({ severity }) => severity === 'error').length
   const warnings = remarks.length - errors
+  const summary = `${counted(checked.length, 'file')} checked: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}`
   switch (format) {
     case 'json': {
-      const listed = remarks.map(({ severity, problem }) => ({ severity, ...problem }))
-      return `${JSON.stringify({ files: checked, errors, warnings, problems: listed }, null, 2)}\n`
+      const problems = remarks.map(({ severity, problem }) => ({ severity, ...problem }))
+      return json({ files: checked, errors, warnings, problems })
     }
     case 'junit':
-      return junitReport('sidegate check', junitCases(remarks, checked))
+      return junit('sidegate check', remarkCases(remarks, checked))
     case 'github':
-      return remarks.map(githubCommand).join('') + summary(checked.length, errors, warnings)
+      return lines([...remarks.map(githubCommand), summary])
     case 'pretty':
-      return (
-        remarks.map(({ severity, problem }) => `${severity}: ${formatProblem(problem)}\n`).join('') +
-        summary(checked.length, errors, warnings)
-      )
+      return lines([...remarks.map(remarkLine), summary])
   }
 }
 
-const summary = (files: number, errors: number, warnings: number): string =>
-  `${counted(files, 'file')} checked: ${counted(errors, 'error')}, ${counted(warnings, 'warning')}\n`
+const remarkLine = ({ severity, problem }: Remark): string => `${severity}: ${formatProblem(problem)}`
 
-/** `1 file`, `2 files`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+/** A workflow command: GitHub shows it at the line of the pull request. Escaped as actions/toolkit does. */
+function githubCommand({ severity, problem }: Remark): string {
+  const { file, line, column, path, message } = problem
+  const escapeText = (text: string) =>
+    text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
+  const name = escapeText(file).replaceAll(':', '%3A').replaceAll(',', '%2C')
+  const position = line > 0 ? `,line=${line},col=${column}` : ''
+  return `::${severity} file=${name}${position}::${escapeText(path === '' ? message : `${path}: ${message}`)}`
+}
 
-function junitCases(remarks: readonly Remark[], checked: readonly string[]) {
+function remarkCases(remarks: readonly Remark[], checked: readonly string[]): JunitCase[] {
   const clean = checked.filter((file) => !remarks.some(({ problem }) => problem.file === file))
   return [
-    ...clean.map((file) => ({ suite: file, name: 'no mistakes', failure: null })),
-    ...remarks.map(({ severity, problem }) => ({
-      suite: problem.file,
-      name: `${severity}: ${formatProblem(problem)}`,
-      failure: severity === 'error' ? formatProblem(problem) : null,
+    ...clean.map((file) => ({ suite: file, name: 'no errors', failure: null })),
+    ...remarks.map((remark) => ({
+      suite: remark.problem.file,
+      name: remarkLine(remark),
+      failure: remark.severity === 'error' ? formatProblem(remark.problem) : null,
     })),
   ]
 }
 
-/** A workflow command: GitHub shows it at the line of the pull request. */
-function githubCommand({ severity, problem }: Remark): string {
-  const { file, line, column, path, message } = problem
-  const place = line > 0 ? `,line=${line},col=${column}` : ''
-  const text = path === '' ? message : `${path}: ${message}`
-  return `::${severity} file=${escapeProperty(file)}${place}::${escapeData(text)}\n`
-}
-
-/** As actions/toolkit escapes the text of a command. */
-const escapeData = (text: string): string =>
-  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-
-const escapeProperty = (text: string): string =>
-  escapeData(text).replaceAll(':', '%3A').replaceAll(',', '%2C')
-
 export const DIFFERENCE_FORMATS = ['pretty', 'markdown', 'json'] as const
 export type DifferenceFormat = (typeof DIFFERENCE_FORMATS)[number]
 
-/** Changed exchanges that a report for people lists one by one. */
+/** Most exchanges that a report for people lists. */
 const MAX_LISTED = 50
 const MAX_VALUE_CHARACTERS = 200
 
-/** The whole report; ends in a line break. */
-export function formatDifference(difference: Difference, format: DifferenceFormat): string {
-  if (format === 'json') return `${JSON.stringify(difference, null, 2)}\n`
-  return format === 'markdown' ? markdown(difference) : prettyDifference(difference)
+const CHANGE_MARKS = { added: '+', removed: '-', changed: '~' } as const
+
+export function formatDifference(difference: RuleSetDifference, format: DifferenceFormat): string {
+  switch (format) {
+    case 'json':
+      return json(difference)
+    case 'markdown':
+      return differenceMarkdown(difference)
+    case 'pretty':
+      return differenceText(difference)
+  }
 }
 
-const MARKS = { added: '+', removed: '-', changed: '~' } as const
-
-function prettyDifference({ rules, exchanges, tried }: Difference): string {
-  const lines = rules.flatMap(({ name, change, fields }) => [
-    `${MARKS[change]} ${name}${change === 'changed' ? '' : ` (${change})`}`,
-    ...fields.map(({ field, old, new: next }) => `    ${field}: ${value(old)} → ${value(next)}`),
+function differenceText(difference: RuleSetDifference): string {
+  const { rules, exchanges } = difference
+  return lines([
+    ...rules.flatMap(({ name, change, fields }) => [
+      `${CHANGE_MARKS[change]} ${name}${change === 'changed' ? '' : ` (${change})`}`,
+      ...fields.map(({ field, old, new: next }) => `    ${field}: ${shownValue(old)} → ${shownValue(next)}`),
+    ]),
+    ...exchanges.slice(0, MAX_LISTED).map((one) => {
+      const { where, before, after } = exchangeRow(one)
+      return `! ${where}: ${before} → ${after}`
+    }),
+    ...unlisted(exchanges),
+    differenceSummary(difference),
   ])
-  for (const one of exchanges.slice(0, MAX_LISTED)) {
-    lines.push(`! ${oneLine(one.where)}: ${effect(one.old)} → ${effect(one.new)}${textNote(one)}`)
-  }
-  lines.push(...more(exchanges), differenceSummary(rules, exchanges, tried))
-  return `${lines.join('\n')}\n`
 }
 
-function markdown({ rules, exchanges, tried }: Difference): string {
-  const lines = ['### Policy rules', '', differenceSummary(rules, exchanges, tried), '']
-  if (rules.length > 0) {
-    lines.push('| rule | change | before | after |', '|---|---|---|---|')
-    for (const { name, change, fields } of rules) {
-      if (fields.length === 0) lines.push(`| ${cell(name)} | ${change} | | |`)
-      for (const { field, old, new: next } of fields) {
-        lines.push(`| ${cell(name)} | ${field} | ${cell(value(old))} | ${cell(value(next))} |`)
-      }
-    }
-    lines.push('')
-  }
-  if (exchanges.length > 0) {
-    lines.push('| exchange | before | after |', '|---|---|---|')
-    for (const one of exchanges.slice(0, MAX_LISTED)) {
-      const after = `${effect(one.new)}${textNote(one)}`
-      lines.push(`| ${cell(oneLine(one.where))} | ${cell(effect(one.old))} | ${cell(after)} |`)
-    }
-    lines.push(...more(exchanges), '')
-  }
-  return `${lines.join('\n')}\n`
+function differenceMarkdown(difference: RuleSetDifference): string {
+  const { rules, exchanges } = difference
+  const ruleRows = rules.flatMap(({ name, change, fields }) =>
+    fields.length === 0
+      ? [row(name, change, '', '')]
+      : fields.map(({ field, old, new: next }) => row(name, field, shownValue(old), shownValue(next))),
+  )
+  const exchangeRows = exchanges.slice(0, MAX_LISTED).map((one) => {
+    const { where, before, after } = exchangeRow(one)
+    return row(where, before, after)
+  })
+  return lines([
+    '### Policy rules',
+    '',
+    differenceSummary(difference),
+    '',
+    ...(rules.length === 0
+      ? []
+      : ['| rule | change | before | after |', '|---|---|---|---|', ...ruleRows, '']),
+    ...(exchanges.length === 0
+      ? []
+      : ['| exchange | before | after |', '|---|---|---|', ...exchangeRows, ...unlisted(exchanges), '']),
+  ])
 }
 
-const differenceSummary = (
-  rules: readonly RuleDifference[],
-  exchanges: readonly ExchangeDifference[],
-  tried: number,
-): string => {
+function differenceSummary({ rules, exchanges, tried }: RuleSetDifference): string {
   const count = (change: RuleDifference['change']) => rules.filter((rule) => rule.change === change).length
-  return `Rules: ${count('added')} added, ${count('removed')} removed, ${count('changed')} changed. Exchanges: ${exchanges.length} of ${tried} come out differently.`
+  return `Rules: ${count('added')} added, ${count('removed')} removed, ${count('changed')} changed. Exchanges: ${exchanges.length} of ${tried} differ.`
 }
 
-const more = (exchanges: readonly ExchangeDifference[]): string[] =>
-  exchanges.length > MAX_LISTED ? [`… and ${counted(exchanges.length - MAX_LISTED, 'exchange')} more`] : []
+const unlisted = (exchanges: readonly ExchangeDifference[]): string[] =>
+  exchanges.length > MAX_LISTED ? [`… and ${counted(exchanges.length - MAX_LISTED, 'more exchange')}`] : []
 
-const effect = ({ decision, rules }: ExchangeDifference['old']): string =>
-  rules.length === 0 ? decision : `${decision} (${rules.join(', ')})`
+function exchangeRow({ where, old, new: next, textDiffers }: ExchangeDifference) {
+  const effect = ({ decision, rules }: ExchangeDifference['old']) =>
+    rules.length === 0 ? decision : `${decision} (${rules.join(', ')})`
+  const note = textDiffers ? ', other text' : ''
+  return { where: oneLine(where), before: effect(old), after: `${effect(next)}${note}` }
+}
 
-const textNote = ({ textDiffers }: ExchangeDifference): string => (textDiffers ? ', other text' : '')
-
-/** Without what would steer a terminal or end the line: names of tests are anything. */
-const oneLine = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, ' ')
-
-const value = (text: string | null): string => {
+function shownValue(text: string | null): string {
   if (text === null) return '(none)'
   const line = oneLine(text)
   return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line
 }
 
-/** Text in a table's cell, whatever it holds; names and patterns are shown, not rendered. */
-const cell = (text: string): string =>
+/** A row of a Markdown table. Escapes the cells, so that names and patterns are shown and not rendered. */
+const row = (...cells: readonly string[]): string => `| ${cells.map(escapeMarkdown).join(' | ')} |`
+
+const escapeMarkdown = (text: string): string =>
   text.replace(/[\\`*_[\]<>&|~#!@]/g, (character) => `&#${character.codePointAt(0)};`)
 
 export const VERDICT_FORMATS = ['pretty', 'tap', 'junit', 'json'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 
-/** Characters of a text that are shown around the place where two begin to differ. */
+/** Characters shown before and after the first difference of two texts. */
 const SHOWN_BEFORE = 30
 const SHOWN_AFTER = 90
 
-/** The whole report; ends in a line break. */
 export function formatVerdicts(verdicts: readonly Verdict[], format: VerdictFormat): string {
+  const failed = verdicts.filter(({ mismatches }) => mismatches.length > 0).length
   switch (format) {
     case 'pretty':
-      return prettyVerdicts(verdicts)
+      return lines([
+        ...verdicts.flatMap(failureLines),
+        `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`,
+      ])
     case 'tap':
-      return tap(verdicts)
+      return lines(['TAP version 14', `1..${verdicts.length}`, ...verdicts.flatMap(tapLines)])
     case 'junit':
-      return junitReport(
-        'sidegate test',
-        verdicts.map(({ test, mismatches }) => ({
-          suite: test.file,
-          name: test.name,
-          failure: mismatches.length === 0 ? null : details(mismatches).join('\n'),
-        })),
-      )
-    case 'json':
-      return `${JSON.stringify(
-        {
-          total: verdicts.length,
-          failed: failures(verdicts),
-          tests: verdicts.map(({ test: { file, line, name }, mismatches }) => ({
-            file,
-            line,
-            name,
-            ok: mismatches.length === 0,
-            mismatches,
-          })),
-        },
-        null,
-        2,
-      )}\n`
+      return junit('sidegate test', verdicts.map(verdictCase))
+    case 'json': {
+      const tests = verdicts.map(({ test: { file, line, name }, mismatches }) => ({
+        file,
+        line,
+        name,
+        ok: mismatches.length === 0,
+        mismatches,
+      }))
+      return json({ total: verdicts.length, failed, tests })
+    }
   }
 }
 
-const failures = (verdicts: readonly Verdict[]): number =>
-  verdicts.filter(({ mismatches }) => mismatches.length > 0).length
-
-function prettyVerdicts(verdicts: readonly Verdict[]): string {
-  const lines = verdicts.flatMap(({ test, mismatches }) =>
-    mismatches.length === 0
-      ? []
-      : [
-          `FAIL ${test.file}:${test.line} ${visibleLine(test.name)}`,
-          ...details(mismatches).map((line) => `  ${line}`),
-        ],
-  )
-  const failed = failures(verdicts)
-  return `${[...lines, `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`].join('\n')}\n`
+function failureLines({ test, mismatches }: Verdict): string[] {
+  if (mismatches.length === 0) return []
+  const title = `FAIL ${test.file}:${test.line} ${oneLine(test.name)}`
+  return [title, ...mismatchLines(mismatches).map((line) => `  ${line}`)]
 }
 
-function tap(verdicts: readonly Verdict[]): string {
-  const lines = verdicts.flatMap(({ test, mismatches }, index) => {
-    const title = visibleLine(`${index + 1} - ${test.file}: ${test.name}`).replace(/[\\#]/g, '\\$&')
-    if (mismatches.length === 0) return [`ok ${title}`]
-    return [`not ok ${title}`, ...details(mismatches).map((line) => `# ${line}`)]
-  })
-  return `${['TAP version 14', `1..${verdicts.length}`, ...lines].join('\n')}\n`
+function tapLines({ test, mismatches }: Verdict, index: number): string[] {
+  const title = oneLine(`${index + 1} - ${test.file}: ${test.name}`).replace(/[\\#]/g, '\\$&')
+  if (mismatches.length === 0) return [`ok ${title}`]
+  return [`not ok ${title}`, ...mismatchLines(mismatches).map((line) => `# ${line}`)]
 }
 
-/** Expected and got under one another, and a mark where they part. */
-function details(mismatches: readonly Mismatch[]): string[] {
+const verdictCase = ({ test, mismatches }: Verdict): JunitCase => ({
+  suite: test.file,
+  name: test.name,
+  failure: mismatches.length === 0 ? null : mismatchLines(mismatches).join('\n'),
+})
+
+/** Prints the expected text above the text that came, with a mark below the first difference. */
+function mismatchLines(mismatches: readonly Mismatch[]): string[] {
   return mismatches.flatMap(({ what, expected, got }) => {
     let same = 0
     while (same < expected.length && expected[same] === got[same]) same++
     const from = Math.max(0, same - SHOWN_BEFORE)
-    const shown = (text: string) => visibleLine(text.slice(from, same + SHOWN_AFTER))
-    const mark = ' '.repeat(visibleLine(expected.slice(from, same)).length)
-    return [`${what}:`, `  expected  ${shown(expected)}`, `  got       ${shown(got)}`, `            ${mark}^`]
+    const shown = (text: string) => oneLine(text.slice(from, same + SHOWN_AFTER))
+    const indent = ' '.repeat(oneLine(expected.slice(from, same)).length)
+    return [
+      `${what}:`,
+      `  expected  ${shown(expected)}`,
+      `  got       ${shown(got)}`,
+      `            ${indent}^`,
+    ]
   })
 }
 
-/** As a terminal may show it: what would steer it is one mark. */
-const visibleLine = (text: string): string =>
-  text.replace(/\p{C}/gu, (character) => (character === '\n' ? '\\n' : '\uFFFD'))
-
-/** Characters XML 1.0 §2.2 has no way to write. */
-const FORBIDDEN = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  '\n': '&#10;',
-  '\r': '&#13;',
-  '\t': '&#9;',
-}
-
-/** Text for an attribute or an element; what XML cannot carry becomes U+FFFD. */
-const escapeXml = (text: string): string =>
-  text.replace(FORBIDDEN, '\uFFFD').replace(/[&<>"\n\r\t]/g, (character) => ESCAPES[character]!)
-
-/** One test case of a report. */
-export interface XmlCase {
+/** One test case of a JUnit report. */
+interface JunitCase {
   readonly suite: string
   readonly name: string
   /** Null for a case that passed. */
   readonly failure: string | null
 }
 
-/** A report in the form CI systems read as JUnit's. */
-export function junitReport(name: string, cases: readonly XmlCase[]): string {
+/** The XML that CI systems read as JUnit's. */
+function junit(name: string, cases: readonly JunitCase[]): string {
   const failures = cases.filter(({ failure }) => failure !== null).length
   const attributes = `name="${escapeXml(name)}" tests="${cases.length}" failures="${failures}" errors="0"`
-  const lines = cases.map(({ suite, name: title, failure }) => {
+  const elements = cases.map(({ suite, name: title, failure }) => {
     const head = `    <testcase classname="${escapeXml(suite)}" name="${escapeXml(title)}"`
     if (failure === null) return `${head}/>`
     const first = failure.split('\n', 1)[0] ?? ''
     return `${head}><failure message="${escapeXml(first)}">${escapeXml(failure)}</failure></testcase>`
   })
-  return [
+  return lines([
     '<?xml version="1.0" encoding="UTF-8"?>',
     '<testsuites>',
     `  <testsuite ${attributes}>`,
-    ...lines,
+    ...elements,
     '  </testsuite>',
     '</testsuites>',
-    '',
-  ].join('\n')
+  ])
 }
+
+/** Characters that XML 1.0 §2.2 does not allow. */
+const FORBIDDEN = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
+
+/** Escapes text for an attribute or an element. A character that XML does not allow becomes U+FFFD. */
+const escapeXml = (text: string): string =>
+  text.replace(FORBIDDEN, '\uFFFD').replace(/[&<>"\n\r\t]/g, (character) => `&#${character.codePointAt(0)};`)
+
+const json = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
+
+const lines = (list: readonly string[]): string => `${list.join('\n')}\n`
+
+/** `1 file`, `2 files`. */
+export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+
+/**
+ * Makes text safe to print on one line. A line feed becomes `\n`; any other character that could steer a terminal or
+ * start a line becomes U+FFFD.
+ */
+const oneLine = (text: string): string =>
+  text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => (character === '\n' ? '\\n' : '\uFFFD'))

@@ -1,5 +1,5 @@
-// Rule files as people keep them: files, folders, and Kubernetes ConfigMap manifests, whose rule files keep the lines
-// and columns they have in the manifest. Knows nothing of what the rules say.
+// Reads rule files from files, folders and Kubernetes ConfigMap manifests. A rule file in a manifest keeps its lines and
+// columns. Knows nothing of what the rules say.
 
 import { stat } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
@@ -8,33 +8,33 @@ import { isObject, type JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { isRuleFileName, type RuleFile, readRuleFiles } from '../rules/files.ts'
 
-/** Accepts any document: what a file is has to be known before it can be checked. */
+/** Accepts any document, so that its kind can be found out before it is checked. */
 const ANY_DOCUMENT = {}
 
 const DOCUMENT_START = /^---(?:\s|$)/
 const LITERAL_BLOCK = /\|[-+0-9]*\s*(?:#.*)?$/
 
-const NO_RULES = 'holds no *.yaml key; a ConfigMap of rules has one for every rule file'
+const NO_RULES = 'holds no *.yaml key; add one for each rule file'
 
-/** What was read of all paths. */
+/** The files of all paths, and the problems found while reading. */
 export interface RuleSources {
   readonly files: readonly RuleFile[]
   readonly problems: readonly Problem[]
 }
 
-/** Paths of the list that do not exist. */
+/** Returns the paths that do not exist. */
 export async function missingPaths(paths: readonly string[]): Promise<string[]> {
   const found = await Promise.all(paths.map((path) => stat(path).catch(() => null)))
   return paths.filter((_, index) => found[index] === null)
 }
 
-/** What problems call a path: as it is found from here, unless it lies elsewhere. */
+/** The name of a path in problems: relative to the working directory, unless it is outside. */
 export function labelOf(path: string): string {
   const label = relative(process.cwd(), resolve(path))
   return label === '' || label.startsWith('..') ? path : label
 }
 
-/** Reads rule files, folders and manifests; never rejects: what cannot be read is among the problems. */
+/** Reads rule files, folders and manifests. Never rejects: unreadable paths are among the problems. */
 export async function readSources(paths: readonly string[]): Promise<RuleSources> {
   const files: RuleFile[] = []
   const problems: Problem[] = []
@@ -51,7 +51,7 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
   return { files, problems }
 }
 
-/** A rule file is itself; a ConfigMap manifest is the rule files under its `data`, the gateway's configuration aside. */
+/** Returns the rule files under the `data` of ConfigMap manifests, or the file itself when it holds no manifest. */
 export function filesIn(file: RuleFile): RuleFile[] {
   const documents = splitDocuments(file.text).map(
     (one): ManifestDocument => ({ ...one, reading: readDocument(one.text, file.name, ANY_DOCUMENT) }),
@@ -68,7 +68,7 @@ export function filesIn(file: RuleFile): RuleFile[] {
 
 const isConfigMap = (document: unknown): boolean => isObject(document) && document['kind'] === 'ConfigMap'
 
-/** The charts write the gateway's configuration into the same stream; in it `rules` is no list. */
+/** The chart's manifests hold the gateway's configuration too; in it `rules` is not a list. */
 function isConfiguration(text: string): boolean {
   const { unchecked } = readDocument<unknown>(text, '', ANY_DOCUMENT)
   return isObject(unchecked) && 'upstream' in unchecked && !Array.isArray(unchecked['rules'])
@@ -76,7 +76,7 @@ function isConfiguration(text: string): boolean {
 
 /** One document of a stream. */
 interface ManifestDocument {
-  /** Lines of the stream before it. */
+  /** Number of lines before it in the stream. */
   readonly before: number
   readonly text: string
   readonly reading: DocumentReading<unknown>
@@ -92,7 +92,7 @@ function splitDocuments(text: string): Omit<ManifestDocument, 'reading'>[] {
   }))
 }
 
-/** A value of `data` as a file of its own, at the lines and columns it has in the stream. */
+/** A value of `data` as a file, padded so that it keeps its lines and columns in the stream. */
 function inPlace({ before, text: manifest, reading }: ManifestDocument, name: string, value: string): string {
   const { line } = reading.locate(['data', name])
   const lines = manifest.split('\n')
@@ -100,7 +100,7 @@ function inPlace({ before, text: manifest, reading }: ManifestDocument, name: st
   const written = value.split('\n')
   const first = written.findIndex((text) => text.trim() !== '')
   const indented = lines[line + first] ?? ''
-  // A document start must stand in the first column, so such a file keeps its lines only.
+  // A document start has to be in the first column, so such a file keeps its lines only.
   const movable = first >= 0 && !written.some((text) => DOCUMENT_START.test(text) || text.startsWith('%'))
   const indent = movable ? ' '.repeat(Math.max(0, indented.indexOf(written[first]!))) : ''
   return '\n'.repeat(before + line) + written.map((text) => (text === '' ? '' : indent + text)).join('\n')

@@ -1,5 +1,5 @@
-// One exchange taken through the gateway's own steps 2, 3 and 5 without a gateway: what the rules make of it. Token
-// limits are not asked: they depend on traffic.
+// Runs one exchange through the pipeline's inspection, decision and answer scan, without a gateway. Token limits are
+// left out: they depend on traffic.
 
 import { Assembler } from '../chat/assembler.ts'
 import { readChatRequest } from '../chat/request.ts'
@@ -23,47 +23,47 @@ import type { CaseDecision, RuleCase } from './cases.ts'
 import { seededRandom, streamOf } from './chunking.ts'
 import { CollectingClient } from './collecting-client.ts'
 
-/** What is looked for, as the configuration says. */
-export interface Bench extends DecisionParts {
+/** The parts of a configuration that affect a case. */
+export interface CaseEnvironment extends DecisionParts {
   readonly kinds: KindSet
 }
 
 export interface CaseOutcome {
   readonly decision: CaseDecision
-  /** Name of the rule that refuses; null where none does. */
+  /** Name of the rule that refuses the call or the answer; null when none does. */
   readonly refusedBy: string | null
   /** Names of the rules that fired, sorted. */
   readonly rules: readonly string[]
   readonly redacted: string
-  /** Null where there is no answer, or none that the client sees. */
+  /** Null when no answer reaches the client. */
   readonly answer: string | null
   readonly findings: Readonly<Partial<Record<PiiKind, number>>>
 }
 
-const STANDING_STILL: Clock = { now: () => 0, monotonic: () => 0 }
+const STOPPED_CLOCK: Clock = { now: () => 0, monotonic: () => 0 }
 const RECEIPT = { log: 'test', seq: 0, hash: '' }
-/** One answer is searched at a time. */
+/** One answer is scanned at a time, so that no budget is needed. */
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 /**
- * @param seed null for an answer in one piece; else it streams, cut as the seed says
- * @throws GatewayError for a request or an answer that the gateway would not take, whatever the rules
+ * @param seed null for an answer in one piece; with a seed it streams, cut at random by the seed
+ * @throws GatewayError for a request or an answer that the gateway refuses under any rules
  */
-export async function exercise(
+export async function runCase(
   { request: written, keyName, answer: writtenAnswer }: Pick<RuleCase, 'request' | 'keyName' | 'answer'>,
   rules: RuleSet,
-  bench: Bench,
+  environment: CaseEnvironment,
   seed: number | null = null,
 ): Promise<CaseOutcome> {
-  // As it would be received: what is searched is rewritten in place.
+  // Parsed anew, because inspection rewrites the body in place.
   const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
   const request = readChatRequest(received)
   const selection = rules.select(request.models, keyName)
-  const inspection = atOnce(inspect(request.body, selection, bench))
-  const call = new Call(STANDING_STILL, 'test', { id: 'test', name: keyName }, 0, rules.revision)
+  const inspection = atOnce(inspect(request.body, selection, environment))
+  const call = new Call(STOPPED_CLOCK, 'test', { id: 'test', name: keyName }, 0, rules.revision)
   call.record.addFindings(countKinds(inspection.findings), selection, 'request')
-  const decision = judgePrompt(inspection, selection, bench)
+  const decision = judgePrompt(inspection, selection, environment)
   call.record.hits.push(...decision.hits)
   const redacted = textOf(request.body)
   const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null
@@ -76,7 +76,7 @@ export async function exercise(
     client,
     response: upstreamAnswer(random === null ? [Buffer.from(JSON.stringify(body))] : streamOf(body, random)),
     scan: {
-      kinds: bench.kinds,
+      kinds: environment.kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
       keywords: selection.keywords('response'),
       credential: null,
@@ -137,7 +137,7 @@ function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
   }
 }
 
-/** The answer a client puts together from an event stream. */
+/** The answer that a client assembles from an event stream. */
 function assembled(stream: string): string {
   const assembler = new Assembler()
   for (const { data } of new SseParser(MAX_EVENT_BYTES).push(Buffer.from(stream))) {
@@ -146,7 +146,7 @@ function assembled(stream: string): string {
   return JSON.stringify(assembler.result())
 }
 
-/** The text of every message, a line break between two. */
+/** The texts of all messages, separated by line breaks. */
 function textOf({ messages }: JsonObject): string {
   const list = Array.isArray(messages) ? messages.filter(isObject) : []
   return list.map(({ content }) => contentText(content)).join('\n')

@@ -1,61 +1,62 @@
-// What rules apply to, compared: which calls, directions and kinds one rule covers of another's. Knows no texts.
+// Compares the scopes of rules: which calls, directions and kinds of one rule another covers. Knows no texts.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
-import { RULE_ACTIONS, type Rule } from '../policy/rule.ts'
-import { parseKinds } from '../policy/rule-pattern.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
+import { concernsDirection, RULE_ACTIONS, type Rule } from '../policy/rule.ts'
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 
-/** Whether every call and direction that concerns `inner` concerns `outer`; false where that cannot be told. */
+/** Whether every call and direction that `inner` concerns, `outer` concerns too; false where globs do not show it. */
 export const covers = (outer: Rule, inner: Rule): boolean =>
-  coversCalls(outer, inner) &&
-  directionsOf(inner).every((direction) => directionsOf(outer).includes(direction))
+  coversCalls(outer, inner) && directionsOf(inner).every((direction) => concernsDirection(outer, direction))
 
-function directionsOf({ match }: Rule): readonly Direction[] {
-  const direction = match?.direction ?? 'both'
-  return direction === 'both' ? DIRECTIONS : [direction]
-}
+const directionsOf = (rule: Rule): readonly Direction[] =>
+  DIRECTIONS.filter((direction) => concernsDirection(rule, direction))
 
 const coversCalls = (outer: Rule, inner: Rule): boolean =>
   (['models', 'keys'] as const).every((list) => {
-    const wide = outer.match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))
-    const narrow = inner.match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))
+    const wide = globsOf(outer, list)
+    const narrow = globsOf(inner, list)
     if (wide === undefined || wide.includes('*')) return true
     return narrow?.every((glob) => wide.includes(glob)) ?? false
   })
 
-/** Kinds a valid pii rule speaks of. */
-export function kindsOf(rule: Rule): readonly PiiKind[] {
-  const kinds = parseKinds(rule.pattern)
-  if ('message' in kinds) return []
-  return kinds.value === '*' ? PII_KINDS : kinds.value
+const globsOf = ({ match }: Rule, list: 'models' | 'keys'): readonly string[] | undefined =>
+  match?.[list]?.map((glob) => (list === 'models' ? glob.toLowerCase() : glob))
+
+/** The kinds that a pii rule names; none for a rule of another type. */
+export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
+  if (pattern.type !== 'pii') return []
+  return pattern.kinds === '*' ? PII_KINDS : pattern.kinds
 }
 
+const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'
+
 /**
- * Whether `other` decides wherever both pii rules speak: a kind before `*`, then the stricter action, then the first
- * in order (policy/compile).
+ * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter action, then the first in
+ * order (policy/compile).
  */
-function outranks(other: Rule, rule: Rule, isEarlier: boolean): boolean {
-  const specific = Number(rule.pattern.trim() === '*') - Number(other.pattern.trim() === '*')
-  const strict = RULE_ACTIONS.indexOf(rule.action) - RULE_ACTIONS.indexOf(other.action)
+function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): boolean {
+  const specific = Number(namesAllKinds(rule)) - Number(namesAllKinds(other))
+  const strict = RULE_ACTIONS.indexOf(rule.rule.action) - RULE_ACTIONS.indexOf(other.rule.action)
   return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))
 }
 
-/** The pii rules that leave `rule` nothing to decide; empty when it has something. */
-export function overruling(rule: Rule, rules: readonly Rule[]): Rule[] {
-  const place = rules.indexOf(rule)
+/** The pii rules that together decide everything `rule` applies to; empty when `rule` decides something itself. */
+export function overruling(rule: ParsedRule, rules: readonly ParsedRule[]): ParsedRule[] {
+  const position = rules.indexOf(rule)
   const stronger = rules.filter(
     (other, index) =>
       other !== rule &&
-      other.type === 'pii' &&
-      coversCalls(other, rule) &&
-      outranks(other, rule, index < place),
+      other.pattern.type === 'pii' &&
+      coversCalls(other.rule, rule.rule) &&
+      outranks(other, rule, index < position),
   )
-  const winners = new Set<Rule>()
-  for (const direction of directionsOf(rule)) {
+  const winners = new Set<ParsedRule>()
+  for (const direction of directionsOf(rule.rule)) {
     for (const kind of kindsOf(rule)) {
       const winner = stronger.find(
-        (other) => directionsOf(other).includes(direction) && kindsOf(other).includes(kind),
+        (other) => concernsDirection(other.rule, direction) && kindsOf(other).includes(kind),
       )
       if (winner === undefined) return []
       winners.add(winner)

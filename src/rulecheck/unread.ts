@@ -1,4 +1,4 @@
-// Files in a rules folder that look like rules and that the gateway does not read.
+// Finds files in a rules folder that look like rules and that the gateway does not read.
 
 import { readdir, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -7,13 +7,13 @@ import { isRuleFileName, isRuleTestName } from '../rules/files.ts'
 import { counted } from './report.ts'
 import { labelOf } from './rule-sources.ts'
 
-/** As a file of rules is called, but for how it is spelled. */
+/** Names that differ from those of rule files only in case. */
 const LIKE_RULES = /\.ya?ml$/i
 const LIKE_TESTS = /_test\.ya?ml$/i
 
 /**
- * A warning for each such file and sub-folder of a folder; none for a file.
- * @param read paths that are read of themselves, whatever folder they are in
+ * Returns a warning for each such file and sub-folder; none when the path is a file.
+ * @param read paths that are read in any case
  */
 export async function findUnread(path: string, read: readonly string[]): Promise<Problem[]> {
   const entries = await readdir(path).catch(() => [])
@@ -29,7 +29,7 @@ export async function findUnread(path: string, read: readonly string[]): Promise
   })
 }
 
-/** What is hidden is meant to be: editors keep copies so, and ConfigMaps their versions. */
+/** Hidden files are ignored: editors keep their copies so, and ConfigMaps their versions. */
 const isUnread = (name: string): boolean =>
   !name.startsWith('.') && !isRuleFileName(name) && !isRuleTestName(name)
 
@@ -43,12 +43,12 @@ async function whyUnread(path: string, name: string): Promise<string | null> {
   )
   if (!isFolder) {
     return LIKE_RULES.test(name)
-      ? 'is not read: names of rule files end in .yaml or .yml, in small letters; rename it'
+      ? 'is not read: names of rule files end in .yaml or .yml in lower case; rename it'
       : null
   }
   const below = await readdir(path, { recursive: true }).catch(() => [])
   const rules = below.filter((one) => LIKE_RULES.test(one) && !LIKE_TESTS.test(one)).length
   return rules === 0
     ? null
-    : `is not read, and holds ${counted(rules, '*.yaml file')}: sub-folders are not looked into; move them up`
+    : `is not read, and holds ${counted(rules, '*.yaml file')}: the gateway reads no sub-folders; move the files up`
 }

@@ -1,28 +1,29 @@
-// A whole rule set on trial: read from files of its own, compiled as it would be in force, and judged beside the
-// rules that are. Nothing of the API's is part of it. Knows nothing of calls.
+// Holds the candidate rule set, which shadow evaluation judges calls by. It comes from files of its own; API rules and
+// overrides are not part of it. Knows nothing of calls.
 
 import type { Problem } from '../core/problem.ts'
-import { compileRules, type RuleSet } from '../policy/compile.ts'
-import { revisionOf } from './declaration.ts'
+import type { RuleSet } from '../policy/compile.ts'
+import { ruleSetOf } from './rule-set.ts'
 import type { RuleSnapshot } from './snapshot.ts'
 
 export class CandidateRules {
   #current: RuleSet | null = null
   #errors: readonly Problem[] = []
 
-  /** The candidate as it was last read without a mistake; null before that. */
+  /** The last candidate without errors; null before the first. */
   get current(): RuleSet | null {
     return this.#current
   }
 
-  /** Why the files as they are now are not on trial. */
+  /** Errors in the newest files; the candidate stays the one before while there are any. */
   get errors(): readonly Problem[] {
     return this.#errors
   }
 
-  /** Takes the files whole or not at all, as the rules in force are taken. */
-  replaceFiles({ rules, problems }: RuleSnapshot): void {
+  /** Takes the files whole or not at all. Returns the errors in them. */
+  replaceFiles({ rules, problems }: RuleSnapshot): readonly Problem[] {
     this.#errors = problems
-    if (problems.length === 0) this.#current = compileRules(rules, revisionOf(rules))
+    if (problems.length === 0) this.#current = ruleSetOf(rules)
+    return problems
   }
 }

@@ -1,83 +1,84 @@
-// What is over but still stored: overrides that ended, API rules that gave way to a file. It counts no longer from the
-// moment it is over; reporting and deleting follow in the background.
+// Deletes what has ended but is still stored: overrides that ended, API rules that a file replaced. They stop counting
+// at once; deleting and reporting follow in the background and are retried.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { ApiRule, RuleOverride } from '../policy/rule.ts'
-import { type EndedOverride, mergeRules } from './merge.ts'
-import { draftOf, type RuleChange, type RuleState, type SealedChange } from './ports.ts'
+import type { EndedOverride } from './merge.ts'
+import { draftOf, type RuleChange, type RuleStorage, type SealedChange } from './ports.ts'
 
-/** Names one override of a rule among those it had one after the other. */
+/** Identifies one override among those that a rule has had. */
 const overrideKey = ({ ruleId, createdAtMs }: RuleOverride): string => `${ruleId}@${createdAtMs}`
 
-export class Leftovers {
-  readonly #state: RuleState
+export class Cleanup {
+  readonly #storage: RuleStorage
   readonly #onChange: (change: RuleChange) => void | Promise<void>
   readonly #enqueue: (action: () => Promise<void>) => Promise<void>
-  readonly #over = new Set<string>()
-  /** What could not be deleted, and is over all the same: by key, how to try again. */
-  readonly #kept = new Map<string, () => void>()
+  /** Keys of what has ended and is not deleted yet. */
+  readonly #ended = new Set<string>()
+  /** Deletions that failed, by key. */
+  readonly #failed = new Map<string, () => void>()
 
-  /** @param enqueue runs an action after all other writes to the state */
+  /** @param enqueue runs an action after all other writes to the storage */
   constructor(
-    state: RuleState,
+    storage: RuleStorage,
     onChange: (change: RuleChange) => void | Promise<void>,
     enqueue: (action: () => Promise<void>) => Promise<void>,
   ) {
-    this.#state = state
+    this.#storage = storage
     this.#onChange = onChange
     this.#enqueue = enqueue
   }
 
-  withoutRules(rules: readonly ApiRule[]): readonly ApiRule[] {
-    return rules.filter(({ id }) => !this.#over.has(id))
+  /** The rules that have not ended. */
+  activeRules(rules: readonly ApiRule[]): readonly ApiRule[] {
+    return rules.filter(({ id }) => !this.#ended.has(id))
   }
 
-  withoutOverrides(overrides: readonly RuleOverride[]): readonly RuleOverride[] {
-    return overrides.filter((override) => !this.#over.has(overrideKey(override)))
+  /** The overrides that have not ended. */
+  activeOverrides(overrides: readonly RuleOverride[]): readonly RuleOverride[] {
+    return overrides.filter((override) => !this.#ended.has(overrideKey(override)))
   }
 
-  /** An override that was just put counts, even if one like it ended in the same millisecond. */
+  /** Lets a new override count, even if an older one of the same rule and millisecond has ended. */
   revive(override: RuleOverride): void {
-    this.#over.delete(overrideKey(override))
-    this.#kept.delete(overrideKey(override))
+    this.#ended.delete(overrideKey(override))
+    this.#failed.delete(overrideKey(override))
   }
 
-  /** Tries once more to delete what could not be. */
+  /** Repeats the deletions that failed. */
   retry(): void {
-    const again = [...this.#kept.values()]
-    this.#kept.clear()
-    for (const forget of again) forget()
+    const failed = [...this.#failed.values()]
+    this.#failed.clear()
+    for (const repeat of failed) repeat()
   }
 
   endOverride({ override, cause }: EndedOverride): void {
     const { ruleId, ruleName } = override
-    this.#forget(overrideKey(override), { type: 'rule_override_ended', ruleId, ruleName, cause }, (sealed) =>
-      this.#state.deleteOverride(override, sealed),
+    this.#delete(overrideKey(override), { type: 'rule_override_ended', ruleId, ruleName, cause }, (sealed) =>
+      this.#storage.deleteOverride(override, sealed),
     )
   }
 
   dropRule(rule: ApiRule): void {
-    const [described] = mergeRules([], [rule], [], 0).rules
-    if (described === undefined) return
-    this.#forget(rule.id, { type: 'rule_deleted', rule: described, cause: 'declared_in_file' }, (sealed) =>
-      this.#state.deleteRule(rule.id, sealed),
+    this.#delete(rule.id, { type: 'rule_deleted', rule, cause: 'declared_in_file' }, (sealed) =>
+      this.#storage.deleteRule(rule.id, sealed),
     )
   }
 
-  #forget(key: string, change: SealedChange, remove: (sealed: ChangeDraft) => Promise<void>): void {
-    this.#over.add(key)
+  #delete(key: string, change: SealedChange, remove: (sealed: ChangeDraft) => Promise<void>): void {
+    this.#ended.add(key)
     void this.#enqueue(async () => {
       try {
         await remove(draftOf(change))
       } catch (error) {
-        this.#kept.set(key, () => this.#forget(key, change, remove))
+        this.#failed.set(key, () => this.#delete(key, change, remove))
         await this.#onChange({ type: 'state_write_failed', error })
         return
       }
-      this.#over.delete(key)
+      this.#ended.delete(key)
       await this.#onChange(change)
     }).catch(() => {
-      // Whoever listens has failed as well; the next start finds the same leftovers.
+      // The listener has failed. The next start finds and deletes the same records.
     })
   }
 }

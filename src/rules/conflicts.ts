@@ -1,27 +1,36 @@
-// Why the API may not change a rule, in words.
+// Reasons for which the API may not change a rule.
 
 import { GatewayError } from '../core/errors.ts'
+import { KeywordUsage } from '../policy/keyword-limits.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
 import type { Rule } from '../policy/rule.ts'
-import { validateTogether } from '../policy/validate.ts'
 import type { EffectiveRule } from './merge.ts'
 
-/** An override ends by itself, so that what a rule declares counts beside what it is now. @param param of the request */
-export function assertFits(
-  rules: readonly (Rule & Pick<EffectiveRule, 'declaredEnabled'>)[],
-  param: string,
-): void {
-  const ever = rules.map((rule) => ({ ...rule, enabled: rule.enabled || rule.declaredEnabled }))
-  const message = validateTogether(ever)
+type DeclaredRule = Rule & Pick<EffectiveRule, 'declaredEnabled'>
+
+/**
+ * Checks the limits of the whole rule set. A rule counts if it is enabled now or by its declaration, because an
+ * override ends by itself.
+ * @param param the request field at fault
+ * @throws GatewayError 400
+ */
+export function assertFits(rules: readonly ParsedRule<DeclaredRule>[], param: string): void {
+  const ever = rules.map(({ rule, pattern }) => {
+    return { rule: { ...rule, enabled: rule.enabled || rule.declaredEnabled }, pattern }
+  })
+  const message = new KeywordUsage().add(ever).exceeded()
   if (message !== null) throw new GatewayError('invalid_body', `${message}.`, { param })
 }
 
 export const conflict = (message: string): GatewayError => new GatewayError('conflict', message)
 
+/** Where a rule is declared, for messages. */
 export const sourceOf = ({ source }: EffectiveRule): string =>
   source.kind === 'file' ? `${source.path}:${source.line}` : 'made through the API'
 
-/** Names are unique, whoever declares them. @throws GatewayError 409 */
+/** Checks that no rule of a file or of the API has the name. @throws GatewayError 409 */
 export function assertFree(rules: readonly EffectiveRule[], name: string): void {
   const same = rules.find((rule) => rule.name === name)
-  if (same !== undefined) throw conflict(`A rule named \`${name}\` exists already (${sourceOf(same)}).`)
+  if (same === undefined) return
+  throw conflict(`A rule named \`${name}\` exists already (${sourceOf(same)}); choose another name.`)
 }

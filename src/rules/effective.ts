@@ -1,297 +1,218 @@
-// The rules in force: those of the files, those made through the API, and overrides of either, as one frozen set that
-// is replaced whole. Two owners, no silent drift: whatever changes is reported. Knows neither files nor the store.
+// Keeps the rules in force: file rules, API rules and overrides, merged into one frozen set that is replaced whole.
+// Every change that does not come from the files is reported. Knows neither files nor the store.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
-import { GatewayError } from '../core/errors.ts'
-import type { JsonObject } from '../core/json.ts'
 import type { Problem } from '../core/problem.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
 import { compileRules, type RuleSet } from '../policy/compile.ts'
-import type { ApiRule, Rule } from '../policy/rule.ts'
-import { validateTogether } from '../policy/validate.ts'
-import { Leftovers } from './cleanup.ts'
-import { assertFits, assertFree, conflict, sourceOf } from './conflicts.ts'
-import { declarationHash, printRules, readDeclaration, revisionOf } from './declaration.ts'
+import { KeywordUsage } from '../policy/keyword-limits.ts'
+import type { ParsedRule } from '../policy/parse-rule.ts'
+import type { Rule, RuleOverride } from '../policy/rule.ts'
+import { Cleanup } from './cleanup.ts'
+import { printRules, revisionOf } from './declaration.ts'
 import {
+  dateFileRules,
   type EffectiveRule,
   type KnownFileRule,
-  type Merged,
+  type MergedRules,
   mergeRules,
   type StoredRules,
   sortStoredRules,
 } from './merge.ts'
-import { draftOf, type RuleChange, type RuleState, type SealedChange } from './ports.ts'
-import type { RuleSnapshot } from './snapshot.ts'
+import { draftOf, type RuleChange, type RuleStorage, type SealedChange } from './ports.ts'
+import { ruleSetOf } from './rule-set.ts'
+import type { FileRule, RuleSnapshot } from './snapshot.ts'
 
 export type { EffectiveRule } from './merge.ts'
 
 export interface EffectiveRulesOptions {
-  readonly state: RuleState
+  readonly storage: RuleStorage
   readonly clock: Clock
-  /** `readonly`: the files alone rule; what the API stored earlier sleeps. */
+  /** `readonly`: only file rules are in force; stored API rules and overrides are ignored. */
   readonly apiWrites: 'overlay' | 'readonly'
-  /** A new UUIDv7. */
-  readonly newId: () => string
-  /** Told of every change; writes wait for it before they answer. */
+  /** Called with every change. Writes wait for it before they resolve. */
   readonly onChange: (change: RuleChange) => void | Promise<void>
   readonly timers?: Timers
 }
 
-/** Longest wait of a timer in one go; Node's own limit is 2^31 − 1. */
-const MAX_TIMER_MS: Milliseconds = 86_400_000
+/** The outcome of new rule files. */
+export interface FileReplacement {
+  /** Errors for which the files are not in force; empty when they are. */
+  readonly problems: readonly Problem[]
+  /** The set in force has another revision than before. */
+  readonly changed: boolean
+}
+
+/** Longest wait of the timer: a step of the wall clock delays an expiry by no more. */
+const MAX_TIMER_MS: Milliseconds = 60_000
 
 export class EffectiveRules {
   readonly #options: EffectiveRulesOptions
   #files: readonly KnownFileRule[] = []
   #declaredRevision = revisionOf([])
-  #merged: Merged = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
-  #current: RuleSet
-  /** Why newer rule files are not in force; empty while they are. */
-  fileErrors: readonly Problem[] = []
-  #stateErrors: readonly Problem[] = []
+  #merged: MergedRules = { rules: [], ended: [], nextExpiryMs: Number.POSITIVE_INFINITY }
+  #list: readonly EffectiveRule[] = []
+  #current: RuleSet = ruleSetOf([])
+  #fileErrors: readonly Problem[] = []
+  #storedErrors: readonly Problem[] = []
   readonly #timers: Timers
   #timer: unknown = null
-  /** Writes one after the other, so that each sees what the one before left. */
+  /** Writes run one after another, so that each sees the result of the one before. */
   #writes: Promise<unknown> = Promise.resolve()
-  readonly #leftovers: Leftovers
+  readonly #cleanup: Cleanup
 
-  /** Nothing is in force until replaceFiles. */
+  /** No rule is in force until `replaceFiles`. */
   constructor(options: EffectiveRulesOptions) {
     this.#options = options
     this.#timers = options.timers ?? systemTimers
-    this.#current = compileRules([], revisionOf([]))
-    this.#leftovers = new Leftovers(options.state, options.onChange, (action) => this.#write(action))
+    this.#cleanup = new Cleanup(options.storage, options.onChange, (action) => this.enqueue(action))
   }
 
-  /** The set in force. An override that has expired is no part of it, be its timer late or not. */
+  /** The set in force. Call `expire` first where an override that expires in this millisecond must not count. */
   get current(): RuleSet {
-    if (this.#options.clock.now() >= this.#merged.nextExpiryMs) this.#refresh()
     return this.#current
   }
 
   get revision(): string {
-    return this.current.revision
+    return this.#current.revision
   }
 
-  /** Every rule, disabled ones included: files in their order, then the API's by age. */
+  /** Every rule, disabled ones included: file rules in their order, then API rules by age. */
   list(): readonly EffectiveRule[] {
-    void this.current
+    return this.#list
+  }
+
+  /** The rules of `list` with their patterns parsed. */
+  get parsed(): readonly ParsedRule<EffectiveRule>[] {
     return this.#merged.rules
   }
 
-  /** What the files alone would come to: differs from `revision` exactly when the API has changed something. */
+  /** The revision of the file rules alone. Differs from `revision` exactly when the API has changed something. */
   get declaredRevision(): string {
     return this.#declaredRevision
   }
 
-  /** Rules that are not as the files have them: overridden ones, and those made through the API. */
+  /** Rules that differ from the files: overridden rules and API rules. */
   drift(): readonly EffectiveRule[] {
-    return this.list().filter(({ source, override }) => source.kind === 'api' || override !== null)
+    return this.#list.filter(({ source, override }) => source.kind === 'api' || override !== null)
   }
 
-  /** Why newer rule files are not in force, and stored rules that cannot be; empty when all is well. */
+  /** Errors for which the newest rule files are not in force; empty when they are. */
+  get fileErrors(): readonly Problem[] {
+    return this.#fileErrors
+  }
+
+  /** The file errors, and the errors in stored rules that cannot be in force. */
   errors(): readonly Problem[] {
-    return [...this.fileErrors, ...this.#stateErrors]
+    return [...this.#fileErrors, ...this.#storedErrors]
   }
 
-  /** What is in force as a file ready to commit. */
+  /** Prints the rules in force as a rule file. */
   toYaml(): string {
-    return printRules(this.list())
+    return printRules(this.#list)
   }
 
   /**
-   * Puts the rules of the files in force, whole or not at all: with problems the last good ones stay. Overrides of
-   * declarations that changed end, and API rules whose name a file now declares give way.
+   * Puts the rules of the files in force, whole or not at all: with errors the set in force stays. Ends overrides whose
+   * declaration changed, and replaces API rules whose name a file now declares.
    */
-  replaceFiles(snapshot: RuleSnapshot): void {
-    const problems = snapshot.problems.length > 0 ? snapshot.problems : this.#conflicts(snapshot)
-    this.fileErrors = problems
-    if (problems.length > 0) return
+  replaceFiles({ rules, problems }: RuleSnapshot): FileReplacement {
+    const stored = problems.length > 0 ? null : this.#storedRules(rules.map(({ rule }) => rule))
+    this.#fileErrors = stored === null ? problems : exceededBy(rules, stored)
+    if (stored === null || this.#fileErrors.length > 0) return { problems: this.#fileErrors, changed: false }
     const nowMs = this.#options.clock.now()
-    const known = new Map(this.#files.map((file) => [file.rule.id, file]))
-    this.#files = snapshot.rules.map((rule) => {
-      const before = known.get(rule.id)
-      const same = before !== undefined && declarationHash(before.rule) === declarationHash(rule)
-      return {
-        rule,
-        createdAtMs: before?.createdAtMs ?? nowMs,
-        updatedAtMs: same ? before.updatedAtMs : nowMs,
-      }
+    const { revision } = this
+    this.#files = dateFileRules(rules, this.#files, nowMs)
+    this.#declaredRevision = revisionOf(rules.map(({ rule }) => rule))
+    this.#refresh(nowMs, stored)
+    return { problems: [], changed: this.revision !== revision }
+  }
+
+  /** Ends the overrides that have expired. A timer does so too, but may be late. */
+  expire(nowMs: Milliseconds): void {
+    if (nowMs >= this.#merged.nextExpiryMs) this.#refresh(nowMs)
+  }
+
+  /** Runs an action after all other writes, on the rules in force at that time. */
+  enqueue<Result>(action: () => Promise<Result>): Promise<Result> {
+    const result = this.#writes.then(() => {
+      this.expire(this.#options.clock.now())
+      return action()
     })
-    this.#declaredRevision = revisionOf(snapshot.rules)
-    this.#refresh()
+    this.#writes = result.catch(() => {})
+    return result
   }
 
   /**
-   * Adds a rule of the API's own.
-   * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not write
+   * Writes and seals a change, puts it in force, and reports it.
+   * @throws GatewayError that `write` rejects with; the rules in force stay
    */
-  create(fields: JsonObject): Promise<EffectiveRule> {
-    return this.#write(async () => {
-      const declaration = readDeclaration(fields)
-      assertFree(this.list(), declaration.name)
-      if (this.#options.apiWrites === 'readonly')
-        throw conflict('Rules are declared in files only (rules.apiWrites is readonly).')
-      const nowMs = this.#options.clock.now()
-      const id = this.#options.newId()
-      const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
-      assertFits([...this.list(), { ...rule, declaredEnabled: rule.enabled }], 'pattern')
-      await this.#apply({ type: 'rule_created', rule, cause: 'api' }, (sealed) =>
-        this.#options.state.putRule(rule, sealed),
-      )
-      // It may have given way to a file that was read meanwhile.
-      if (this.list().every((one) => one.id !== id)) assertFree(this.list(), rule.name)
-      return this.#get(id)
+  async apply(change: SealedChange, write: (sealed: ChangeDraft) => Promise<void>): Promise<void> {
+    await write(draftOf(change))
+    this.#refresh(this.#options.clock.now())
+    await this.#options.onChange(change)
+  }
+
+  /** As `apply`, for an override that `write` stores. */
+  applyOverride(
+    override: RuleOverride,
+    change: SealedChange,
+    write: (sealed: ChangeDraft) => Promise<void>,
+  ): Promise<void> {
+    return this.apply(change, async (sealed) => {
+      await write(sealed)
+      this.#cleanup.revive(override)
     })
   }
 
-  /**
-   * Switches a rule on or off. On a file rule, or with a time to live, as an override; back to what the rule
-   * declares, its override is withdrawn.
-   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when it is one too many
-   */
-  setEnabled(
-    id: string,
-    enabled: boolean,
-    { reason, ttlSeconds }: { readonly reason: string; readonly ttlSeconds: number | null },
-  ): Promise<EffectiveRule> {
-    return this.#write(async () => {
-      const rule = this.#get(id)
-      this.#assertWritable(rule)
-      if (enabled)
-        assertFits(
-          this.list().map((one) => (one.id === id ? { ...one, enabled } : one)),
-          'enabled',
-        )
-      if (rule.source.kind === 'api' && ttlSeconds === null) return this.#changeApiRule(rule, enabled)
-      if (enabled === rule.declaredEnabled) return this.#withdraw(rule)
-      const nowMs = this.#options.clock.now()
-      const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
-      const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
-      const named = { ruleId: id, ruleName: rule.name }
-      const override = { ...named, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
-      const changed = { ...rule, enabled }
-      await this.#apply({ type: 'rule_override', rule: changed, reason, expiresAtMs }, async (sealed) => {
-        await this.#options.state.putOverride(override, sealed)
-        this.#leftovers.revive(override)
-      })
-      return this.#get(id)
-    })
-  }
-
-  /**
-   * Deletes a rule of the API's own and answers what it was.
-   * @throws GatewayError 404 for an unknown id, 409 for a file rule or when the API may not write
-   */
-  delete(id: string): Promise<EffectiveRule> {
-    return this.#write(async () => {
-      const rule = this.#get(id)
-      this.#assertWritable(rule)
-      if (rule.source.kind === 'file') {
-        throw conflict(`The rule is declared in ${sourceOf(rule)}; delete it there, or switch it off here.`)
-      }
-      await this.#apply({ type: 'rule_deleted', rule, cause: 'api' }, (sealed) =>
-        this.#options.state.deleteRule(id, sealed),
-      )
-      return rule
-    })
-  }
-
-  /** To be called when the store can be written again. */
-  readonly storeAvailable = (): void => this.#leftovers.retry()
+  /** Repeats deletions that failed. To be called when the store can be written again. */
+  readonly storeAvailable = (): void => this.#cleanup.retry()
 
   /** Stops the timer. */
   close(): void {
     this.#timers.clear(this.#timer)
   }
 
-  async #changeApiRule(rule: EffectiveRule, enabled: boolean): Promise<EffectiveRule> {
-    const { source: _source, declaredEnabled, override, ...declared } = rule
-    if (declaredEnabled === enabled && override === null) return rule
-    const updatedAtMs = this.#options.clock.now()
-    if (override !== null) await this.#withdraw(rule)
-    const changed = { ...declared, enabled, updatedAtMs }
-    await this.#apply({ type: 'rule_changed', rule: changed, cause: 'api' }, (sealed) =>
-      this.#options.state.putRule(changed, sealed),
-    )
-    return this.#get(rule.id)
-  }
-
-  async #withdraw(rule: EffectiveRule): Promise<EffectiveRule> {
-    const { state } = this.#options
-    const { id: ruleId, name: ruleName } = rule
-    const stored = state.overrides().find((override) => override.ruleId === ruleId)
-    if (rule.override === null || stored === undefined) return rule
-    await this.#apply({ type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn' }, (sealed) =>
-      state.deleteOverride(stored, sealed),
-    )
-    return this.#get(ruleId)
-  }
-
-  /** Writes and seals a change, puts it in force, and tells of it. */
-  async #apply(change: SealedChange, write: (sealed: ChangeDraft) => Promise<void>): Promise<void> {
-    await write(draftOf(change))
-    this.#refresh()
-    await this.#options.onChange(change)
-  }
-
-  #write<Result>(action: () => Promise<Result>): Promise<Result> {
-    const result = this.#writes.then(action)
-    this.#writes = result.catch(() => {})
-    return result
-  }
-
-  #get(id: string): EffectiveRule {
-    const rule = this.list().find((candidate) => candidate.id === id)
-    if (rule === undefined) throw new GatewayError('not_found', 'There is no rule with this id.')
-    return rule
-  }
-
-  #assertWritable(rule: EffectiveRule): void {
-    if (this.#options.apiWrites === 'overlay') return
-    const where = `The rule is declared in ${sourceOf(rule)}; change it there`
-    throw conflict(`${where} (rules.apiWrites is readonly).`)
-  }
-
-  /** The API's rules, if they count at all, sorted by what becomes of them beside the files. */
+  /** The stored API rules, sorted by what becomes of them beside these file rules. */
   #storedRules(files: readonly Rule[]): StoredRules {
-    const stored = this.#options.apiWrites === 'overlay' ? this.#options.state.apiRules() : []
-    return sortStoredRules(files, this.#leftovers.withoutRules(stored))
+    const stored = this.#options.apiWrites === 'overlay' ? this.#options.storage.apiRules() : []
+    return sortStoredRules(files, this.#cleanup.activeRules(stored))
   }
 
-  /** What new files and the API's rules together exceed. */
-  #conflicts(snapshot: RuleSnapshot): readonly Problem[] {
-    const { valid } = this.#storedRules(snapshot.rules)
-    const message = validateTogether([...snapshot.rules, ...valid])
-    return message === null
-      ? []
-      : [{ file: snapshot.rules[0]?.path ?? '', line: 0, column: 0, path: '', message }]
-  }
-
-  /** Works out what is in force now. */
-  #refresh(): void {
-    const { state, clock, apiWrites } = this.#options
-    const { valid, yielding, errors } = this.#storedRules(this.#files.map(({ rule }) => rule))
-    const overrides = apiWrites === 'overlay' ? state.overrides() : []
-    this.#merged = mergeRules(this.#files, valid, this.#leftovers.withoutOverrides(overrides), clock.now())
-    this.#stateErrors = errors
-    const revision = revisionOf(this.#merged.rules)
+  /** Merges files, API rules and overrides anew, and compiles the result if it differs. */
+  #refresh(
+    nowMs: Milliseconds,
+    stored: StoredRules = this.#storedRules(this.#files.map(({ declared }) => declared.rule)),
+  ): void {
+    const { storage, apiWrites } = this.#options
+    const overrides = apiWrites === 'overlay' ? storage.overrides() : []
+    this.#merged = mergeRules(this.#files, stored.valid, this.#cleanup.activeOverrides(overrides), nowMs)
+    this.#list = this.#merged.rules.map(({ rule }) => rule)
+    this.#storedErrors = stored.errors
+    const revision = revisionOf(this.#list)
     if (revision !== this.#current.revision) this.#current = compileRules(this.#merged.rules, revision)
-    this.#leftovers.retry()
-    for (const ended of this.#merged.ended) this.#leftovers.endOverride(ended)
-    for (const rule of yielding) this.#leftovers.dropRule(rule)
-    this.#armTimer()
+    this.#cleanup.retry()
+    for (const ended of this.#merged.ended) this.#cleanup.endOverride(ended)
+    for (const rule of stored.replaced) this.#cleanup.dropRule(rule)
+    this.#armTimer(nowMs)
   }
 
-  #armTimer(): void {
+  #armTimer(nowMs: Milliseconds): void {
     this.#timers.clear(this.#timer)
-    const waitMs = this.#merged.nextExpiryMs - this.#options.clock.now()
+    const waitMs = this.#merged.nextExpiryMs - nowMs
     if (waitMs === Number.POSITIVE_INFINITY) return
     const wake = () => {
-      void this.current
-      this.#armTimer()
+      const wokenMs = this.#options.clock.now()
+      this.expire(wokenMs)
+      this.#armTimer(wokenMs)
     }
     this.#timer = this.#timers.set(wake, Math.min(Math.max(waitMs, 1), MAX_TIMER_MS))
   }
+}
+
+/** The limit that file rules and stored rules exceed together, as an error of the files. */
+function exceededBy(files: readonly ParsedRule<FileRule>[], stored: StoredRules): readonly Problem[] {
+  const message = new KeywordUsage().add(files).add(stored.valid).exceeded()
+  return message === null ? [] : [{ file: files[0]?.rule.path ?? '', line: 0, column: 0, path: '', message }]
 }

@@ -1,44 +1,44 @@
-// From a rule file or a folder of them to a snapshot: read here, or in a process beside this one. Knows neither who watches
-// nor what is in force.
+// Loads a rule file or folder as a snapshot, parsed in this process or, when large, in a child. Knows neither who
+// watches the files nor what is in force.
 
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { readRuleFiles } from './files.ts'
-import { readBeside } from './read-in-child.ts'
+import { readInChild } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
 
 export type { RuleSnapshot } from './snapshot.ts'
 
 /**
- * More characters together are read beside: the parser takes up to ten microseconds and a kilobyte for one, and calls wait
- * meanwhile.
+ * Most characters that are parsed in this process. The YAML parser takes up to ten microseconds and a kilobyte for each,
+ * and calls wait meanwhile.
  */
-const MAX_READ_HERE = 32 * 1024
+const MAX_PARSED_HERE = 32 * 1024
 
-/** What a rule folder held at one moment, not yet read as rules. */
+/** The content of a rule file or folder at one moment, not yet parsed. */
 export interface RuleSource {
-  /** That of the snapshot. */
+  /** The content hash of the snapshot. */
   readonly contentHash: string
-  /** Never rejects. @param signal ends a reading that goes on elsewhere */
+  /** Never rejects. @param signal ends the child that parses */
   read(signal?: AbortSignal): Promise<RuleSnapshot>
 }
 
 /**
- * Takes up a rule file or every `*.yaml` and `*.yml` of a folder (but `*_test.yaml` and names that begin with a dot), in
- * the order of their names. Never rejects: what cannot be read is among the problems.
+ * Reads a rule file, or every `*.yaml` and `*.yml` of a folder in the order of names, except `*_test.yaml` and names
+ * that begin with a dot. Never rejects: unreadable files are among the problems.
  */
 export async function openRules(path: string): Promise<RuleSource> {
-  const held = await readRuleFiles(path, labelOf(path))
-  const { files, problems } = held
-  const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAX_READ_HERE
+  const read = await readRuleFiles(path, labelOf(path))
+  const { files, problems } = read
+  const isLarge = files.reduce((length, { text }) => length + text.length, 0) > MAX_PARSED_HERE
   return {
     contentHash: contentHash(files, problems),
-    read: async (signal) => (isLarge ? readBeside(held, signal) : snapshotOf(files, problems)),
+    read: async (signal) => (isLarge ? readInChild(read, signal) : snapshotOf(files, problems)),
   }
 }
 
 export const loadRules = async (path: string): Promise<RuleSnapshot> => (await openRules(path)).read()
 
-/** The path as seen from the working directory, unless it lies elsewhere. */
+/** The path relative to the working directory, unless it is outside. */
 function labelOf(path: string): string {
   const near = relative(process.cwd(), resolve(path))
   return near === '' ? basename(path) : near.startsWith(`..${sep}`) || near === '..' ? path : join(near)

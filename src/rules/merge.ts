@@ -1,13 +1,13 @@
-// Files, API rules and overrides put together: what is in force, and which overrides are over. Pure.
+// Merges file rules, API rules and overrides into the rules in force, and finds the overrides that have ended. Pure.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
+import { type ParsedRule, parseRule } from '../policy/parse-rule.ts'
 import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
-import { validateRule } from '../policy/validate.ts'
 import { declarationHash } from './declaration.ts'
 import type { FileRule } from './snapshot.ts'
 
-/** A rule in force or listed as disabled, with where it comes from. */
+/** A rule in force, or listed as disabled, with its source. */
 export interface EffectiveRule extends Rule {
   readonly source:
     | { readonly kind: 'file'; readonly path: string; readonly line: number }
@@ -27,46 +27,66 @@ export interface EndedOverride {
   readonly cause: Exclude<OverrideEnd, 'withdrawn'>
 }
 
-/** A file rule since this process knows it. */
+/** A file rule with the times at which this process first saw it and saw it change. */
 export interface KnownFileRule {
-  readonly rule: FileRule
+  readonly declared: ParsedRule<FileRule>
   readonly createdAtMs: Milliseconds
   readonly updatedAtMs: Milliseconds
 }
 
-export interface Merged {
+/** Adds times to the rules of new files: an unchanged declaration keeps its times. */
+export function dateFileRules(
+  rules: readonly ParsedRule<FileRule>[],
+  before: readonly KnownFileRule[],
+  nowMs: Milliseconds,
+): KnownFileRule[] {
+  const known = new Map(before.map((file) => [file.declared.rule.id, file]))
+  return rules.map((declared) => {
+    const old = known.get(declared.rule.id)
+    const isSame = old !== undefined && declarationHash(old.declared.rule) === declarationHash(declared.rule)
+    return {
+      declared,
+      createdAtMs: old?.createdAtMs ?? nowMs,
+      updatedAtMs: isSame ? old.updatedAtMs : nowMs,
+    }
+  })
+}
+
+export interface MergedRules {
   /** Files first, in their order; then API rules by age. */
-  readonly rules: readonly EffectiveRule[]
+  readonly rules: readonly ParsedRule<EffectiveRule>[]
   readonly ended: readonly EndedOverride[]
-  /** When the next override expires. */
+  /** When the next override expires; infinite when none does. */
   readonly nextExpiryMs: Milliseconds
 }
 
 export function mergeRules(
   files: readonly KnownFileRule[],
-  apiRules: readonly ApiRule[],
+  apiRules: readonly ParsedRule<ApiRule>[],
   overrides: readonly RuleOverride[],
   nowMs: Milliseconds,
-): Merged {
-  const declared = [
-    ...files.map(({ rule, createdAtMs, updatedAtMs }) => fromFile(rule, createdAtMs, updatedAtMs)),
-    ...apiRules.toSorted((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)).map(fromApi),
-  ]
-  const hashes = new Map(declared.map((rule) => [rule.id, declarationHash(rule)]))
-  const running = new Map<string, RuleOverride>()
+): MergedRules {
+  const declared = [...files.map(fromFile), ...apiRules.toSorted(byAge).map(fromApi)]
+  const hashes = new Map(declared.map(({ rule }) => [rule.id, declarationHash(rule)]))
+  const active = new Map<string, RuleOverride>()
   const ended: EndedOverride[] = []
   let nextExpiryMs = Number.POSITIVE_INFINITY
   for (const override of overrides) {
     const cause = endOf(override, hashes.get(override.ruleId), nowMs)
     if (cause !== null) ended.push({ override, cause })
     else {
-      running.set(override.ruleId, override)
+      active.set(override.ruleId, override)
       nextExpiryMs = Math.min(nextExpiryMs, override.expiresAtMs ?? Number.POSITIVE_INFINITY)
     }
   }
-  const rules = declared.map((rule) => Object.freeze(overridden(rule, running.get(rule.id))))
+  const rules = declared.map(({ rule, pattern }) => {
+    return { rule: Object.freeze(applyOverride(rule, active.get(rule.id))), pattern }
+  })
   return { rules, ended, nextExpiryMs }
 }
+
+const byAge = ({ rule: a }: ParsedRule<ApiRule>, { rule: b }: ParsedRule<ApiRule>): number =>
+  a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1)
 
 function endOf(
   override: RuleOverride,
@@ -78,58 +98,54 @@ function endOf(
   return override.expiresAtMs !== null && override.expiresAtMs <= nowMs ? 'expired' : null
 }
 
-function overridden(rule: EffectiveRule, override: RuleOverride | undefined): EffectiveRule {
+function applyOverride(rule: EffectiveRule, override: RuleOverride | undefined): EffectiveRule {
   if (override === undefined) return rule
   const { enabled, reason, expiresAtMs, createdAtMs } = override
   return { ...rule, enabled, override: { reason, expiresAtMs }, updatedAtMs: createdAtMs }
 }
 
-function fromFile(rule: FileRule, createdAtMs: Milliseconds, updatedAtMs: Milliseconds): EffectiveRule {
-  const { path, line, ...declaration } = rule
-  return {
+function fromFile({ declared, createdAtMs, updatedAtMs }: KnownFileRule): ParsedRule<EffectiveRule> {
+  const { path, line, ...declaration } = declared.rule
+  const rule: EffectiveRule = {
     ...declaration,
     source: { kind: 'file', path, line },
-    declaredEnabled: rule.enabled,
+    declaredEnabled: declaration.enabled,
     override: null,
     createdAtMs,
     updatedAtMs,
   }
+  return { rule, pattern: declared.pattern }
 }
 
-const fromApi = (rule: ApiRule): EffectiveRule => ({
-  ...rule,
-  source: { kind: 'api' },
-  declaredEnabled: rule.enabled,
-  override: null,
+const fromApi = ({ rule, pattern }: ParsedRule<ApiRule>): ParsedRule<EffectiveRule> => ({
+  rule: { ...rule, source: { kind: 'api' }, declaredEnabled: rule.enabled, override: null },
+  pattern,
 })
 
-/** The API's rules beside the files. */
+/** The stored API rules, sorted by what becomes of them. */
 export interface StoredRules {
-  readonly valid: readonly ApiRule[]
-  /** A file declares a rule of that name, which goes before. */
-  readonly yielding: readonly ApiRule[]
-  /** Rules stored by another version that this one refuses. They are listed nowhere else. */
+  readonly valid: readonly ParsedRule<ApiRule>[]
+  /** Rules whose name a file now declares; the file's rule replaces them. */
+  readonly replaced: readonly ApiRule[]
+  /** Errors in rules that another version stored and this one refuses. Those rules are listed nowhere else. */
   readonly errors: readonly Problem[]
 }
 
-/** What stands for a file in mistakes of rules that the API stored; no file has this name. */
+/** The `file` of errors in stored rules; no rule file has this path. */
 const STORED_RULES = '/api/v1/rules'
 
 export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule[]): StoredRules {
   const names = new Set(files.map(({ name }) => name))
-  const own = stored.filter(({ name }) => !names.has(name))
-  const errors = own.flatMap((rule) =>
-    validateRule(rule).map(({ path, message }) => ({
-      file: STORED_RULES,
-      line: 0,
-      column: 0,
-      path: `${rule.name}.${path}`,
-      message,
-    })),
-  )
-  return {
-    valid: own.filter((rule) => validateRule(rule).length === 0),
-    yielding: stored.filter(({ name }) => names.has(name)),
-    errors,
+  const valid: ParsedRule<ApiRule>[] = []
+  const errors: Problem[] = []
+  for (const rule of stored) {
+    if (names.has(rule.name)) continue
+    const parsed = parseRule(rule)
+    if (!('problems' in parsed)) valid.push(parsed)
+    else {
+      for (const { path, message } of parsed.problems)
+        errors.push({ file: STORED_RULES, line: 0, column: 0, path: `${rule.name}.${path}`, message })
+    }
   }
+  return { valid, replaced: stored.filter(({ name }) => names.has(name)), errors }
 }

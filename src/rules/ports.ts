@@ -1,4 +1,4 @@
-// What the effective rules ask of their surroundings: a place to keep what the API changed, and an ear for changes.
+// What the effective rules need from outside: storage for API rules and overrides, and the changes they report.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
@@ -7,28 +7,28 @@ import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
 import type { OverrideEnd } from './merge.ts'
 
 /**
- * What is kept of API rules and overrides. Each write is sealed in the log, both or neither. Promises resolve when both
- * are durable and reject with a GatewayError.
+ * Stores API rules and overrides. Each write and its log entry succeed or fail together. Promises resolve when both are
+ * durable and reject with a GatewayError.
  */
-export interface RuleState {
+export interface RuleStorage {
   apiRules(): readonly ApiRule[]
   overrides(): readonly RuleOverride[]
   putRule(rule: ApiRule, sealed: ChangeDraft): Promise<void>
   deleteRule(id: string, sealed: ChangeDraft): Promise<void>
   putOverride(override: RuleOverride, sealed: ChangeDraft): Promise<void>
-  /** Another one that has been put in its place meanwhile stays. */
+  /** Leaves a newer override of the same rule alone. */
   deleteOverride(override: Pick<RuleOverride, 'ruleId' | 'createdAtMs'>, sealed: ChangeDraft): Promise<void>
 }
 
-/** A rule as it is after a change of it. */
+/** The rule after the change. */
 type ChangedRule = Pick<Rule, 'id' | 'name' | 'enabled'>
 
-/** Something other than the files changed what is in force. */
+/** A change of the rules in force that did not come from the files alone. */
 export type RuleChange =
   | {
       readonly type: 'rule_created' | 'rule_changed' | 'rule_deleted'
       readonly rule: ChangedRule
-      /** `declared_in_file`: a file now declares a rule of that name, so the API's own gave way. */
+      /** `declared_in_file`: a file now declares a rule of this name and replaces the API's. */
       readonly cause: 'api' | 'declared_in_file'
     }
   | {
@@ -43,12 +43,12 @@ export type RuleChange =
       readonly ruleName: string
       readonly cause: OverrideEnd
     }
-  /** What ended is no longer in force, but neither deleted nor sealed yet: that is tried again when rules change. */
+  /** A rule or override has ended, but deleting and sealing failed. Both are retried when rules change. */
   | { readonly type: 'state_write_failed'; readonly error: unknown }
 
 export type SealedChange = Exclude<RuleChange, { type: 'state_write_failed' }>
 
-/** As it is sealed. */
+/** The log entry of a change. */
 export function draftOf(change: SealedChange): ChangeDraft {
   if (change.type === 'rule_override_ended') {
     return { type: change.type, rule_id: change.ruleId, rule_name: change.ruleName, cause: change.cause }

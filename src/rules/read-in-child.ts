@@ -1,5 +1,5 @@
-// Rule files read in a process of its own, reader.ts: what is no rule file can take the parser ten seconds and more memory
-// than a Pod has, and neither may touch the calls.
+// Parses rule files in a child process, read-child.ts. A file that is not a rule file can take the YAML parser ten
+// seconds and more memory than a Pod has; neither may affect calls.
 
 import { fork } from 'node:child_process'
 import { extname, join } from 'node:path'
@@ -7,39 +7,43 @@ import type { Milliseconds } from '../core/clock.ts'
 import type { RuleFiles } from './files.ts'
 import { contentHash, type RuleSnapshot } from './snapshot.ts'
 
-/** Lies beside this file, in the source as in what is built of it, and is written alike. */
-const READER = join(import.meta.dirname, `read-child${extname(import.meta.filename)}`)
+/** In this folder, in the source and in the build, with this file's extension. */
+const CHILD = join(import.meta.dirname, `read-child${extname(import.meta.filename)}`)
 
-/** What a reading may take. Rules of 1 MiB take some 150 MiB and a second. */
+/** Bounds of one reading. Rules of 1 MiB take about 150 MiB and a second. */
 export interface ReadingLimits {
   readonly heapMib: number
   readonly durationMs: Milliseconds
 }
 const LIMITS: ReadingLimits = { heapMib: 192, durationMs: 60_000 }
 
-/** What the reader says: which file it begins, and at last what came of all. */
-export interface ReaderMessage {
+/** A message of the child: the file it begins, or the result. */
+export interface ChildMessage {
   readonly file?: string
   readonly snapshot?: RuleSnapshot
 }
 
-/** As snapshotOf. A reading that comes to no end is a problem of the file that was being read. Never rejects. */
-export function readBeside(
-  held: RuleFiles,
+/**
+ * As `snapshotOf`: the child parses everything, patterns included, and nothing is parsed again here. A reading that
+ * exceeds a limit becomes an error of the file at which it stopped. Never rejects.
+ * @param signal ends the child
+ */
+export function readInChild(
+  read: RuleFiles,
   signal?: AbortSignal,
   limits: ReadingLimits = LIMITS,
 ): Promise<RuleSnapshot> {
-  let file = held.files[0]?.name ?? ''
+  let file = read.files[0]?.name ?? ''
   const refused = (message: string, hash: string): RuleSnapshot => ({
     rules: [],
-    problems: [...held.problems, { file, line: 0, column: 0, path: '', message }],
+    problems: [...read.problems, { file, line: 0, column: 0, path: '', message }],
     contentHash: hash,
   })
   return new Promise((resolve) => {
-    // Another time it may go: then this is news.
+    // The next attempt may succeed. A hash of its own makes that a change.
     const fail = (error: Error) => resolve(refused(`could not be read (${error.message})`, error.message))
     try {
-      const child = fork(READER, {
+      const child = fork(CHILD, {
         execArgv: [...process.execArgv, `--max-old-space-size=${limits.heapMib}`],
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
         timeout: limits.durationMs,
@@ -47,19 +51,19 @@ export function readBeside(
         ...(signal !== undefined && { signal }),
       })
       let snapshot: RuleSnapshot | null = null
-      child.on('message', (message: ReaderMessage) => {
+      child.on('message', (message: ChildMessage) => {
         file = message.file ?? file
         snapshot = message.snapshot ?? snapshot
       })
       child.on('error', fail)
-      child.once('close', (code, ended) => {
-        if (snapshot === null && ended === null) return fail(new Error(`the reader ended with ${code}`))
-        // V8 ends a process that needs more memory than it may have; so does the system.
-        const most = child.killed ? `${limits.durationMs / 1000} s` : `${limits.heapMib} MiB of memory`
-        const message = `takes more than ${most} to read; if these are rules, part them among smaller files`
-        resolve(snapshot ?? refused(message, contentHash(held.files, held.problems)))
+      child.once('close', (code, endSignal) => {
+        if (snapshot === null && endSignal === null) return fail(new Error(`the child ended with ${code}`))
+        // V8 aborts a process that exceeds its heap; the system kills one that exceeds the memory of the Pod.
+        const limit = child.killed ? `${limits.durationMs / 1000} s` : `${limits.heapMib} MiB of memory`
+        const message = `takes more than ${limit} to read; if it holds rules, split them into smaller files`
+        resolve(snapshot ?? refused(message, contentHash(read.files, read.problems)))
       })
-      child.send(held)
+      child.send(read)
     } catch (error) {
       fail(error as Error)
     }

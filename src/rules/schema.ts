@@ -1,26 +1,26 @@
-// The shape of a rule file as a JSON Schema (2020-12), the manual of its keys; config/rules.schema.json is its copy
-// for editors. What depends on several keys at once (action by type, pattern by type) is policy/validate's part.
+// Describes rule files as a JSON Schema (2020-12). config/rules.schema.json is its copy for editors. What depends on
+// several keys (action by type, pattern by type) is checked by policy/parse-rule.
 
 import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'
 
-/** Rules in one file; more are split over several. */
+/** Most rules in one file. */
 const MAX_RULES_A_FILE = 10_000
 const MAX_NAME_CHARACTERS = 128
 const MAX_DESCRIPTION_CHARACTERS = 2000
-/** In characters, as policy/keyword bounds it. */
+/** Code points; keyword/pattern-index bounds UTF-16 units by the same number. */
 const MAX_PATTERN_CHARACTERS = 65_536
 const MAX_GLOBS = 100
 
 const globs = (description: string) => ({
-  description: `${description} \`*\` stands for any run of characters, \`?\` for one; any glob of the list is enough.`,
+  description: `${description} \`*\` matches any characters, \`?\` matches one. One matching glob is enough.`,
   type: 'array',
   minItems: 1,
   maxItems: MAX_GLOBS,
   items: { description: 'A glob.', type: 'string', minLength: 1, maxLength: MAX_GLOB_CHARACTERS },
 })
 
-/** One rule, as a file declares it and as the API takes it. */
+/** One rule, as files and the API write it. */
 export const RULE_SCHEMA = {
   description: 'One policy rule.',
   type: 'object',
@@ -29,7 +29,7 @@ export const RULE_SCHEMA = {
   properties: {
     name: {
       description:
-        'Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.',
+        'Unique across all files; shown to clients and in the usage log. Printable characters, without white space at the ends.',
       type: 'string',
       minLength: 1,
       maxLength: MAX_NAME_CHARACTERS,
@@ -37,7 +37,7 @@ export const RULE_SCHEMA = {
     },
     type: {
       description:
-        'keyword_block: words and expressions in prompts and answers. pii: what to do with personal data. prompt_injection: attacks on the prompt. rate_limit: tokens of one key in a window of time.',
+        'keyword_block: words and expressions in prompts and answers. pii: personal data in prompts and answers. prompt_injection: attacks in prompts. rate_limit: tokens of one key in a window of time.',
       enum: [...RULE_TYPES],
     },
     pattern: {
@@ -49,17 +49,17 @@ export const RULE_SCHEMA = {
     },
     action: {
       description:
-        'block: refuse the call (or the answer). monitor: report as block would, and let it pass. pii rules also know redact (the default for personal data), restore (redact in the prompt, and put the values back in the answer; values new in the answer are redacted) and allow.',
+        'block: refuse the call or its answer. monitor: report what block would refuse, and let it pass. For pii also redact (the default for personal data), restore (redact in the prompt and put the values back in the answer; values new in the answer are redacted) and allow.',
       enum: [...RULE_ACTIONS],
     },
-    enabled: { description: 'A disabled rule is listed and does nothing.', type: 'boolean', default: true },
+    enabled: { description: 'A disabled rule is listed and has no effect.', type: 'boolean', default: true },
     description: {
-      description: 'For people: what the rule is for and whom to ask.',
+      description: 'For readers: the purpose of the rule and its owner.',
       type: 'string',
       maxLength: MAX_DESCRIPTION_CHARACTERS,
     },
     match: {
-      description: 'Narrows the rule to some calls; without it every call is concerned.',
+      description: 'Limits the rule to some calls; without it the rule applies to every call.',
       type: 'object',
       additionalProperties: false,
       properties: {
@@ -78,8 +78,7 @@ export const RULE_SCHEMA = {
 export const RULES_SCHEMA = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'Sidegate policy rules',
-  description:
-    'A file of policy rules. Every file of the folder is read; their order is that of the file names.',
+  description: 'A file of policy rules. Every file of the folder is read, in the order of file names.',
   type: 'object',
   additionalProperties: false,
   required: ['rules'],

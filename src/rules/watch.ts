@@ -1,5 +1,5 @@
-// Follows a rule file or folder. Events of the file system are hints only: what counts is whether the content, read
-// as one snapshot, has changed. Knows nothing of what is done with a snapshot.
+// Watches a rule file or folder and reports each snapshot whose content differs from the last. File system events are
+// hints: the content decides. Knows nothing of what a snapshot is used for.
 
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
@@ -10,25 +10,25 @@ import { openRules, type RuleSource } from './load.ts'
 import { PathWatcher } from './path-watch.ts'
 import type { RuleSnapshot } from './snapshot.ts'
 
-/** Quiet time after which a burst of events is taken as over: one ConfigMap swap is nine events. */
+/** Quiet time that ends a burst of events: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100
 
-/** A burst that goes on is acted on after this all the same. */
+/** Longest delay of a reading while a burst lasts. */
 const MAX_DELAY_MS: Milliseconds = 1000
 
-/** The net under the hints: network mounts and exhausted watch limits give none. */
+/** Period of readings without a hint: network mounts and exhausted watch limits give no events. */
 const POLL_MS: Milliseconds = 30_000
 
-/** A mount that hangs keeps no gateway from ending its calls and sealing them. */
+/** Longest wait for a reading at close: a hanging mount must not keep calls from being sealed. */
 const CLOSE_MS: Milliseconds = 1000
 
 export interface RuleWatcherOptions {
   readonly path: string
-  /** What is known already: an equal snapshot is no news. */
+  /** The snapshot already taken; an equal one is not reported. */
   readonly initial: RuleSnapshot
-  /** Called with every snapshot whose content differs from the last that was taken, problems included. */
+  /** Called with each snapshot whose content differs from the last one taken, problems included. */
   readonly onSnapshot: (snapshot: RuleSnapshot) => void
-  /** Told when `onSnapshot` threw; without it that error is an unhandled one. */
+  /** Called with what `onSnapshot` throws. Without it the error is an unhandled rejection. */
   readonly onError?: (error: unknown) => void
   readonly open?: (path: string) => Promise<RuleSource>
   readonly timers?: Timers
@@ -46,13 +46,13 @@ export class RuleWatcher {
   #quiet: unknown = null
   #deadline: unknown = null
   #poll: unknown = null
-  /** A folder further up may be replaced; then the hints come from the old one. */
+  /** Reports when a folder further up is replaced: events then come from the old one. */
   readonly #pathWatcher: PathWatcher
   /** Target of the path when it was last followed. */
-  #place: string | null = null
+  #target: string | null = null
   #follows: Promise<void> = Promise.resolve()
   #isFollowQueued = false
-  /** Loads one after the other, so that an older snapshot never replaces a newer one. */
+  /** Readings run one after another, so that an older snapshot never replaces a newer one. */
   #loads: Promise<void> = Promise.resolve()
   #closed = false
 
@@ -65,9 +65,9 @@ export class RuleWatcher {
     this.#contentHash = options.initial.contentHash
   }
 
-  /** Resolves once changes are noticed. What changed since `initial` is noticed too. */
+  /** Resolves when changes are watched. Reports a change since `initial` at once. */
   async start(): Promise<void> {
-    this.#place = await placeOf(this.#root)
+    this.#target = await targetOf(this.#root)
     await this.#watch()
     await this.#follow()
     this.#armPoll()
@@ -77,7 +77,7 @@ export class RuleWatcher {
   async #watch(): Promise<void> {
     const root = this.#root
     const parent = dirname(root)
-    // The parent is watched too, one level deep: the folder itself may be deleted, made again or swapped for another.
+    // The parent is watched, one level deep: the folder itself may be deleted, recreated or swapped.
     const watcher = watch(parent, {
       depth: 1,
       ignoreInitial: true,
@@ -85,12 +85,12 @@ export class RuleWatcher {
     })
     this.#watcher = watcher
     watcher.on('all', () => this.hint())
-    // Then the poll is what is left.
+    // The poll continues without events.
     watcher.on('error', () => this.hint())
     await new Promise<void>((ready) => watcher.once('ready', ready))
   }
 
-  /** Something may have changed. */
+  /** Says that something may have changed. */
   hint(): void {
     if (this.#closed) return
     this.#timers.clear(this.#quiet)
@@ -98,12 +98,12 @@ export class RuleWatcher {
     this.#deadline ??= this.#timers.set(() => this.#settled(), MAX_DELAY_MS)
   }
 
-  /** Reads now, as on SIGHUP, and hands the snapshot on even if nothing changed. */
+  /** Reads now and reports the snapshot even if nothing changed, as on SIGHUP. */
   reload(): Promise<void> {
     return this.#check(true)
   }
 
-  /** Stops everything; a load that runs is waited for, for a while, and its result dropped. */
+  /** Stops watching. Waits up to CLOSE_MS for a running reading and drops its result. */
   async close(): Promise<void> {
     this.#closed = true
     this.#reading.abort()
@@ -153,13 +153,13 @@ export class RuleWatcher {
   async #follow(): Promise<void> {
     if (this.#closed) return
     await this.#pathWatcher.follow()
-    const place = await placeOf(this.#root)
+    const target = await targetOf(this.#root)
     if (this.#closed) {
       this.#pathWatcher.close()
       return
     }
-    if (place === null || place === this.#place) return
-    this.#place = place
+    if (target === null || target === this.#target) return
+    this.#target = target
     await this.#watcher?.close()
     if (this.#closed) return
     await this.#watch()
@@ -175,7 +175,7 @@ export class RuleWatcher {
       const snapshot = await source.read(this.#reading.signal)
       if (this.#closed) return
       this.#options.onSnapshot(snapshot)
-      // Only now: what could not be taken is still news.
+      // After the call: a snapshot that could not be taken is reported again.
       this.#contentHash = snapshot.contentHash
     })
     this.#loads = check.catch((error: unknown) => {
@@ -186,8 +186,8 @@ export class RuleWatcher {
   }
 }
 
-/** Where a path leads, through all links; null while its folder is missing. One that was made anew is another. */
-async function placeOf(root: string): Promise<string | null> {
+/** Identifies the target of a path, all links resolved; null while its folder is missing. A recreated folder differs. */
+async function targetOf(root: string): Promise<string | null> {
   const parent = dirname(root)
   try {
     const [folder, target] = await Promise.all([realpath(parent), realpath(root).catch(() => '')])

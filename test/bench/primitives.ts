@@ -9,15 +9,14 @@ import type { AddressInfo } from 'node:net'
 import { type Dispatcher, Pool } from 'undici'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { detect } from '../../src/detect/pii/detect.ts'
-import { compileRules } from '../../src/policy/compile.ts'
+import { keywordMatcher } from '../../src/keyword/matcher.ts'
+import { KeywordIndex, type ParsedPattern, parseKeywords } from '../../src/keyword/pattern-index.ts'
 import { openLog, openTelemetry } from './primitive-parts.ts'
 import { KEYWORDS, PRIMITIVE_KEY, PRIMITIVES } from './targets.ts'
 
 const BEARER = /^bearer +([^\s]+)$/i
 const HEADERS = ['content-type', 'application/json']
 const SALT_BYTES = 32
-
-const RULE = { id: 'words', name: 'words', type: 'keyword_block', action: 'block', enabled: true } as const
 
 function serve(origin: string, folder: string, steps: number): void {
   const [withKey, withJson, withSearches, withScore, withEntry, withDatabase, withTelemetry] = PRIMITIVES.map(
@@ -28,9 +27,8 @@ function serve(origin: string, folder: string, steps: number): void {
   void log.keys.put(Buffer.from(hash('sha256', PRIMITIVE_KEY), 'hex'), Buffer.from('{"name":"bench"}'))
   const record = openTelemetry()
   const model = loadInjectionModel()
-  const keywords = compileRules([{ ...RULE, pattern: KEYWORDS }], '-')
-    .select(['bench/model'], 'bench')
-    .keywords('request')!.matcher
+  const index = new KeywordIndex([parseKeywords(KEYWORDS) as ParsedPattern])
+  const keywords = keywordMatcher(index, { active: [true], holding: [true] })!
   let calls = 0
 
   const search = (text: string): number => detect(text).length + keywords.match(text).length

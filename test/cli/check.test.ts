@@ -82,7 +82,10 @@ t.test('check prints each format and exits with 1 on errors', async (t) => {
     pretty.stdout,
     /broken\.yaml:2:\d+ rules\[0\]\.pattern: .*did you mean|broken\.yaml:2:\d+ rules\[0\]\.pattern/,
   )
-  t.match(pretty.stdout, /broken\.yaml:3:\d+ rules\[1\]\.action: must be one of: block, monitor/)
+  t.match(
+    pretty.stdout,
+    /broken\.yaml:3:\d+ rules\[1\]\.action: `[a-z]+` is not allowed for keyword_block rules; use `block` or `monitor`/,
+  )
   t.match(pretty.stdout, '1 file checked: 3 errors, 0 warnings')
   t.equal(sidegate(['check', warned]).status, 0)
   t.equal(sidegate(['check', warned, '--fail-on', 'warning']).status, 1)

@@ -8,8 +8,8 @@ import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { countKinds, inspect } from '../../src/pipeline/prompt/inspect.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const model = loadInjectionModel()
 const rule = (name: string, type: Rule['type'], pattern: string, action: RuleAction): Rule => ({

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { readChatRequest } from '../../src/chat/request.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { demandOf, Quota } from '../../src/pipeline/prompt/quota.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 import { openTestStore, START_MS } from '../store/fixture.ts'
 
 const KEY = { id: 'key', name: 'app' }

@@ -9,8 +9,8 @@ import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration, RestoringText } from '../../src/pipeline/scan/restore.ts'
 import { plainRun } from '../../src/pipeline/scan/spans.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 /** The last two are as a JSON string must not be, and as a placeholder would be. */
 const VALUES = new Map([

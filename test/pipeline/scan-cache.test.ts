@@ -8,8 +8,8 @@ import { type InjectionModel, loadInjectionModel } from '../../src/detect/inject
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { CachedScan, ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const model = loadInjectionModel()
 const rule = (type: Rule['type'], pattern: string, action: Rule['action']): Rule => ({

@@ -8,8 +8,8 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import type { CallRecord } from '../../src/pipeline/call-record.ts'
 import { Shadow } from '../../src/pipeline/shadow.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleHit } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const clock = { now: () => 0, monotonic: () => 0 }
 const counter = { inc: () => {} } as never

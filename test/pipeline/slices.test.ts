@@ -10,10 +10,10 @@ import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { ATTACKS, INNOCENT } from '../detect/injection/clear-data.ts'
 import { TEXTS } from '../detect/pii/texts-data.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const rule = (type: Rule['type'], pattern: string, action: Rule['action']): Rule => ({
   id: `${type} ${pattern}`,

@@ -13,8 +13,8 @@ import { Call } from '../../src/pipeline/call.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const rules: Rule[] = [
   { id: 'a', name: 'a', type: 'keyword_block', pattern: 'project aurora', action: 'block', enabled: true },

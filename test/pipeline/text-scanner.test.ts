@@ -7,8 +7,8 @@ import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const keyword = (name: string, pattern: string, action: RuleAction): Rule => ({
   id: name,

@@ -12,8 +12,8 @@ import { answerWhole } from '../../src/pipeline/answer/whole-answer.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
+import { compileRules } from '../policy/rules.ts'
 
 const RULES = compileRules(
   [

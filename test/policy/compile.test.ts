@@ -1,7 +1,6 @@
 import t from 'tap'
-import { compileRules } from '../../src/policy/compile.ts'
 import type { RuleAction } from '../../src/policy/rule.ts'
-import { fired, firedNames, rule, select } from './rules.ts'
+import { compileRules, fired, firedNames, rule, select } from './rules.ts'
 
 t.test('pii: without a rule personal data is redacted', async (t) => {
   t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })

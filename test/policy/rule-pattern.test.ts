@@ -1,19 +1,27 @@
 import t from 'tap'
-import { parseKinds, parseLimit, parseThreshold } from '../../src/policy/rule-pattern.ts'
+import { parsePattern } from '../../src/policy/rule-pattern.ts'
 
 const DAY_MS = 86_400_000
 
-t.test('kinds', async (t) => {
-  t.same(parseKinds('*'), { value: '*' })
-  t.same(parseKinds('email | phone|email'), { value: ['email', 'phone'] })
-  t.match(parseKinds('emial'), { message: /`emial` is not a kind.*did you mean `email`\?.*us_ssn/ })
-  t.match(parseKinds('*|email'), { message: /stands for every kind/ })
-  t.match(parseKinds(''), { message: /must name kinds.*email, phone/ })
-  t.match(parseKinds('email|'), { message: /must name kinds/ })
-  t.match(parseKinds('x'.repeat(10_000)), { message: /^`x{40}…`/ })
+t.test('a pii pattern names kinds, each once', async (t) => {
+  t.same(parsePattern('pii', '*'), { type: 'pii', kinds: '*' })
+  t.same(parsePattern('pii', 'email | phone|email'), { type: 'pii', kinds: ['email', 'phone'] })
 })
 
-const thresholds: [pattern: string, value: number | null | undefined][] = [
+const wrongKinds: [pattern: string, message: RegExp][] = [
+  ['emial', /`emial` is not a kind.*did you mean `email`\?.*us_ssn/],
+  ['*|email', /means every kind/],
+  ['', /must name kinds.*email, phone/],
+  ['email|', /must name kinds/],
+  ['x'.repeat(10_000), /^`x{40}…`/],
+]
+for (const [pattern, message] of wrongKinds) {
+  t.test(`the kinds «${pattern.slice(0, 40)}» are refused`, async (t) => {
+    t.match(parsePattern('pii', pattern), { messages: [message] })
+  })
+}
+
+const thresholds: [pattern: string, threshold: number | null | undefined][] = [
   ['', null],
   ['  ', null],
   ['score>=0.70', 0.7],
@@ -26,11 +34,11 @@ const thresholds: [pattern: string, value: number | null | undefined][] = [
   ['score>=.5', undefined],
   ['score>=0.7x', undefined],
 ]
-for (const [pattern, value] of thresholds) {
-  t.test(`threshold «${pattern}»`, async (t) => {
+for (const [pattern, threshold] of thresholds) {
+  t.test(`the threshold «${pattern}» is ${threshold === undefined ? 'refused' : threshold}`, async (t) => {
     t.match(
-      parseThreshold(pattern),
-      value === undefined ? { message: /must be empty, or a threshold/ } : { value },
+      parsePattern('prompt_injection', pattern),
+      threshold === undefined ? { messages: [/must be empty, or a threshold/] } : { threshold },
     )
   })
 }
@@ -43,12 +51,12 @@ const limits: [pattern: string, tokens: number, windowMs: number][] = [
   ['1000000M/1h', 1e12, 3_600_000],
 ]
 for (const [pattern, tokens, windowMs] of limits) {
-  t.test(`limit ${pattern}`, async (t) => {
-    t.same(parseLimit(pattern), { value: { tokens, windowMs } })
+  t.test(`the limit ${pattern} is ${tokens} tokens in ${windowMs} ms`, async (t) => {
+    t.same(parsePattern('rate_limit', pattern), { type: 'rate_limit', limit: { tokens, windowMs } })
   })
 }
 
-const refused: [pattern: string, message: RegExp][] = [
+const wrongLimits: [pattern: string, message: RegExp][] = [
   ['', /must be <tokens>\/<window>/],
   ['60000', /must be <tokens>\/<window>/],
   ['60000/m', /must be <tokens>\/<window>/],
@@ -60,8 +68,8 @@ const refused: [pattern: string, message: RegExp][] = [
   ['5/0s', /window must be from 1s to 30d/],
   ['5/31d', /window must be from 1s to 30d/],
 ]
-for (const [pattern, message] of refused) {
-  t.test(`limit «${pattern}» is refused`, async (t) => {
-    t.match(parseLimit(pattern), { message })
+for (const [pattern, message] of wrongLimits) {
+  t.test(`the limit «${pattern}» is refused`, async (t) => {
+    t.match(parsePattern('rate_limit', pattern), { messages: [message] })
   })
 }

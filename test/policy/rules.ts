@@ -1,7 +1,8 @@
 // Rules for tests, in one line each.
 
 import type { Direction } from '../../src/core/finding.ts'
-import { compileRules, type Selection } from '../../src/policy/compile.ts'
+import { compileRules as compileParsed, type RuleSet, type Selection } from '../../src/policy/compile.ts'
+import { type ParsedRule, parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule, RuleReference } from '../../src/policy/rule.ts'
 
 /** A keyword rule by default; the id is the name. */
@@ -14,6 +15,17 @@ export const rule = (name: string, pattern: string, more: Partial<Rule> = {}): R
   enabled: true,
   ...more,
 })
+
+/** @throws Error for a rule that is refused */
+export function parsed(declared: Rule): ParsedRule {
+  const result = parseRule(declared)
+  if ('problems' in result) throw new Error(JSON.stringify(result.problems))
+  return result
+}
+
+/** Parses and compiles rules. */
+export const compileRules = (rules: readonly Rule[], revision: string): RuleSet =>
+  compileParsed(rules.map(parsed), revision)
 
 export const select = (rules: readonly Rule[], model = 'gpt-4o', key = 'app'): Selection =>
   compileRules(rules, 'test').select([model], key)

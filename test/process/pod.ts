@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { KubernetesObject } from '../charts/helm.ts'
-import { publish } from '../rules/files.ts'
+import { publish } from '../rules/fixture.ts'
 
 /** Probes are asked this much more often than the manifest says: tests need not wait for seconds to go by. */
 const PROBE_SPEED = 20

@@ -4,15 +4,15 @@ import { parseJson } from '../../src/chat/strict-json.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
-import { compileRules } from '../../src/policy/compile.ts'
 import { readCases } from '../../src/rulecheck/cases.ts'
 import { seededRandom, streamOf } from '../../src/rulecheck/chunking.ts'
-import { judgeCases } from '../../src/rulecheck/compare.ts'
+import { compareCases } from '../../src/rulecheck/compare.ts'
 import { formatVerdicts } from '../../src/rulecheck/report.ts'
-import { type Bench, exercise } from '../../src/rulecheck/run-case.ts'
+import { type CaseEnvironment, runCase } from '../../src/rulecheck/run-case.ts'
+import { ruleSetOf } from '../../src/rules/rule-set.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 
-const BENCH = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
+const ENVIRONMENT = { kinds: DEFAULT_KINDS, injection: loadInjectionModel(), binaryParts: 'pass' as const }
 const { rules } = snapshotOf([
   {
     name: 'r.yaml',
@@ -24,13 +24,13 @@ const { rules } = snapshotOf([
   },
 ])
 
-const judge = async (test: string, bench: Bench = BENCH) => {
+const judge = async (test: string, environment: CaseEnvironment = ENVIRONMENT) => {
   const { cases, problems } = readCases(
     `tests:\n  - name: it\n${test.replace(/^/gm, '    ')}\n`,
     'r_test.yaml',
   )
   if (problems.length > 0) return problems.map(({ line, message }) => `${line} ${message}`)
-  const verdicts = await judgeCases([{ file: 'r_test.yaml', cases, rules }], bench)
+  const verdicts = await compareCases([{ file: 'r_test.yaml', cases, rules }], environment)
   return verdicts.flatMap(({ mismatches }) =>
     mismatches.map((one) => `${one.what}: ${one.expected} / ${one.got}`),
   )
@@ -83,8 +83,8 @@ t.test('what the configuration refuses comes before any rule', async (t) => {
   const request = `request: {model: m, messages: [{role: user, content: [{type: text, text: aurora of a@example.com}, ${image}]}]}`
   const expect = (expected: string) =>
     `${request}\nexpect: {decision: block, findings: {email: 1}, ${expected}}`
-  const bench: Bench = { ...BENCH, binaryParts: 'block' }
-  t.same(await judge(expect('rules: [], rule: pii.binaryParts'), bench), [])
+  const environment: CaseEnvironment = { ...ENVIRONMENT, binaryParts: 'block' }
+  t.same(await judge(expect('rules: [], rule: pii.binaryParts'), environment), [])
   t.same(await judge(expect('rules: [mail, secret], rule: secret')), [])
 })
 
@@ -93,7 +93,7 @@ t.test('a recorded request with numbers that a double cannot hold', async (t) =>
     '{"model":"m","seed":12345678901234567890,"messages":[{"role":"user","content":"aurora"}]}',
   )
   const request = parseJson(body) as JsonObject
-  const outcome = await exercise({ request, keyName: 'k', answer: null }, compileRules(rules, 'r'), BENCH)
+  const outcome = await runCase({ request, keyName: 'k', answer: null }, ruleSetOf(rules), ENVIRONMENT)
   t.match(outcome, { decision: 'block', refusedBy: 'secret' })
 })
 
@@ -127,7 +127,7 @@ t.test('reports show where texts part, and mark up nothing by accident', async (
   t.equal(pretty[0], 'FAIL x_test.yaml:2 a <b> # c')
   t.equal(pretty[2]!.indexOf('two'), pretty[4]!.indexOf('^'))
   t.match(formatVerdicts(verdicts, 'tap'), /^not ok 1 - x_test\.yaml: a <b> \\# c$/m)
-  t.match(formatVerdicts(verdicts, 'junit'), 'name="a &lt;b&gt; # c"')
+  t.match(formatVerdicts(verdicts, 'junit'), 'name="a &#60;b&#62; # c"')
   t.match(JSON.parse(formatVerdicts(verdicts, 'json')), { total: 1, failed: 1 })
   const steering = [{ test: { ...test!, name: 'a\u001b[2J\\# b\nc' }, mismatches: verdicts[0]!.mismatches }]
   t.match(formatVerdicts(steering, 'pretty'), /^FAIL x_test\.yaml:2 a\ufffd\[2J\\# b\\nc$/m)

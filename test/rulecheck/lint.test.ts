@@ -16,14 +16,14 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
   [
     'a line end',
     ['  - name: a\n    type: keyword_block\n    action: block\n    pattern: >\n      uno-a|dos-b\n'],
-    /alternative 2 ends with a line end, .*write `dos-b`; in YAML `>-`/,
+    /alternative 2 ends with a line end .*write `dos-b`; YAML adds no line end after `>-`/,
     5,
   ],
   ['a class', [rule('a', 'keyword_block', '[a-z]+', 'monitor')], /alternative 1 occurs/, 2],
   [
     'the same twice',
     [rule('a', 'keyword_block', 'aurora', 'block'), rule('b', 'keyword_block', 'Aurora', 'block')],
-    /says nothing that `a` \(r\.yaml:2\)/,
+    /adds nothing to `a` \(r\.yaml:2\)/,
     3,
   ],
   [
@@ -50,13 +50,13 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
       rule('a', 'prompt_injection', 'score>=0.5', 'block'),
       rule('b', 'prompt_injection', 'score>=0.9', 'block'),
     ],
-    /says nothing that `a`/,
+    /adds nothing to `a`/,
     3,
   ],
   [
     'a limit never met',
     [rule('a', 'rate_limit', '1000/1h', 'block'), rule('b', 'rate_limit', '5000/1m', 'block')],
-    /says nothing that `a`/,
+    /adds nothing to `a`/,
     3,
   ],
   [
@@ -71,7 +71,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     /no key of the config.*batch, web/,
     2,
   ],
-  ['a kind not looked for', [rule('a', 'pii', 'iban', 'redact')], /`iban` is not looked for/, 2],
+  ['a kind that is not detected', [rule('a', 'pii', 'iban', 'redact')], /`iban` is not detected/, 2],
   [
     'nearly too long',
     [rule('a', 'keyword_block', 'abcdefgh'.repeat(100).concat('|').repeat(80).concat('zzzz'), 'block')],

@@ -101,7 +101,7 @@ t.test('a request as deep as the gateway takes it is taken', async (t) => {
     ]),
   )
   t.equal(exchanges.length, 1)
-  t.match(problems, [{ line: 5, message: 'is not an exchange as it is captured' }])
+  t.match(problems, [{ line: 5, message: 'is not a captured exchange' }])
 })
 
 t.test('an id that is no id is not shown', async (t) => {
@@ -116,9 +116,9 @@ t.test('what is no recorded call is named by its line, without its text', async 
   const [genesisLine, entry, exchange] = exported([
     [request('call'), { request: REQUEST, response: null }],
   ]) as [string, string, string]
-  const neither = /^is neither a chat request body nor an object with `request`/
+  const neither = /^is neither a chat request body, nor an object with `request`/
   const stray = /^is an exchange that does not follow its entry/
-  const notCaptured = 'is not an exchange as it is captured'
+  const notCaptured = 'is not a captured exchange'
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   for (const [name, lines, line, message] of [
     ['an object', ['{"a":"word of a client"}\n'], 1, neither],
@@ -161,7 +161,7 @@ t.test('a file is held as far as there is room for it', async (t) => {
   const heldBytes = 3 * (line.length - 1)
   const held = await readRecording(file, { lineBytes: 1000, heldBytes })
   t.equal(held.exchanges.length, 3)
-  const message = `and those before it hold more than ${heldBytes} bytes of requests; split the file`
+  const message = `and the lines before it hold more than ${heldBytes} bytes of requests; split the file`
   t.match(held.problems, [{ file, line: 4, message }])
   t.equal(held.problems.length, 1)
   writeFileSync(file, `${line}{"a":"${' '.repeat(2000)}`)

@@ -1,10 +1,10 @@
 import t from 'tap'
-import type { Difference } from '../../src/rulecheck/difference.ts'
+import type { RuleSetDifference } from '../../src/rulecheck/difference.ts'
 import { formatDifference } from '../../src/rulecheck/report.ts'
 
-t.test('what a test is called steers neither a terminal nor whoever reads a log of lines', async (t) => {
+t.test('the name of a test cannot steer a terminal or begin a line of a log', async (t) => {
   const effect = { decision: 'allow', rules: [] } as const
-  const difference: Difference = {
+  const difference: RuleSetDifference = {
     rules: [],
     exchanges: [
       {
@@ -18,10 +18,10 @@ t.test('what a test is called steers neither a terminal nor whoever reads a log 
   }
   t.match(
     formatDifference(difference, 'pretty'),
-    /^! a_test\.yaml:3 hi ::add-mask::x \[31m \| y: allow → block \(words\)$/m,
+    /^! a_test\.yaml:3 hi\\n::add-mask::x\ufffd\[31m\ufffd\| y: allow → block \(words\)$/m,
   )
   t.match(
     formatDifference(difference, 'markdown'),
-    /^\| a&#95;test\.yaml:3 hi ::add-mask::x &#91;31m &#124; y \| allow \| block \(words\) \|$/m,
+    /^\| a&#95;test\.yaml:3 hi&#92;n::add-mask::x\ufffd&#91;31m\ufffd&#124; y \| allow \| block \(words\) \|$/m,
   )
 })

@@ -3,8 +3,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import type { EffectiveRules } from '../../src/rules/effective.ts'
 import { firedNames } from '../policy/rules.ts'
-import { rulesText, snapshot } from './files.ts'
-import { MemoryState, setting } from './state.ts'
+import { MemoryStorage, rulesText, setting, snapshot } from './fixture.ts'
 
 const NO_END = { reason: 'incident 12', ttlSeconds: null }
 const HOUR = { reason: 'incident 12', ttlSeconds: 3600 }
@@ -87,9 +86,9 @@ t.test('files', async (t) => {
 
 t.test('rules of the API', async (t) => {
   t.test('are in force when the answer is there', async (t) => {
-    const { rules, state, changes } = setting(t)
+    const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const rule = await rules.create(WORD)
+    const rule = await editor.create(WORD)
     t.match(rule, {
       ...WORD,
       id: 'api-1',
@@ -98,47 +97,47 @@ t.test('rules of the API', async (t) => {
       updatedAtMs: 1_000_000,
     })
     t.same(fires(rules, 'my secret'), ['mine'])
-    t.equal(state.rules.size, 1)
+    t.equal(storage.rules.size, 1)
     t.same(changes, ['rule_created mine api'])
   })
 
   t.test('can be switched, with no override, and deleted', async (t) => {
-    const { rules, clock, changes, state } = setting(t)
+    const { rules, editor, clock, changes, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const { id } = await rules.create(WORD)
+    const { id } = await editor.create(WORD)
     clock.nowMs += 5
-    t.match(await rules.setEnabled(id, false, NO_END), {
+    t.match(await editor.setEnabled(id, false, NO_END), {
       enabled: false,
       declaredEnabled: false,
       override: null,
       updatedAtMs: clock.nowMs,
     })
     t.same(fires(rules, 'my secret'), [])
-    t.match(await rules.setEnabled(id, false, NO_END), { enabled: false }, 'again')
-    t.match(await rules.delete(id), { name: 'mine' })
+    t.match(await editor.setEnabled(id, false, NO_END), { enabled: false }, 'again')
+    t.match(await editor.delete(id), { name: 'mine' })
     t.same(
       rules.list().map(({ name }) => name),
       ['alpha'],
     )
     t.same(changes, ['rule_created mine api', 'rule_changed mine api', 'rule_deleted mine api'])
-    t.equal(state.rules.size, 0)
+    t.equal(storage.rules.size, 0)
   })
 
   t.test('survive a restart', async (t) => {
-    const state = new MemoryState()
-    const before = setting(t, { state })
+    const storage = new MemoryStorage()
+    const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
-    await before.rules.create(WORD)
-    const after = setting(t, { state })
+    await before.editor.create(WORD)
+    const after = setting(t, { storage })
     after.rules.replaceFiles(snapshot(rulesText('alpha')))
     t.equal(after.rules.revision, before.rules.revision)
     t.same(fires(after.rules, 'secret'), ['mine'])
   })
 
   t.test('give way to a file that declares their name', async (t) => {
-    const { rules, state, changes, settled } = setting(t)
+    const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await rules.create(WORD)
+    await editor.create(WORD)
     const file = snapshot(rules.toYaml())
     t.same(file.problems, [])
     rules.replaceFiles(file)
@@ -151,13 +150,13 @@ t.test('rules of the API', async (t) => {
     )
     t.same(fires(rules, 'secret'), ['mine'])
     await settled()
-    t.equal(state.rules.size, 0)
+    t.equal(storage.rules.size, 0)
     t.same(changes, ['rule_created mine api', 'rule_deleted mine declared_in_file'])
   })
 
   t.test('that this version refuses are named, not used', async (t) => {
-    const state = new MemoryState()
-    state.rules.set('old', {
+    const storage = new MemoryStorage()
+    storage.rules.set('old', {
       ...WORD,
       id: 'old',
       pattern: 'a(',
@@ -166,7 +165,7 @@ t.test('rules of the API', async (t) => {
       createdAtMs: 0,
       updatedAtMs: 0,
     })
-    const { rules } = setting(t, { state })
+    const { rules } = setting(t, { storage })
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.same(fires(rules, 'alpha a('), ['alpha'])
     t.match(rules.errors().map(formatProblem), [
@@ -196,7 +195,7 @@ t.test('rules of the API', async (t) => {
     [
       'a wrong action',
       { ...WORD, action: 'redact' },
-      /^400 invalid_body action: action must be one of: block, monitor/,
+      /^400 invalid_body action: action `redact` is not allowed for keyword_block rules; use `block`/,
     ],
     [
       'a wrong kind',
@@ -227,32 +226,32 @@ t.test('rules of the API', async (t) => {
   ]
   for (const [what, fields, expected] of bad) {
     t.test(`with ${what} are refused`, async (t) => {
-      const { rules, changes } = setting(t)
+      const { rules, editor, changes } = setting(t)
       rules.replaceFiles(snapshot(rulesText('alpha')))
       const given = JSON.parse(JSON.stringify(fields))
-      t.match(await refusal(rules.create(given)), expected)
+      t.match(await refusal(editor.create(given)), expected)
       t.same(changes, [])
     })
   }
 
   t.test('with a name that exists are refused, in parallel too', async (t) => {
-    const { rules, state } = setting(t)
+    const { rules, editor, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.match(
-      await refusal(rules.create({ ...WORD, name: 'alpha' })),
+      await refusal(editor.create({ ...WORD, name: 'alpha' })),
       /^409 conflict -: .*`alpha` exists already \(rules\/a\.yaml:2\)/,
     )
-    const answers = await Promise.all([1, 2, 3].map(() => refusal(rules.create(WORD))))
+    const answers = await Promise.all([1, 2, 3].map(() => refusal(editor.create(WORD))))
     t.same(
       answers.map((answer) => answer.slice(0, 3)),
       ['acc', '409', '409'],
     )
-    t.equal(state.rules.size, 1)
+    t.equal(storage.rules.size, 1)
   })
 
   t.test('whose name a file takes while they are stored', async (t) => {
-    const { rules } = setting(t)
-    const answer = refusal(rules.create({ ...WORD, name: 'alpha' }))
+    const { rules, editor } = setting(t)
+    const answer = refusal(editor.create({ ...WORD, name: 'alpha' }))
     // Its name has been looked for by then, and it is not stored.
     await Promise.resolve()
     rules.replaceFiles(snapshot(rulesText('alpha')))
@@ -261,24 +260,24 @@ t.test('rules of the API', async (t) => {
   })
 
   t.test('that could not be stored are not in force', async (t) => {
-    const { rules, state, changes } = setting(t)
+    const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    state.failure = new GatewayError('audit_unavailable', 'disk full')
-    t.match(await refusal(rules.create(WORD)), /^503 audit_unavailable/)
+    storage.failure = new GatewayError('audit_unavailable', 'disk full')
+    t.match(await refusal(editor.create(WORD)), /^503 audit_unavailable/)
     t.same(fires(rules, 'secret'), [])
     t.same(changes, [])
-    t.equal(await refusal(rules.create(WORD)), 'accepted', 'the next write is not held up')
+    t.equal(await refusal(editor.create(WORD)), 'accepted', 'the next write is not held up')
   })
 })
 
 t.test('overrides', async (t) => {
   t.test('of file rules work at once, are marked, and can be withdrawn', async (t) => {
-    const { rules, state, changes, clock } = setting(t)
+    const { rules, editor, storage, changes, clock } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     const { revision } = rules
     const id = idOf(rules, 'alpha')
     clock.nowMs += 7
-    t.match(await rules.setEnabled(id, false, HOUR), {
+    t.match(await editor.setEnabled(id, false, HOUR), {
       enabled: false,
       declaredEnabled: true,
       override: { reason: 'incident 12', expiresAtMs: clock.nowMs + 3_600_000 },
@@ -286,39 +285,42 @@ t.test('overrides', async (t) => {
     })
     t.same(fires(rules, 'alpha beta'), ['beta'])
     t.not(rules.revision, revision)
-    t.match(await rules.setEnabled(id, true, NO_END), { enabled: true, override: null })
+    t.match(await editor.setEnabled(id, true, NO_END), { enabled: true, override: null })
     t.same(fires(rules, 'alpha beta'), ['alpha', 'beta'])
     t.equal(rules.revision, revision)
-    t.equal(state.stored.size, 0)
+    t.equal(storage.stored.size, 0)
     t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha withdrawn'])
   })
 
   t.test('that ask for what is declared are none', async (t) => {
-    const { rules, state, changes } = setting(t)
+    const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    t.match(await rules.setEnabled(idOf(rules, 'alpha'), true, HOUR), { enabled: true, override: null })
-    t.equal(state.stored.size, 0)
+    t.match(await editor.setEnabled(idOf(rules, 'alpha'), true, HOUR), { enabled: true, override: null })
+    t.equal(storage.stored.size, 0)
     t.same(changes, [])
   })
 
   t.test('end at their time, whoever asks first', async (t) => {
-    const { rules, state, changes, clock, settled } = setting(t)
+    const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await rules.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
     clock.nowMs += 3_599_999
     t.same(fires(rules, 'alpha'), [])
+    rules.expire(clock.nowMs)
+    t.same(fires(rules, 'alpha'), [])
     clock.nowMs += 1
+    rules.expire(clock.nowMs)
     t.same(fires(rules, 'alpha'), ['alpha'])
     t.match(rules.list(), [{ override: null, enabled: true }])
     await settled()
-    t.equal(state.stored.size, 0)
+    t.equal(storage.stored.size, 0)
     t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha expired'])
   })
 
   t.test('end by a timer when nobody asks', async (t) => {
-    const { rules, clock, timers, changes, settled } = setting(t)
+    const { rules, editor, clock, timers, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await rules.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 })
+    await editor.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 })
     // Longer than one timer is set for.
     for (const stepMs of [86_400_000, 13_600_000]) {
       t.equal(changes.length, 1)
@@ -331,15 +333,15 @@ t.test('overrides', async (t) => {
   })
 
   t.test('end as soon as the declaration changes', async (t) => {
-    const { rules, state, changes, settled } = setting(t)
+    const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
     rules.replaceFiles(snapshot(rulesText('gamma', 'alpha')))
     t.same(fires(rules, 'alpha'), [], 'another place in the file is no change')
     rules.replaceFiles(snapshot(rulesText('alpha').replace('pattern: alpha', 'pattern: alpha|omega')))
     t.same(fires(rules, 'alpha'), ['alpha'])
     await settled()
-    t.equal(state.stored.size, 0)
+    t.equal(storage.stored.size, 0)
     t.same(changes, [
       'rule_override alpha false incident 12',
       'rule_override_ended alpha declaration_changed',
@@ -347,9 +349,9 @@ t.test('overrides', async (t) => {
   })
 
   t.test('end with their rule, and do not come back with it', async (t) => {
-    const { rules, changes, settled } = setting(t)
+    const { rules, editor, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
     rules.replaceFiles(snapshot(rulesText('beta')))
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     t.same(fires(rules, 'alpha'), ['alpha'])
@@ -358,81 +360,83 @@ t.test('overrides', async (t) => {
   })
 
   t.test('survive bad files and a restart', async (t) => {
-    const state = new MemoryState()
-    const before = setting(t, { state })
+    const storage = new MemoryStorage()
+    const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
-    await before.rules.setEnabled(idOf(before.rules, 'alpha'), false, NO_END)
+    await before.editor.setEnabled(idOf(before.rules, 'alpha'), false, NO_END)
     before.rules.replaceFiles(snapshot('rules: 5'))
     t.same(fires(before.rules, 'alpha'), [])
-    const after = setting(t, { state })
+    const after = setting(t, { storage })
     t.same(after.rules.list(), [])
     after.rules.replaceFiles(snapshot(rulesText('alpha')))
     t.same(fires(after.rules, 'alpha'), [])
-    t.equal(state.stored.size, 1)
+    t.equal(storage.stored.size, 1)
   })
 
   t.test('that cannot be deleted are over all the same, and said to be', async (t) => {
-    const { rules, state, changes, clock, settled } = setting(t)
+    const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    await rules.setEnabled(idOf(rules, 'alpha'), false, HOUR)
+    await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
     clock.nowMs += 3_600_000
-    state.failure = new Error('disk full')
+    storage.failure = new Error('disk full')
+    rules.expire(clock.nowMs)
     t.same(fires(rules, 'alpha'), ['alpha'])
     await settled()
-    t.equal(state.stored.size, 1)
+    t.equal(storage.stored.size, 1)
     t.same(fires(rules, 'alpha'), ['alpha'])
     t.same(changes.slice(1), ['state_write_failed disk full'])
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     await settled()
-    t.equal(state.stored.size, 0, 'tried again when rules change')
+    t.equal(storage.stored.size, 0, 'tried again when rules change')
     t.same(changes.slice(2), ['rule_override_ended alpha expired'])
   })
 
   t.test('that cannot be deleted do not come back with the declaration they were made for', async (t) => {
-    const { rules, state, changes, settled } = setting(t)
+    const { rules, editor, storage, changes, settled } = setting(t)
     const declared = snapshot(rulesText('alpha'))
     rules.replaceFiles(declared)
-    await rules.setEnabled(idOf(rules, 'alpha'), false, NO_END)
-    state.failure = new Error('disk full')
+    await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
+    storage.failure = new Error('disk full')
     rules.replaceFiles(snapshot(rulesText('alpha').replace('action: block', 'action: monitor')))
     await settled()
-    t.equal(state.stored.size, 1)
-    state.failure = new Error('disk full')
+    t.equal(storage.stored.size, 1)
+    storage.failure = new Error('disk full')
     rules.replaceFiles(declared)
     t.same(fires(rules, 'alpha'), ['alpha'])
     await settled()
     t.same(fires(rules, 'alpha'), ['alpha'])
-    t.equal(state.stored.size, 1)
+    t.equal(storage.stored.size, 1)
     rules.storeAvailable()
     await settled()
-    t.equal(state.stored.size, 0, 'tried again when the store can be written')
+    t.equal(storage.stored.size, 0, 'tried again when the store can be written')
     t.same(changes.slice(1).at(-1), 'rule_override_ended alpha declaration_changed')
   })
 
   t.test('a new one is not taken away with an old one', async (t) => {
-    const { rules, state, clock, settled } = setting(t)
+    const { rules, editor, storage, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const id = idOf(rules, 'alpha')
-    await rules.setEnabled(id, false, HOUR)
+    await editor.setEnabled(id, false, HOUR)
     clock.nowMs += 3_600_000
-    const again = rules.setEnabled(id, false, HOUR)
-    void rules.current
+    const again = editor.setEnabled(id, false, HOUR)
+    rules.expire(clock.nowMs)
     t.match(await again, { enabled: false })
     await settled()
-    t.equal(state.stored.size, 1)
+    t.equal(storage.stored.size, 1)
     t.same(fires(rules, 'alpha'), [])
   })
 
   t.test('of API rules need a time to live', async (t) => {
-    const { rules, clock, changes, settled } = setting(t)
+    const { rules, editor, clock, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
-    const { id } = await rules.create(WORD)
-    t.match(await rules.setEnabled(id, false, HOUR), {
+    const { id } = await editor.create(WORD)
+    t.match(await editor.setEnabled(id, false, HOUR), {
       enabled: false,
       declaredEnabled: true,
       override: { reason: 'incident 12' },
     })
     clock.nowMs += 3_600_000
+    rules.expire(clock.nowMs)
     t.match(rules.list(), [{}, { name: 'mine', enabled: true, override: null }])
     await settled()
     t.same(changes.slice(1), ['rule_override mine false incident 12', 'rule_override_ended mine expired'])
@@ -440,64 +444,64 @@ t.test('overrides', async (t) => {
 })
 
 t.test('rules that were made disabled cannot be switched on beyond what is allowed together', async (t) => {
-  const { rules, state } = setting(t)
+  const { rules, editor, storage } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha')))
   const pattern = Array.from({ length: 4 }, (_, n) => `${n}`.repeat(1000)).join('|')
   const made = []
   for (let n = 0; n < 70; n++)
-    made.push(await rules.create({ ...WORD, name: `w${n}`, pattern, enabled: false }))
+    made.push(await editor.create({ ...WORD, name: `w${n}`, pattern, enabled: false }))
   const refusals = []
   for (const { id } of made)
-    refusals.push(await refusal(rules.setEnabled(id, true, refusals.length % 2 === 0 ? NO_END : HOUR)))
+    refusals.push(await refusal(editor.setEnabled(id, true, refusals.length % 2 === 0 ? NO_END : HOUR)))
   const first = refusals.findIndex((text) => text.startsWith('400 invalid_body'))
   t.ok(first > 0, 'the first ones fit')
   t.ok(refusals.slice(first).every((text) => /^400 invalid_body .*keywords together/.test(text)))
-  const after = setting(t, { state })
+  const after = setting(t, { storage })
   after.rules.replaceFiles(snapshot(rulesText('alpha')))
   t.same(after.rules.errors(), [], 'the next start finds nothing wrong')
 })
 
 t.test('unknown ids', async (t) => {
-  const { rules } = setting(t)
+  const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha')))
-  t.match(await refusal(rules.setEnabled('nobody', true, NO_END)), /^404 not_found/)
-  t.match(await refusal(rules.delete('nobody')), /^404 not_found/)
+  t.match(await refusal(editor.setEnabled('nobody', true, NO_END)), /^404 not_found/)
+  t.match(await refusal(editor.delete('nobody')), /^404 not_found/)
   t.match(
-    await refusal(rules.delete(idOf(rules, 'alpha'))),
+    await refusal(editor.delete(idOf(rules, 'alpha'))),
     /^409 conflict -: The rule is declared in rules\/a\.yaml:2/,
   )
 })
 
 t.test('readonly: the files alone rule, and the API says where they are', async (t) => {
-  const state = new MemoryState()
-  const overlay = setting(t, { state })
+  const storage = new MemoryStorage()
+  const overlay = setting(t, { storage })
   overlay.rules.replaceFiles(snapshot(rulesText('alpha')))
-  await overlay.rules.create(WORD)
-  await overlay.rules.setEnabled(idOf(overlay.rules, 'alpha'), false, NO_END)
-  const { rules, changes } = setting(t, { state, apiWrites: 'readonly' })
+  await overlay.editor.create(WORD)
+  await overlay.editor.setEnabled(idOf(overlay.rules, 'alpha'), false, NO_END)
+  const { rules, editor, changes } = setting(t, { storage, apiWrites: 'readonly' })
   rules.replaceFiles(snapshot(rulesText('alpha')))
   t.same(fires(rules, 'alpha secret'), ['alpha'])
   const id = idOf(rules, 'alpha')
   t.match(
-    await refusal(rules.setEnabled(id, false, HOUR)),
+    await refusal(editor.setEnabled(id, false, HOUR)),
     /^409 conflict -: The rule is declared in rules\/a\.yaml:2; change it there/,
   )
-  t.match(await refusal(rules.delete(id)), /^409 conflict -: The rule is declared in rules\/a\.yaml:2/)
-  t.match(await refusal(rules.create(WORD)), /^409 conflict -: Rules are declared in files only/)
-  t.match(await refusal(rules.create({ ...WORD, name: 'alpha' })), /^409 conflict -: .*rules\/a\.yaml:2/)
-  t.equal(state.rules.size, 1, 'what was stored sleeps')
+  t.match(await refusal(editor.delete(id)), /^409 conflict -: The rule is declared in rules\/a\.yaml:2/)
+  t.match(await refusal(editor.create(WORD)), /^409 conflict -: Rules are declared in files only/)
+  t.match(await refusal(editor.create({ ...WORD, name: 'alpha' })), /^409 conflict -: .*rules\/a\.yaml:2/)
+  t.equal(storage.rules.size, 1, 'what was stored sleeps')
   t.same(changes, [])
 })
 
 t.test('the effective set as a file', async (t) => {
-  const { rules } = setting(t)
+  const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
-  await rules.create({
+  await editor.create({
     ...WORD,
     description: 'a: "b"\n# c',
     match: { models: ['gpt*'], direction: 'request' },
   })
-  await rules.setEnabled(idOf(rules, 'beta'), false, NO_END)
+  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END)
   const yaml = rules.toYaml()
   t.equal(yaml, rules.toYaml())
   const { rules: again, problems } = snapshot(yaml)
@@ -506,37 +510,39 @@ t.test('the effective set as a file', async (t) => {
   other.rules.replaceFiles(snapshot(yaml))
   t.equal(other.rules.toYaml(), yaml)
   t.match(again, [
-    { name: 'alpha', enabled: true },
-    { name: 'beta', enabled: false },
-    { name: 'mine', description: 'a: "b"\n# c', match: { models: ['gpt*'], direction: 'request' } },
+    { rule: { name: 'alpha', enabled: true } },
+    { rule: { name: 'beta', enabled: false } },
+    {
+      rule: { name: 'mine', description: 'a: "b"\n# c', match: { models: ['gpt*'], direction: 'request' } },
+    },
   ])
 })
 
 t.test('drift is what the files do not say', async (t) => {
-  const { rules } = setting(t)
+  const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
   const names = () => rules.drift().map(({ name }) => name)
   t.same(names(), [])
   t.equal(rules.revision, rules.declaredRevision)
-  await rules.setEnabled(idOf(rules, 'beta'), false, NO_END)
-  const { id } = await rules.create(WORD)
+  await editor.setEnabled(idOf(rules, 'beta'), false, NO_END)
+  const { id } = await editor.create(WORD)
   t.same(names(), ['beta', 'mine'])
   t.not(rules.revision, rules.declaredRevision)
-  await rules.setEnabled(idOf(rules, 'beta'), true, NO_END)
-  await rules.delete(id)
+  await editor.setEnabled(idOf(rules, 'beta'), true, NO_END)
+  await editor.delete(id)
   t.same(names(), [])
   t.equal(rules.revision, rules.declaredRevision)
 })
 
 t.test('files and API rules that are too much only together', async (t) => {
-  const { rules } = setting(t)
+  const { rules, editor } = setting(t)
   const words = (from: number) =>
     Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
   rules.replaceFiles(snapshot(rulesText('alpha')))
   for (const from of [0, 60, 120, 180])
-    await rules.create({ ...WORD, name: `r${from}`, pattern: words(from) })
+    await editor.create({ ...WORD, name: `r${from}`, pattern: words(from) })
   t.match(
-    await refusal(rules.create({ ...WORD, name: 'more', pattern: words(240) })),
+    await refusal(editor.create({ ...WORD, name: 'more', pattern: words(240) })),
     /^400 invalid_body pattern: all keywords together/,
   )
   rules.replaceFiles(

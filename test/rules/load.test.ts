@@ -7,7 +7,7 @@ import { uuidv5 } from '../../src/core/ids.ts'
 import { formatProblem } from '../../src/core/problem.ts'
 import { loadRules } from '../../src/rules/load.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
-import { publish, rulesText, temporaryFolder } from './files.ts'
+import { publish, rulesText, temporaryFolder } from './fixture.ts'
 
 t.test('a folder: rule files in the order of their names, nothing else', async (t) => {
   const folder = temporaryFolder(t)
@@ -25,7 +25,7 @@ t.test('a folder: rule files in the order of their names, nothing else', async (
   const { rules, problems, contentHash } = await loadRules(folder)
   t.same(problems, [])
   t.same(
-    rules.map(({ name, path, line }) => [name, path, line]),
+    rules.map(({ rule: { name, path, line } }) => [name, path, line]),
     [
       ['alpha', join(folder, 'a.yaml'), 3],
       ['aleph', join(folder, 'a.yaml'), 4],
@@ -40,7 +40,7 @@ t.test('one file by its path; ids come from names alone', async (t) => {
   writeFileSync(join(folder, 'my-rules.txt'), rulesText('alpha'))
   const { rules, problems } = await loadRules(join(folder, 'my-rules.txt'))
   t.same(problems, [])
-  t.match(rules, [{ id: uuidv5('alpha'), name: 'alpha', enabled: true, pattern: 'alpha', line: 2 }])
+  t.match(rules, [{ rule: { id: uuidv5('alpha'), name: 'alpha', enabled: true, pattern: 'alpha', line: 2 } }])
 })
 
 t.test('what has a default may be left out', async (t) => {
@@ -52,8 +52,8 @@ t.test('what has a default may be left out', async (t) => {
   ])
   t.same(problems, [])
   t.match(rules, [
-    { pattern: '', enabled: true },
-    { pattern: '*', enabled: false },
+    { rule: { pattern: '', enabled: true }, pattern: { threshold: null } },
+    { rule: { pattern: '*', enabled: false }, pattern: { kinds: '*' } },
   ])
 })
 
@@ -107,13 +107,13 @@ t.test('every mistake of every file at once, each with its place', async (t) => 
     `a.yaml:8:14 rules[1].pattern: \`emial\` is not a kind of personal data; did you mean \`email\`? (kinds: ${PII_KINDS.join(', ')})`,
     'a.yaml:11:7 rules[1].match.directoin: is not a known key; did you mean `direction`? (known: models, keys, direction)',
     'b.yaml:4:14 rules[0].pattern: alternative 2 is not a valid RE2 expression: missing closing ): `(b|`',
-    'b.yaml:5:13 rules[0].action: must be one of: block, monitor (for type keyword_block)',
+    'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, e.g. `60000/1m` or `2M/1d` (suffixes k, M; windows s, m, h, d)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
-    `b.yaml:7:12 rules[2].name: has the wrong format: Unique over all files; shown to clients and in the usage log. Printable characters, no white space at the ends.`,
+    `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files; shown to clients and in the usage log. Printable characters, without white space at the ends.`,
     'c.yaml:1:21 duplicate key; remove one of the two',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
-    'd.yaml:2:59 rules[0].action: must be one of: block, monitor (for type keyword_block)',
+    'd.yaml:2:59 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'd.yaml:3:12 rules[1].name: the name `six` is taken by d.yaml:2; names are unique across files',
   ])
 })
@@ -201,21 +201,21 @@ t.test('what cannot be read', async (t) => {
   const problemsOf = async (path: string) => (await loadRules(path)).problems.map(formatProblem)
   t.same(await problemsOf(join(folder, 'gone')), [`${join(folder, 'gone')} cannot be read (ENOENT)`])
   t.match(await problemsOf(folder), [
-    /holds no \*\.yaml file; to run without rules put a file with `rules: \[\]`/,
+    /holds no \*\.yaml file; to run without rules, add a file with `rules: \[\]`/,
   ])
   writeFileSync(join(folder, 'large.yaml'), ' '.repeat(1024 * 1024 + 1))
   writeFileSync(join(folder, 'latin1.yaml'), Buffer.from('rules: [] # \xe9', 'latin1'))
   symlinkSync('nowhere', join(folder, 'link.yaml'))
   symlinkSync('/dev/null', join(folder, 'pipe.yaml'))
   t.same(await problemsOf(folder), [
-    `${join(folder, 'large.yaml')} is larger than 1048576 bytes`,
+    `${join(folder, 'large.yaml')} is larger than 1048576 bytes; split it into smaller files`,
     `${join(folder, 'latin1.yaml')} is not valid UTF-8`,
     `${join(folder, 'link.yaml')} cannot be read (ENOENT)`,
     `${join(folder, 'pipe.yaml')} is not a regular file`,
   ])
   rmSync(join(folder, 'large.yaml'))
   for (let index = 0; index < 1001; index++) writeFileSync(join(folder, `${index}.yaml`), '')
-  t.match(await problemsOf(folder), [/holds \d+ rule files; 1000 are allowed/])
+  t.match(await problemsOf(folder), [/holds \d+ rule files; at most 1000 are allowed/])
 })
 
 t.test('a ConfigMap: each file once, through the link of the moment', async (t) => {
@@ -224,7 +224,7 @@ t.test('a ConfigMap: each file once, through the link of the moment', async (t) 
   const first = await loadRules(folder)
   t.same(first.problems, [])
   t.same(
-    first.rules.map(({ name, path }) => [name, path]),
+    first.rules.map(({ rule: { name, path } }) => [name, path]),
     [
       ['alpha', join(folder, 'a.yaml')],
       ['beta', join(folder, 'b.yaml')],
@@ -234,7 +234,7 @@ t.test('a ConfigMap: each file once, through the link of the moment', async (t) 
   t.equal((await loadRules(folder)).contentHash, first.contentHash, 'the moment is no part of the content')
   publish(folder, 'third', { 'c.yaml': rulesText('gamma') })
   t.same(
-    (await loadRules(folder)).rules.map(({ name }) => name),
+    (await loadRules(folder)).rules.map(({ rule }) => rule.name),
     ['gamma'],
   )
 })
@@ -272,7 +272,8 @@ t.test('a swap while files are read never shows a mixture', async (t) => {
     // Faster than five readings in a row is taken as unreadable, never as a mixture.
     if (problems.length > 0) continue
     seen++
-    t.equal(new Set(rules.map(({ name }) => name.slice(1))).size, 1, rules.map(({ name }) => name).join())
+    const names = rules.map(({ rule }) => rule.name)
+    t.equal(new Set(names.map((name) => name.slice(1))).size, 1, names.join())
     t.equal(rules.length, 3)
   }
   reading = false

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { within } from '../../src/core/deadline.ts'
 import { PathWatcher } from '../../src/rules/path-watch.ts'
-import { temporaryFolder } from './files.ts'
+import { temporaryFolder } from './fixture.ts'
 
 const DEADLINE_MS = 10_000
 /** Long enough for an event that must not come. */

@@ -2,9 +2,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadRules } from '../../src/rules/load.ts'
-import { readBeside } from '../../src/rules/read-in-child.ts'
+import { readInChild } from '../../src/rules/read-in-child.ts'
 import { contentHash, snapshotOf } from '../../src/rules/snapshot.ts'
-import { rulesText, temporaryFolder } from './files.ts'
+import { rulesText, temporaryFolder } from './fixture.ts'
 
 const NAMES = Array.from({ length: 1000 }, (_, n) => `rule-${n}`)
 const LIMITS = { heapMib: 192, durationMs: 60_000 }
@@ -28,7 +28,7 @@ t.test('large files are read as small ones are', async (t) => {
 })
 
 t.test('what takes too much memory is a mistake of the file, and no news until it changes', async (t) => {
-  const snapshot = await readBeside(held, undefined, { ...LIMITS, heapMib: 64 })
+  const snapshot = await readInChild(held, undefined, { ...LIMITS, heapMib: 64 })
   t.match(snapshot, {
     rules: [],
     problems: [{ file: 'rubbish.yaml', line: 0, message: /^takes more than 64 MiB of memory to read; / }],
@@ -37,13 +37,13 @@ t.test('what takes too much memory is a mistake of the file, and no news until i
 })
 
 t.test('so is what takes too long', async (t) => {
-  const snapshot = await readBeside(held, undefined, { heapMib: 2048, durationMs: 1000 })
+  const snapshot = await readInChild(held, undefined, { heapMib: 2048, durationMs: 1000 })
   t.match(snapshot, { rules: [], problems: [{ message: /^takes more than 1 s to read; / }] })
 })
 
 t.test('a reading that is given up ends at once', async (t) => {
   const ended = new AbortController()
-  const reading = readBeside(held, ended.signal, { ...LIMITS, heapMib: 2048 })
+  const reading = readInChild(held, ended.signal, { ...LIMITS, heapMib: 2048 })
   ended.abort()
   t.match(await reading, { rules: [], problems: [{ message: /^could not be read / }] })
 })

@@ -32,10 +32,10 @@ t.test('every key of the schema is described', async (t) => {
 t.test('the sample rules load, compile and do what they say', async (t) => {
   const { rules, problems } = await loadRules(`${CONFIG}rules`)
   t.same(problems, [])
-  for (const path of new Set(rules.map((rule) => rule.path))) {
+  for (const path of new Set(rules.map(({ rule }) => rule.path))) {
     t.match(readFileSync(path, 'utf8'), /^# yaml-language-server: \$schema=\.\.\/rules\.schema\.json\n/)
   }
-  t.ok(rules.every(({ description }) => description !== undefined))
+  t.ok(rules.every(({ rule }) => rule.description !== undefined))
   const selection = compileRules(rules, 'r').select(['gpt-4o'], 'app')
   const names = (text: string) => firedNames(selection, text)
   t.same(names('the Project Aurora launch'), ['unreleased-projects'])
@@ -48,9 +48,9 @@ t.test('the sample rules load, compile and do what they say', async (t) => {
 
 t.test('the sample rules survive being printed and loaded', async (t) => {
   const { rules } = await loadRules(`${CONFIG}rules`)
-  const again = snapshotOf([{ name: 'all.yaml', text: printRules(rules) }])
+  const again = snapshotOf([{ name: 'all.yaml', text: printRules(rules.map(({ rule }) => rule)) }])
   t.same(again.problems, [])
   const declared = (list: typeof rules) =>
-    list.map(({ path: _path, line: _line, ...declaration }) => declaration)
+    list.map(({ rule: { path: _path, line: _line, ...declaration } }) => declaration)
   t.same(declared(again.rules), declared(rules))
 })

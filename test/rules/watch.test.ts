@@ -5,8 +5,7 @@ import t, { type Test } from 'tap'
 import { loadRules, type RuleSource } from '../../src/rules/load.ts'
 import type { RuleSnapshot } from '../../src/rules/snapshot.ts'
 import { RuleWatcher } from '../../src/rules/watch.ts'
-import { publish, rulesText, snapshot, temporaryFolder } from './files.ts'
-import { ManualTimers } from './timers.ts'
+import { ManualTimers, publish, rulesText, snapshot, temporaryFolder } from './fixture.ts'
 
 /** A watcher of a real folder and what it reported. */
 async function watching(t: Test, path: string) {
@@ -16,7 +15,7 @@ async function watching(t: Test, path: string) {
     path,
     initial: await loadRules(path),
     onSnapshot: ({ rules, problems }) => {
-      seen.push(problems.length > 0 ? 'bad' : rules.map(({ name }) => name).join())
+      seen.push(problems.length > 0 ? 'bad' : rules.map(({ rule }) => rule.name).join())
       wake()
     },
   })
@@ -347,7 +346,7 @@ t.test('only changed content is news, but a reload always is', async (t) => {
   timers.advance(100)
   await watcher.reload()
   t.same(
-    seen.map(({ rules }) => rules[0]?.name),
+    seen.map(({ rules }) => rules[0]?.rule.name),
     ['y', 'y'],
   )
   t.equal(reads(), 2, 'what is as it was is not read as rules again')
@@ -388,7 +387,7 @@ t.test('the poll finds what no hint told of', async (t) => {
     path: folder,
     initial: snapshot(rulesText('one')),
     open: async () => sourceOf(contents[0] ?? ''),
-    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.name)),
+    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.rule.name)),
     timers,
   })
   t.teardown(() => watcher.close())
@@ -412,7 +411,7 @@ t.test('what changed between the first reading and the start is noticed', async 
   const watcher = new RuleWatcher({
     path: folder,
     initial: await loadRules(folder),
-    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.name)),
+    onSnapshot: ({ rules }) => seen.push(String(rules[0]?.rule.name)),
   })
   t.teardown(() => watcher.close())
   writeFileSync(join(folder, 'a.yaml'), rulesText('two'))

@@ -5,6 +5,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { formatProblem } from '../../core/problem.ts'
 import { isoTime, isoTimeOrNull } from '../../core/time.ts'
+import type { RuleEditor } from '../../rules/editor.ts'
 import type { EffectiveRule, EffectiveRules } from '../../rules/effective.ts'
 import type { PolicyStore } from '../../store/policies.ts'
 import { type ApiRoute, ok, readFields } from '../api.ts'
@@ -17,6 +18,7 @@ export type Evaluate = (body: JsonValue) => Promise<JsonObject>
 
 export function ruleRoutes(
   rules: EffectiveRules,
+  editor: RuleEditor,
   policies: Pick<PolicyStore, 'find'>,
   evaluate: Evaluate,
 ): ApiRoute[] {
@@ -65,7 +67,7 @@ export function ruleRoutes(
       method: 'POST',
       path: '/api/v1/rules',
       async answer(request) {
-        return { status: 201, body: describe(await rules.create(await readFields(request, FIELDS))) }
+        return { status: 201, body: describe(await editor.create(await readFields(request, FIELDS))) }
       },
     },
     {
@@ -82,14 +84,14 @@ export function ruleRoutes(
       async answer(request) {
         const fields = await readFields(request, ['enabled', 'reason', 'ttl_seconds'])
         const change = readChange(fields)
-        return ok(describe(await rules.setEnabled(request.params['id'] ?? '', change.enabled, change)))
+        return ok(describe(await editor.setEnabled(request.params['id'] ?? '', change.enabled, change)))
       },
     },
     {
       method: 'DELETE',
       path: '/api/v1/rules/:id',
       async answer(request) {
-        return ok(describe(await rules.delete(request.params['id'] ?? '')))
+        return ok(describe(await editor.delete(request.params['id'] ?? '')))
       },
     },
   ]

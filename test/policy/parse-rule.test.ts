@@ -1,9 +1,13 @@
 import t from 'tap'
 import { splitAlternatives } from '../../src/keyword/pattern-syntax.ts'
-import { compileRules } from '../../src/policy/compile.ts'
+import { parseRule } from '../../src/policy/parse-rule.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { validateRule, validateTogether } from '../../src/policy/validate.ts'
 import { rule } from './rules.ts'
+
+const problemsOf = (declared: Rule) => {
+  const result = parseRule(declared)
+  return 'problems' in result ? result.problems : []
+}
 
 const alternatives: [pattern: string, parts: string[]][] = [
   ['a|b(c|d)|[|]', ['a', 'b(c|d)', '[|]']],
@@ -69,24 +73,24 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   [
     'action of another type',
     rule('r', 'a', { action: 'redact' }),
-    [['action', /must be one of: block, monitor \(for type keyword_block\)/]],
+    [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
     'restoring words',
     rule('r', 'a', { action: 'restore' }),
-    [['action', /must be one of: block, monitor \(for type keyword_block\)/]],
+    [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
     'restoring in answers alone',
     rule('r', 'email', { type: 'pii', action: 'restore', match: { direction: 'response' } }),
-    [['match.direction', /must be request or both/]],
+    [['match.direction', /must be `request` or `both`/]],
   ],
   ['pii action', rule('r', 'emial', { type: 'pii', action: 'block' }), [['pattern', /did you mean `email`/]]],
   [
     'several at once',
     rule('r', 'score', { type: 'prompt_injection', action: 'allow', match: { direction: 'response' } }),
     [
-      ['action', /block, monitor/],
+      ['action', /use `block` or `monitor`/],
       ['pattern', /score>=0.70/],
       ['match.direction', /only prompts/],
     ],
@@ -99,7 +103,7 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   [
     'more than an entry of the log holds',
     rule('r', `a${'\u0001'.repeat(60_000)}`),
-    [['pattern', /360\d\d\d bytes of JSON; 245760 are allowed/]],
+    [['pattern', /360\d\d\d bytes of JSON; at most 245760 are allowed/]],
   ],
   [
     'a glob too long',
@@ -109,10 +113,9 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
 ]
 for (const [what, declaration, problems] of refused) {
   t.test(`${what} is refused`, async (t) => {
-    const found = validateRule(declaration)
+    const found = problemsOf(declaration)
     t.equal(found.length, problems.length)
     for (const [index, [path, message]] of problems.entries()) t.match(found[index], { path, message })
-    t.throws(() => compileRules([declaration], 'r'), TypeError)
   })
 }
 
@@ -128,17 +131,6 @@ const accepted = [
 ]
 for (const declaration of accepted) {
   t.test(`${declaration.type} ${declaration.pattern.slice(0, 20)} is accepted`, async (t) => {
-    t.same(validateRule(declaration), [])
+    t.same(problemsOf(declaration), [])
   })
 }
-
-t.test('what rules exceed only together', async (t) => {
-  const words = (from: number) =>
-    Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
-  const many = Array.from({ length: 5 }, (_, index) => rule(String(index), words(index * 100)))
-  t.equal(validateTogether(many.slice(0, 4)), null)
-  t.match(validateTogether(many), /all keywords together have \d+ characters; 262144 are allowed/)
-  t.equal(validateTogether(many.map((one) => ({ ...one, enabled: false }))), null)
-  const large = Array.from({ length: 13 }, (_, index) => rule(String(index), '(?:ab){390}'))
-  t.match(validateTogether(large), /all expressions together compile to \d+ steps; 10000 are allowed/)
-})

@@ -1,0 +1,78 @@
+// Parses one declared rule: checks what the schema cannot, and keeps the parsed pattern.
+
+import { MAX_GLOB_CHARACTERS } from './glob.ts'
+import { ACTIONS_OF, RULE_ACTIONS, type Rule, type RuleDeclaration } from './rule.ts'
+import { parsePattern, type RulePattern } from './rule-pattern.ts'
+
+/** A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one. */
+export interface ParsedRule<Declared extends RuleDeclaration = Rule> {
+  readonly rule: Declared
+  readonly pattern: RulePattern
+}
+
+/** An error in one declaration. */
+export interface RuleProblem {
+  /** Relative to the rule: `pattern`, `action`, `match.models[0]`. */
+  readonly path: string
+  readonly message: string
+}
+
+/** Longest declaration, bytes of JSON. A rule in force is sealed in the log, whose entries hold little more. */
+const MAX_DECLARATION_BYTES = 245_760
+
+/** Parses a declaration that fits the schema, or returns every error in it. */
+export function parseRule<Declared extends RuleDeclaration>(
+  rule: Declared,
+): ParsedRule<Declared> | { readonly problems: readonly RuleProblem[] } {
+  const { pattern, problems } = parse(rule)
+  return pattern === null || problems.length > 0 ? { problems } : { rule, pattern }
+}
+
+/** Returns the errors in the fields that are present, for a rule whose other fields do not fit the schema. */
+export const checkRulePart = (part: Partial<RuleDeclaration>): readonly RuleProblem[] => parse(part).problems
+
+function parse(declaration: Partial<RuleDeclaration>): {
+  readonly pattern: RulePattern | null
+  readonly problems: readonly RuleProblem[]
+} {
+  const { type, action, pattern: source, match } = declaration
+  const problems: RuleProblem[] = []
+  const add = (path: string, message: string) => problems.push({ path, message })
+  const actions = type === undefined ? RULE_ACTIONS : ACTIONS_OF[type]
+  if (action !== undefined && !actions.includes(action)) {
+    add('action', `\`${action}\` is not allowed for ${type} rules; use ${alternatives(actions)}`)
+  }
+  const parsed = type === undefined || source === undefined ? null : parsePattern(type, source)
+  if (parsed !== null && 'messages' in parsed) for (const message of parsed.messages) add('pattern', message)
+  const tooLong = sizeProblem(declaration)
+  if (tooLong !== null) add('pattern', tooLong)
+  if (type === 'prompt_injection' && match?.direction === 'response') {
+    add('match.direction', 'must be `request` or `both`: only prompts are scored for injection')
+  }
+  if (type === 'rate_limit' && match?.direction !== undefined && match.direction !== 'both') {
+    add('match.direction', 'must be `both`: a token limit counts the whole call')
+  }
+  if (action === 'restore' && match?.direction === 'response') {
+    add('match.direction', 'must be `request` or `both`: only values redacted from a prompt can be restored')
+  }
+  for (const list of ['models', 'keys'] as const) {
+    match?.[list]?.forEach((glob, index) => {
+      if (glob.length > MAX_GLOB_CHARACTERS) {
+        add(`match.${list}[${index}]`, `must have at most ${MAX_GLOB_CHARACTERS} characters`)
+      }
+    })
+  }
+  return { pattern: parsed === null || 'messages' in parsed ? null : parsed, problems }
+}
+
+function sizeProblem(declaration: object): string | null {
+  const bytes = Buffer.byteLength(JSON.stringify(declaration))
+  if (bytes <= MAX_DECLARATION_BYTES) return null
+  return `makes the rule ${bytes} bytes of JSON; at most ${MAX_DECLARATION_BYTES} are allowed; split the rule`
+}
+
+/** `a`, `b` or `c`, each in backticks. */
+function alternatives(values: readonly string[]): string {
+  const quoted = values.map((value) => `\`${value}\``)
+  return quoted.length < 2 ? quoted.join() : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+}

@@ -1,0 +1,143 @@
+// Changes rules through the API: creates, switches and deletes them. Each change is stored and sealed before it is in
+// force. Knows neither requests nor the store.
+
+import type { Clock } from '../core/clock.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { JsonObject } from '../core/json.ts'
+import type { ApiRule } from '../policy/rule.ts'
+import { assertFits, assertFree, conflict, sourceOf } from './conflicts.ts'
+import { declarationHash, readDeclaration } from './declaration.ts'
+import type { EffectiveRules } from './effective.ts'
+import type { EffectiveRule } from './merge.ts'
+import type { RuleStorage } from './ports.ts'
+
+export interface RuleEditorOptions {
+  readonly rules: EffectiveRules
+  readonly storage: RuleStorage
+  readonly clock: Clock
+  readonly apiWrites: 'overlay' | 'readonly'
+  /** Returns a new UUIDv7. */
+  readonly newId: () => string
+}
+
+export class RuleEditor {
+  readonly #options: RuleEditorOptions
+  readonly #rules: EffectiveRules
+  readonly #storage: RuleStorage
+
+  constructor(options: RuleEditorOptions) {
+    this.#options = options
+    this.#rules = options.rules
+    this.#storage = options.storage
+  }
+
+  /**
+   * Creates an API rule.
+   * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not write
+   */
+  create(fields: JsonObject): Promise<EffectiveRule> {
+    return this.#rules.enqueue(async () => {
+      const { rule: declaration, pattern } = readDeclaration(fields)
+      assertFree(this.#rules.list(), declaration.name)
+      if (this.#options.apiWrites === 'readonly')
+        throw conflict('Rules are declared in files only (rules.apiWrites is readonly).')
+      const nowMs = this.#options.clock.now()
+      const id = this.#options.newId()
+      const rule: ApiRule = { ...declaration, id, createdAtMs: nowMs, updatedAtMs: nowMs }
+      const added = { rule: { ...rule, declaredEnabled: rule.enabled }, pattern }
+      assertFits([...this.#rules.parsed, added], 'pattern')
+      await this.#rules.apply({ type: 'rule_created', rule, cause: 'api' }, (sealed) =>
+        this.#storage.putRule(rule, sealed),
+      )
+      // A file read during the write may have replaced the rule.
+      if (this.#rules.list().every((one) => one.id !== id)) assertFree(this.#rules.list(), rule.name)
+      return this.#get(id)
+    })
+  }
+
+  /**
+   * Enables or disables a rule. A file rule, or a change with a time to live, gets an override. Setting what the rule
+   * declares withdraws its override.
+   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when a limit would be exceeded
+   */
+  setEnabled(
+    id: string,
+    enabled: boolean,
+    { reason, ttlSeconds }: { readonly reason: string; readonly ttlSeconds: number | null },
+  ): Promise<EffectiveRule> {
+    return this.#rules.enqueue(async () => {
+      const rule = this.#get(id)
+      this.#assertWritable(rule)
+      if (enabled) {
+        const changed = this.#rules.parsed.map((one) =>
+          one.rule.id === id ? { ...one, rule: { ...one.rule, enabled } } : one,
+        )
+        assertFits(changed, 'enabled')
+      }
+      if (rule.source.kind === 'api' && ttlSeconds === null) return this.#changeApiRule(rule, enabled)
+      if (enabled === rule.declaredEnabled) return this.#withdraw(rule)
+      const nowMs = this.#options.clock.now()
+      const expiresAtMs = ttlSeconds === null ? null : nowMs + ttlSeconds * 1000
+      const declaredHash = declarationHash({ ...rule, enabled: rule.declaredEnabled })
+      const named = { ruleId: id, ruleName: rule.name }
+      const override = { ...named, enabled, reason, expiresAtMs, declaredHash, createdAtMs: nowMs }
+      const change = { type: 'rule_override', rule: { ...rule, enabled }, reason, expiresAtMs } as const
+      await this.#rules.applyOverride(override, change, (sealed) =>
+        this.#storage.putOverride(override, sealed),
+      )
+      return this.#get(id)
+    })
+  }
+
+  /**
+   * Deletes an API rule and returns it as it was.
+   * @throws GatewayError 404 for an unknown id, 409 for a file rule or when the API may not write
+   */
+  delete(id: string): Promise<EffectiveRule> {
+    return this.#rules.enqueue(async () => {
+      const rule = this.#get(id)
+      this.#assertWritable(rule)
+      if (rule.source.kind === 'file') {
+        throw conflict(`The rule is declared in ${sourceOf(rule)}; delete it there, or disable it here.`)
+      }
+      await this.#rules.apply({ type: 'rule_deleted', rule, cause: 'api' }, (sealed) =>
+        this.#storage.deleteRule(id, sealed),
+      )
+      return rule
+    })
+  }
+
+  async #changeApiRule(rule: EffectiveRule, enabled: boolean): Promise<EffectiveRule> {
+    const { source: _source, declaredEnabled, override, ...declared } = rule
+    if (declaredEnabled === enabled && override === null) return rule
+    const updatedAtMs = this.#options.clock.now()
+    if (override !== null) await this.#withdraw(rule)
+    const changed = { ...declared, enabled, updatedAtMs }
+    await this.#rules.apply({ type: 'rule_changed', rule: changed, cause: 'api' }, (sealed) =>
+      this.#storage.putRule(changed, sealed),
+    )
+    return this.#get(rule.id)
+  }
+
+  async #withdraw(rule: EffectiveRule): Promise<EffectiveRule> {
+    const { id: ruleId, name: ruleName } = rule
+    const stored = this.#storage.overrides().find((override) => override.ruleId === ruleId)
+    if (rule.override === null || stored === undefined) return rule
+    await this.#rules.apply({ type: 'rule_override_ended', ruleId, ruleName, cause: 'withdrawn' }, (sealed) =>
+      this.#storage.deleteOverride(stored, sealed),
+    )
+    return this.#get(ruleId)
+  }
+
+  #get(id: string): EffectiveRule {
+    const rule = this.#rules.list().find((candidate) => candidate.id === id)
+    if (rule === undefined) throw new GatewayError('not_found', 'There is no rule with this id.')
+    return rule
+  }
+
+  #assertWritable(rule: EffectiveRule): void {
+    if (this.#options.apiWrites === 'overlay') return
+    const where = `The rule is declared in ${sourceOf(rule)}; change it there`
+    throw conflict(`${where} (rules.apiWrites is readonly).`)
+  }
+}
