@@ -1,5 +1,5 @@
-// Finds a selection of the index's patterns in whole and in growing texts. A growing text gives the hits of the whole
-// one, however it is cut into chunks.
+// Finds a selection of the index's patterns in whole and in growing texts. A growing text gives the
+// hits of the whole one, however it is cut into chunks.
 
 import { atOnce, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { KeywordIndex } from './pattern-index.ts'
@@ -14,18 +14,24 @@ export interface KeywordMatcher {
   /** As `match`, in steps. */
   matchSteps(text: string): Steps<KeywordHit[]>
   /**
-   * False when no pattern occurs in any text, nor across adjacent texts joined by nothing or by a space; true when one
-   * may. One pass over each text.
+   * False when no pattern occurs in any text, nor across adjacent texts joined by nothing or by a
+   * space; true when one may. One pass over each text.
    */
   mayMatchJoined(texts: readonly TouchingText[]): Steps<boolean>
-  /** Searches a text that grows. Finds what `match` finds in the whole text, in the order of decision. */
+  /**
+   * Searches a text that grows. Finds what `match` finds in the whole text, in the order of
+   * decision.
+   */
   stream(): KeywordStream
 }
 
 export interface KeywordStream {
   push(chunk: string): KeywordHit[]
   finish(): KeywordHit[]
-  /** UTF-16 offset before which no holding pattern can still begin: text before it may leave. Never decreases. */
+  /**
+   * UTF-16 offset before which no holding pattern can still begin: text before it may leave. Never
+   * decreases.
+   */
   readonly safe: number
 }
 

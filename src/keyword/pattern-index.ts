@@ -1,5 +1,5 @@
-// Compiles keyword patterns into two automata, one for words and one for expressions, with a prefilter for both.
-// Names a pattern by its index in the list. Knows neither rules nor texts.
+// Compiles keyword patterns into two automata, one for words and one for expressions, with a
+// prefilter for both. Names a pattern by its index in the list. Knows neither rules nor texts.
 
 import type { Steps } from '../core/steps.ts'
 import { LiteralAutomaton } from './literals.ts'
@@ -78,7 +78,9 @@ export class KeywordIndex {
     this.#programs = programs
   }
 
-  /** False when no pattern occurs in the text, decided without normalising it; true when one may. */
+  /**
+   * False when no pattern occurs in the text, decided without normalising it; true when one may.
+   */
   mayMatch(text: string): boolean {
     return this.#prefilter?.mayMatch(text) === true
   }

@@ -1,5 +1,5 @@
-// Searches one text, whole or growing, for the active patterns of a plan. The hits depend on the text alone, not on
-// how it is cut into chunks.
+// Searches one text, whole or growing, for the active patterns of a plan. The hits depend on the
+// text alone, not on how it is cut into chunks.
 
 import type { LiteralAutomaton } from './literals.ts'
 import { Normaliser } from './normalise.ts'
@@ -7,8 +7,9 @@ import type { KeywordIndex } from './pattern-index.ts'
 import { ExpressionCursor } from './regexp/cursor.ts'
 
 /**
- * Most text that a stream holds back, UTF-16 units. A longer match is still found, but its beginning may have left by
- * then. Without a bound, one `a.*b` would delay a whole answer until its end.
+ * Most text that a stream holds back, UTF-16 units. A longer match is still found, but its
+ * beginning may have left by then. Without a bound, one `a.*b` would delay a whole answer until its
+ * end.
  */
 export const MAX_HOLD_BACK = 1024
 
@@ -16,8 +17,8 @@ export interface KeywordHit {
   /** Index of the pattern. */
   readonly pattern: number
   /**
-   * UTF-16 offset in the given text at which the match begins: of the matches that end first, the earliest. At most
-   * MAX_HOLD_BACK before the offset at which the match was decided.
+   * UTF-16 offset in the given text at which the match begins: of the matches that end first, the
+   * earliest. At most MAX_HOLD_BACK before the offset at which the match was decided.
    */
   readonly start: number
   /** UTF-16 offset after the match. */
@@ -34,7 +35,10 @@ export interface SearchPlan {
   readonly holding: readonly boolean[]
   /** Some pattern is holding. */
   readonly holdsText: boolean
-  /** By state of the word automaton: how many of the last characters may begin a word of a holding pattern. */
+  /**
+   * By state of the word automaton: how many of the last characters may begin a word of a holding
+   * pattern.
+   */
   readonly pendingDepths: Uint16Array | null
   /** The ASCII characters with which a match of a holding pattern can begin, 128 flags. */
   readonly firstAscii: Uint8Array

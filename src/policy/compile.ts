@@ -1,5 +1,5 @@
-// Compiles parsed rules into the frozen rule set that requests are judged by. Knows neither where rules come from nor
-// what follows from a decision.
+// Compiles parsed rules into the frozen rule set that requests are judged by. Knows neither where
+// rules come from nor what follows from a decision.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
@@ -15,7 +15,10 @@ export interface RuleSet {
   readonly revision: string
   /** Every rule, disabled ones included, in the order of declaration. */
   readonly rules: readonly Rule[]
-  /** Selects the enabled rules for a call by the key of this name that may be sent to any of these models. */
+  /**
+   * Selects the enabled rules for a call by the key of this name that may be sent to any of these
+   * models.
+   */
   select(models: readonly string[], keyName: string): Selection
 }
 
@@ -40,10 +43,10 @@ interface LimitRule {
 export interface Selection {
   readonly revision: string
   /**
-   * The most specific rule wins (a kind before `*`), then the strictest action (block, redact, restore, monitor,
-   * allow), then the first rule. Without a rule the action is redact. With several models the strictest decision
-   * counts. In an answer, `restore` applies to data that is new in it and means redact; whether values are put back
-   * is decided by the prompt's rules alone.
+   * The most specific rule wins (a kind before `*`), then the strictest action (block, redact,
+   * restore, monitor, allow), then the first rule. Without a rule the action is redact. With
+   * several models the strictest decision counts. In an answer, `restore` applies to data that is
+   * new in it and means redact; whether values are put back is decided by the prompt's rules alone.
    */
   pii(kind: PiiKind, direction: Direction): PiiDecision
   /** Null when no keyword rule concerns the direction. */
@@ -174,7 +177,10 @@ function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDe
 
 type PiiDecisions = ReadonlyMap<PiiKind, PiiDecision>
 
-/** The strictest decision over all models: a model trusted with a kind must not expose it to one that is not. */
+/**
+ * The strictest decision over all models: a model trusted with a kind must not expose it to one
+ * that is not.
+ */
 function strictest(byModel: readonly PiiDecisions[]): PiiDecisions {
   const [first = new Map<PiiKind, PiiDecision>(), ...others] = byModel
   if (others.length === 0) return first

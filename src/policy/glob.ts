@@ -1,16 +1,22 @@
-// Globs over names: `*` for any run of characters, `?` for one. Nothing else is special.
+// Matches names against globs: `*` matches any characters, `?` matches one. Nothing else is
+// special.
 
-/** Longest glob; together with it the time is linear in the name. */
+/** Longest glob, UTF-16 units; it bounds the time of a match. */
 export const MAX_GLOB_CHARACTERS = 128
 
-/** A test for whole names. Time is at most the name's length times the glob's. */
+/**
+ * Returns a test for whole names. Its time is at most the length of the name times that of the
+ * glob.
+ */
 export function compileGlob(glob: string): (name: string) => boolean {
   if (!/[*?]/.test(glob)) return (name) => name === glob
   const wanted = [...glob.replace(/\*+/g, '*')]
   return (name) => matchGlob(wanted, name)
 }
 
-/** Only the last `*` is ever tried again (Kirk Krauss, 2008): what an earlier one took can stay as it is. */
+/**
+ * Backtracks to the last `*` only: what an earlier one matched need not change (Kirk Krauss, 2008).
+ */
 function matchGlob(glob: readonly string[], name: string): boolean {
   let position = 0
   let at = 0

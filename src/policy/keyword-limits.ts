@@ -23,7 +23,10 @@ export class KeywordUsage {
     return this
   }
 
-  /** The exceeded limit as a sentence without its full stop; null when the rules fit. @param share of each limit */
+  /**
+   * The exceeded limit as a sentence without its full stop; null when the rules fit.
+   * @param share of each limit
+   */
   exceeded(share = 1): string | null {
     if (this.#characters > MAX_CHARACTERS * share) {
       return `all keywords together have ${this.#characters} characters; at most ${MAX_CHARACTERS} are allowed`

@@ -31,7 +31,10 @@ export class KeywordRuleIndex {
     this.#references = rules.map(({ reference }) => reference)
   }
 
-  /** The chosen rules that concern the direction; null when none does. Rules that block hold text back. */
+  /**
+   * The chosen rules that concern the direction; null when none does. Rules that block hold text
+   * back.
+   */
   select(chosen: ReadonlySet<Rule>, direction: Direction): KeywordRules | null {
     const active = this.#rules.map((rule) => chosen.has(rule) && concernsDirection(rule, direction))
     const holding = this.#rules.map(({ action }, pattern) => active[pattern] === true && action === 'block')

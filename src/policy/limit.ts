@@ -1,58 +1,61 @@
-// The arithmetic of token limits: a sliding window kept as a row of small buckets. Pure: the time comes in,
-// and what is remembered is handed in. Knows neither rules nor keys nor where the counts are kept.
+// Computes token limits over a sliding window of small buckets. Pure: time and state are arguments.
+// Knows neither rules nor keys nor where the counts are kept.
 
 import type { Milliseconds } from '../core/clock.ts'
 
-/** Buckets a window is cut into: how finely it slides. */
+/** Buckets in a window: how finely it slides. */
 const BUCKETS_PER_WINDOW = 60
 
 /**
- * Buckets that count at any moment. One more than a window has, because the oldest is only partly inside it:
- * it counts in full, so that no window of the rule's length, wherever it begins, ever holds more than the limit.
+ * Buckets that count at any moment: one more than a window has. The oldest is only partly inside
+ * the window and counts in full, so that no window of the rule's length, wherever it begins,
+ * exceeds the limit.
  */
 const LIVE_BUCKETS = BUCKETS_PER_WINDOW + 1
 
-/** Tokens expected of an answer whose length nobody has limited, until one of the window has ended. */
+/** Expected tokens of an answer without a length limit, until the first of the window has ended. */
 const EXPECTED_ANSWER_TOKENS = 512
 
-/** The share of the newest answer in what is expected of the next. */
+/** Weight of the newest answer in the expectation for the next. */
 const NEWEST_SHARE = 1 / 8
 
-/** Where only calls under way stand in the way, room may come back at any moment. */
-const RETRY_BESIDE_RUNNING_MS = 1000
+/**
+ * Retry time when only running calls hold the missing tokens: they may release them at any moment.
+ */
+const RETRY_WHILE_HELD_MS = 1000
 
-/** A slice of time, tokens used in it. */
+/** The tokens used in a slice of time. */
 export interface Bucket {
   /** Time since the epoch divided by the bucket's length, rounded down. */
   readonly index: number
   tokens: number
-  /** Those of `tokens` that calls under way hold. */
+  /** The part of `tokens` that running calls hold. */
   held: number
 }
 
-/** What is remembered of one limit for one key. */
+/** The state of one limit for one key. */
 export interface QuotaWindow {
   readonly bucketMs: Milliseconds
   /** Ordered by index, at most about two windows long. */
   buckets: Bucket[]
-  /** What answers of unlimited length have had on average, a choice; null before the first. */
+  /** Average tokens per choice of answers without a length limit; null before the first. */
   typicalAnswer: number | null
 }
 
 export interface QuotaAnswer {
   readonly allowed: boolean
-  /** Tokens left after what was asked for, never negative. */
+  /** Tokens left after the reservation, never negative. */
   readonly remaining: number
-  /** Until nothing of what is used now counts any more. */
+  /** Time until none of the tokens used now counts. */
   readonly resetMs: Milliseconds
   /**
-   * Until the same reservation could succeed if nothing else happened, a second at most where calls under way hold the
-   * room; 0 when it was allowed.
+   * Time until the same reservation could succeed if nothing else happened. At most a second when
+   * running calls hold the missing tokens; 0 when it was allowed.
    */
   readonly retryAfterMs: Milliseconds
-  /** The bucket that was charged, null when nothing was. */
+  /** The charged bucket; null when nothing was charged. */
   readonly bucketIndex: number | null
-  /** What was charged: the tokens asked for, and those expected. */
+  /** Charged tokens: the requested and the expected ones. */
   readonly charged: number
 }
 
@@ -60,14 +63,14 @@ export interface QuotaRequest {
   readonly limitTokens: number
   /** At least 1: a call always costs something. */
   readonly tokens: number
-  /** Answers of unlimited length that come on top. */
+  /** Choices without a length limit, in addition to `tokens`. */
   readonly unlimitedChoices: number
   readonly nowMs: Milliseconds
-  /** False for a limit that only watches: it charges even what is over the limit. */
+  /** False for a rule that monitors: it charges tokens above the limit too. */
   readonly enforced: boolean
 }
 
-/** The length of a window's buckets; rounded up, so that the row covers the window or more. */
+/** The length of a bucket; rounded up, so that the buckets cover the window. */
 export function bucketLength(windowMs: Milliseconds): Milliseconds {
   return Math.ceil(windowMs / BUCKETS_PER_WINDOW)
 }
@@ -77,8 +80,8 @@ export function bucketAt(bucketMs: Milliseconds, nowMs: Milliseconds): number {
 }
 
 /**
- * Whether a bucket still counts. One that lies ahead does too, as after the clock was set back a little;
- * one further ahead than a whole window is a remnant of a wrong clock and must not block for ever.
+ * Whether a bucket counts. A bucket in the future counts too, because the clock may have been set
+ * back a little. One more than a window ahead comes from a wrong clock and must not block for ever.
  */
 export function isLive(index: number, currentIndex: number): boolean {
   return index > currentIndex - LIVE_BUCKETS && index < currentIndex + LIVE_BUCKETS
@@ -91,9 +94,9 @@ export const openWindow = (windowMs: Milliseconds): QuotaWindow => ({
 })
 
 /**
- * Takes `tokens` out of the window if they fit, or in any case when the limit is not enforced. Answers of unlimited
- * length refuse nobody by themselves, as one after the other they would not; but the calls beside them find as much of the
- * room taken as such answers have needed.
+ * Reserves `tokens` if they fit, or in any case when the limit is not enforced. The expected length
+ * of unlimited answers is charged as far as it fits, but never refuses the call itself: it only
+ * leaves less for concurrent calls.
  */
 export function reserveTokens(window: QuotaWindow, request: QuotaRequest): QuotaAnswer {
   const { limitTokens, nowMs, enforced } = request
@@ -120,7 +123,9 @@ export function reserveTokens(window: QuotaWindow, request: QuotaRequest): Quota
 const expectedTokens = (window: QuotaWindow, choices: number): number =>
   Math.ceil(choices * (window.typicalAnswer ?? EXPECTED_ANSWER_TOKENS))
 
-/** Learns from an answer of unlimited length; one that never came says nothing. */
+/**
+ * Updates the average from an answer without a length limit. An answer of no tokens does not count.
+ */
 export function learn(window: QuotaWindow, answerTokens: number, choices: number): void {
   if (answerTokens === 0) return
   const perChoice = answerTokens / choices
@@ -129,8 +134,9 @@ export function learn(window: QuotaWindow, answerTokens: number, choices: number
 }
 
 /**
- * Adds to a bucket, or takes from it what was reserved and not used; a bucket never falls below nothing.
- * @param held those that a call under way holds from now on, or less than 0 for what it held
+ * Adds tokens to a bucket, or subtracts those reserved and not used. A bucket never becomes
+ * negative.
+ * @param held tokens that a running call holds from now on; negative to release them
  */
 export function charge(window: QuotaWindow, index: number, tokens: number, held = 0): void {
   const { buckets } = window
@@ -143,7 +149,7 @@ export function charge(window: QuotaWindow, index: number, tokens: number, held 
   } else if (tokens > 0) buckets.splice(place, 0, { index, tokens, held: Math.max(0, held) })
 }
 
-/** Forgets buckets that no longer count. */
+/** Drops buckets that no longer count. */
 export function expire(window: QuotaWindow, currentIndex: number): void {
   const { buckets } = window
   const first = buckets[0]
@@ -159,7 +165,7 @@ export function usedTokens(window: QuotaWindow): number {
   return used
 }
 
-/** When a bucket stops counting, milliseconds since the epoch. */
+/** The time at which a bucket stops counting, milliseconds since the epoch. */
 function endOf(window: QuotaWindow, bucket: Bucket): Milliseconds {
   return (bucket.index + LIVE_BUCKETS) * window.bucketMs
 }
@@ -178,13 +184,13 @@ function timeUntilFits(
   let left = used
   let held = 0
   for (const bucket of window.buckets) held += bucket.held
-  const soonest = used - held + tokens <= request.limitTokens ? RETRY_BESIDE_RUNNING_MS : Infinity
+  const soonest = used - held + tokens <= request.limitTokens ? RETRY_WHILE_HELD_MS : Infinity
   for (const bucket of window.buckets) {
     left -= bucket.tokens
     if (left + tokens <= request.limitTokens) {
       return Math.min(soonest, Math.max(1, endOf(window, bucket) - request.nowMs))
     }
   }
-  // More than the limit in one call never fits; a whole window is what there is to say.
+  // A call above the limit never fits. A whole window is the longest wait that can be named.
   return LIVE_BUCKETS * window.bucketMs
 }

@@ -4,7 +4,9 @@ import { MAX_GLOB_CHARACTERS } from './glob.ts'
 import { ACTIONS_OF, RULE_ACTIONS, type Rule, type RuleDeclaration } from './rule.ts'
 import { parsePattern, type RulePattern } from './rule-pattern.ts'
 
-/** A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one. */
+/**
+ * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
+ */
 export interface ParsedRule<Declared extends RuleDeclaration = Rule> {
   readonly rule: Declared
   readonly pattern: RulePattern
@@ -17,7 +19,10 @@ export interface RuleProblem {
   readonly message: string
 }
 
-/** Longest declaration, bytes of JSON. A rule in force is sealed in the log, whose entries hold little more. */
+/**
+ * Longest declaration, bytes of JSON. A rule in force is sealed in the log, whose entries hold
+ * little more.
+ */
 const MAX_DECLARATION_BYTES = 245_760
 
 /** Parses a declaration that fits the schema, or returns every error in it. */
@@ -28,7 +33,10 @@ export function parseRule<Declared extends RuleDeclaration>(
   return pattern === null || problems.length > 0 ? { problems } : { rule, pattern }
 }
 
-/** Returns the errors in the fields that are present, for a rule whose other fields do not fit the schema. */
+/**
+ * Returns the errors in the fields that are present, for a rule whose other fields do not fit the
+ * schema.
+ */
 export const checkRulePart = (part: Partial<RuleDeclaration>): readonly RuleProblem[] => parse(part).problems
 
 function parse(declaration: Partial<RuleDeclaration>): {

@@ -1,5 +1,6 @@
-// Parses the pattern of a rule by the rule's type: keywords, kinds of personal data, an injection threshold or a token
-// limit. Messages say what is wrong and what is allowed; they follow the name of the field.
+// Parses the pattern of a rule by the rule's type: keywords, kinds of personal data, an injection
+// threshold or a token limit. Messages say what is wrong and what is allowed; they follow the name
+// of the field.
 
 import type { Milliseconds } from '../core/clock.ts'
 import { PII_KINDS, type PiiKind } from '../core/finding.ts'

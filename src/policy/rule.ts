@@ -1,4 +1,4 @@
-// What a rule is, as people declare it in YAML or through the API. Knows neither files nor the store.
+// The types of a rule, as files and the API declare it. Knows neither files nor the store.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Direction } from '../core/finding.ts'
@@ -7,13 +7,13 @@ export const RULE_TYPES = ['keyword_block', 'pii', 'prompt_injection', 'rate_lim
 export type RuleType = (typeof RULE_TYPES)[number]
 
 /**
- * What a rule can do, the strictest first. `restore` is `redact` that can be undone: the model sees placeholders, and
- * the client finds the values it sent back in their places in the answer.
+ * The actions, strictest first. `restore` is a reversible `redact`: the model sees placeholders,
+ * and the client gets the values that it sent back in the answer.
  */
 export const RULE_ACTIONS = ['block', 'redact', 'restore', 'monitor', 'allow'] as const
 export type RuleAction = (typeof RULE_ACTIONS)[number]
 
-/** The actions each type may take; the first is what most people mean. */
+/** The actions each type allows; the most common first. */
 export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
   keyword_block: ['block', 'monitor'],
   pii: ['redact', 'restore', 'block', 'monitor', 'allow'],
@@ -21,11 +21,11 @@ export const ACTIONS_OF: Readonly<Record<RuleType, readonly RuleAction[]>> = {
   rate_limit: ['block', 'monitor'],
 }
 
-/** Whether personal data leaves the text under this action, and a placeholder stands in its place. */
+/** Whether the action replaces personal data by placeholders. */
 export const isReplacing = (action: RuleAction): boolean => action === 'redact' || action === 'restore'
 
 interface RuleMatch {
-  /** Globs over the requested model's name; any of them is enough. */
+  /** Globs over the requested model's name; one match is enough. */
   readonly models?: readonly string[]
   /** Globs over the API key's name. */
   readonly keys?: readonly string[]
@@ -37,7 +37,7 @@ interface RuleMatch {
 export const concernsDirection = ({ match }: RuleDeclaration, direction: Direction): boolean =>
   match?.direction === undefined || match.direction === 'both' || match.direction === direction
 
-/** A rule as it is written down. */
+/** A rule without its identity. */
 export interface RuleDeclaration {
   readonly name: string
   readonly type: RuleType
@@ -48,32 +48,32 @@ export interface RuleDeclaration {
   readonly match?: RuleMatch
 }
 
-/** A declared rule with its identity: UUIDv5 of the name for file rules, UUIDv7 for those made through the API. */
+/** A declared rule with its id: UUIDv5 of the name for file rules, UUIDv7 for API rules. */
 export interface Rule extends RuleDeclaration {
   readonly id: string
 }
 
-/** A rule made through the API. */
+/** A rule created through the API. */
 export interface ApiRule extends Rule {
   readonly createdAtMs: Milliseconds
   readonly updatedAtMs: Milliseconds
 }
 
-/** A rule switched on or off against its declaration. */
+/** Enables or disables a rule against its declaration. */
 export interface RuleOverride {
   readonly ruleId: string
-  /** What the rule is called, when it is gone as well. */
+  /** Known even when the rule no longer exists. */
   readonly ruleName: string
   readonly enabled: boolean
   readonly reason: string
-  /** Null: until the declaration changes. */
+  /** Null for an override that lasts until the declaration changes. */
   readonly expiresAtMs: Milliseconds | null
-  /** Of the declaration that is overridden: when it changes, the override ends. */
+  /** Hash of the overridden declaration; the override ends when it changes. */
   readonly declaredHash: string
   readonly createdAtMs: Milliseconds
 }
 
-/** What a decision, an answer or a log entry says of a rule. */
+/** Identifies a rule in decisions, answers and log entries. */
 export interface RuleReference {
   readonly id: string
   readonly name: string

@@ -1,4 +1,5 @@
-// Describes files of rule tests as a JSON Schema (2020-12). config/rules-test.schema.json is its copy for editors.
+// Describes files of rule tests as a JSON Schema (2020-12). config/rules-test.schema.json is its
+// copy for editors.
 
 import { PII_KINDS } from '../core/finding.ts'
 

@@ -1,4 +1,5 @@
-// Finds and reads files of rule tests, and reports every error in them with its position. Knows not how a case runs.
+// Finds and reads files of rule tests, and reports every error in them with its position. Knows not
+// how a case runs.
 
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'

@@ -1,9 +1,13 @@
-// Turns an answer into the byte chunks of an upstream's stream, cut at random. The same seed gives the same cuts.
+// Turns an answer into the byte chunks of an upstream's stream, cut at random. The same seed gives
+// the same cuts.
 
 import { encodeData } from '../chat/sse.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
-/** Longest chunk of a text and of the stream's bytes; short, so that cuts fall inside the matches of rules. */
+/**
+ * Longest chunk of a text and of the stream's bytes; short, so that cuts fall inside the matches of
+ * rules.
+ */
 const MAX_TEXT_CHUNK = 12
 const MAX_BYTE_CHUNK = 200
 

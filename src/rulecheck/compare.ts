@@ -1,4 +1,5 @@
-// Runs rule tests and compares their outcomes with the expectations. The same case always runs the same way.
+// Runs rule tests and compares their outcomes with the expectations. The same case always runs the
+// same way.
 
 import { GatewayError } from '../core/errors.ts'
 import type { RuleSet } from '../policy/compile.ts'
@@ -76,7 +77,10 @@ function compareOutcome(expect: Expectation, outcome: CaseOutcome): Mismatch[] {
   return mismatches
 }
 
-/** Compares a streamed answer with the whole one. A refused stream ends early, so only the refusal is compared. */
+/**
+ * Compares a streamed answer with the whole one. A refused stream ends early, so only the refusal
+ * is compared.
+ */
 function compareStreamed(whole: CaseOutcome, streamed: CaseOutcome, seed: number): Mismatch[] {
   const form = ({ decision, rules, answer, findings }: CaseOutcome) =>
     decision === 'block' ? decision : [decision, list(rules), counts(findings), answer].join('; ')

@@ -1,5 +1,5 @@
-// Compares two rule sets: their declarations, and their effects on the same exchanges. Results hold positions, decisions
-// and rule names, never the texts of exchanges.
+// Compares two rule sets: their declarations, and their effects on the same exchanges. Results hold
+// positions, decisions and rule names, never the texts of exchanges.
 
 import { GatewayError } from '../core/errors.ts'
 import type { RuleSet } from '../policy/compile.ts'

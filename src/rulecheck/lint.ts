@@ -1,5 +1,6 @@
-// Warns about rules that are valid but probably wrong: rules without effect, rules that contradict each other, and
-// rules that match nearly everything. Knows neither where rules come from nor how warnings are shown.
+// Warns about rules that are valid but probably wrong: rules without effect, rules that contradict
+// each other, and rules that match nearly everything. Knows neither where rules come from nor how
+// warnings are shown.
 
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
@@ -15,7 +16,9 @@ import { RULE_SCHEMA, RULES_SCHEMA } from '../rules/schema.ts'
 import { type FileRule, snapshotOf } from '../rules/snapshot.ts'
 import { covers, kindsOf, overruling } from './scope.ts'
 
-/** The parts of a configuration that some warnings need; without one those warnings are left out. */
+/**
+ * The parts of a configuration that some warnings need; without one those warnings are left out.
+ */
 export interface LintContext {
   /** Names of the keys that the configuration declares. The API may create more. */
   readonly keyNames: readonly string[]
@@ -29,7 +32,10 @@ const NEAR_LIMIT = 0.9
 /** Below this score ordinary instructions to a model count as attacks. */
 const LOW_THRESHOLD = 0.3
 
-/** Texts that hardly any call is without: a pattern that matches one of them matches nearly everything. */
+/**
+ * Texts that hardly any call is without: a pattern that matches one of them matches nearly
+ * everything.
+ */
 const ORDINARY = ['e', 'a', 't', '1', ' ', '.', ',', 'the', 'and', 'is', 'to', 'hello', 'how are you']
 
 /** Characters that occur in regular expressions and in no model's name. */
@@ -133,7 +139,10 @@ function edgeWarning(alternative: string): string | null {
   return `${edges} with ${what} and matches only texts that contain it: write \`${bare}\`${cause}`
 }
 
-/** The rules that may cover a rule. Keyword rules are found by their first alternative, so that few are compared. */
+/**
+ * The rules that may cover a rule. Keyword rules are found by their first alternative, so that few
+ * are compared.
+ */
 function neighboursOf(rules: readonly LintedRule[]): (one: LintedRule) => readonly LintedRule[] {
   const keysOf = ({ rule, pattern: { type } }: ParsedRule): string[] =>
     type === 'keyword_block' ? alternativesOf(rule.pattern).map((text) => `${type} ${text}`) : [type]

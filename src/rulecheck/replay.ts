@@ -1,5 +1,6 @@
-// Reads recorded exchanges from JSON Lines. A line is a chat request body, or an object with `request` and optional
-// `key_name` and `response`, or a line of an export of the usage log. Problems name lines, never texts.
+// Reads recorded exchanges from JSON Lines. A line is a chat request body, or an object with
+// `request` and optional `key_name` and `response`, or a line of an export of the usage log.
+// Problems name lines, never texts.
 
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'

@@ -1,5 +1,5 @@
-// Prints the results of `sidegate check`, `diff` and `test` in the formats that people and CI systems read. Every report
-// ends in a line break.
+// Prints the results of `sidegate check`, `diff` and `test` in the formats that people and CI
+// systems read. Every report ends in a line break.
 
 import { formatProblem, type Problem } from '../core/problem.ts'
 import type { Mismatch, Verdict } from './compare.ts'
@@ -39,7 +39,10 @@ export function formatRemarks(
 
 const remarkLine = ({ severity, problem }: Remark): string => `${severity}: ${formatProblem(problem)}`
 
-/** A workflow command: GitHub shows it at the line of the pull request. Escaped as actions/toolkit does. */
+/**
+ * A workflow command: GitHub shows it at the line of the pull request. Escaped as actions/toolkit
+ * does.
+ */
 function githubCommand({ severity, problem }: Remark): string {
   const { file, line, column, path, message } = problem
   const escapeText = (text: string) =>
@@ -143,7 +146,10 @@ function shownValue(text: string | null): string {
   return line.length > MAX_VALUE_CHARACTERS ? `${line.slice(0, MAX_VALUE_CHARACTERS)}…` : line
 }
 
-/** A row of a Markdown table. Escapes the cells, so that names and patterns are shown and not rendered. */
+/**
+ * A row of a Markdown table. Escapes the cells, so that names and patterns are shown and not
+ * rendered.
+ */
 const row = (...cells: readonly string[]): string => `| ${cells.map(escapeMarkdown).join(' | ')} |`
 
 const escapeMarkdown = (text: string): string =>
@@ -247,7 +253,9 @@ function junit(name: string, cases: readonly JunitCase[]): string {
 /** Characters that XML 1.0 §2.2 does not allow. */
 const FORBIDDEN = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu
 
-/** Escapes text for an attribute or an element. A character that XML does not allow becomes U+FFFD. */
+/**
+ * Escapes text for an attribute or an element. A character that XML does not allow becomes U+FFFD.
+ */
 const escapeXml = (text: string): string =>
   text.replace(FORBIDDEN, '\uFFFD').replace(/[&<>"\n\r\t]/g, (character) => `&#${character.codePointAt(0)};`)
 
@@ -259,8 +267,8 @@ const lines = (list: readonly string[]): string => `${list.join('\n')}\n`
 export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /**
- * Makes text safe to print on one line. A line feed becomes `\n`; any other character that could steer a terminal or
- * start a line becomes U+FFFD.
+ * Makes text safe to print on one line. A line feed becomes `\n`; any other character that could
+ * steer a terminal or start a line becomes U+FFFD.
  */
 const oneLine = (text: string): string =>
   text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) => (character === '\n' ? '\\n' : '\uFFFD'))

@@ -1,5 +1,5 @@
-// Reads rule files from files, folders and Kubernetes ConfigMap manifests. A rule file in a manifest keeps its lines and
-// columns. Knows nothing of what the rules say.
+// Reads rule files from files, folders and Kubernetes ConfigMap manifests. A rule file in a
+// manifest keeps its lines and columns. Knows nothing of what the rules say.
 
 import { stat } from 'node:fs/promises'
 import { relative, resolve } from 'node:path'
@@ -34,7 +34,9 @@ export function labelOf(path: string): string {
   return label === '' || label.startsWith('..') ? path : label
 }
 
-/** Reads rule files, folders and manifests. Never rejects: unreadable paths are among the problems. */
+/**
+ * Reads rule files, folders and manifests. Never rejects: unreadable paths are among the problems.
+ */
 export async function readSources(paths: readonly string[]): Promise<RuleSources> {
   const files: RuleFile[] = []
   const problems: Problem[] = []
@@ -51,7 +53,10 @@ export async function readSources(paths: readonly string[]): Promise<RuleSources
   return { files, problems }
 }
 
-/** Returns the rule files under the `data` of ConfigMap manifests, or the file itself when it holds no manifest. */
+/**
+ * Returns the rule files under the `data` of ConfigMap manifests, or the file itself when it holds
+ * no manifest.
+ */
 export function filesIn(file: RuleFile): RuleFile[] {
   const documents = splitDocuments(file.text).map(
     (one): ManifestDocument => ({ ...one, reading: readDocument(one.text, file.name, ANY_DOCUMENT) }),

@@ -1,5 +1,5 @@
-// Runs one exchange through the pipeline's inspection, decision and answer scan, without a gateway. Token limits are
-// left out: they depend on traffic.
+// Runs one exchange through the pipeline's inspection, decision and answer scan, without a gateway.
+// Token limits are left out: they depend on traffic.
 
 import { Assembler } from '../chat/assembler.ts'
 import { readChatRequest } from '../chat/request.ts'

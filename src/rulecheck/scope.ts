@@ -1,4 +1,5 @@
-// Compares the scopes of rules: which calls, directions and kinds of one rule another covers. Knows no texts.
+// Compares the scopes of rules: which calls, directions and kinds of one rule another covers. Knows
+// no texts.
 
 import { type Direction, PII_KINDS, type PiiKind } from '../core/finding.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
@@ -6,7 +7,10 @@ import { concernsDirection, RULE_ACTIONS, type Rule } from '../policy/rule.ts'
 
 const DIRECTIONS: readonly Direction[] = ['request', 'response']
 
-/** Whether every call and direction that `inner` concerns, `outer` concerns too; false where globs do not show it. */
+/**
+ * Whether every call and direction that `inner` concerns, `outer` concerns too; false where globs
+ * do not show it.
+ */
 export const covers = (outer: Rule, inner: Rule): boolean =>
   coversCalls(outer, inner) && directionsOf(inner).every((direction) => concernsDirection(outer, direction))
 
@@ -33,8 +37,8 @@ export function kindsOf({ pattern }: ParsedRule): readonly PiiKind[] {
 const namesAllKinds = ({ pattern }: ParsedRule): boolean => pattern.type === 'pii' && pattern.kinds === '*'
 
 /**
- * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter action, then the first in
- * order (policy/compile).
+ * Whether `other` decides wherever both pii rules apply: a kind before `*`, then the stricter
+ * action, then the first in order (policy/compile).
  */
 function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): boolean {
   const specific = Number(namesAllKinds(rule)) - Number(namesAllKinds(other))
@@ -42,7 +46,10 @@ function outranks(other: ParsedRule, rule: ParsedRule, isEarlier: boolean): bool
   return specific > 0 || (specific === 0 && (strict > 0 || (strict === 0 && isEarlier)))
 }
 
-/** The pii rules that together decide everything `rule` applies to; empty when `rule` decides something itself. */
+/**
+ * The pii rules that together decide everything `rule` applies to; empty when `rule` decides
+ * something itself.
+ */
 export function overruling(rule: ParsedRule, rules: readonly ParsedRule[]): ParsedRule[] {
   const position = rules.indexOf(rule)
   const stronger = rules.filter(

@@ -1,5 +1,5 @@
-// Holds the candidate rule set, which shadow evaluation judges calls by. It comes from files of its own; API rules and
-// overrides are not part of it. Knows nothing of calls.
+// Holds the candidate rule set, which shadow evaluation judges calls by. It comes from files of its
+// own; API rules and overrides are not part of it. Knows nothing of calls.
 
 import type { Problem } from '../core/problem.ts'
 import type { RuleSet } from '../policy/compile.ts'

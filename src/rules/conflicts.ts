@@ -9,8 +9,8 @@ import type { EffectiveRule } from './merge.ts'
 type DeclaredRule = Rule & Pick<EffectiveRule, 'declaredEnabled'>
 
 /**
- * Checks the limits of the whole rule set. A rule counts if it is enabled now or by its declaration, because an
- * override ends by itself.
+ * Checks the limits of the whole rule set. A rule counts if it is enabled now or by its
+ * declaration, because an override ends by itself.
  * @param param the request field at fault
  * @throws GatewayError 400
  */

@@ -72,7 +72,10 @@ const canonicalParts = ({
 export const declarationHash = (declaration: RuleDeclaration): string =>
   hash('sha256', JSON.stringify(canonicalParts(declaration)))
 
-/** The revision of a rule set: the first 16 hexadecimal digits of SHA-256 over ids and declarations, in order. */
+/**
+ * The revision of a rule set: the first 16 hexadecimal digits of SHA-256 over ids and declarations,
+ * in order.
+ */
 export const revisionOf = (rules: readonly Rule[]): string =>
   hash('sha256', JSON.stringify(rules.map((rule) => [rule.id, ...canonicalParts(rule)]))).slice(
     0,

@@ -1,5 +1,5 @@
-// Changes rules through the API: creates, switches and deletes them. Each change is stored and sealed before it is in
-// force. Knows neither requests nor the store.
+// Changes rules through the API: creates, switches and deletes them. Each change is stored and
+// sealed before it is in force. Knows neither requests nor the store.
 
 import type { Clock } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
@@ -33,7 +33,8 @@ export class RuleEditor {
 
   /**
    * Creates an API rule.
-   * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not write
+   * @throws GatewayError 400 naming the field, 409 for a name that exists or when the API may not
+   * write
    */
   create(fields: JsonObject): Promise<EffectiveRule> {
     return this.#rules.enqueue(async () => {
@@ -56,9 +57,10 @@ export class RuleEditor {
   }
 
   /**
-   * Enables or disables a rule. A file rule, or a change with a time to live, gets an override. Setting what the rule
-   * declares withdraws its override.
-   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when a limit would be exceeded
+   * Enables or disables a rule. A file rule, or a change with a time to live, gets an override.
+   * Setting what the rule declares withdraws its override.
+   * @throws GatewayError 404 for an unknown id, 409 when the API may not write, 400 when a limit
+   * would be exceeded
    */
   setEnabled(
     id: string,

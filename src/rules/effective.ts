@@ -1,5 +1,6 @@
-// Keeps the rules in force: file rules, API rules and overrides, merged into one frozen set that is replaced whole.
-// Every change that does not come from the files is reported. Knows neither files nor the store.
+// Keeps the rules in force: file rules, API rules and overrides, merged into one frozen set that is
+// replaced whole. Every change that does not come from the files is reported. Knows neither files
+// nor the store.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
@@ -69,7 +70,10 @@ export class EffectiveRules {
     this.#cleanup = new Cleanup(options.storage, options.onChange, (action) => this.enqueue(action))
   }
 
-  /** The set in force. Call `expire` first where an override that expires in this millisecond must not count. */
+  /**
+   * The set in force. Call `expire` first where an override that expires in this millisecond must
+   * not count.
+   */
   get current(): RuleSet {
     return this.#current
   }
@@ -88,7 +92,10 @@ export class EffectiveRules {
     return this.#merged.rules
   }
 
-  /** The revision of the file rules alone. Differs from `revision` exactly when the API has changed something. */
+  /**
+   * The revision of the file rules alone. Differs from `revision` exactly when the API has changed
+   * something.
+   */
   get declaredRevision(): string {
     return this.#declaredRevision
   }
@@ -114,8 +121,9 @@ export class EffectiveRules {
   }
 
   /**
-   * Puts the rules of the files in force, whole or not at all: with errors the set in force stays. Ends overrides whose
-   * declaration changed, and replaces API rules whose name a file now declares.
+   * Puts the rules of the files in force, whole or not at all: with errors the set in force stays.
+   * Ends overrides whose declaration changed, and replaces API rules whose name a file now
+   * declares.
    */
   replaceFiles({ rules, problems }: RuleSnapshot): FileReplacement {
     const stored = problems.length > 0 ? null : this.#storedRules(rules.map(({ rule }) => rule))

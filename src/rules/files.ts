@@ -1,5 +1,5 @@
-// Reads the texts of a rule file or folder. A ConfigMap that is swapped during the reading is read again, so that all
-// files are of one moment. Knows nothing of what the files say.
+// Reads the texts of a rule file or folder. A ConfigMap that is swapped during the reading is read
+// again, so that all files are of one moment. Knows nothing of what the files say.
 
 import { type Dirent, statSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'

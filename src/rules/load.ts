@@ -1,5 +1,5 @@
-// Loads a rule file or folder as a snapshot, parsed in this process or, when large, in a child. Knows neither who
-// watches the files nor what is in force.
+// Loads a rule file or folder as a snapshot, parsed in this process or, when large, in a child.
+// Knows neither who watches the files nor what is in force.
 
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { readRuleFiles } from './files.ts'
@@ -9,8 +9,8 @@ import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
 export type { RuleSnapshot } from './snapshot.ts'
 
 /**
- * Most characters that are parsed in this process. The YAML parser takes up to ten microseconds and a kilobyte for each,
- * and calls wait meanwhile.
+ * Most characters that are parsed in this process. The YAML parser takes up to ten microseconds and
+ * a kilobyte for each, and calls wait meanwhile.
  */
 const MAX_PARSED_HERE = 32 * 1024
 
@@ -23,8 +23,9 @@ export interface RuleSource {
 }
 
 /**
- * Reads a rule file, or every `*.yaml` and `*.yml` of a folder in the order of names, except `*_test.yaml` and names
- * that begin with a dot. Never rejects: unreadable files are among the problems.
+ * Reads a rule file, or every `*.yaml` and `*.yml` of a folder in the order of names, except
+ * `*_test.yaml` and names that begin with a dot. Never rejects: unreadable files are among the
+ * problems.
  */
 export async function openRules(path: string): Promise<RuleSource> {
   const read = await readRuleFiles(path, labelOf(path))

@@ -1,4 +1,5 @@
-// Merges file rules, API rules and overrides into the rules in force, and finds the overrides that have ended. Pure.
+// Merges file rules, API rules and overrides into the rules in force, and finds the overrides that
+// have ended. Pure.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
@@ -15,7 +16,9 @@ export interface EffectiveRule extends Rule {
   readonly declaredEnabled: boolean
   readonly override: { readonly reason: string; readonly expiresAtMs: Milliseconds | null } | null
   readonly createdAtMs: Milliseconds
-  /** When the declaration or its override last changed, as far as this process or the store knows. */
+  /**
+   * When the declaration or its override last changed, as far as this process or the store knows.
+   */
   readonly updatedAtMs: Milliseconds
 }
 
@@ -127,7 +130,10 @@ export interface StoredRules {
   readonly valid: readonly ParsedRule<ApiRule>[]
   /** Rules whose name a file now declares; the file's rule replaces them. */
   readonly replaced: readonly ApiRule[]
-  /** Errors in rules that another version stored and this one refuses. Those rules are listed nowhere else. */
+  /**
+   * Errors in rules that another version stored and this one refuses. Those rules are listed
+   * nowhere else.
+   */
   readonly errors: readonly Problem[]
 }
 

@@ -1,4 +1,5 @@
-// What the effective rules need from outside: storage for API rules and overrides, and the changes they report.
+// What the effective rules need from outside: storage for API rules and overrides, and the changes
+// they report.
 
 import type { ChangeDraft } from '../audit/entry.ts'
 import type { Milliseconds } from '../core/clock.ts'
@@ -7,8 +8,8 @@ import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
 import type { OverrideEnd } from './merge.ts'
 
 /**
- * Stores API rules and overrides. Each write and its log entry succeed or fail together. Promises resolve when both are
- * durable and reject with a GatewayError.
+ * Stores API rules and overrides. Each write and its log entry succeed or fail together. Promises
+ * resolve when both are durable and reject with a GatewayError.
  */
 export interface RuleStorage {
   apiRules(): readonly ApiRule[]
@@ -43,7 +44,10 @@ export type RuleChange =
       readonly ruleName: string
       readonly cause: OverrideEnd
     }
-  /** A rule or override has ended, but deleting and sealing failed. Both are retried when rules change. */
+  /**
+   * A rule or override has ended, but deleting and sealing failed. Both are retried when rules
+   * change.
+   */
   | { readonly type: 'state_write_failed'; readonly error: unknown }
 
 export type SealedChange = Exclude<RuleChange, { type: 'state_write_failed' }>

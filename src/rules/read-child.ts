@@ -1,4 +1,5 @@
-// The child process of read-in-child.ts: receives the texts of rule files and answers with a snapshot.
+// The child process of read-in-child.ts: receives the texts of rule files and answers with a
+// snapshot.
 
 import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'

@@ -1,5 +1,5 @@
-// Parses rule files in a child process, read-child.ts. A file that is not a rule file can take the YAML parser ten
-// seconds and more memory than a Pod has; neither may affect calls.
+// Parses rule files in a child process, read-child.ts. A file that is not a rule file can take the
+// YAML parser ten seconds and more memory than a Pod has; neither may affect calls.
 
 import { fork } from 'node:child_process'
 import { extname, join } from 'node:path'
@@ -24,8 +24,9 @@ export interface ChildMessage {
 }
 
 /**
- * As `snapshotOf`: the child parses everything, patterns included, and nothing is parsed again here. A reading that
- * exceeds a limit becomes an error of the file at which it stopped. Never rejects.
+ * As `snapshotOf`: the child parses everything, patterns included, and nothing is parsed again
+ * here. A reading that exceeds a limit becomes an error of the file at which it stopped. Never
+ * rejects.
  * @param signal ends the child
  */
 export function readInChild(
@@ -58,7 +59,8 @@ export function readInChild(
       child.on('error', fail)
       child.once('close', (code, endSignal) => {
         if (snapshot === null && endSignal === null) return fail(new Error(`the child ended with ${code}`))
-        // V8 aborts a process that exceeds its heap; the system kills one that exceeds the memory of the Pod.
+        // V8 aborts a process that exceeds its heap; the system kills one that exceeds the memory
+        // of the Pod.
         const limit = child.killed ? `${limits.durationMs / 1000} s` : `${limits.heapMib} MiB of memory`
         const message = `takes more than ${limit} to read; if it holds rules, split them into smaller files`
         resolve(snapshot ?? refused(message, contentHash(read.files, read.problems)))

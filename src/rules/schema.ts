@@ -1,5 +1,6 @@
-// Describes rule files as a JSON Schema (2020-12). config/rules.schema.json is its copy for editors. What depends on
-// several keys (action by type, pattern by type) is checked by policy/parse-rule.
+// Describes rule files as a JSON Schema (2020-12). config/rules.schema.json is its copy for
+// editors. What depends on several keys (action by type, pattern by type) is checked by
+// policy/parse-rule.
 
 import { MAX_GLOB_CHARACTERS } from '../policy/glob.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../policy/rule.ts'

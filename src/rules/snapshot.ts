@@ -1,5 +1,5 @@
-// Parses the texts of rule files into one snapshot, with the errors of every file. Knows neither where the texts come
-// from nor what is in force.
+// Parses the texts of rule files into one snapshot, with the errors of every file. Knows neither
+// where the texts come from nor what is in force.
 
 import { createHash } from 'node:crypto'
 import { checkValue, type DocumentReading, formatPath, type Path, readDocument } from '../core/document.ts'
@@ -49,7 +49,8 @@ export function snapshotOf(
     const reading = parseFile(file)
     problems.push(...reading.problems)
     names.push(...reading.names)
-    // Rules beyond the limits are never in force, and their parsed patterns may need more memory than there is.
+    // Rules beyond the limits are never in force, and their parsed patterns may need more memory
+    // than there is.
     if (usage.add(reading.rules).exceeded() === null) rules.push(...reading.rules)
     else rules.length = 0
   }
@@ -85,7 +86,10 @@ interface PlacedName {
   readonly position: Problem
 }
 
-/** Checks every field that fits the schema, even when the rest of its rule, or another rule, does not. */
+/**
+ * Checks every field that fits the schema, even when the rest of its rule, or another rule, does
+ * not.
+ */
 function parseFile({ name: file, text }: RuleFile): ParsedFile {
   const names: PlacedName[] = []
   const reading = readDocument(text, file, RULES_SCHEMA)
@@ -111,7 +115,10 @@ function parseFile({ name: file, text }: RuleFile): ParsedFile {
   return { rules, problems: found.sort((a, b) => a.line - b.line || a.column - b.column), names }
 }
 
-/** The fields that fit the schema. A missing pattern is the default; one that does not fit is left out. */
+/**
+ * The fields that fit the schema. A missing pattern is the default; one that does not fit is left
+ * out.
+ */
 function fittingPart(written: unknown): Partial<RuleDeclaration> {
   const part: Partial<RuleDeclaration> | null = soundPart(written, RULE_SCHEMA)
   if (part === null) return {}

@@ -1,5 +1,5 @@
-// Watches a rule file or folder and reports each snapshot whose content differs from the last. File system events are
-// hints: the content decides. Knows nothing of what a snapshot is used for.
+// Watches a rule file or folder and reports each snapshot whose content differs from the last. File
+// system events are hints: the content decides. Knows nothing of what a snapshot is used for.
 
 import { realpath, stat } from 'node:fs/promises'
 import { dirname, resolve, sep } from 'node:path'
@@ -77,7 +77,8 @@ export class RuleWatcher {
   async #watch(): Promise<void> {
     const root = this.#root
     const parent = dirname(root)
-    // The parent is watched, one level deep: the folder itself may be deleted, recreated or swapped.
+    // The parent is watched, one level deep: the folder itself may be deleted, recreated or
+    // swapped.
     const watcher = watch(parent, {
       depth: 1,
       ignoreInitial: true,
@@ -186,7 +187,10 @@ export class RuleWatcher {
   }
 }
 
-/** Identifies the target of a path, all links resolved; null while its folder is missing. A recreated folder differs. */
+/**
+ * Identifies the target of a path, all links resolved; null while its folder is missing. A
+ * recreated folder differs.
+ */
 async function targetOf(root: string): Promise<string | null> {
   const parent = dirname(root)
   try {

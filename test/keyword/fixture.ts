@@ -10,7 +10,10 @@ export function parsed(pattern: string): ParsedPattern {
   return result
 }
 
-/** A matcher for all patterns. @param holding whether each holds text back; all of them by default */
+/**
+ * A matcher for all patterns.
+ * @param holding whether each holds text back; all of them by default
+ */
 export function matcher(patterns: readonly string[], holding = patterns.map(() => true)): KeywordMatcher {
   const index = new KeywordIndex(patterns.map(parsed))
   return keywordMatcher(index, { active: patterns.map(() => true), holding })!

@@ -1,4 +1,5 @@
-// Rule files on disk and as values, storage in memory with failures, and a clock and timers that the test advances.
+// Rule files on disk and as values, storage in memory with failures, and a clock and timers that
+// the test advances.
 
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +26,9 @@ export function temporaryFolder(t: { teardown(remove: () => void): void }): stri
   return folder
 }
 
-/** Publishes files the way kubelet does (atomic_writer.go): a new folder, then one rename of a link. */
+/**
+ * Publishes files the way kubelet does (atomic_writer.go): a new folder, then one rename of a link.
+ */
 export function publish(folder: string, moment: string, files: Readonly<Record<string, string>>): void {
   mkdirSync(join(folder, `..${moment}`), { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, `..${moment}`, name), text)

@@ -8,7 +8,9 @@ import { rulesText, temporaryFolder } from './fixture.ts'
 
 const NAMES = Array.from({ length: 1000 }, (_, n) => `rule-${n}`)
 const LIMITS = { heapMib: 192, durationMs: 60_000 }
-/** No rules: a quarter of a million lists, for which the parser takes seconds and hundreds of MiB. */
+/**
+ * No rules: a quarter of a million lists, for which the parser takes seconds and hundreds of MiB.
+ */
 const RUBBISH = { name: 'rubbish.yaml', text: `rules: [${'[1],'.repeat(250_000)}` }
 const GOOD = { name: 'good.yaml', text: rulesText('one') }
 const held = { files: [GOOD, RUBBISH, GOOD], problems: [] }
