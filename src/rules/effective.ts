@@ -182,7 +182,7 @@ export class EffectiveRules {
     this.#timers.clear(this.#timer)
   }
 
-  /** The stored API rules, sorted by what becomes of them beside these file rules. */
+  /** The stored API rules: valid ones, those that these files replace, and errors. */
   #storedRules(files: readonly Rule[]): StoredRules {
     const stored = this.#options.apiWrites === 'overlay' ? this.#options.storage.apiRules() : []
     return sortStoredRules(files, this.#cleanup.activeRules(stored))

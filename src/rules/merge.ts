@@ -125,7 +125,7 @@ const fromApi = ({ rule, pattern }: ParsedRule<ApiRule>): ParsedRule<EffectiveRu
   pattern,
 })
 
-/** The stored API rules, sorted by what becomes of them. */
+/** The stored API rules: in force, replaced by a file, or refused. */
 export interface StoredRules {
   readonly valid: readonly ParsedRule<ApiRule>[]
   /** Rules whose name a file now declares; the file's rule replaces them. */

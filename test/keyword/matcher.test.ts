@@ -45,7 +45,7 @@ const cases: [what: string, patterns: string[], text: string, hits: string[]][] 
   ['nothing', ['aurora'], '', []],
 ]
 for (const [what, patterns, text, hits] of cases) {
-  t.test(what, async (t) => {
+  t.test(`match handles ${what}`, async (t) => {
     t.same(show(matcher(patterns).match(text)), hits)
   })
 }
@@ -196,12 +196,16 @@ function safeAfter(list: readonly string[], chunks: readonly string[], holding?:
   })
 }
 
-t.test('text is held only while it can still become a match', async (t) => {
+t.test('a stream holds text only while it can become a match', async (t) => {
   t.same(safeAfter(['project aurora'], ['see the ', 'pro', 'ject ', 'plan']), [8, 8, 8, 20])
-  t.same(safeAfter(['project aurora'], ['x', 'p', 'q', 'r']), [1, 1, 1, 4], 'a mark could still follow q')
+  t.same(
+    safeAfter(['project aurora'], ['x', 'p', 'q', 'r']),
+    [1, 1, 1, 4],
+    'a combining mark could still follow q',
+  )
   t.same(safeAfter(['a\\s+b'], ['xa', '  ', 'c', 'c']), [1, 1, 1, 6])
   t.same(safeAfter(['\\bstop\\b'], ['non', 'stop', ' ']), [3, 7, 8])
-  t.same(safeAfter(['é'], ['e', 'a', '\u0301']), [0, 2, 2], 'a mark may still come')
+  t.same(safeAfter(['é'], ['e', 'a', '\u0301']), [0, 2, 2], 'a combining mark may still come')
   t.same(safeAfter(['project aurora'], ['see the pro']), [8])
   t.same(safeAfter(['project aurora'], ['see the pro'], [false]), [11], 'a pattern that does not hold')
 })

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { RuleAction } from '../../src/policy/rule.ts'
 import { compileRules, fired, firedNames, rule, select } from './rules.ts'
 
-t.test('pii: without a rule personal data is redacted', async (t) => {
+t.test('personal data is redacted when no rule names it', async (t) => {
   t.same(select([]).pii('email', 'request'), { action: 'redact', rule: null })
 })
 
@@ -11,31 +11,31 @@ const pii = (name: string, pattern: string, action: RuleAction, more = {}) =>
 
 const decisions: [what: string, rules: ReturnType<typeof pii>[], wins: string | null][] = [
   ['a kind before *', [pii('kind', 'email', 'allow'), pii('all', '*', 'block')], 'kind'],
-  ['whatever the order', [pii('all', '*', 'block'), pii('kind', 'email', 'allow')], 'kind'],
+  ['a kind before *, in any order', [pii('all', '*', 'block'), pii('kind', 'email', 'allow')], 'kind'],
   ['block over redact', [pii('a', 'email', 'redact'), pii('b', 'email|phone', 'block')], 'b'],
   ['block over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'block')], 'b'],
   ['redact over restore', [pii('a', 'email', 'restore'), pii('b', 'email', 'redact')], 'b'],
   ['restore over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'restore')], 'b'],
-  ['a kind that is restored before * redacted', [pii('a', '*', 'redact'), pii('b', 'email', 'restore')], 'b'],
+  ['a restored kind before a redacted *', [pii('a', '*', 'redact'), pii('b', 'email', 'restore')], 'b'],
   ['redact over monitor', [pii('a', '*', 'monitor'), pii('b', '*', 'redact')], 'b'],
   ['monitor over allow', [pii('a', 'email', 'allow'), pii('b', 'email', 'monitor')], 'b'],
   ['the first of equals', [pii('a', 'email', 'block'), pii('b', 'email', 'block')], 'a'],
-  ['not disabled ones', [pii('a', 'email', 'block', { enabled: false })], null],
+  ['no disabled rule', [pii('a', 'email', 'block', { enabled: false })], null],
   [
-    'not those of the other direction',
+    'no rule of the other direction',
     [pii('a', 'email', 'block', { match: { direction: 'response' } })],
     null,
   ],
-  ['not those of another model', [pii('a', 'email', 'block', { match: { models: ['claude*'] } })], null],
-  ['not those of another kind', [pii('a', 'phone', 'block')], null],
+  ['no rule for another model', [pii('a', 'email', 'block', { match: { models: ['claude*'] } })], null],
+  ['no rule for another kind', [pii('a', 'phone', 'block')], null],
 ]
 for (const [what, rules, wins] of decisions) {
-  t.test(`pii: ${what}`, async (t) => {
+  t.test(`the pii decision prefers ${what}`, async (t) => {
     t.equal(select(rules).pii('email', 'request').rule?.name ?? null, wins)
   })
 }
 
-t.test('match: models ignore case, keys do not; any glob of a list is enough', async (t) => {
+t.test('model globs ignore case, key globs do not, and one matching glob is enough', async (t) => {
   const set = compileRules(
     [
       rule('models', 'a', { match: { models: ['gpt-4*', 'o?'] } }),
@@ -54,7 +54,7 @@ t.test('match: models ignore case, keys do not; any glob of a list is enough', a
   t.same(fallback, ['models', 'all'], 'a model to fall back to counts')
 })
 
-t.test('pii: of several models the strictest decision counts, whichever comes first', async (t) => {
+t.test('with several models the strictest pii decision counts, in any order', async (t) => {
   const set = compileRules(
     [
       pii('all', 'phone', 'block'),
@@ -83,7 +83,11 @@ t.test('pii: of several models the strictest decision counts, whichever comes fi
     t.same(decide(...models), ['redact', 'block by all', 'redact', 'redact'], models.join())
   t.same(decide('abroad-1', 'inhouse-1'), ['restore by back', 'block by all', 'block by abroad', 'redact'])
   t.same(decide('inhouse-1', 'abroad-1', 'other'), ['redact', 'block by all', 'block by abroad', 'redact'])
-  t.equal(set.select(['inhouse-1', 'other'], 'k'), set.select(['other', 'inhouse-9'], 'k'), 'made once')
+  t.equal(
+    set.select(['inhouse-1', 'other'], 'k'),
+    set.select(['other', 'inhouse-9'], 'k'),
+    'one selection for both',
+  )
 })
 
 t.test('keyword rules fire in their direction, unless they are disabled', async (t) => {
@@ -109,7 +113,7 @@ t.test('a keyword rule that blocks holds back what may begin its match', async (
   t.equal(safe('monitor'), 2)
 })
 
-t.test('injection and limits carry what their patterns say', async (t) => {
+t.test('a selection carries the thresholds and limits of its rules', async (t) => {
   const selection = select([
     rule('own', '', { type: 'prompt_injection' }),
     rule('set', 'score>=0.9', { type: 'prompt_injection', action: 'monitor' }),
@@ -124,13 +128,13 @@ t.test('injection and limits carry what their patterns say', async (t) => {
   t.equal(selection.revision, 'test')
 })
 
-t.test('a call that no rule concerns is not taken for one that all concern', async (t) => {
+t.test('a call that no rule concerns gets a selection without rules', async (t) => {
   const set = compileRules([rule('r', 'a', { match: { models: ['gpt'] } })], 'r')
   t.not(set.select(['gpt'], 'k').keywords('request'), null)
   t.equal(set.select(['other'], 'k').keywords('request'), null)
 })
 
-t.test('selections are shared, and no longer remembered when there are too many', async (t) => {
+t.test('calls share selections, and the cache of selections is bounded', async (t) => {
   const rules = Array.from({ length: 10 }, (_, bit) =>
     rule(`${bit}`, 'a', { match: { models: [`*${bit}*`] } }),
   )
@@ -144,7 +148,7 @@ t.test('selections are shared, and no longer remembered when there are too many'
   t.not(set.select(['1'], 'x'), undefined)
 })
 
-t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
+t.test('a rule set is frozen and lists every rule, disabled ones included', async (t) => {
   const rules = [rule('on', 'a'), rule('off', 'b', { enabled: false })]
   const set = compileRules(rules, 'rev')
   t.ok(Object.isFrozen(set))
@@ -153,7 +157,7 @@ t.test('a set is frozen and lists every rule, disabled ones too', async (t) => {
   t.equal(set.revision, 'rev')
 })
 
-t.test('the same reference stands for a rule everywhere', async (t) => {
+t.test('all selections use the same reference for a rule', async (t) => {
   const set = compileRules([rule('r', 'a'), rule('other', 'b', { match: { models: ['x'] } })], 'r')
   const [first] = fired(set.select(['x'], 'k'), 'a')
   const [second] = fired(set.select(['y'], 'k'), 'a', 'response')

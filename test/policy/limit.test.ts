@@ -20,14 +20,14 @@ function reserve(window: QuotaWindow, tokens: number, nowMs: number, limitTokens
   return reserveTokens(window, { limitTokens, tokens, unlimitedChoices: 0, nowMs, enforced })
 }
 
-/** A call that is over as soon as it was let through, and has used what it asked for. */
+/** Reserves tokens for a call that ends at once and uses all of them. */
 function use(window: QuotaWindow, tokens: number, nowMs: number) {
   const answer = reserve(window, tokens, nowMs)
   if (answer.bucketIndex !== null) charge(window, answer.bucketIndex, 0, -answer.charged)
   return answer
 }
 
-t.test('tokens fit until the limit and not one more', async (t) => {
+t.test('tokens fit up to the limit', async (t) => {
   const window = openWindow(MINUTE_MS)
   t.match(reserve(window, 60, START_MS), { allowed: true, remaining: 40, retryAfterMs: 0 })
   t.match(reserve(window, 41, START_MS), { allowed: false, remaining: 40, bucketIndex: null })
@@ -36,34 +36,31 @@ t.test('tokens fit until the limit and not one more', async (t) => {
   t.equal(usedTokens(window), 100)
 })
 
-t.test(
-  'a call costs at least one token, so that an empty one does not slip past a limit that is used up',
-  async (t) => {
-    const window = openWindow(MINUTE_MS)
-    reserve(window, 100, START_MS)
-    t.equal(reserve(window, 0, START_MS).allowed, false)
-  },
-)
+t.test('a call costs at least one token, so an exhausted limit refuses empty calls too', async (t) => {
+  const window = openWindow(MINUTE_MS)
+  reserve(window, 100, START_MS)
+  t.equal(reserve(window, 0, START_MS).allowed, false)
+})
 
-t.test('a limit that only watches charges what is over it too', async (t) => {
+t.test('a limit that monitors charges tokens above it too', async (t) => {
   const window = openWindow(MINUTE_MS)
   t.match(reserve(window, 150, START_MS, 100, false), { allowed: false, remaining: 0 })
   t.equal(usedTokens(window), 150)
 })
 
-t.test('room comes back bucket by bucket, when it was said to', async (t) => {
+t.test('tokens are released bucket by bucket, at the time that was named', async (t) => {
   const window = openWindow(MINUTE_MS)
   use(window, 30, START_MS)
   use(window, 70, START_MS + 10_000)
   const refused = reserve(window, 50, START_MS + 20_000)
-  // 30 come back with the first bucket, which is not enough; all with the second.
+  // The first bucket releases 30, which is not enough; the second releases the rest.
   t.equal(refused.retryAfterMs, 51_000)
   t.equal(refused.resetMs, 51_000)
   t.equal(reserve(window, 50, START_MS + 20_000 + refused.retryAfterMs - 1).allowed, false)
   t.equal(reserve(window, 50, START_MS + 20_000 + refused.retryAfterMs).allowed, true)
 })
 
-t.test('more in one call than the limit never fits', async (t) => {
+t.test('a call above the limit never fits', async (t) => {
   t.match(reserve(openWindow(MINUTE_MS), 101, START_MS), {
     allowed: false,
     remaining: 100,
@@ -72,23 +69,20 @@ t.test('more in one call than the limit never fits', async (t) => {
   })
 })
 
-t.test(
-  'giving back never makes a bucket negative, and charging past buckets keeps their order',
-  async (t) => {
-    const window = openWindow(MINUTE_MS)
-    charge(window, 5, 10)
-    charge(window, 3, 7)
-    charge(window, 4, -2)
-    charge(window, 5, -50)
-    t.strictSame(window.buckets, [
-      { index: 3, tokens: 7, held: 0 },
-      { index: 5, tokens: 0, held: 0 },
-    ])
-  },
-)
+t.test('a refund never makes a bucket negative, and charging a past bucket keeps the order', async (t) => {
+  const window = openWindow(MINUTE_MS)
+  charge(window, 5, 10)
+  charge(window, 3, 7)
+  charge(window, 4, -2)
+  charge(window, 5, -50)
+  t.strictSame(window.buckets, [
+    { index: 3, tokens: 7, held: 0 },
+    { index: 5, tokens: 0, held: 0 },
+  ])
+})
 
 t.test(
-  'a clock set back a little forgets nothing; one set back by more than a window does not block for ever',
+  'a clock set back a little loses nothing, and one set back by more than a window does not block for ever',
   async (t) => {
     const window = openWindow(MINUTE_MS)
     reserve(window, 100, START_MS)
@@ -97,7 +91,7 @@ t.test(
   },
 )
 
-t.test('buckets cover the window whatever its length', async () => {
+t.test('buckets cover a window of any length', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 30 * 86_400_000 }), fc.maxSafeNat(), (windowMs, nowMs) => {
       const bucketMs = bucketLength(windowMs)
@@ -116,7 +110,7 @@ const anyCalls = fc.array(fc.record({ afterMs: fc.nat(20_000), tokens: fc.intege
   maxLength: 80,
 })
 
-t.test('no window of the length, wherever it begins, holds more than the limit', async () => {
+t.test('no window of the length exceeds the limit, wherever it begins', async () => {
   fc.assert(
     fc.property(anyCalls, (calls) => {
       const window = openWindow(MINUTE_MS)
@@ -135,7 +129,7 @@ t.test('no window of the length, wherever it begins, holds more than the limit',
 })
 
 t.test(
-  'what was refused fits after retryAfterMs if nothing else happens, and not a bucket earlier',
+  'a refused call fits after retryAfterMs if nothing else happens, and not a bucket earlier',
   async () => {
     fc.assert(
       fc.property(anyCalls, (calls) => {
@@ -160,7 +154,7 @@ t.test(
   },
 )
 
-t.test('where calls under way hold the room, it is worth asking again in a second', async (t) => {
+t.test('the retry time is a second when running calls hold the tokens', async (t) => {
   const window = openWindow(86_400_000)
   use(window, 30, START_MS)
   const running = reserve(window, 60, START_MS)
@@ -170,7 +164,7 @@ t.test('where calls under way hold the room, it is worth asking again in a secon
   t.equal(reserve(window, 70, START_MS).allowed, true)
 })
 
-t.test('a window shorter than that gives its room back sooner', async (t) => {
+t.test('the retry time of a short window is less than a second', async (t) => {
   const window = openWindow(300)
   reserve(window, 60, START_MS)
   t.match(reserve(window, 70, START_MS), { allowed: false, retryAfterMs: 61 * 5 })
@@ -179,7 +173,7 @@ t.test('a window shorter than that gives its room back sooner', async (t) => {
 const unlimited = (window: QuotaWindow, tokens: number, limitTokens: number, choices = 1) =>
   reserveTokens(window, { limitTokens, tokens, unlimitedChoices: choices, nowMs: START_MS, enforced: true })
 
-t.test('an answer of unlimited length takes room from the calls beside it, not from its own', async (t) => {
+t.test('an unlimited answer leaves less for concurrent calls and does not refuse its own', async (t) => {
   const window = openWindow(MINUTE_MS)
   t.match(
     unlimited(window, 10, 100),
@@ -193,7 +187,7 @@ t.test('an answer of unlimited length takes room from the calls beside it, not f
   t.match(reserve(wide, 10, START_MS, 10_000), { charged: 10 })
 })
 
-t.test('what is expected follows what answers have had, a choice', async (t) => {
+t.test('the expected length follows the average of past answers, per choice', async (t) => {
   const window = openWindow(MINUTE_MS)
   learn(window, 0, 1)
   t.match(unlimited(window, 1, 100_000), { charged: 513 }, 'one that never came says nothing')
@@ -203,7 +197,7 @@ t.test('what is expected follows what answers have had, a choice', async (t) => 
   t.match(unlimited(window, 1, 100_000), { charged: 2001 })
 })
 
-t.test('side by side they pass a limit no further than one after the other', async () => {
+t.test('concurrent calls exceed a limit no further than sequential calls', async () => {
   const sizes = fc.record({
     limit: fc.integer({ min: 1, max: 5000 }),
     prompt: fc.integer({ min: 1, max: 300 }),
@@ -223,7 +217,7 @@ t.test('side by side they pass a limit no further than one after the other', asy
   )
 })
 
-t.test('what is remembered stays small', async (t) => {
+t.test('the state of a limit stays small', async (t) => {
   const window = openWindow(MINUTE_MS)
   for (let second = 0; second < 1000; second++) reserve(window, 1, START_MS + second * 1000, 1_000_000)
   t.equal(window.buckets.length, 61)

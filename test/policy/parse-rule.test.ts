@@ -29,18 +29,22 @@ const alternatives: [pattern: string, parts: string[]][] = [
   ['a\\', ['a\\']],
 ]
 for (const [pattern, parts] of alternatives) {
-  t.test(`alternatives of ${pattern}`, async (t) => {
+  t.test(`${pattern} splits into ${parts.length} alternatives`, async (t) => {
     t.same(splitAlternatives(pattern), parts)
   })
 }
 
 const refused: [what: string, rule: Rule, problems: [path: string, message: RegExp][]][] = [
-  ['empty pattern', rule('r', ''), [['pattern', /must not be empty/]]],
-  ['empty alternative', rule('r', 'a||b'), [['pattern', /alternative 2 matches the empty text/]]],
-  ['invisible alternative', rule('r', 'a|\u200b'), [['pattern', /alternative 2 matches the empty text/]]],
-  ['optional everything', rule('r', 'a*'), [['pattern', /alternative 1 matches the empty text/]]],
+  ['an empty pattern', rule('r', ''), [['pattern', /must not be empty/]]],
+  ['an empty alternative', rule('r', 'a||b'), [['pattern', /alternative 2 matches the empty text/]]],
+  ['an invisible alternative', rule('r', 'a|\u200b'), [['pattern', /alternative 2 matches the empty text/]]],
   [
-    'only an assertion',
+    'a pattern that may match nothing',
+    rule('r', 'a*'),
+    [['pattern', /alternative 1 matches the empty text/]],
+  ],
+  [
+    'an assertion alone',
     rule('r', '\\b|^|$'),
     [
       ['pattern', /1 matches/],
@@ -48,16 +52,16 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
       ['pattern', /3 matches/],
     ],
   ],
-  ['dots alone', rule('r', '.*'), [['pattern', /alternative 1 matches the empty text/]]],
+  ['a pattern of dots alone', rule('r', '.*'), [['pattern', /alternative 1 matches the empty text/]]],
   [
-    'broken group',
+    'a broken group',
     rule('r', 'ok|(a'),
     [['pattern', /alternative 2 is not a valid RE2 expression: missing closing \): `\(a`/]],
   ],
-  ['broken class', rule('r', '[a'), [['pattern', /missing closing \]/]]],
-  ['lookahead', rule('r', 'a(?=b)'), [['pattern', /not a valid RE2 expression/]]],
-  ['back reference', rule('r', '(a)\\1'), [['pattern', /not a valid RE2 expression/]]],
-  ['repetition beyond RE2', rule('r', 'a{1001}'), [['pattern', /not a valid RE2 expression/]]],
+  ['a broken class', rule('r', '[a'), [['pattern', /missing closing \]/]]],
+  ['a lookahead', rule('r', 'a(?=b)'), [['pattern', /not a valid RE2 expression/]]],
+  ['a back reference', rule('r', '(a)\\1'), [['pattern', /not a valid RE2 expression/]]],
+  ['a repetition beyond RE2', rule('r', 'a{1001}'), [['pattern', /not a valid RE2 expression/]]],
   [
     'a program too large',
     rule('r', '(?:abc){500}'),
@@ -71,23 +75,27 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   ['a word too long', rule('r', 'b'.repeat(1025)), [['pattern', /longer than 1024 characters/]]],
   ['a pattern too long', rule('r', 'ab|'.repeat(30_000)), [['pattern', /at most 65536 characters/]]],
   [
-    'action of another type',
+    'an action of another type',
     rule('r', 'a', { action: 'redact' }),
     [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
-    'restoring words',
+    'a keyword rule that restores',
     rule('r', 'a', { action: 'restore' }),
     [['action', /is not allowed for keyword_block rules; use `block` or `monitor`$/]],
   ],
   [
-    'restoring in answers alone',
+    'a rule that restores in answers alone',
     rule('r', 'email', { type: 'pii', action: 'restore', match: { direction: 'response' } }),
     [['match.direction', /must be `request` or `both`/]],
   ],
-  ['pii action', rule('r', 'emial', { type: 'pii', action: 'block' }), [['pattern', /did you mean `email`/]]],
   [
-    'several at once',
+    'an unknown kind',
+    rule('r', 'emial', { type: 'pii', action: 'block' }),
+    [['pattern', /did you mean `email`/]],
+  ],
+  [
+    'a rule with several errors',
     rule('r', 'score', { type: 'prompt_injection', action: 'allow', match: { direction: 'response' } }),
     [
       ['action', /use `block` or `monitor`/],
@@ -96,12 +104,12 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     ],
   ],
   [
-    'a limit one way',
+    'a token limit in one direction',
     rule('r', '5/1m', { type: 'rate_limit', match: { direction: 'request' } }),
     [['match.direction', /whole call/]],
   ],
   [
-    'more than an entry of the log holds',
+    'a rule longer than a log entry',
     rule('r', `a${'\u0001'.repeat(60_000)}`),
     [['pattern', /360\d\d\d bytes of JSON; at most 245760 are allowed/]],
   ],

@@ -38,32 +38,52 @@ const judge = async (test: string, environment: CaseEnvironment = ENVIRONMENT) =
 
 const CASES: readonly [name: string, test: string, found: (string | RegExp)[]][] = [
   [
-    'all as expected',
+    'a case passes when all expectations are met',
     'text: a@example.com\nanswer: to [EMAIL_1]\nexpect: {decision: allow, redacted: "[EMAIL_1]", answer: to a@example.com}',
     [],
   ],
-  ['wrong decision', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],
-  ['wrong rule', 'text: aurora\nexpect: {rule: seen}', ['rule: seen / secret']],
-  ['monitored', 'text: borealis\nexpect: {decision: monitor, rule: seen}', []],
-  ['too few rules', 'text: borealis\nexpect: {rules: []}', ['rules: (none) / seen']],
-  ['wrong counts', 'text: a@example.com\nexpect: {findings: {phone: 1}}', ['findings: phone: 1 / email: 1']],
-  ['a refused answer', 'text: hi\nanswer: aurora\nexpect: {decision: block, rule: secret}', []],
+  ['a wrong decision is reported', 'text: aurora\nexpect: {decision: allow}', ['decision: allow / block']],
+  ['a wrong rule is reported', 'text: aurora\nexpect: {rule: seen}', ['rule: seen / secret']],
+  ['a monitored call passes', 'text: borealis\nexpect: {decision: monitor, rule: seen}', []],
   [
-    'an answer that does not come',
+    'a rule that should not fire is reported',
+    'text: borealis\nexpect: {rules: []}',
+    ['rules: (none) / seen'],
+  ],
+  [
+    'wrong counts are reported',
+    'text: a@example.com\nexpect: {findings: {phone: 1}}',
+    ['findings: phone: 1 / email: 1'],
+  ],
+  [
+    'a refused answer can be expected',
+    'text: hi\nanswer: aurora\nexpect: {decision: block, rule: secret}',
+    [],
+  ],
+  [
+    'an answer that does not reach the client is reported',
     'text: aurora\nanswer: hi\nexpect: {answer: hi}',
     [/^answer: hi \/ \(no answer/],
   ],
-  ['a request that is none', 'request: {messages: []}\nexpect: {decision: allow}', [/invalid_body/]],
-  ['neither text nor request', 'expect: {decision: allow}', [/^2 needs either/]],
-  ['an unknown key', 'txt: hi\nexpect: {decision: allow}', [/^3 is not a known key; did you mean `text`/]],
+  ['an invalid request is reported', 'request: {messages: []}\nexpect: {decision: allow}', [/invalid_body/]],
   [
-    'an unknown expectation',
+    'a case without text and request is refused',
+    'expect: {decision: allow}',
+    [/^2 needs either `text` or `request`/],
+  ],
+  [
+    'an unknown key is refused',
+    'txt: hi\nexpect: {decision: allow}',
+    [/^3 is not a known key; did you mean `text`/],
+  ],
+  [
+    'an unknown expectation is refused',
     'text: hi\nexpect: {decison: allow}',
     [/^4 is not a known key; did you mean `decision`/],
   ],
-  ['an answer expected of none', 'text: hi\nexpect: {answer: hi}', [/^4 needs an answer/]],
+  ['an expected answer needs an answer', 'text: hi\nexpect: {answer: hi}', [/^4 needs an answer/]],
   [
-    'a tool call',
+    'the arguments of a tool call are scanned',
     'text: a@example.com\nanswer: {choices: [{message: {content: done, tool_calls: [{id: c, type: function, function: {name: mail, arguments: "{\\"to\\": \\"b@example.com\\"}"}}]}, finish_reason: tool_calls}]}\nexpect: {decision: allow, answer: done, findings: {email: 2}}',
     [],
   ],
@@ -78,7 +98,7 @@ for (const [name, test, found] of CASES) {
   )
 }
 
-t.test('what the configuration refuses comes before any rule', async (t) => {
+t.test('a refusal by the configuration precedes every rule', async (t) => {
   const image = '{type: image_url, image_url: {url: "https://a.example/b.png"}}'
   const request = `request: {model: m, messages: [{role: user, content: [{type: text, text: aurora of a@example.com}, ${image}]}]}`
   const expect = (expected: string) =>
@@ -88,7 +108,7 @@ t.test('what the configuration refuses comes before any rule', async (t) => {
   t.same(await judge(expect('rules: [mail, secret], rule: secret')), [])
 })
 
-t.test('a recorded request with numbers that a double cannot hold', async (t) => {
+t.test('a request with numbers beyond doubles runs', async (t) => {
   const body = Buffer.from(
     '{"model":"m","seed":12345678901234567890,"messages":[{"role":"user","content":"aurora"}]}',
   )
@@ -97,7 +117,7 @@ t.test('a recorded request with numbers that a double cannot hold', async (t) =>
   t.match(outcome, { decision: 'block', refusedBy: 'secret' })
 })
 
-t.test('a stream carries the answer, and the same seed cuts it alike', async (t) => {
+t.test('a stream carries the answer, cut in the same way for the same seed', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (content, seed) => {
       const answer = {
@@ -113,7 +133,7 @@ t.test('a stream carries the answer, and the same seed cuts it alike', async (t)
   t.pass()
 })
 
-t.test('reports show where texts part, and mark up nothing by accident', async (t) => {
+t.test('reports mark the first difference and escape names', async (t) => {
   const { cases } = readCases('tests:\n  - { name: "a <b> # c", text: hi }\n', 'x_test.yaml')
   t.same(cases, [])
   const [test] = readCases(

@@ -21,7 +21,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
   ],
   ['a class', [rule('a', 'keyword_block', '[a-z]+', 'monitor')], /alternative 1 occurs/, 2],
   [
-    'the same twice',
+    'the same word in two rules',
     [rule('a', 'keyword_block', 'aurora', 'block'), rule('b', 'keyword_block', 'Aurora', 'block')],
     /adds nothing to `a` \(r\.yaml:2\)/,
     3,
@@ -33,7 +33,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     2,
   ],
   [
-    'every kind overruled',
+    'a rule whose kinds are all overruled',
     [
       rule('a', 'pii', 'email|phone', 'redact'),
       rule('b', 'pii', 'email', 'block'),
@@ -42,10 +42,10 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     /never decides: `b` \(r\.yaml:3\), `c`/,
     2,
   ],
-  ['allow all', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
+  ['a rule that allows everything', [rule('a', 'pii', '*', 'allow')], /lets every kind/, 2],
   ['a low threshold', [rule('a', 'prompt_injection', 'score>=0.1', 'block')], /ordinary prompts/, 2],
   [
-    'a higher threshold',
+    'a threshold above that of another rule',
     [
       rule('a', 'prompt_injection', 'score>=0.5', 'block'),
       rule('b', 'prompt_injection', 'score>=0.9', 'block'),
@@ -54,7 +54,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
     3,
   ],
   [
-    'a limit never met',
+    'a limit that another covers',
     [rule('a', 'rate_limit', '1000/1h', 'block'), rule('b', 'rate_limit', '5000/1m', 'block')],
     /adds nothing to `a`/,
     3,
@@ -73,7 +73,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
   ],
   ['a kind that is not detected', [rule('a', 'pii', 'iban', 'redact')], /`iban` is not detected/, 2],
   [
-    'nearly too long',
+    'a pattern near its limit',
     [rule('a', 'keyword_block', 'abcdefgh'.repeat(100).concat('|').repeat(80).concat('zzzz'), 'block')],
     /split the rule/,
     2,
@@ -81,7 +81,7 @@ const WARNED: readonly [name: string, rules: string[], message: RegExp, line: nu
 ]
 
 for (const [name, rules, message, line] of WARNED) {
-  t.test(`warned of: ${name}`, async (t) => {
+  t.test(`lint warns about ${name}`, async (t) => {
     const files = [file(...rules)]
     t.same(snapshotOf(files).problems, [])
     const warnings = lintRules(files, CONTEXT)
@@ -99,28 +99,31 @@ const SILENT: readonly [name: string, rules: string[]][] = [
       rule('b', 'keyword_block', 'aurora', 'block', ', match: { direction: response }'),
     ],
   ],
-  ['a kind beside all', [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', 'email', 'block')]],
+  ['a kind next to `*`', [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', 'email', 'block')]],
   [
     'a stricter rule for some models',
     [rule('a', 'pii', '*', 'redact'), rule('b', 'pii', '*', 'block', ', match: { models: ["gpt-*"] }')],
   ],
-  ['two windows', [rule('a', 'rate_limit', '20M/1d', 'block'), rule('b', 'rate_limit', '500k/1m', 'block')]],
   [
-    'monitor as well as block on less',
+    'limits of two windows',
+    [rule('a', 'rate_limit', '20M/1d', 'block'), rule('b', 'rate_limit', '500k/1m', 'block')],
+  ],
+  [
+    'a monitor rule wider than a block rule',
     [rule('a', 'keyword_block', 'one-x', 'block'), rule('b', 'keyword_block', 'one-x|two-x', 'monitor')],
   ],
   ['a disabled rule', [rule('a', 'keyword_block', 'e', 'block', ', enabled: false')]],
 ]
 
 for (const [name, rules] of SILENT) {
-  t.test(`nothing to say of: ${name}`, async (t) => {
+  t.test(`lint does not warn about ${name}`, async (t) => {
     const files = [file(...rules)]
     t.same(snapshotOf(files).problems, [])
     t.same(lintRules(files, CONTEXT), [])
   })
 }
 
-t.test('mistakes in a ConfigMap have the places of the manifest', async (t) => {
+t.test('errors in a ConfigMap have positions in the manifest', async (t) => {
   const text = [
     '# rules of the team',
     '---',
@@ -144,7 +147,7 @@ t.test('mistakes in a ConfigMap have the places of the manifest', async (t) => {
   t.match(problems, [{ file: 'map.yaml', line: 13, column: 18, path: 'rules[0].pattern', message: /email/ }])
 })
 
-t.test('the gateway’s own configuration beside the rules is none of them', async (t) => {
+t.test('the configuration of the gateway in a manifest is not read as rules', async (t) => {
   const map = (name: string, ...lines: string[]) =>
     ['---', 'kind: ConfigMap', 'data:', `  ${name}: |`, ...lines.map((line) => `    ${line}`), ''].join('\n')
   const config = map('sidegate.yaml', 'rules:', '  path: ../rules', 'upstream:', '  baseUrl: https://h')
@@ -155,7 +158,7 @@ t.test('the gateway’s own configuration beside the rules is none of them', asy
   t.match(snapshotOf(filesIn({ name: 'all.yaml', text: mixed })).problems, [{ path: 'upstream' }])
 })
 
-t.test('a stream of many documents takes time in proportion', async (t) => {
+t.test('reading a stream takes time linear in its documents', async (t) => {
   const timeOf = (documents: number) => {
     const others = '---\nkind: Service\n'.repeat(documents)
     const text = `${others}---\nkind: ConfigMap\ndata:\n  a.yaml: |\n    rules: []\n`
@@ -167,11 +170,11 @@ t.test('a stream of many documents takes time in proportion', async (t) => {
   }
   timeOf(100)
   const shortMs = Math.min(timeOf(200), timeOf(200))
-  const longMs = timeOf(3200)
-  t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times what took ${shortMs} ms`)
+  const longMs = Math.min(timeOf(3200), timeOf(3200))
+  t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times the documents of ${shortMs} ms`)
 })
 
-t.test('what is no ConfigMap is a rule file', async (t) => {
+t.test('a file without a ConfigMap is a rule file', async (t) => {
   const plain = { name: 'r.yaml', text: 'rules: []\n' }
   t.same(filesIn(plain), [plain])
 })

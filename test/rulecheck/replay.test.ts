@@ -1,4 +1,4 @@
-// What is taken for a recorded call, and what of an export is.
+// Recorded exchanges, from request lines and from exports of the usage log.
 
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ async function record(t: Test, lines: readonly (string | Buffer)[]): Promise<Rec
   return { ...(await readRecording(file)), file }
 }
 
-/** Lines of a log; each step is a draft and what was captured of it, null for nothing. */
+/** Lines of an export; each step is a draft and its captured exchange, or null. */
 function exported(steps: readonly (readonly [EntryDraft, unknown])[]): string[] {
   let { hash, bytes } = genesis(LOG, { type: 'genesis', product: 'sidegate', continues: null }, 0)
   const lines = [entryLine({ hash, bytes })]
@@ -42,7 +42,7 @@ const captureLine = (seq: number, captured: unknown): string => {
 
 const request = (id: string, keyName = 'web') => requestDraft({ id, key_name: keyName })
 
-t.test('bodies and objects that hold one', async (t) => {
+t.test('request bodies and objects with a request are read', async (t) => {
   const { exchanges, problems, withoutExchange, file } = await record(t, [
     `${JSON.stringify(REQUEST)}\r\n`,
     '\n',
@@ -57,7 +57,7 @@ t.test('bodies and objects that hold one', async (t) => {
   ])
 })
 
-t.test('an export: keys from the entries, the rest from the exchanges', async (t) => {
+t.test('an export gives keys from entries and content from exchanges', async (t) => {
   const { exchanges, problems, withoutExchange, file } = await record(t, [
     ...exported([
       [{ type: 'key_created', key_id: 'k', key_name: 'web', source: 'api' }, null],
@@ -80,7 +80,7 @@ t.test('an export: keys from the entries, the rest from the exchanges', async (t
   ])
 })
 
-t.test('an answer that no client would be refused for is taken as it is', async (t) => {
+t.test('an answer is taken even if a request of its form would be refused', async (t) => {
   const answer = `{"created":12345678901234567890,"choices":[],"text":"\\ud800"}`
   const { exchanges, problems } = await record(
     t,
@@ -90,7 +90,7 @@ t.test('an answer that no client would be refused for is taken as it is', async 
   t.strictSame(exchanges[0]?.answer, JSON.parse(answer))
 })
 
-t.test('a request as deep as the gateway takes it is taken', async (t) => {
+t.test('a request as deep as the gateway accepts is read', async (t) => {
   const nested = (levels: number) =>
     `{"model":"m","messages":[],"deep":${'['.repeat(levels)}${']'.repeat(levels)}}`
   const { exchanges, problems } = await record(
@@ -104,7 +104,7 @@ t.test('a request as deep as the gateway takes it is taken', async (t) => {
   t.match(problems, [{ line: 5, message: 'is not a captured exchange' }])
 })
 
-t.test('an id that is no id is not shown', async (t) => {
+t.test('an invalid id is not printed', async (t) => {
   const { exchanges, file } = await record(
     t,
     exported([[request('\u001b[2Jproject aurora'), { request: REQUEST, response: null }]]),
@@ -112,7 +112,7 @@ t.test('an id that is no id is not shown', async (t) => {
   t.equal(exchanges[0]?.where, `${file}:3`)
 })
 
-t.test('what is no recorded call is named by its line, without its text', async (t) => {
+t.test('a line that is no exchange is reported by number, without its text', async (t) => {
   const [genesisLine, entry, exchange] = exported([
     [request('call'), { request: REQUEST, response: null }],
   ]) as [string, string, string]
@@ -123,8 +123,8 @@ t.test('what is no recorded call is named by its line, without its text', async 
   for (const [name, lines, line, message] of [
     ['an object', ['{"a":"word of a client"}\n'], 1, neither],
     ['no JSON', ['word of a client\n'], 1, neither],
-    ['a request that is none', ['{"request":1}\n'], 1, neither],
-    ['a key that is none', [JSON.stringify({ request: REQUEST, key_name: 5 })], 1, neither],
+    ['an invalid request', ['{"request":1}\n'], 1, neither],
+    ['an invalid key name', [JSON.stringify({ request: REQUEST, key_name: 5 })], 1, neither],
     ['a body that ends like an entry', [`{"a":1,"hash":"sha256:${'0'.repeat(64)}"}\n`], 1, neither],
     ['an exchange alone', [exchange], 1, stray],
     ['an exchange of another entry', [genesisLine, exchange], 2, stray],
@@ -154,7 +154,7 @@ t.test('what is no recorded call is named by its line, without its text', async 
   t.match((await record(t, [entry, bytes])).problems, [{ line: 2, message: notCaptured }])
 })
 
-t.test('a file is held as far as there is room for it', async (t) => {
+t.test('reading stops at the memory limit', async (t) => {
   const line = `${JSON.stringify(REQUEST)}\n`
   const file = join(t.testdir(), 'calls.jsonl')
   writeFileSync(file, line.repeat(5))
@@ -169,7 +169,7 @@ t.test('a file is held as far as there is room for it', async (t) => {
   t.match(long.problems, [{ file, line: 2, message: 'is longer than 1000 bytes' }])
 })
 
-t.test('whatever the file is, it is read to its end', async (t) => {
+t.test('a file of any content is read to its end', async (t) => {
   const file = join(t.testdir(), 'calls.jsonl')
   const lines = exported([
     [request('call-1'), { request: REQUEST, response: ANSWER }],

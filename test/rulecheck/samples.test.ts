@@ -51,19 +51,16 @@ t.test('the sample rules give no warnings', async (t) => {
   t.same(lintRules(files), [])
 })
 
-t.test(
-  'config/rules-test.schema.json is the schema that the reader uses, and every key is described',
-  async (t) => {
-    const copy = JSON.parse(readFileSync(`${CONFIG}rules-test.schema.json`, 'utf8'))
-    t.same(copy, JSON.parse(JSON.stringify(CASES_SCHEMA)))
-    const undescribed: string[] = []
-    const visit = (schema: object, path: string) => {
-      if (!('description' in schema)) undescribed.push(path)
-      const { properties = {}, items } = schema as { properties?: Record<string, object>; items?: object }
-      for (const [key, child] of Object.entries(properties)) visit(child, `${path}.${key}`)
-      if (items !== undefined) visit(items, `${path}[]`)
-    }
-    visit(CASES_SCHEMA, 'schema')
-    t.same(undescribed, [])
-  },
-)
+t.test('config/rules-test.schema.json is the schema of the reader, with every key described', async (t) => {
+  const copy = JSON.parse(readFileSync(`${CONFIG}rules-test.schema.json`, 'utf8'))
+  t.same(copy, JSON.parse(JSON.stringify(CASES_SCHEMA)))
+  const undescribed: string[] = []
+  const visit = (schema: object, path: string) => {
+    if (!('description' in schema)) undescribed.push(path)
+    const { properties = {}, items } = schema as { properties?: Record<string, object>; items?: object }
+    for (const [key, child] of Object.entries(properties)) visit(child, `${path}.${key}`)
+    if (items !== undefined) visit(items, `${path}[]`)
+  }
+  visit(CASES_SCHEMA, 'schema')
+  t.same(undescribed, [])
+})

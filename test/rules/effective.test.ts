@@ -9,7 +9,7 @@ const NO_END = { reason: 'incident 12', ttlSeconds: null }
 const HOUR = { reason: 'incident 12', ttlSeconds: 3600 }
 const WORD = { name: 'mine', type: 'keyword_block', pattern: 'secret', action: 'block', enabled: true }
 
-/** Names of the rules that fire on the text. */
+/** The names of the keyword rules that fire on the text. */
 const fires = (rules: EffectiveRules, text: string): string[] =>
   firedNames(rules.current.select(['m'], 'k'), text)
 
@@ -26,8 +26,8 @@ async function refusal(promise: Promise<unknown>): Promise<string> {
   }
 }
 
-t.test('files', async (t) => {
-  t.test('come into force whole, with a revision of their own', async (t) => {
+t.test('rule files', async (t) => {
+  t.test('new files come into force together, under a new revision', async (t) => {
     const { rules } = setting(t)
     t.same(rules.list(), [])
     const empty = rules.revision
@@ -46,7 +46,7 @@ t.test('files', async (t) => {
     ])
   })
 
-  t.test('that are bad change nothing but the errors', async (t) => {
+  t.test('files with errors change nothing but the errors', async (t) => {
     const { rules } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const { current } = rules
@@ -60,14 +60,14 @@ t.test('files', async (t) => {
     t.same(rules.errors(), [])
   })
 
-  t.test('that say the same leave the set as it is', async (t) => {
+  t.test('files with the same rules keep the rule set', async (t) => {
     const { rules, clock } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const { current } = rules
     const [before] = rules.list()
     clock.nowMs += 1000
     rules.replaceFiles(snapshot(`# moved\n${rulesText('alpha')}`))
-    t.equal(rules.current, current, 'running text and new text are judged by one set')
+    t.equal(rules.current, current, 'running and new calls are judged by one set')
     t.match(rules.list(), [
       { source: { line: 3 }, createdAtMs: before?.createdAtMs, updatedAtMs: before?.updatedAtMs },
     ])
@@ -75,7 +75,7 @@ t.test('files', async (t) => {
     t.match(rules.list(), [{ createdAtMs: before?.createdAtMs, updatedAtMs: clock.nowMs }])
   })
 
-  t.test('give every process the same ids and revision', async (t) => {
+  t.test('every process gives files the same ids and revision', async (t) => {
     const one = setting(t).rules
     const two = setting(t).rules
     for (const rules of [one, two]) rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
@@ -84,8 +84,8 @@ t.test('files', async (t) => {
   })
 })
 
-t.test('rules of the API', async (t) => {
-  t.test('are in force when the answer is there', async (t) => {
+t.test('API rules', async (t) => {
+  t.test('an API rule is in force when create resolves', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const rule = await editor.create(WORD)
@@ -101,7 +101,7 @@ t.test('rules of the API', async (t) => {
     t.same(changes, ['rule_created mine api'])
   })
 
-  t.test('can be switched, with no override, and deleted', async (t) => {
+  t.test('an API rule is enabled and disabled without an override, and can be deleted', async (t) => {
     const { rules, editor, clock, changes, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const { id } = await editor.create(WORD)
@@ -123,7 +123,7 @@ t.test('rules of the API', async (t) => {
     t.equal(storage.rules.size, 0)
   })
 
-  t.test('survive a restart', async (t) => {
+  t.test('API rules survive a restart', async (t) => {
     const storage = new MemoryStorage()
     const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
@@ -134,7 +134,7 @@ t.test('rules of the API', async (t) => {
     t.same(fires(after.rules, 'secret'), ['mine'])
   })
 
-  t.test('give way to a file that declares their name', async (t) => {
+  t.test('a file that declares the name replaces the API rule', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     await editor.create(WORD)
@@ -154,7 +154,7 @@ t.test('rules of the API', async (t) => {
     t.same(changes, ['rule_created mine api', 'rule_deleted mine declared_in_file'])
   })
 
-  t.test('that this version refuses are named, not used', async (t) => {
+  t.test('a stored rule that this version refuses is reported and not in force', async (t) => {
     const storage = new MemoryStorage()
     storage.rules.set('old', {
       ...WORD,
@@ -225,7 +225,7 @@ t.test('rules of the API', async (t) => {
     ],
   ]
   for (const [what, fields, expected] of bad) {
-    t.test(`with ${what} are refused`, async (t) => {
+    t.test(`a rule with ${what} is refused`, async (t) => {
       const { rules, editor, changes } = setting(t)
       rules.replaceFiles(snapshot(rulesText('alpha')))
       const given = JSON.parse(JSON.stringify(fields))
@@ -234,7 +234,7 @@ t.test('rules of the API', async (t) => {
     })
   }
 
-  t.test('with a name that exists are refused, in parallel too', async (t) => {
+  t.test('a name that exists is refused, also in parallel', async (t) => {
     const { rules, editor, storage } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.match(
@@ -249,29 +249,29 @@ t.test('rules of the API', async (t) => {
     t.equal(storage.rules.size, 1)
   })
 
-  t.test('whose name a file takes while they are stored', async (t) => {
+  t.test('a rule whose name a file takes during the write is refused', async (t) => {
     const { rules, editor } = setting(t)
     const answer = refusal(editor.create({ ...WORD, name: 'alpha' }))
-    // Its name has been looked for by then, and it is not stored.
+    // The name has been checked and the rule is not stored yet.
     await Promise.resolve()
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.match(await answer, /^409 conflict -: .*`alpha` exists already \(rules\/a\.yaml:2\)/)
     t.match(rules.list(), [{ name: 'alpha', source: { kind: 'file' } }])
   })
 
-  t.test('that could not be stored are not in force', async (t) => {
+  t.test('a rule that could not be stored is not in force', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     storage.failure = new GatewayError('audit_unavailable', 'disk full')
     t.match(await refusal(editor.create(WORD)), /^503 audit_unavailable/)
     t.same(fires(rules, 'secret'), [])
     t.same(changes, [])
-    t.equal(await refusal(editor.create(WORD)), 'accepted', 'the next write is not held up')
+    t.equal(await refusal(editor.create(WORD)), 'accepted', 'the next write succeeds')
   })
 })
 
 t.test('overrides', async (t) => {
-  t.test('of file rules work at once, are marked, and can be withdrawn', async (t) => {
+  t.test('an override of a file rule works at once, is listed, and can be withdrawn', async (t) => {
     const { rules, editor, storage, changes, clock } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     const { revision } = rules
@@ -292,7 +292,7 @@ t.test('overrides', async (t) => {
     t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha withdrawn'])
   })
 
-  t.test('that ask for what is declared are none', async (t) => {
+  t.test('setting what is declared makes no override', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     t.match(await editor.setEnabled(idOf(rules, 'alpha'), true, HOUR), { enabled: true, override: null })
@@ -300,7 +300,7 @@ t.test('overrides', async (t) => {
     t.same(changes, [])
   })
 
-  t.test('end at their time, whoever asks first', async (t) => {
+  t.test('an override counts until its time and not after expire', async (t) => {
     const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
@@ -317,11 +317,11 @@ t.test('overrides', async (t) => {
     t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha expired'])
   })
 
-  t.test('end by a timer when nobody asks', async (t) => {
+  t.test('a timer ends an override when nothing calls expire', async (t) => {
     const { rules, editor, clock, timers, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     await editor.setEnabled(idOf(rules, 'alpha'), false, { reason: 'x', ttlSeconds: 100_000 })
-    // Longer than one timer is set for.
+    // Longer than one wait of the timer.
     for (const stepMs of [86_400_000, 13_600_000]) {
       t.equal(changes.length, 1)
       clock.nowMs += stepMs
@@ -332,12 +332,12 @@ t.test('overrides', async (t) => {
     t.equal(timers.waiting, 0)
   })
 
-  t.test('end as soon as the declaration changes', async (t) => {
+  t.test('an override ends when the declaration changes', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
     rules.replaceFiles(snapshot(rulesText('gamma', 'alpha')))
-    t.same(fires(rules, 'alpha'), [], 'another place in the file is no change')
+    t.same(fires(rules, 'alpha'), [], 'a move in the file is no change')
     rules.replaceFiles(snapshot(rulesText('alpha').replace('pattern: alpha', 'pattern: alpha|omega')))
     t.same(fires(rules, 'alpha'), ['alpha'])
     await settled()
@@ -348,7 +348,7 @@ t.test('overrides', async (t) => {
     ])
   })
 
-  t.test('end with their rule, and do not come back with it', async (t) => {
+  t.test('an override ends with its rule and does not return with it', async (t) => {
     const { rules, editor, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     await editor.setEnabled(idOf(rules, 'alpha'), false, NO_END)
@@ -359,7 +359,7 @@ t.test('overrides', async (t) => {
     t.same(changes, ['rule_override alpha false incident 12', 'rule_override_ended alpha rule_removed'])
   })
 
-  t.test('survive bad files and a restart', async (t) => {
+  t.test('overrides survive files with errors and a restart', async (t) => {
     const storage = new MemoryStorage()
     const before = setting(t, { storage })
     before.rules.replaceFiles(snapshot(rulesText('alpha')))
@@ -373,7 +373,7 @@ t.test('overrides', async (t) => {
     t.equal(storage.stored.size, 1)
   })
 
-  t.test('that cannot be deleted are over all the same, and said to be', async (t) => {
+  t.test('an override that cannot be deleted ends and is reported', async (t) => {
     const { rules, editor, storage, changes, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     await editor.setEnabled(idOf(rules, 'alpha'), false, HOUR)
@@ -387,11 +387,11 @@ t.test('overrides', async (t) => {
     t.same(changes.slice(1), ['state_write_failed disk full'])
     rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
     await settled()
-    t.equal(storage.stored.size, 0, 'tried again when rules change')
+    t.equal(storage.stored.size, 0, 'retried when rules change')
     t.same(changes.slice(2), ['rule_override_ended alpha expired'])
   })
 
-  t.test('that cannot be deleted do not come back with the declaration they were made for', async (t) => {
+  t.test('an override that could not be deleted does not return with its declaration', async (t) => {
     const { rules, editor, storage, changes, settled } = setting(t)
     const declared = snapshot(rulesText('alpha'))
     rules.replaceFiles(declared)
@@ -408,11 +408,11 @@ t.test('overrides', async (t) => {
     t.equal(storage.stored.size, 1)
     rules.storeAvailable()
     await settled()
-    t.equal(storage.stored.size, 0, 'tried again when the store can be written')
+    t.equal(storage.stored.size, 0, 'retried when the store can be written')
     t.same(changes.slice(1).at(-1), 'rule_override_ended alpha declaration_changed')
   })
 
-  t.test('a new one is not taken away with an old one', async (t) => {
+  t.test('deleting an ended override leaves a new one in force', async (t) => {
     const { rules, editor, storage, clock, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const id = idOf(rules, 'alpha')
@@ -426,7 +426,7 @@ t.test('overrides', async (t) => {
     t.same(fires(rules, 'alpha'), [])
   })
 
-  t.test('of API rules need a time to live', async (t) => {
+  t.test('a change of an API rule with a time to live is an override', async (t) => {
     const { rules, editor, clock, changes, settled } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))
     const { id } = await editor.create(WORD)
@@ -443,7 +443,7 @@ t.test('overrides', async (t) => {
   })
 })
 
-t.test('rules that were made disabled cannot be switched on beyond what is allowed together', async (t) => {
+t.test('disabled rules cannot be enabled beyond the limits of the rule set', async (t) => {
   const { rules, editor, storage } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha')))
   const pattern = Array.from({ length: 4 }, (_, n) => `${n}`.repeat(1000)).join('|')
@@ -458,10 +458,10 @@ t.test('rules that were made disabled cannot be switched on beyond what is allow
   t.ok(refusals.slice(first).every((text) => /^400 invalid_body .*keywords together/.test(text)))
   const after = setting(t, { storage })
   after.rules.replaceFiles(snapshot(rulesText('alpha')))
-  t.same(after.rules.errors(), [], 'the next start finds nothing wrong')
+  t.same(after.rules.errors(), [], 'the next start has no errors')
 })
 
-t.test('unknown ids', async (t) => {
+t.test('unknown ids and file rules cannot be changed as API rules', async (t) => {
   const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha')))
   t.match(await refusal(editor.setEnabled('nobody', true, NO_END)), /^404 not_found/)
@@ -472,7 +472,7 @@ t.test('unknown ids', async (t) => {
   )
 })
 
-t.test('readonly: the files alone rule, and the API says where they are', async (t) => {
+t.test('with apiWrites readonly only file rules are in force, and refusals name the file', async (t) => {
   const storage = new MemoryStorage()
   const overlay = setting(t, { storage })
   overlay.rules.replaceFiles(snapshot(rulesText('alpha')))
@@ -489,11 +489,11 @@ t.test('readonly: the files alone rule, and the API says where they are', async 
   t.match(await refusal(editor.delete(id)), /^409 conflict -: The rule is declared in rules\/a\.yaml:2/)
   t.match(await refusal(editor.create(WORD)), /^409 conflict -: Rules are declared in files only/)
   t.match(await refusal(editor.create({ ...WORD, name: 'alpha' })), /^409 conflict -: .*rules\/a\.yaml:2/)
-  t.equal(storage.rules.size, 1, 'what was stored sleeps')
+  t.equal(storage.rules.size, 1, 'the stored rule stays stored')
   t.same(changes, [])
 })
 
-t.test('the effective set as a file', async (t) => {
+t.test('toYaml prints a file that loads to the rules in force', async (t) => {
   const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
   await editor.create({
@@ -518,7 +518,7 @@ t.test('the effective set as a file', async (t) => {
   ])
 })
 
-t.test('drift is what the files do not say', async (t) => {
+t.test('drift lists overridden rules and API rules', async (t) => {
   const { rules, editor } = setting(t)
   rules.replaceFiles(snapshot(rulesText('alpha', 'beta')))
   const names = () => rules.drift().map(({ name }) => name)
@@ -534,7 +534,7 @@ t.test('drift is what the files do not say', async (t) => {
   t.equal(rules.revision, rules.declaredRevision)
 })
 
-t.test('files and API rules that are too much only together', async (t) => {
+t.test('files that exceed a limit together with API rules are refused', async (t) => {
   const { rules, editor } = setting(t)
   const words = (from: number) =>
     Array.from({ length: 60 }, (_, index) => `${from + index}${'x'.repeat(1000)}`).join('|')
@@ -549,5 +549,5 @@ t.test('files and API rules that are too much only together', async (t) => {
     snapshot(`rules: [{name: f, type: keyword_block, action: block, pattern: ${words(300)}}]`),
   )
   t.match(rules.errors().map(formatProblem), [/^rules\/a\.yaml all keywords together/])
-  t.same(fires(rules, 'alpha'), ['alpha'], 'last good')
+  t.same(fires(rules, 'alpha'), ['alpha'], 'the last good rules stay')
 })

@@ -9,7 +9,7 @@ import { loadRules } from '../../src/rules/load.ts'
 import { snapshotOf } from '../../src/rules/snapshot.ts'
 import { publish, rulesText, temporaryFolder } from './fixture.ts'
 
-t.test('a folder: rule files in the order of their names, nothing else', async (t) => {
+t.test('a folder gives its rule files in the order of names and nothing else', async (t) => {
   const folder = temporaryFolder(t)
   const files: Record<string, string> = {
     'b.yml': rulesText('beta'),
@@ -35,7 +35,7 @@ t.test('a folder: rule files in the order of their names, nothing else', async (
   t.match(contentHash, /^[0-9a-f]{64}$/)
 })
 
-t.test('one file by its path; ids come from names alone', async (t) => {
+t.test('a single file loads, and ids depend on names alone', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'my-rules.txt'), rulesText('alpha'))
   const { rules, problems } = await loadRules(join(folder, 'my-rules.txt'))
@@ -43,7 +43,7 @@ t.test('one file by its path; ids come from names alone', async (t) => {
   t.match(rules, [{ rule: { id: uuidv5('alpha'), name: 'alpha', enabled: true, pattern: 'alpha', line: 2 } }])
 })
 
-t.test('what has a default may be left out', async (t) => {
+t.test('fields with a default may be missing', async (t) => {
   const { rules, problems } = snapshotOf([
     {
       name: 'a.yaml',
@@ -57,17 +57,17 @@ t.test('what has a default may be left out', async (t) => {
   ])
 })
 
-t.test('of a file with very many mistakes the first are told, and how many more there are', async (t) => {
+t.test('a file with very many errors reports the first and the number of the rest', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'rules.yaml'), `rules:\n${'  - {name: 1}\n'.repeat(45_000)}`)
   const { problems } = await loadRules(folder)
   t.equal(problems.length, 1001)
   t.match(problems[0], { line: 2, path: 'rules', message: /at most 10000 items/ })
   const last = problems.at(-1)
-  t.match(last && formatProblem(last), /rules\.yaml:335:5 … and 134001 more errors from here on/)
+  t.match(last && formatProblem(last), /rules\.yaml:335:5 .*134001 more/)
 })
 
-t.test('every mistake of every file at once, each with its place', async (t) => {
+t.test('every error of every file is reported at once, with its position', async (t) => {
   const { problems } = snapshotOf([
     {
       name: 'a.yaml',
@@ -128,7 +128,7 @@ t.test('names are unique across files', async (t) => {
   ])
 })
 
-t.test('a mistake in the shape of a rule hides no other mistake in it', async (t) => {
+t.test('an error in one field of a rule hides no error in another', async (t) => {
   const { problems, rules } = snapshotOf([
     {
       name: 'a.yaml',
@@ -169,10 +169,10 @@ t.test('a mistake in the shape of a rule hides no other mistake in it', async (t
       '8 rules[6].name',
     ],
   )
-  t.same(rules, [], 'and none of them is a rule')
+  t.same(rules, [], 'rules with errors are left out')
 })
 
-t.test('what all files together exceed', async (t) => {
+t.test('files that exceed a limit together are refused', async (t) => {
   const many = Array.from({ length: 300 }, (_, index) => `${index}${'x'.repeat(1000)}`)
   const text = (from: number) =>
     `rules: [{name: r${from}, type: keyword_block, action: block, pattern: ${many.slice(from, from + 60).join('|')}}]`
@@ -181,7 +181,7 @@ t.test('what all files together exceed', async (t) => {
   t.match(snapshotOf(files).problems.map(formatProblem), [/all keywords together/])
 })
 
-t.test('the content hash tells contents and names apart', async (t) => {
+t.test('the content hash depends on names and contents', async (t) => {
   const file = (name: string, text: string) => ({ name, text })
   const hashes = [
     [file('a', 'x')],
@@ -196,7 +196,7 @@ t.test('the content hash tells contents and names apart', async (t) => {
   t.equal(snapshotOf([file('a', 'x')]).contentHash, hashes[0])
 })
 
-t.test('what cannot be read', async (t) => {
+t.test('unreadable files and folders are reported', async (t) => {
   const folder = temporaryFolder(t)
   const problemsOf = async (path: string) => (await loadRules(path)).problems.map(formatProblem)
   t.same(await problemsOf(join(folder, 'gone')), [`${join(folder, 'gone')} cannot be read (ENOENT)`])
@@ -218,7 +218,7 @@ t.test('what cannot be read', async (t) => {
   t.match(await problemsOf(folder), [/holds \d+ rule files; at most 1000 are allowed/])
 })
 
-t.test('a ConfigMap: each file once, through the link of the moment', async (t) => {
+t.test('a ConfigMap gives each file once, through its current link', async (t) => {
   const folder = temporaryFolder(t)
   publish(folder, 'first', { 'a.yaml': rulesText('alpha'), 'b.yaml': rulesText('beta') })
   const first = await loadRules(folder)
@@ -231,7 +231,7 @@ t.test('a ConfigMap: each file once, through the link of the moment', async (t) 
     ],
   )
   publish(folder, 'second', { 'a.yaml': rulesText('alpha'), 'b.yaml': rulesText('beta') })
-  t.equal((await loadRules(folder)).contentHash, first.contentHash, 'the moment is no part of the content')
+  t.equal((await loadRules(folder)).contentHash, first.contentHash, 'the same content has the same hash')
   publish(folder, 'third', { 'c.yaml': rulesText('gamma') })
   t.same(
     (await loadRules(folder)).rules.map(({ rule }) => rule.name),
@@ -239,7 +239,7 @@ t.test('a ConfigMap: each file once, through the link of the moment', async (t) 
   )
 })
 
-t.test('a swap while files are read never shows a mixture', async (t) => {
+t.test('files swapped while they are read are never mixed', async (t) => {
   const folder = temporaryFolder(t)
   let moment = 0
   const swap = () => {
@@ -258,9 +258,9 @@ t.test('a swap while files are read never shows a mixture', async (t) => {
   const writer = (async () => {
     while (reading) {
       swap()
-      // From in the middle of one reading to several readings later.
+      // Swaps from within one reading to several readings later.
       for (let turn = (moment * 7) % 60; turn >= 0; turn--) await setImmediate()
-      // However slow the machine: now and then a whole reading falls between two swaps.
+      // Now and then a whole reading falls between two swaps, on any machine.
       const rest = rounds + (moment % 10 === 0 ? 2 : 0)
       while (reading && rounds < rest) await setImmediate()
     }
@@ -269,7 +269,7 @@ t.test('a swap while files are read never shows a mixture', async (t) => {
   for (let round = 0; round < 150; round++) {
     const { rules, problems } = await loadRules(folder)
     rounds++
-    // Faster than five readings in a row is taken as unreadable, never as a mixture.
+    // Swaps faster than five readings in a row make the folder unreadable.
     if (problems.length > 0) continue
     seen++
     const names = rules.map(({ rule }) => rule.name)

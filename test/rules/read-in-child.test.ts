@@ -8,14 +8,12 @@ import { rulesText, temporaryFolder } from './fixture.ts'
 
 const NAMES = Array.from({ length: 1000 }, (_, n) => `rule-${n}`)
 const LIMITS = { heapMib: 192, durationMs: 60_000 }
-/**
- * No rules: a quarter of a million lists, for which the parser takes seconds and hundreds of MiB.
- */
+/** Not rules: 250,000 lists, for which the parser takes seconds and hundreds of MiB. */
 const RUBBISH = { name: 'rubbish.yaml', text: `rules: [${'[1],'.repeat(250_000)}` }
 const GOOD = { name: 'good.yaml', text: rulesText('one') }
-const held = { files: [GOOD, RUBBISH, GOOD], problems: [] }
+const FILES = { files: [GOOD, RUBBISH, GOOD], problems: [] }
 
-t.test('large files are read as small ones are', async (t) => {
+t.test('large files give the same snapshot as small ones', async (t) => {
   const folder = temporaryFolder(t)
   const files = [
     { name: join(folder, 'a.yaml'), text: rulesText(...NAMES) },
@@ -29,23 +27,23 @@ t.test('large files are read as small ones are', async (t) => {
   t.equal(snapshot.problems.length, 2)
 })
 
-t.test('what takes too much memory is a mistake of the file, and no news until it changes', async (t) => {
-  const snapshot = await readInChild(held, undefined, { ...LIMITS, heapMib: 64 })
+t.test('a file that takes too much memory is an error with a stable content hash', async (t) => {
+  const snapshot = await readInChild(FILES, undefined, { ...LIMITS, heapMib: 64 })
   t.match(snapshot, {
     rules: [],
     problems: [{ file: 'rubbish.yaml', line: 0, message: /^takes more than 64 MiB of memory to read; / }],
-    contentHash: contentHash(held.files, []),
+    contentHash: contentHash(FILES.files, []),
   })
 })
 
-t.test('so is what takes too long', async (t) => {
-  const snapshot = await readInChild(held, undefined, { heapMib: 2048, durationMs: 1000 })
+t.test('a file that takes too long is an error', async (t) => {
+  const snapshot = await readInChild(FILES, undefined, { heapMib: 2048, durationMs: 1000 })
   t.match(snapshot, { rules: [], problems: [{ message: /^takes more than 1 s to read; / }] })
 })
 
-t.test('a reading that is given up ends at once', async (t) => {
+t.test('an aborted reading ends at once', async (t) => {
   const ended = new AbortController()
-  const reading = readInChild(held, ended.signal, { ...LIMITS, heapMib: 2048 })
+  const reading = readInChild(FILES, ended.signal, { ...LIMITS, heapMib: 2048 })
   ended.abort()
   t.match(await reading, { rules: [], problems: [{ message: /^could not be read / }] })
 })

@@ -29,7 +29,7 @@ t.test('every key of the schema is described', async (t) => {
   t.same(undescribed, [])
 })
 
-t.test('the sample rules load, compile and do what they say', async (t) => {
+t.test('the sample rules load, compile and match their samples', async (t) => {
   const { rules, problems } = await loadRules(`${CONFIG}rules`)
   t.same(problems, [])
   for (const path of new Set(rules.map(({ rule }) => rule.path))) {
@@ -46,7 +46,7 @@ t.test('the sample rules load, compile and do what they say', async (t) => {
   t.equal(selection.pii('secret', 'response').action, 'redact')
 })
 
-t.test('the sample rules survive being printed and loaded', async (t) => {
+t.test('the sample rules load to the same declarations after printing', async (t) => {
   const { rules } = await loadRules(`${CONFIG}rules`)
   const again = snapshotOf([{ name: 'all.yaml', text: printRules(rules.map(({ rule }) => rule)) }])
   t.same(again.problems, [])

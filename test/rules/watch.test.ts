@@ -7,7 +7,10 @@ import type { RuleSnapshot } from '../../src/rules/snapshot.ts'
 import { RuleWatcher } from '../../src/rules/watch.ts'
 import { ManualTimers, publish, rulesText, snapshot, temporaryFolder } from './fixture.ts'
 
-/** A watcher of a real folder and what it reported. */
+/** Longest wait for a report, milliseconds; the poll comes within it. */
+const DEADLINE_MS = 40_000
+
+/** A watcher of a real folder, and its reports. */
 async function watching(t: Test, path: string) {
   const seen: string[] = []
   let wake = () => {}
@@ -24,22 +27,24 @@ async function watching(t: Test, path: string) {
   return {
     watcher,
     seen,
-    /** Resolves when that is what was reported last; the test's own time limit ends the wait. */
+    /** Resolves when the last report has these names. @throws Error after DEADLINE_MS */
     async until(names: string): Promise<void> {
+      const late = AbortSignal.timeout(DEADLINE_MS)
       while (seen.at(-1) !== names) {
-        await new Promise<void>((resolve) => {
+        await new Promise<void>((resolve, reject) => {
           wake = resolve
+          late.onabort = () => reject(new Error(`no report of ${names}; reported: ${seen.join(' ')}`))
         })
       }
     },
   }
 }
 
-t.test('files written, replaced by a rename, added and removed', async (t) => {
+t.test('a file that is written, renamed, added or removed is reported', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
   const { until, seen } = await watching(t, folder)
-  t.same(seen, [], 'what was known at the start is no news')
+  t.same(seen, [], 'the initial snapshot is not reported')
   writeFileSync(join(folder, 'a.yaml'), rulesText('two'))
   await until('two')
   writeFileSync(join(folder, '.a.yaml.swp'), rulesText('three'))
@@ -51,7 +56,7 @@ t.test('files written, replaced by a rename, added and removed', async (t) => {
   await until('four')
 })
 
-t.test('a bad file, then a good one', async (t) => {
+t.test('a file with errors and the corrected file are both reported', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
   const { until, seen } = await watching(t, folder)
@@ -62,7 +67,7 @@ t.test('a bad file, then a good one', async (t) => {
   t.same(seen, ['bad', 'two'])
 })
 
-t.test('a ConfigMap, swap after swap', async (t) => {
+t.test('every swap of a ConfigMap is reported', async (t) => {
   const folder = temporaryFolder(t)
   publish(folder, '0', { 'a.yaml': rulesText('n0') })
   const { until } = await watching(t, folder)
@@ -73,7 +78,7 @@ t.test('a ConfigMap, swap after swap', async (t) => {
   }
 })
 
-t.test('a folder deleted and made again', async (t) => {
+t.test('a folder that is deleted and recreated is watched again', async (t) => {
   const folder = join(temporaryFolder(t), 'rules')
   mkdirSync(folder)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
@@ -89,7 +94,7 @@ t.test('a folder deleted and made again', async (t) => {
   await until('four')
 })
 
-t.test('a folder replaced by a rename, as a checkout does', async (t) => {
+t.test('a folder replaced by a rename is watched', async (t) => {
   const parent = temporaryFolder(t)
   const folder = join(parent, 'rules')
   mkdirSync(folder)
@@ -104,7 +109,7 @@ t.test('a folder replaced by a rename, as a checkout does', async (t) => {
   await until('three')
 })
 
-/** How programs replace a file's content; each step is a moment in which it could be read. */
+/** How programs replace the content of a file. A reading may come between any two steps. */
 const SAVES: Record<string, (file: string, text: string) => void> = {
   'vim, backup by rename': (file, text) => {
     writeFileSync(join(dirname(file), '4913'), '')
@@ -136,7 +141,7 @@ const SAVES: Record<string, (file: string, text: string) => void> = {
   },
 }
 
-t.test('files saved as programs save them', async (t) => {
+t.test('a file saved by any common program is reported', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.yaml')
   writeFileSync(file, rulesText('start'))
@@ -148,27 +153,24 @@ t.test('files saved as programs save them', async (t) => {
   }
 })
 
-t.test(
-  'a thousand swaps while it reads: no mixture is ever news, and the last state always is',
-  async (t) => {
-    const folder = temporaryFolder(t)
-    const files = (moment: number) => ({
-      'a.yaml': rulesText(`a${moment}`),
-      'b.yaml': rulesText(`b${moment}`),
-    })
-    publish(folder, '0', files(0))
-    const { until, seen } = await watching(t, folder)
-    for (let moment = 1; moment <= 1000; moment++) {
-      publish(folder, String(moment), files(moment))
-      rmSync(join(folder, `..${moment - 1}`), { recursive: true })
-      if (moment % 10 === 0) await setImmediate()
-    }
-    await until('a1000,b1000')
-    for (const names of seen.filter((each) => each !== 'bad')) t.match(names, /^a(\d+),b\1$/)
-  },
-)
+t.test('a thousand quick swaps never give mixed files, and the last state is reported', async (t) => {
+  const folder = temporaryFolder(t)
+  const files = (moment: number) => ({
+    'a.yaml': rulesText(`a${moment}`),
+    'b.yaml': rulesText(`b${moment}`),
+  })
+  publish(folder, '0', files(0))
+  const { until, seen } = await watching(t, folder)
+  for (let moment = 1; moment <= 1000; moment++) {
+    publish(folder, String(moment), files(moment))
+    rmSync(join(folder, `..${moment - 1}`), { recursive: true })
+    if (moment % 10 === 0) await setImmediate()
+  }
+  await until('a1000,b1000')
+  for (const names of seen.filter((each) => each !== 'bad')) t.match(names, /^a(\d+),b\1$/)
+})
 
-t.test('a single file', async (t) => {
+t.test('a single file is watched', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'rules.yaml')
   writeFileSync(file, rulesText('one'))
@@ -180,7 +182,7 @@ t.test('a single file', async (t) => {
   await until('three')
 })
 
-t.test('a folder behind a link that is set anew', async (t) => {
+t.test('a link that changes to another folder is followed', async (t) => {
   const parent = temporaryFolder(t)
   for (const names of ['one', 'two']) {
     mkdirSync(join(parent, names))
@@ -195,31 +197,28 @@ t.test('a folder behind a link that is set anew', async (t) => {
   await Promise.all([watcher.reload(), until('two')])
 })
 
-t.test(
-  'a checkout further up that is swapped, as git-sync does, and edited where it leads then',
-  async (t) => {
-    const root = temporaryFolder(t)
-    const checkout = (name: string) => {
-      mkdirSync(join(root, name, 'rules'), { recursive: true })
-      writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(name))
-    }
-    checkout('one')
-    symlinkSync('one', join(root, 'current'))
-    const { until } = await watching(t, join(root, 'current/rules'))
-    for (const name of ['two', 'three']) {
-      checkout(name)
-      symlinkSync(name, join(root, 'next'))
-      renameSync(join(root, 'next'), join(root, 'current'))
-      const swapped = performance.now()
-      await until(name)
-      writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(`${name}-more`))
-      await until(`${name}-more`)
-      t.ok(performance.now() - swapped < 20_000, 'not by the poll')
-    }
-  },
-)
+t.test('a checkout swapped further up, as by git-sync, is followed and watched', async (t) => {
+  const root = temporaryFolder(t)
+  const checkout = (name: string) => {
+    mkdirSync(join(root, name, 'rules'), { recursive: true })
+    writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(name))
+  }
+  checkout('one')
+  symlinkSync('one', join(root, 'current'))
+  const { until } = await watching(t, join(root, 'current/rules'))
+  for (const name of ['two', 'three']) {
+    checkout(name)
+    symlinkSync(name, join(root, 'next'))
+    renameSync(join(root, 'next'), join(root, 'current'))
+    const swapped = performance.now()
+    await until(name)
+    writeFileSync(join(root, name, 'rules/a.yaml'), rulesText(`${name}-more`))
+    await until(`${name}-more`)
+    t.ok(performance.now() - swapped < 20_000, 'reported before the poll')
+  }
+})
 
-t.test('the folder around the rules deleted and made again', async (t) => {
+t.test('a parent folder that is deleted and recreated is watched again', async (t) => {
   const root = join(temporaryFolder(t), 'around')
   const make = (names: string) => {
     mkdirSync(join(root, 'rules'), { recursive: true })
@@ -234,20 +233,20 @@ t.test('the folder around the rules deleted and made again', async (t) => {
   await until('two')
   writeFileSync(join(root, 'rules/a.yaml'), rulesText('three'))
   await until('three')
-  t.ok(performance.now() - begun < 20_000, 'not by the poll')
+  t.ok(performance.now() - begun < 20_000, 'reported before the poll')
 })
 
-/** A folder with one file, taken up. */
+/** A folder with one file, as it is read. */
 function sourceOf(text: string, onRead = () => {}): RuleSource {
-  const held = snapshot(text)
+  const content = snapshot(text)
   const read = async () => {
     onRead()
-    return held
+    return content
   }
-  return { contentHash: held.contentHash, read }
+  return { contentHash: content.contentHash, read }
 }
 
-/** A watcher whose files and time are the test's. */
+/** A watcher whose files and time the test controls. */
 function controlled(t: Test, contents: readonly string[]) {
   const timers = new ManualTimers()
   const seen: RuleSnapshot[] = []
@@ -280,7 +279,7 @@ function controlled(t: Test, contents: readonly string[]) {
   }
 }
 
-t.test('a burst of hints is one reading, 100 ms after the last', async (t) => {
+t.test('a burst of hints gives one reading, 100 ms after the last', async (t) => {
   const { watcher, timers, loads } = controlled(t, ['a', 'b'])
   for (let hint = 0; hint < 9; hint++) {
     watcher.hint()
@@ -294,7 +293,7 @@ t.test('a burst of hints is one reading, 100 ms after the last', async (t) => {
   t.equal(timers.waiting, 0)
 })
 
-t.test('closing drops what had not begun', async (t) => {
+t.test('closing drops a reading that has not begun', async (t) => {
   const { watcher, timers, loads } = controlled(t, ['a', 'b'])
   watcher.hint()
   timers.advance(100)
@@ -304,7 +303,7 @@ t.test('closing drops what had not begun', async (t) => {
   t.equal(timers.waiting, 0)
 })
 
-t.test('a reading that never ends, as on a mount that hangs, holds up closing for a second', async (t) => {
+t.test('a reading that never ends delays closing by a second at most', async (t) => {
   const timers = new ManualTimers()
   const watcher = new RuleWatcher({
     path: 'rules',
@@ -322,23 +321,23 @@ t.test('a reading that never ends, as on a mount that hangs, holds up closing fo
   })
   timers.advance(999)
   await setImmediate()
-  t.notOk(closed, 'it is waited for')
+  t.notOk(closed, 'still waiting')
   timers.advance(1)
   await closing
   t.equal(timers.waiting, 0)
 })
 
-t.test('a burst without end is read after a second', async (t) => {
+t.test('a burst without end gives a reading after a second', async (t) => {
   const { watcher, timers, loads } = controlled(t, ['a', 'b'])
   for (let hint = 0; hint < 25; hint++) {
     watcher.hint()
     timers.advance(50)
   }
   await watcher.reload()
-  t.equal(loads(), 2, 'once by the deadline, once by the reload')
+  t.equal(loads(), 2, 'one at the deadline, one by the reload')
 })
 
-t.test('only changed content is news, but a reload always is', async (t) => {
+t.test('only changed content is reported, except on reload', async (t) => {
   const { watcher, timers, seen, reads } = controlled(t, [rulesText('x'), rulesText('x'), rulesText('y')])
   watcher.hint()
   timers.advance(100)
@@ -349,10 +348,10 @@ t.test('only changed content is news, but a reload always is', async (t) => {
     seen.map(({ rules }) => rules[0]?.rule.name),
     ['y', 'y'],
   )
-  t.equal(reads(), 2, 'what is as it was is not read as rules again')
+  t.equal(reads(), 2, 'unchanged content is not parsed')
 })
 
-t.test('who listens may fail; watching goes on', async (t) => {
+t.test('watching continues when the listener throws', async (t) => {
   const { watcher, seen, errors, fail } = controlled(t, ['a', 'b'])
   fail(new Error('listener'))
   await watcher.reload()
@@ -362,22 +361,22 @@ t.test('who listens may fail; watching goes on', async (t) => {
   t.equal(seen.length, 1)
 })
 
-t.test('what could not be taken is handed on again by the next reading, changed or not', async (t) => {
+t.test('a snapshot that the listener could not take is reported by the next reading', async (t) => {
   const { watcher, timers, seen, errors, fail } = controlled(t, ['a', rulesText('x')])
   fail(new Error('listener'))
   watcher.hint()
   timers.advance(100)
-  while (errors.length === 0) await setImmediate()
+  for (let turn = 0; errors.length === 0 && turn < 1000; turn++) await setImmediate()
   fail(null)
   watcher.hint()
   timers.advance(100)
   watcher.hint()
   timers.advance(100)
   await watcher.reload()
-  t.equal(seen.length, 2, 'and once more by the reload')
+  t.equal(seen.length, 2, 'the second one by the reload')
 })
 
-t.test('the poll finds what no hint told of', async (t) => {
+t.test('the poll finds a change without a hint', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
   const timers = new ManualTimers()
@@ -404,7 +403,7 @@ t.test('the poll finds what no hint told of', async (t) => {
   t.same(seen.slice(2), ['three', 'three'])
 })
 
-t.test('what changed between the first reading and the start is noticed', async (t) => {
+t.test('a change between the first reading and the start is reported', async (t) => {
   const folder = temporaryFolder(t)
   writeFileSync(join(folder, 'a.yaml'), rulesText('one'))
   const seen: string[] = []
