@@ -40,21 +40,17 @@ export function snapshotOf(
   found: readonly Problem[] = [],
   onFile?: (name: string) => void,
 ): RuleSnapshot {
-  const rules: ParsedRule<FileRule>[] = []
-  const problems = [...found]
-  const names: PlacedName[] = []
   const usage = new KeywordUsage()
-  for (const file of files) {
+  const readings = files.map((file) => {
     onFile?.(file.name)
-    const reading = parseFile(file)
-    problems.push(...reading.problems)
-    names.push(...reading.names)
-    // Rules beyond the limits are never in force, and their parsed patterns may need more memory
-    // than there is.
-    if (usage.add(reading.rules).exceeded() === null) rules.push(...reading.rules)
-    else rules.length = 0
-  }
-  problems.push(...duplicates(names))
+    const parsed = parseFile(file)
+    // Rules beyond the limits are never in force, and their patterns may need more memory than
+    // there is.
+    return usage.add(parsed.rules).exceeded() === null ? parsed : { ...parsed, rules: [] }
+  })
+  const rules = readings.flatMap((reading) => reading.rules)
+  const taken = duplicates(readings.flatMap(({ names }) => names))
+  const problems = [...found, ...readings.flatMap((reading) => reading.problems), ...taken]
   const exceeded = usage.exceeded()
   if (exceeded !== null && problems.length === 0) {
     problems.push({ file: files[0]?.name ?? '', line: 0, column: 0, path: '', message: exceeded })
