@@ -188,7 +188,7 @@ function strictest(byModel: readonly PiiDecisions[]): PiiDecisions {
   return new Map(PII_KINDS.map((kind, index) => [kind, decisions[index]!]))
 }
 
-/** Of two equal actions, prefers the one with a rule to name. */
+/** The stricter decision; between equal actions, the one that names a rule. */
 function stricter(one: PiiDecision, other: PiiDecision): PiiDecision {
   const difference = RULE_ACTIONS.indexOf(one.action) - RULE_ACTIONS.indexOf(other.action)
   return difference < 0 || (difference === 0 && one.rule !== null) ? one : other

@@ -180,7 +180,7 @@ function warnUnreachable(
   const position = neighbours.indexOf(one)
   neighbours.forEach((other, index) => {
     if (other === one || !includes(other.parsed, parsed)) return
-    // Of two equal rules only the later one gets a warning.
+    // Only the later one of two equal rules gets a warning.
     const isEqual = rule.action === other.parsed.rule.action && includes(parsed, other.parsed)
     if (isEqual && index > position) return
     if (rule.action === other.parsed.rule.action) {

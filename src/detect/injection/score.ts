@@ -159,8 +159,8 @@ class Scorer {
     const window = this.#margin(view.window, table.scale, table.windowCentre)
     const whole = this.#margin(view.whole, table.scale, table.wholeCentre)
     const margin = mode === 'windows' ? window : Math.max(whole, window - WINDOW_HANDICAP)
-    // A window with the higher score locates the attack better than the whole text, so it is reported
-    // even when the whole text sets the score.
+    // A window with the higher score locates the attack better than the whole text, so it is
+    // reported even when the whole text sets the score.
     const { start, end } = mode === 'windows' || window > 0 ? view.window : view.whole
     return { margin, text, start, end, toSource, disguise }
   }
