@@ -1,4 +1,5 @@
-// Erasing on the running gateway and on a stopped one: by the API and by the command, and the log verifies after.
+// Erases exchanges through the API and the command, while the gateway runs and after it has stopped.
+// The log verifies after each.
 
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -8,19 +9,17 @@ import t, { type Test } from 'tap'
 import { systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { discard, MAIN, runCli, startGateway, writeDeployment } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { deploy, MAIN, openGateway, prompt, runCli, writeDeployment } from './gateway.ts'
+import { fetchInTime } from './until.ts'
+import { completion, json } from './upstream.ts'
 
-const upstream = await startUpstream(json(completion('a fine answer')))
-const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
-t.teardown(async () => {
-  await discard(gateway)
-  await upstream.close()
-})
+const STRACE_MS = 120_000
+
+const { upstream, gateway } = await deploy(t, json(completion('a fine answer')))
 const file = join(gateway.folder, 'sidegate.yaml')
 
 const call = async (key: string): Promise<string> => {
-  const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  const response = await gateway.chat(key, prompt('hello'))
   await response.text()
   return response.headers.get('x-request-id') ?? ''
 }
@@ -31,7 +30,7 @@ const verify = async () => {
 }
 const erase = (...args: string[]) => runCli(['audit', 'erase', '--config', file, ...args])
 
-t.test('by request, by key and by time; the API, then the command beside it, then on its own', async (t) => {
+t.test('a request, a key or a time selects the exchanges that are erased', async (t) => {
   const one = await gateway.createKey('one')
   const two = await gateway.createKey('two')
   const first = await call(one.key)
@@ -44,8 +43,8 @@ t.test('by request, by key and by time; the API, then the command beside it, the
   t.match(await detail(first), { id: first, erased: true, request: null, response: null })
   t.same(await verify(), { code: 0, ok: true })
 
-  const beside = await erase('--key', one.id)
-  t.same([beside.code, JSON.parse(beside.stdout)], [0, { erased: 1, entries: 1 }])
+  const online = await erase('--key', one.id)
+  t.same([online.code, JSON.parse(online.stdout)], [0, { erased: 1, entries: 1 }])
   t.match(await detail(second), { erased: true, request: null })
   t.match(await detail(third), { erased: false })
   const fourth = await call(two.key)
@@ -67,20 +66,19 @@ t.test('by request, by key and by time; the API, then the command beside it, the
     body: { erased: 0, entries: 0 },
   })
   t.equal(await gateway.stop(), 0)
-  const stopped = await erase('--before', later)
-  t.same([stopped.code, JSON.parse(stopped.stdout)], [0, { erased: 2, entries: 1 }])
+  const offline = await erase('--before', later)
+  t.same([offline.code, JSON.parse(offline.stdout)], [0, { erased: 2, entries: 1 }])
   t.same(await verify(), { code: 0, ok: true })
 })
 
-t.test('what was erased is in the file until it is compacted, and not in the copy', async (t) => {
-  const own = await startGateway({ upstreamUrl: upstream.baseUrl })
-  t.teardown(() => discard(own))
+t.test('a compacted copy has no bytes of an erased exchange and serves like the original', async (t) => {
+  const own = await openGateway(t, { upstreamUrl: upstream.baseUrl })
   const config = join(own.folder, 'sidegate.yaml')
   const { id, key } = await own.createKey()
   const holds = (folder: string, text: string) =>
     readFileSync(join(own.folder, folder, 'data.mdb')).includes(text)
-  for (const content of ['The secret is heliotrope.', 'Nobody minds.']) {
-    await (await own.chat(key, { model: 'm', messages: [{ role: 'user', content }] })).text()
+  for (const content of ['The secret is heliotrope.', 'The sky is blue.']) {
+    await (await own.chat(key, prompt(content))).text()
   }
   t.ok(holds('data', 'heliotrope'))
   t.match(await own.api('POST', '/audit/erase', { key_id: id }), { body: { erased: 2 } })
@@ -101,14 +99,13 @@ t.test('what was erased is in the file until it is compacted, and not in the cop
   await runCli(['audit', 'compact', '--config', config, '--to', join(own.folder, 'last')])
   rmSync(join(own.folder, 'data'), { recursive: true })
   renameSync(join(own.folder, 'last'), join(own.folder, 'data'))
-  const served = await startGateway({ upstreamUrl: upstream.baseUrl, folder: own.folder })
-  t.teardown(() => discard(served))
+  const served = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder: own.folder })
   t.match(await served.api('GET', '/usage/logs'), { body: { total: 2 } })
   const { code } = await runCli(['audit', 'verify', '--config', config])
   t.equal(code, 0)
 })
 
-/** A stopped gateway's folder with exchanges of some megabytes. */
+/** The folder of a stopped gateway with 32 MiB of exchanges. */
 async function largeDeployment(t: Test) {
   const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => rmSync(folder, { recursive: true }))
@@ -125,29 +122,30 @@ async function largeDeployment(t: Test) {
   return { folder, config: file }
 }
 
-t.test('nobody else can read a copy while it is made, in whatever folder', async (t) => {
+t.test('only the owner can read a copy while it is written, in a folder open to all', async (t) => {
   const { folder, config } = await largeDeployment(t)
   const copy = join(folder, 'copy')
   mkdirSync(copy)
   chmodSync(copy, 0o755)
   const modes = new Set<number>()
-  let isOver = false
+  let hasEnded = false
+  // The command is killed at its deadline.
   const compacted = runCli(['audit', 'compact', '--config', config, '--to', copy])
   void compacted.finally(() => {
-    isOver = true
+    hasEnded = true
   })
-  while (!isOver) {
-    const made = statSync(join(copy, 'data.mdb'), { throwIfNoEntry: false })
-    if (made !== undefined) modes.add(made.mode & 0o777)
+  while (!hasEnded) {
+    const file = statSync(join(copy, 'data.mdb'), { throwIfNoEntry: false })
+    if (file !== undefined) modes.add(file.mode & 0o777)
     await new Promise((resolve) => setImmediate(resolve))
   }
   t.equal((await compacted).code, 0)
   t.strictSame([...modes], [0o600])
 })
 
-t.test('a copy that is said to be there is on the disk', async (t) => {
+t.test('a copy and its folder are synced to the disk before the command ends', async (t) => {
   if (spawnSync('strace', ['true']).status !== 0) {
-    t.pass('the calls to the system', { skip: 'strace is not there, or may not trace' })
+    t.pass('the system calls', { skip: 'NOT TESTED: strace is not installed or may not trace' })
     return
   }
   const { folder, config } = await largeDeployment(t)
@@ -155,13 +153,14 @@ t.test('a copy that is said to be there is on the disk', async (t) => {
   const copy = join(folder, 'copy')
   const trace = join(folder, 'trace')
   const command = [process.execPath, MAIN, 'audit', 'compact', '--config', config, '--to', copy]
-  const { status } = spawnSync('strace', ['-f', '-y', '-e', 'trace=fsync', '-o', trace, ...command])
+  const args = ['-f', '-y', '-e', 'trace=fsync', '-o', trace, ...command]
+  const { status } = spawnSync('strace', args, { timeout: STRACE_MS, killSignal: 'SIGKILL' })
   t.equal(status, 0)
   const synced = Array.from(readFileSync(trace, 'utf8').matchAll(/fsync\(\d+<(.+?)>\)/g), ([, path]) => path)
   t.strictSame(new Set(synced), new Set([join(copy, 'data.mdb'), join(copy, 'signing-key.pem'), copy]))
 })
 
-t.test('mistakes are named', async (t) => {
+t.test('the command refuses wrong options and names them', async (t) => {
   for (const args of [
     [],
     ['--request', 'a', '--key', 'b'],
@@ -176,9 +175,8 @@ t.test('mistakes are named', async (t) => {
   t.equal(nowhere.code, 2)
 })
 
-t.test('the API takes exactly one selection', async (t) => {
-  const again = await startGateway({ upstreamUrl: upstream.baseUrl })
-  t.teardown(() => discard(again))
+t.test('the API requires a session and exactly one selection', async (t) => {
+  const other = await openGateway(t, { upstreamUrl: upstream.baseUrl })
   const wrong: [unknown, string][] = [
     [{}, 'invalid_body'],
     [{ request_id: 'a', key_id: 'b' }, 'invalid_body'],
@@ -188,13 +186,13 @@ t.test('the API takes exactly one selection', async (t) => {
     [[], 'invalid_body'],
   ]
   for (const [body, code] of wrong) {
-    t.match(await again.api('POST', '/audit/erase', body), { status: 400, body: { error: { code } } })
+    t.match(await other.api('POST', '/audit/erase', body), { status: 400, body: { error: { code } } })
   }
-  const { status } = await fetch(`${again.url}/api/v1/audit/erase`, { method: 'POST', body: '{}' })
-  t.equal(status, 401, 'not without a session')
+  const { status } = await fetchInTime(`${other.url}/api/v1/audit/erase`, { method: 'POST', body: '{}' })
+  t.equal(status, 401, 'without a session')
 })
 
-t.test('a data directory that cannot be opened could not be run on', async (t) => {
+t.test('a data directory that cannot be opened exits with 2 and the reason', async (t) => {
   const { folder, file: config } = writeDeployment({ upstreamUrl: upstream.baseUrl })
   t.teardown(() => rmSync(folder, { recursive: true }))
   mkdirSync(join(folder, 'data'))

@@ -1,4 +1,5 @@
-// Pruning as an operator sees it: a gateway on a store with old entries, and on one that is too large.
+// Pruning as an operator sees it: a gateway on a store with old entries, and on a store that is too
+// large.
 
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -6,12 +7,12 @@ import { once } from 'node:events'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { type Clock, systemClock } from '../../src/core/clock.ts'
 import { openStore } from '../../src/store/store.ts'
 import { requestDraft } from '../audit/drafts.ts'
-import { discard, MAIN, runCli, startGateway, type TestGateway, writeDeployment } from './gateway.ts'
+import { MAIN, openGateway, prompt, runCli, type TestGateway, writeDeployment } from './gateway.ts'
+import { eventually, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
 const DAY_MS = 86_400_000
@@ -20,7 +21,7 @@ const MIB = 1024 ** 2
 const upstream = await startUpstream(json(completion('a fine answer')))
 t.teardown(() => upstream.close())
 
-/** Seals calls at a time in the past, before any gateway runs. */
+/** Seals calls at a time in the past, before a gateway runs. */
 async function seal(data: string, daysAgo: number, calls: number, bytes: number): Promise<void> {
   const now = () => systemClock.now() - daysAgo * DAY_MS
   const clock: Clock = { now, monotonic: () => systemClock.monotonic() }
@@ -35,14 +36,17 @@ async function seal(data: string, daysAgo: number, calls: number, bytes: number)
   await store.close()
 }
 
-/** Pruning runs beside the calls: waits for its line in the log. */
+const PRUNED = 'the oldest entries of the usage log were pruned'
+
+/** Waits for the gateway to prune, which it does next to its calls. @returns the number of entries */
 async function pruned(gateway: TestGateway): Promise<number> {
-  for (;;) {
-    const line = gateway.logs.find(({ msg }) => msg === 'the oldest entries of the usage log were pruned')
-    if (line !== undefined) return line['entries'] as number
-    await delay(20)
-  }
+  const line = () => gateway.logs.find(({ msg }) => msg === PRUNED)
+  return (await eventually('the log is pruned', line, (found) => found !== undefined))?.['entries'] as number
 }
+
+/** Size of the store as the metrics report it. */
+const storeBytes = async (gateway: TestGateway): Promise<number> =>
+  Number(/\nsidegate_store_bytes (\d+)\n/.exec(await gateway.metrics())?.[1])
 
 async function verify(t: Test, gateway: TestGateway): Promise<any> {
   const file = join(gateway.folder, 'sidegate.yaml')
@@ -57,101 +61,93 @@ async function verify(t: Test, gateway: TestGateway): Promise<any> {
   return verdict
 }
 
-t.test(
-  'entries that are too old go at the start, and the log verifies beside the running gateway',
-  async (t) => {
-    const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
-    const data = join(folder, 'data')
-    await seal(data, 3, 1500, 50)
-    await seal(data, 0, 5, 50)
-    const config = { audit: { retainDays: 2 } }
-    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
-    t.teardown(() => discard(gateway))
-    t.equal(await pruned(gateway), 1501, 'the genesis entry and all old calls')
-    const verdict = await verify(t, gateway)
-    t.match(verdict, { ok: true, beginning: 'prune', first_seq: 1501 })
+t.test('a start prunes entries that are too old, and the log verifies while the gateway runs', async (t) => {
+  const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  const data = join(folder, 'data')
+  await seal(data, 3, 1500, 50)
+  await seal(data, 0, 5, 50)
+  const config = { audit: { retainDays: 2 } }
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
+  t.equal(await pruned(gateway), 1501, 'the genesis entry and all old calls')
+  const verdict = await verify(t, gateway)
+  t.match(verdict, { ok: true, beginning: 'prune', first_seq: 1501 })
 
-    const { body } = await gateway.api('GET', '/usage/logs')
-    t.match(body, { total: 5, logs: [{ id: '0-4' }, {}, {}, {}, { id: '0-0' }] })
-    t.equal((await gateway.api('GET', '/usage/logs/3-0')).status, 404)
-    const { key } = await gateway.createKey()
-    const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
-    t.equal(answer.status, 200)
-    await answer.text()
-    const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
-    t.match(page, /\nsidegate_audit_pruned_entries_total 1501\n/)
-    t.match(await verify(t, gateway), { ok: true, first_seq: 1501 })
-  },
-)
+  const { body } = await gateway.api('GET', '/usage/logs')
+  t.match(body, { total: 5, logs: [{ id: '0-4' }, {}, {}, {}, { id: '0-0' }] })
+  t.equal((await gateway.api('GET', '/usage/logs/3-0')).status, 404)
+  const { key } = await gateway.createKey()
+  const answer = await gateway.chat(key, prompt('hello'))
+  t.equal(answer.status, 200)
+  await answer.text()
+  t.match(await gateway.metrics(), /\nsidegate_audit_pruned_entries_total 1501\n/)
+  t.match(await verify(t, gateway), { ok: true, first_seq: 1501 })
+})
 
-t.test('a store that is too large is pruned, and serves again', async (t) => {
+t.test('a store that is too large is pruned until it fits, then the gateway serves', async (t) => {
   const { folder } = writeDeployment({ upstreamUrl: upstream.baseUrl })
   const data = join(folder, 'data')
   await seal(data, 0, 2000, 10_000)
   t.ok(statSync(join(data, 'data.mdb')).size > 20 * MIB)
   const config = { audit: { maxBytes: 16 * MIB } }
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
-  t.teardown(() => discard(gateway))
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
   t.ok((await pruned(gateway)) > 500)
-  while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 200) await delay(20)
+  await until('the gateway is ready', async () => (await gateway.readiness()).status === 200)
   const { key } = await gateway.createKey()
-  const answer = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hello' }] })
+  const answer = await gateway.chat(key, prompt('hello'))
   t.equal(answer.status, 200)
   await answer.text()
   t.match(await verify(t, gateway), { ok: true, beginning: 'prune' })
-  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
-  const [, bytes] = /\nsidegate_store_bytes (\d+)\n/.exec(page) ?? []
-  t.ok(Number(bytes) < 16 * MIB)
+  t.ok((await storeBytes(gateway)) < 16 * MIB)
 })
 
-t.test('large calls side by side do not fill the store beyond its limit', async (t) => {
-  const gateway = await startGateway({
+t.test('large concurrent calls are refused before they fill the store beyond its limit', async (t) => {
+  const gateway = await openGateway(t, {
     upstreamUrl: upstream.baseUrl,
     config: { audit: { maxBytes: 16 * MIB }, limits: { bodyBytes: 8_000_000 } },
   })
-  t.teardown(() => discard(gateway))
   const { key } = await gateway.createKey()
   const content = 'word and word. '.repeat(200_000)
   const call = async () => {
-    const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content }] })
+    const response = await gateway.chat(key, prompt(content))
     const code = /"code":"(\w+)"/.exec(await response.text())?.[1] ?? 'ok'
     return `${response.status} ${code}`
   }
   const ends = await Promise.all(Array.from({ length: 12 }, call))
   t.ok(ends.filter((end) => end === '200 ok').length >= 3, ends.join(', '))
-  t.ok(ends.filter((end) => end === '503 audit_unavailable').length >= 3, 'the others are told to come again')
+  t.ok(ends.filter((end) => end === '503 audit_unavailable').length >= 3, 'the others are refused')
   const { logs } = (await gateway.api('GET', '/usage/logs?limit=20')).body
   for (const { id, status } of logs) {
     const found = await gateway.api('GET', `/usage/logs/${id}`)
-    // So full a store is pruned beside this.
+    // The full store is pruned meanwhile.
     if (found.status === 404) continue
-    t.equal(found.body.request !== null, status === 200, 'what there is no room for is not kept')
+    t.equal(found.body.request !== null, status === 200, 'a refused call keeps no exchange')
   }
-  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
-  const [, bytes] = /\nsidegate_store_bytes (\d+)\n/.exec(page) ?? []
-  // One more than fits; all twelve would be 36 MB.
-  t.ok(Number(bytes) < 16 * MIB + 1.5 * content.length, `${bytes} bytes`)
+  const bytes = await storeBytes(gateway)
+  // At most one call more than fits; all twelve would take 36 MB.
+  t.ok(bytes < 16 * MIB + 1.5 * content.length, `${bytes} bytes`)
 })
 
 t.test(
-  'entries that are pruned under an export: it ends before them, says so, and what is there verifies',
+  'an export whose entries are pruned meanwhile ends with the reason, and its lines verify',
   async (t) => {
     const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
     const data = join(folder, 'data')
     await seal(data, 3, 1500, 4000)
     await seal(data, 0, 5, 50)
     const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file])
+    t.teardown(() => child.kill('SIGKILL'))
     const ended = once(child, 'close')
     // It has begun, and waits for a reader.
-    await once(child.stdout, 'readable')
+    await inTime('the export begins', once(child.stdout, 'readable'))
     const config = { audit: { retainDays: 2 } }
-    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder, config })
-    t.teardown(() => discard(gateway))
+    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
     t.equal(await pruned(gateway), 1501)
-    const [dump, said] = await Promise.all([text(child.stdout), text(child.stderr)])
-    t.equal((await ended)[0], 1)
+    const output = Promise.all([text(child.stdout), text(child.stderr)])
+    const [dump, errorOutput] = await inTime('the export ends its output', output)
+    t.equal((await inTime('the export exits', ended))[0], 1)
     const [, seq] =
-      /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(said) ?? []
+      /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(errorOutput) ??
+      []
     t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
     const path = join(folder, 'dump.jsonl')
     writeFileSync(path, dump)

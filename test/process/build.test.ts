@@ -1,6 +1,6 @@
-// The built program: it starts with its compiled code, and refuses versions of Node that are too old.
+// The built program: starts with its compiled code and behaves like its source.
 
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,25 +8,20 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { codeFile, nodeOptions, programFile } from '../../src/boot/built-program.ts'
 import { VERSION } from '../../src/core/version.ts'
-import { MAIN, startGateway } from './gateway.ts'
-import { startUpstream } from './upstream.ts'
+import { type CommandResult, deploy, discard, MAIN, prompt, runCommand, startGateway } from './gateway.ts'
+import { inTime } from './until.ts'
 
-// The runner's own limit would do on a machine with nothing else to do.
+// The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** `node`, as an operator has it: what the test runner loads into every Node would be in the way of the program. */
-const NODE = ['-u', 'NODE_OPTIONS', process.execPath] as const
+/** `node` without what the test runner loads into it. */
+const NODE = ['env', '-u', 'NODE_OPTIONS', process.execPath] as const
 
-const run = (args: readonly string[]) =>
-  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
-    execFile('env', [...NODE, ...args], { cwd: ROOT }, (error, stdout, stderr) =>
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
-    )
-  })
+const run = (args: readonly string[]): Promise<CommandResult> => runCommand([...NODE, ...args], { cwd: ROOT })
 
-/** Makes the process believe that it runs on another Node, before the program begins. */
+/** A module that makes the process believe that it runs on another Node. */
 const pretend = (version: string) =>
   `data:text/javascript,Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`
 
@@ -40,14 +35,14 @@ const BAD_RULES = `rules:
   - { type: pii }
 `
 
-// As it is installed: `dist` beside `config`.
+// The layout of an installation: `dist` next to `config`.
 const folder = t.testdir()
 const dist = join(folder, 'dist')
 const main = join(dist, 'main.js')
 cpSync(join(ROOT, 'config'), join(folder, 'config'), { recursive: true })
-t.match(await run(['.build.ts', dist]), { code: 0, stdout: '', stderr: '' }, 'it is built')
+t.match(await run(['.build.ts', dist]), { code: 0, stdout: '', stderr: '' }, 'the build succeeds')
 
-t.test('the built program', async (t) => {
+t.test('the built program runs, and refuses a Node that is too old', async (t) => {
   t.match(await run([main, '--version']), { code: 0, stdout: `sidegate ${VERSION}\n`, stderr: '' })
   t.match(await run([main, 'serve', '--config', 'nowhere.yaml']), {
     code: 2,
@@ -63,17 +58,20 @@ t.test('the built program', async (t) => {
     t.equal((await run(['--import', pretend(version), main, '--version'])).code, 0, version)
 })
 
-t.test('it is strict, as the modules are that it is made of', async (t) => {
+t.test('the built program runs in strict mode, like its modules', async (t) => {
   t.match(readFileSync(programFile(dist), 'utf8'), /^\(function \([a-zA-Z_, ]+\) \{"use strict";/)
   t.match(readFileSync(main, 'utf8'), /^#!.*\n"use strict";/)
 })
 
-t.test('a start loads no modules of Node that only unused parts of libraries ask for', async (t) => {
+t.test('a start loads no modules of Node that only unused parts of libraries need', async (t) => {
   t.notMatch(readFileSync(programFile(dist), 'utf8'), /require\("(?:node:)?(?:https|http2)"\)/)
 })
 
-/** Whether V8 takes the compiled code that lies in a folder; undefined without any. */
-async function takesCode(flags: readonly string[], from: string): Promise<string> {
+/**
+ * Runs a built program with `--version`.
+ * @returns its output and whether V8 rejected its compiled code; undefined without compiled code
+ */
+async function rejectsCode(flags: readonly string[], from: string): Promise<string> {
   const program = `
     const { loadProgram } = await import(${JSON.stringify(join(ROOT, 'src/boot/built-program.ts'))})
     const { script, run } = loadProgram(${JSON.stringify(from)})
@@ -82,7 +80,7 @@ async function takesCode(flags: readonly string[], from: string): Promise<string
   return (await run([...flags, '--input-type=module', '--eval', program])).stdout
 }
 
-t.test('a shell, npm and the image start Node with the options of src/main.ts', async (t) => {
+t.test('a shell, npm and the image start Node with the options in src/main.ts', async (t) => {
   const options = nodeOptions(MAIN)
   t.same(nodeOptions(main), options)
   const print = 'data:text/javascript,console.log(JSON.stringify(process.execArgv))'
@@ -95,18 +93,18 @@ t.test('a shell, npm and the image start Node with the options of src/main.ts', 
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   t.match(scripts, { start: 'src/main.ts serve', demo: 'src/main.ts demo', sidegate: 'src/main.ts' })
   t.match(readFileSync(join(ROOT, 'Dockerfile'), 'utf8'), '\nENTRYPOINT ["dist/main.js"]\n')
-  t.equal(await takesCode(options, dist), `sidegate ${VERSION}\n0 false\n`)
+  t.equal(await rejectsCode(options, dist), `sidegate ${VERSION}\n0 false\n`)
 })
 
-t.test('code of another V8, of other flags, cut off or none: the program is compiled', async (t) => {
+t.test('the program is compiled when its compiled code is missing, damaged or of another V8', async (t) => {
   const flags = nodeOptions(MAIN)
-  t.equal(await takesCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
+  t.equal(await rejectsCode([], dist), `sidegate ${VERSION}\n0 true\n`, 'without the flags')
   const other = t.testdir()
   copyFileSync(programFile(dist), programFile(other))
-  t.equal(await takesCode(flags, other), `sidegate ${VERSION}\n0 undefined\n`, 'none')
+  t.equal(await rejectsCode(flags, other), `sidegate ${VERSION}\n0 undefined\n`, 'none')
   copyFileSync(codeFile(dist), codeFile(other))
   t.equal(
-    await takesCode(flags, other),
+    await rejectsCode(flags, other),
     `sidegate ${VERSION}\n0 false\n`,
     'in another folder, as in the image',
   )
@@ -117,7 +115,7 @@ t.test('code of another V8, of other flags, cut off or none: the program is comp
     ['of another version', Buffer.concat([Buffer.alloc(16), code.subarray(16)])],
   ] as const) {
     writeFileSync(codeFile(other), bytes)
-    t.equal(await takesCode(flags, other), `sidegate ${VERSION}\n0 true\n`, what)
+    t.equal(await rejectsCode(flags, other), `sidegate ${VERSION}\n0 true\n`, what)
   }
   rmSync(codeFile(other))
 })
@@ -128,46 +126,42 @@ const RULES = Array.from(
 )
 const MANY_RULES = `rules:\n${RULES.join('\n')}\n`
 
-t.test('what the program runs beside itself runs from where it is built', async (t) => {
-  const upstream = await startUpstream()
-  t.teardown(() => upstream.close())
-  const options = { upstreamUrl: upstream.baseUrl, main, rules: MANY_RULES }
-  const first = await startGateway(options)
-  const { key } = await first.createKey()
-  t.equal(
-    (await first.chat(key, { model: 'm', messages: [{ role: 'user', content: 'word999x' }] })).status,
-    403,
-    'the reader of large rule files',
-  )
-  t.equal((await first.chat(key, { model: 'm', messages: [{ role: 'user', content: 'Hello' }] })).status, 200)
+t.test('the programs that the built program starts run from its own folder', async (t) => {
+  const options = { main, rules: MANY_RULES }
+  const { upstream, gateway: first, key } = await deploy(t, undefined, options)
+  t.equal((await first.chat(key, prompt('word999x'))).status, 403, 'the reader of large rule files')
+  t.equal((await first.chat(key, prompt('Hello'))).status, 200)
   t.match((await first.api('POST', '/audit/verify')).body, { result: { ok: true } }, 'the check of the log')
   await first.kill('SIGKILL')
-  const { folder } = first
-  const second = await startGateway({ ...options, folder })
-  t.pass('the look at a store that was left open')
-  await second.stop()
+  const second = await startGateway({ ...options, upstreamUrl: upstream.baseUrl, folder: first.folder })
+  t.teardown(() => discard(second))
+  t.pass('the inspection of a store that was not closed')
 })
 
-t.test('the built program says the same of a bad configuration and of bad rules as its source', async (t) => {
-  const config = 'upstream: { baseUrl: "http://localhost/v1" }\nrules: { path: rules.yaml }\n'
-  const files = { 'rules.yaml': BAD_RULES, 'bad.yaml': BAD_CONFIG, 'good.yaml': config }
-  const deployment = t.testdir(files)
-  for (const [file, told] of [
-    ['bad.yaml', /upstream\.retries\.attempts/],
-    ['good.yaml', /rules\[1\]\.match\.direction/],
-  ] as const) {
-    const args = ['check', '--config', join(deployment, file), '--format', 'json']
-    const [built, source] = await Promise.all([main, MAIN].map((program) => run([program, ...args])))
-    t.match(source, { code: 1, stdout: told })
-    t.same(built, source)
-  }
-})
+t.test(
+  'the built program reports the same errors of a configuration and of rules as its source',
+  async (t) => {
+    const config = 'upstream: { baseUrl: "http://localhost/v1" }\nrules: { path: rules.yaml }\n'
+    const files = { 'rules.yaml': BAD_RULES, 'bad.yaml': BAD_CONFIG, 'good.yaml': config }
+    const deployment = t.testdir(files)
+    for (const [file, error] of [
+      ['bad.yaml', /upstream\.retries\.attempts/],
+      ['good.yaml', /rules\[1\]\.match\.direction/],
+    ] as const) {
+      const args = ['check', '--config', join(deployment, file), '--format', 'json']
+      const [built, source] = await Promise.all([main, MAIN].map((program) => run([program, ...args])))
+      t.match(source, { code: 1, stdout: error })
+      t.same(built, source)
+    }
+  },
+)
 
-t.test('the demo', async (t) => {
-  const demo = spawn('env', [...NODE, main, 'demo', '--gateway', '127.0.0.1:0', '--ops', '127.0.0.1:0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.match(String(await once(demo.stdout, 'data')), /Sidegate is running/)
+t.test('the built demo starts, and ends on Ctrl-C', async (t) => {
+  const [command, ...args] = [...NODE, main, 'demo', '--gateway', '127.0.0.1:0', '--ops', '127.0.0.1:0']
+  const demo = spawn(command, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => demo.kill('SIGKILL'))
+  const exited = once(demo, 'exit')
+  t.match(String(await inTime('the demo prints', once(demo.stdout, 'data'))), /Sidegate is running/)
   demo.kill('SIGINT')
-  t.same(await once(demo, 'exit'), [0, null])
+  t.same(await inTime('the demo exits', exited), [0, null])
 })

@@ -1,4 +1,4 @@
-// Disks that are really full: small ones, filled while the gateway runs, then given room again.
+// Small disks that are filled while the gateway runs and then emptied.
 
 import { execFileSync, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,23 +7,27 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import {
   ADMIN_TOKEN,
-  discard,
   MAIN,
+  openGateway,
+  prompt,
   runCli,
-  startGateway,
   type TestGateway,
   UPSTREAM_KEY,
   writeDeployment,
 } from './gateway.ts'
+import { eventually, fetchInTime, inTime, until } from './until.ts'
 import { completion, json, startUpstream } from './upstream.ts'
 
-// The runner's own limit would do on a machine with nothing else to do.
+// The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
-/** Mounts a small disk, to be unmounted last; null, and that is said, where it is not allowed. */
+/**
+ * Mounts a small disk until the end of the test.
+ * @returns null, after a skipped assertion, on a machine that does not allow it
+ */
 function mountSmallDisk(t: Test, size: string): string | null {
   const disk = mkdtempSync(join(tmpdir(), 'sidegate-disk-'))
   try {
@@ -40,7 +44,7 @@ function mountSmallDisk(t: Test, size: string): string | null {
   return disk
 }
 
-/** Leaves no page free; returns what gives all of it back. */
+/** Fills the disk to its last page. @returns a function that frees the space */
 function fill(disk: string): () => void {
   const path = join(disk, 'filler')
   const file = openSync(path, 'w')
@@ -52,106 +56,102 @@ function fill(disk: string): () => void {
   return () => rmSync(path)
 }
 
-/** A gateway whose data folder is there. */
+/** Starts a gateway whose data folder is on the disk. */
 async function startOn(t: Test, disk: string): Promise<TestGateway> {
   const path = join(disk, 'data')
   mkdirSync(path)
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { data: { path } } })
-  t.teardown(() => discard(gateway))
-  return gateway
+  return openGateway(t, { upstreamUrl: upstream.baseUrl, config: { data: { path } } })
 }
 
-const call = (words: number) => ({
-  model: 'm',
-  messages: [{ role: 'user', content: 'word '.repeat(words) }],
-})
+const call = (words: number) => prompt('word '.repeat(words))
 
-t.test('a full disk: refused, told, and over when there is room again', async (t) => {
+const becomes = (gateway: TestGateway, status: number) =>
+  until(`readiness ${status}`, async () => (await gateway.readiness()).status === status)
+
+t.test('a full disk refuses calls and says why, and serves once there is room', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
   const gateway = await startOn(t, disk)
   const { key } = await gateway.createKey()
-  const told: string[] = []
+  const answered: string[] = []
   const send = async () => {
     const response = await gateway.chat(key, call(20_000))
     const text = await response.text()
-    if (response.status === 200) told.push(response.headers.get('x-request-id') ?? '')
+    if (response.status === 200) answered.push(response.headers.get('x-request-id') ?? '')
     return { status: response.status, text, headers: response.headers }
   }
   t.equal((await send()).status, 200)
-  const giveBack = fill(disk)
+  const free = fill(disk)
   let refused = await send()
   for (let i = 0; i < 200 && refused.status === 200; i++) refused = await send()
   t.match(refused, { status: 503, text: /audit_unavailable/ })
   t.equal(refused.headers.get('retry-after'), '1')
   const before = upstream.received.length
   t.equal((await send()).status, 503)
-  t.equal(upstream.received.length, before, 'nothing is forwarded that cannot be logged')
-  t.equal((await fetch(`${gateway.opsUrl}/readyz`)).status, 503)
+  t.equal(upstream.received.length, before, 'a call that cannot be logged is not forwarded')
+  t.equal((await gateway.readiness()).status, 503)
   t.equal(gateway.child.exitCode, null)
-  const [said] = gateway.logs.filter(({ level }) => level === 'error')
-  t.match(said, { msg: /the usage log cannot be written/, freeBytes: Number })
-  giveBack()
-  while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 200);
+  const [line] = gateway.logs.filter(({ level }) => level === 'error')
+  t.match(line, { msg: /the usage log cannot be written/, freeBytes: Number })
+  free()
+  await becomes(gateway, 200)
   t.equal((await send()).status, 200)
-  for (const id of told) t.equal((await gateway.api('GET', `/usage/logs/${id}`)).status, 200)
+  for (const id of answered) t.equal((await gateway.api('GET', `/usage/logs/${id}`)).status, 200)
 })
 
-t.test('the same with room left within the database alone: calls cannot be written down', async (t) => {
+t.test('a full disk with room in the database refuses calls whose intents cannot be written', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
   const gateway = await startOn(t, disk)
   const { key, id } = await gateway.createKey()
   for (let n = 0; n < 20; n++) t.equal((await gateway.chat(key, call(40_000))).status, 200)
   t.equal((await gateway.api('POST', '/audit/erase', { key_id: id })).status, 200)
-  const giveBack = fill(disk)
+  const free = fill(disk)
   const statuses: number[] = []
-  // What is left of its last page is used up first.
+  // The rest of the last page of intents is used first.
   while (statuses.at(-1) !== 503 && statuses.length < 100) {
     statuses.push((await gateway.chat(key, call(1))).status)
   }
   t.equal(statuses.at(-1), 503)
-  const ready = await fetch(`${gateway.opsUrl}/readyz`)
-  t.match([ready.status, await ready.text()], [503, /the usage log cannot be written/])
-  const metrics = async () => (await fetch(`${gateway.opsUrl}/metrics`)).text()
-  t.match(await metrics(), /\nsidegate_audit_available 0\n/)
+  const { status, body } = await gateway.readiness()
+  t.match([status, JSON.stringify(body)], [503, /the usage log cannot be written/])
+  t.match(await gateway.metrics(), /\nsidegate_audit_available 0\n/)
   const forwarded = upstream.received.length
   t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
   t.equal(upstream.received.length, forwarded)
-  giveBack()
-  while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 200);
-  t.match(await metrics(), /\nsidegate_audit_available 1\n/)
+  free()
+  await becomes(gateway, 200)
+  t.match(await gateway.metrics(), /\nsidegate_audit_available 1\n/)
   t.equal((await gateway.chat(key, call(1))).status, 200)
   await gateway.stop()
-  const said = gateway.logs.filter(({ msg }) => /^intents /.test(String(msg)))
-  t.match(said, [
+  const lines = gateway.logs.filter(({ msg }) => /^intents /.test(String(msg)))
+  t.match(lines, [
     { level: 'error', msg: /intents cannot be written/, err: { code: 'ENOSPC' } },
     { level: 'info', msg: /intents can be written again/ },
   ])
 })
 
 t.test(
-  'a data folder that is removed under the gateway: no call is a success whose entry goes with it',
+  'after the data folder is removed no call succeeds, and the log says that it was deleted',
   async (t) => {
-    const gateway = await startGateway({ upstreamUrl: upstream.baseUrl })
-    t.teardown(() => discard(gateway))
+    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl })
     const { key } = await gateway.createKey()
     t.equal((await gateway.chat(key, call(1))).status, 200)
     const forwarded = upstream.received.length
     rmSync(join(gateway.folder, 'data'), { recursive: true })
-    while ((await fetch(`${gateway.opsUrl}/readyz`)).status !== 503);
+    await becomes(gateway, 503)
     t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
     t.equal((await gateway.chat(key, call(1))).status, 503)
-    t.equal(upstream.received.length, forwarded, 'nothing is forwarded that cannot be logged')
+    t.equal(upstream.received.length, forwarded, 'a call that cannot be logged is not forwarded')
     t.equal((await gateway.api('POST', '/keys', { name: 'lost' })).status, 503)
-    t.equal((await fetch(`${gateway.opsUrl}/readyz`)).status, 503)
-    const said = gateway.logs.filter(({ level }) => level === 'error')
-    t.match(said, [{ msg: /the usage log cannot be written/, err: { message: /was deleted/ } }])
+    t.equal((await gateway.readiness()).status, 503)
+    const lines = gateway.logs.filter(({ level }) => level === 'error')
+    t.match(lines, [{ msg: /the usage log cannot be written/, err: { message: /was deleted/ } }])
     t.equal(await gateway.stop(), 0)
   },
 )
 
-t.test('a log on a disk that is read-only: not read, and what to do about it', async (t) => {
+t.test('a command cannot read a log on a read-only disk and says to copy it', async (t) => {
   const disk = mountSmallDisk(t, '16m')
   if (disk === null) return
   const gateway = await startOn(t, disk)
@@ -166,7 +166,7 @@ t.test('a log on a disk that is read-only: not read, and what to do about it', a
   }
 })
 
-t.test('a full disk under the log lines keeps no call from its answer', async (t) => {
+t.test('a full disk for log lines delays no call, and no line is lost', async (t) => {
   const disk = mountSmallDisk(t, '128k')
   if (disk === null) return
   const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
@@ -177,14 +177,16 @@ t.test('a full disk under the log lines keeps no call from its answer', async (t
     stdio: ['ignore', log, 'pipe'],
   })
   closeSync(log)
-  const exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)))
+  const exited = new Promise<number | string | null>((resolve) =>
+    child.once('exit', (code, signal) => resolve(code ?? signal)),
+  )
   let stderr = ''
   child.stderr?.on('data', (data) => {
     stderr += data
   })
   t.teardown(async () => {
     child.kill('SIGKILL')
-    await exited
+    await inTime('the gateway exits', exited)
     rmSync(folder, { recursive: true, force: true })
   })
   const lines = (): Record<string, any>[] =>
@@ -193,29 +195,31 @@ t.test('a full disk under the log lines keeps no call from its answer', async (t
       .slice(0, -1)
       .map((line) => JSON.parse(line))
   const listening = () => lines().find(({ msg }) => msg === 'listening')
-  while (listening() === undefined) await new Promise(setImmediate)
+  const addresses = await eventually('the gateway listens', listening, (line) => line !== undefined)
   const chat = () =>
-    fetch(`http://${listening()?.['gateway'][0]}/v1/chat/completions`, {
+    fetchInTime(`http://${addresses?.['gateway'][0]}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: 'Bearer none' },
       body: JSON.stringify(call(1)),
     })
-  const giveBack = fill(disk)
-  const ops = `http://${listening()?.['ops'][0]}`
-  // Each makes a line: the rules are read again.
-  while (!stderr.includes('\n')) {
+  const free = fill(disk)
+  const ops = `http://${addresses?.['ops'][0]}`
+  // Each SIGHUP reads the rules again, which writes a line.
+  await until('the error is reported', async () => {
     child.kill('SIGHUP')
     t.equal((await chat()).status, 401)
-  }
+    return stderr.includes('\n')
+  })
   t.match(stderr, /^sidegate: log lines cannot be written \(ENOSPC\); \d+ bytes of them are kept\n$/)
-  t.equal((await fetch(`${ops}/readyz`)).status, 200)
-  giveBack()
-  while (!stderr.includes('again')) {
+  t.equal((await fetchInTime(`${ops}/readyz`)).status, 200)
+  free()
+  await until('the recovery is reported', async () => {
     child.kill('SIGHUP')
     await chat()
-  }
+    return stderr.includes('again')
+  })
   t.match(stderr, /sidegate: log lines are written again; none is lost\n$/)
   child.kill('SIGTERM')
-  t.equal(await exited, 0)
-  t.equal(lines().at(-1)?.['msg'], 'stopped', 'whole lines, to the end')
+  t.equal(await inTime('the gateway exits', exited), 0)
+  t.equal(lines().at(-1)?.['msg'], 'stopped', 'all lines are whole')
 })

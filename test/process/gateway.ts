@@ -1,11 +1,14 @@
-// Starts the real gateway as its own process, the way an operator does, and talks to it over real sockets.
+// Starts the real gateway as its own process, like an operator, and talks to it over real sockets.
 
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { fetchInTime, inTime } from './until.ts'
+import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 export const ADMIN_TOKEN = 'an-admin-token-for-tests'
@@ -20,9 +23,9 @@ export interface GatewayOptions {
   /** Reuse a folder from an earlier process. */
   readonly folder?: string
   readonly env?: Readonly<Record<string, string>>
-  /** The program; its source if not given. */
+  /** Path of the program; its source by default. */
   readonly main?: string
-  /** A command line that runs the program, whose own stands behind it. */
+  /** Command that runs the program; the program's own command line follows it. */
   readonly under?: readonly string[]
 }
 
@@ -37,21 +40,37 @@ export interface TestGateway {
   readonly stderr: string[]
   /** Resolves with the exit code, or the signal's name. */
   readonly exited: Promise<number | string>
+  /** As `exited`, with a deadline. */
+  exit(): Promise<number | string>
   /** Signs in and returns the cookie header. */
   signIn(): Promise<string>
   /** A call to the management API with a session. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: any; headers: Headers }>
+  /** Summary of the newest entry of the usage log. */
+  newestEntry(): Promise<any>
+  /** Answer of the readiness probe. */
+  readiness(): Promise<{ status: number; body: any }>
+  /** The page of metrics. */
+  metrics(): Promise<string>
   createKey(name?: string): Promise<{ id: string; key: string }>
   chat(key: string, body: object, init?: RequestInit): Promise<Response>
-  /** SIGTERM and wait. */
+  /** Sends SIGTERM and waits for the exit. */
   stop(): Promise<number | string>
+  /** Sends the signal and waits for the exit. */
   kill(signal: NodeJS.Signals): Promise<number | string>
 }
 
 const NO_RULES = 'rules: []\n'
 const COMMAND_MS = 120_000
 
-/** Makes the folder of a deployment: configuration, rules, data. */
+/** Body of a chat call with one message. */
+export const prompt = (content: unknown, more: object = {}) => ({
+  model: 'm',
+  messages: [{ role: 'user', content }],
+  ...more,
+})
+
+/** Makes the folder of a deployment: configuration and rules. @returns it and the configuration file */
 export function writeDeployment(options: GatewayOptions): { folder: string; file: string } {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sidegate-test-'))
   mkdirSync(join(folder, 'rules'), { recursive: true })
@@ -77,7 +96,7 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
   return { folder, file }
 }
 
-/** Starts a gateway and waits until it listens; rejects with its error output when it does not. */
+/** Starts a gateway and waits until it listens. @throws Error (rejects) with its error output when it ends */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
   const line = [...(options.under ?? []), process.execPath, options.main ?? MAIN, 'serve', '--config', file]
@@ -91,13 +110,17 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
   const exited = new Promise<number | string>((resolve) => {
     child.once('exit', (code, signal) => resolve(code ?? signal ?? 'unknown'))
   })
-  const first = await new Promise<Record<string, unknown>>((resolve, reject) => {
+  const listening = new Promise<Record<string, unknown>>((resolve, reject) => {
     createInterface({ input: child.stdout }).on('line', (line) => {
       const entry = JSON.parse(line) as Record<string, unknown>
       logs.push(entry)
       if (entry['msg'] === 'listening') resolve(entry)
     })
     void exited.then((code) => reject(new Error(`the gateway ended with ${code}: ${stderr.join('')}`)))
+  })
+  const first = await inTime('the gateway listens', listening).catch((error: unknown) => {
+    child.kill('SIGKILL')
+    throw error
   })
   const url = `http://${(first['gateway'] as string[])[0]}`
   let cookie: Promise<string> | null = null
@@ -109,8 +132,9 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     logs,
     stderr,
     exited,
+    exit: () => inTime('the gateway exits', exited),
     async signIn() {
-      const response = await fetch(`${url}/api/v1/session`, {
+      const response = await fetchInTime(`${url}/api/v1/session`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ token: ADMIN_TOKEN }),
@@ -120,7 +144,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     },
     async api(method, path, body) {
       cookie ??= gateway.signIn()
-      const response = await fetch(`${url}/api/v1${path}`, {
+      const response = await fetchInTime(`${url}/api/v1${path}`, {
         method,
         headers: {
           cookie: await cookie,
@@ -132,12 +156,18 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       const isJson = response.headers.get('content-type')?.startsWith('application/json') === true
       return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
     },
+    newestEntry: async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.logs[0],
+    async readiness() {
+      const response = await fetchInTime(`${gateway.opsUrl}/readyz`)
+      return { status: response.status, body: await response.json() }
+    },
+    metrics: async () => (await fetchInTime(`${gateway.opsUrl}/metrics`)).text(),
     async createKey(name = 'test') {
       const { body } = await gateway.api('POST', '/keys', { name })
       return { id: body.id, key: body.key }
     },
     chat: (key, body, init = {}) =>
-      fetch(`${url}/v1/chat/completions`, {
+      fetchInTime(`${url}/v1/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...init.headers },
         body: JSON.stringify(body),
@@ -146,7 +176,7 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
     stop: () => gateway.kill('SIGTERM'),
     kill(signal) {
       child.kill(signal)
-      return exited
+      return gateway.exit()
     },
   }
   return gateway
@@ -154,17 +184,50 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
 
 /** Stops the gateway and removes its folder; for `t.teardown`. */
 export async function discard(gateway: TestGateway): Promise<void> {
-  if (gateway.child.exitCode === null && gateway.child.signalCode === null) await gateway.kill('SIGTERM')
+  if (gateway.child.exitCode === null && gateway.child.signalCode === null) {
+    await gateway.kill('SIGTERM').finally(() => gateway.child.kill('SIGKILL'))
+  }
   rmSync(gateway.folder, { recursive: true, force: true })
 }
 
-/** Runs a command of the CLI to its end; kills it after COMMAND_MS. */
-export function runCli(
-  args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [MAIN, ...args], {
-    env: { ...process.env, ...env },
+/** Starts a gateway until the end of the test. */
+export async function openGateway(t: Pick<Test, 'teardown'>, options: GatewayOptions): Promise<TestGateway> {
+  const gateway = await startGateway(options)
+  t.teardown(() => discard(gateway))
+  return gateway
+}
+
+export interface Deployment {
+  readonly upstream: ScriptedUpstream
+  readonly gateway: TestGateway
+  /** An API key with the name `app`. */
+  readonly key: string
+}
+
+/** Starts an upstream with the answer, and a gateway in front of it, until the end of the test. */
+export async function deploy(
+  t: Pick<Test, 'teardown'>,
+  answer?: Answer,
+  options: Omit<GatewayOptions, 'upstreamUrl'> = {},
+): Promise<Deployment> {
+  const upstream = await startUpstream(answer)
+  t.teardown(() => upstream.close())
+  const gateway = await openGateway(t, { ...options, upstreamUrl: upstream.baseUrl })
+  const { key } = await gateway.createKey('app')
+  return { upstream, gateway, key }
+}
+
+export interface CommandResult {
+  /** Exit code; null after a signal, such as the one that ends it at the deadline. */
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs a command to its end; kills it after COMMAND_MS. */
+export function runCommand(line: readonly string[], options: SpawnOptions = {}): Promise<CommandResult> {
+  const child = spawn(line[0] ?? '', line.slice(1), {
+    ...options,
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: COMMAND_MS,
     killSignal: 'SIGKILL',
@@ -177,5 +240,15 @@ export function runCli(
   child.stderr.on('data', (data) => {
     stderr += data
   })
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })))
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code) => resolve({ code, stdout, stderr }))
+  })
 }
+
+/** Runs a command of the CLI as `runCommand` does. */
+export const runCli = (
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<CommandResult> =>
+  runCommand([process.execPath, MAIN, ...args], { env: { ...process.env, ...env } })

@@ -1,14 +1,15 @@
-// A provider that does exactly what a test tells it, over real sockets, and keeps what it received byte by byte.
+// A provider that a test scripts: listens on real sockets and keeps each request as received.
 
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { inTime, until } from './until.ts'
 
 export interface Received {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: string
-  /** Resolves when the connection of this request is closed or its answer is complete. */
+  /** Resolves when the connection closes or the answer is complete. */
   readonly closed: Promise<void>
 }
 
@@ -17,10 +18,12 @@ export type Answer = (response: ServerResponse, received: Received) => void | Pr
 export interface ScriptedUpstream {
   readonly baseUrl: string
   readonly received: Received[]
-  /** Replaces what every following request is answered with. */
+  /** Answers the requests that follow. */
   answer: Answer
-  /** Resolves with the next request that arrives. */
+  /** Resolves with the next request that arrives; rejects after the deadline. */
   next(): Promise<Received>
+  /** Resolves once this many requests have arrived since the start; rejects after the deadline. */
+  reached(count: number): Promise<void>
   close(): Promise<void>
 }
 
@@ -46,20 +49,25 @@ export async function startUpstream(answer: Answer = json(completion('Hello.')))
       Promise.resolve(upstream.answer(response, one)).catch(() => response.destroy())
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const listening = new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await inTime('the upstream listens', listening)
   const { port } = server.address() as AddressInfo
   const upstream: ScriptedUpstream = {
     baseUrl: `http://127.0.0.1:${port}/v1`,
     received,
     answer,
-    next: () => new Promise((resolve) => waiting.push(resolve)),
+    next: () => inTime('a request reaches the upstream', new Promise((resolve) => waiting.push(resolve))),
+    reached: (count) => until(`${count} requests reach the upstream`, () => received.length >= count),
     close() {
       server.closeAllConnections()
-      return new Promise((resolve) => server.close(() => resolve()))
+      return inTime('the upstream closes', new Promise((resolve) => server.close(() => resolve())))
     },
   }
   return upstream
 }
+
+/** Sends nothing. */
+export const silent: Answer = () => {}
 
 /** A whole answer. */
 export function json(body: unknown, status = 200, headers: Record<string, string> = {}): Answer {
@@ -70,7 +78,7 @@ export function json(body: unknown, status = 200, headers: Record<string, string
   }
 }
 
-/** A chat completion with the given texts, one a choice. */
+/** A chat completion with one choice for each text. */
 export const completion = (...texts: string[]) => ({
   id: 'chatcmpl-1',
   object: 'chat.completion',
@@ -103,12 +111,14 @@ export const finish = (index = 0, reason = 'stop') =>
 export const event = (body: object | string): string =>
   `data: ${typeof body === 'string' ? body : JSON.stringify(body)}\n\n`
 
-/** The events of a stream that says `pieces`, usage event included when asked for. */
+/** First chunk of a choice. */
+export const opening = (content: string, index = 0) =>
+  chunk([{ index, delta: { role: 'assistant', content }, logprobs: null, finish_reason: null }])
+
+/** The events of a stream with these pieces of text, and its usage if requested. */
 export function streamOf(pieces: readonly string[], includeUsage: boolean): string[] {
   return [
-    event(
-      chunk([{ index: 0, delta: { role: 'assistant', content: '' }, logprobs: null, finish_reason: null }]),
-    ),
+    event(opening('')),
     ...pieces.map((piece) => event(delta(piece))),
     event(finish()),
     ...(includeUsage ? [event(chunk([], { usage: USAGE }))] : []),
@@ -116,7 +126,7 @@ export function streamOf(pieces: readonly string[], includeUsage: boolean): stri
   ]
 }
 
-/** Streams `pieces` of text, one write an event. */
+/** Streams pieces of text, one write for each event. */
 export function stream(pieces: readonly string[]): Answer {
   return (response, received) => {
     const { stream_options } = JSON.parse(received.body) as { stream_options?: { include_usage?: boolean } }
@@ -125,3 +135,61 @@ export function stream(pieces: readonly string[]): Answer {
     response.end()
   }
 }
+
+/** Streams these events and nothing else. */
+export const events =
+  (...bodies: (object | string)[]): Answer =>
+  (response) => {
+    unfinished(...bodies)(response)
+    response.end()
+  }
+
+/** Streams these events and leaves the stream open. */
+export const unfinished =
+  (...bodies: (object | string)[]) =>
+  (response: ServerResponse): void => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const body of bodies) response.write(event(body))
+  }
+
+/** Text of a stream of `heldStream`. */
+export const HELD_TEXT = 'word by word to the end'
+
+/** Streams that send their first words and, after `finish()`, the rest of HELD_TEXT. */
+export function heldStream() {
+  const held: (() => void)[] = []
+  const answer: Answer = (response) => {
+    unfinished(opening('word '), delta('by word '))(response)
+    held.push(() => response.end(event(delta('to the end')) + event(finish()) + event('[DONE]')))
+  }
+  return {
+    answer,
+    finish: () => {
+      for (const end of held.splice(0)) end()
+    },
+  }
+}
+
+/** Answers that are sent when `release()` runs. */
+export function heldAnswer(body: unknown = completion('late')) {
+  const held: (() => void)[] = []
+  const answer: Answer = (response, received) => {
+    held.push(() => void json(body)(response, received))
+  }
+  return {
+    answer,
+    release: () => {
+      for (const send of held.splice(0)) send()
+    },
+  }
+}
+
+/** Resolves when the response takes more bytes or is closed. */
+export const drained = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => {
+    const settle = () => {
+      response.off('drain', settle).off('close', settle)
+      resolve()
+    }
+    response.on('drain', settle).on('close', settle)
+  })
