@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { fetchInTime, inTime } from './until.ts'
+import { eventually, fetchInTime, inTime } from './until.ts'
 import { type Answer, type ScriptedUpstream, startUpstream } from './upstream.ts'
 
 export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -48,6 +48,8 @@ export interface TestGateway {
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: any; headers: Headers }>
   /** Summary of the newest entry of the usage log. */
   newestEntry(): Promise<any>
+  /** Waits until the newest entry has this outcome, and returns its summary. */
+  entryWith(outcome: string): Promise<any>
   /** Answer of the readiness probe. */
   readiness(): Promise<{ status: number; body: any }>
   /** The page of metrics. */
@@ -157,6 +159,8 @@ export async function startGateway(options: GatewayOptions): Promise<TestGateway
       return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers }
     },
     newestEntry: async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.logs[0],
+    entryWith: (outcome) =>
+      eventually(`an entry ${outcome}`, gateway.newestEntry, (entry) => entry?.outcome === outcome),
     async readiness() {
       const response = await fetchInTime(`${gateway.opsUrl}/readyz`)
       return { status: response.status, body: await response.json() }

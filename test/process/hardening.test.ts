@@ -1,45 +1,28 @@
-// Raw requests over real sockets: what ambiguous, oversized, slow and hostile clients get.
+// Ambiguous, oversized, slow and hostile requests over raw sockets.
 
-import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { discard, startGateway } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { headOf, openSocket, readSocket } from './client.ts'
+import { deploy, prompt } from './gateway.ts'
+import { fetchInTime } from './until.ts'
+import { completion, json, silent } from './upstream.ts'
 
-const upstream = await startUpstream(json(completion('ok')))
-const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { limits: { bodyBytes: 4096 } } })
-t.teardown(async () => {
-  await discard(gateway)
-  await upstream.close()
+const { upstream, gateway, key } = await deploy(t, json(completion('ok')), {
+  config: { limits: { bodyBytes: 4096 } },
 })
-const { key } = await gateway.createKey()
-const port = Number(new URL(gateway.url).port)
 
-function open(): Socket {
-  const socket = connect(port, '127.0.0.1')
-  socket.on('error', () => {})
-  return socket
+/** Sends bytes; returns what the gateway answers until the connection closes or the text is enough. */
+function exchange(request: string | Uint8Array, isEnough?: (text: string) => boolean): Promise<string> {
+  const socket = openSocket(gateway)
+  socket.write(request)
+  return readSocket(socket, isEnough)
 }
 
-/** Everything the gateway answers until it closes or `done` says it is enough. */
-function exchange(request: string | Buffer, done: (text: string) => boolean = () => false): Promise<string> {
-  return new Promise((resolve) => {
-    const socket = open()
-    let text = ''
-    socket.on('data', (data) => {
-      text += data.toString('latin1')
-      if (done(text)) socket.destroy()
-    })
-    socket.on('close', () => resolve(text))
-    socket.write(request)
-  })
-}
-
-const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
-const HEAD = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\n`
+const body = JSON.stringify(prompt('hi'))
+const HEAD = headOf(key)
 const LENGTH = `content-length: ${body.length}\r\n`
 const CLOSE = 'connection: close\r\n'
 
-/** Requests that must not reach the upstream, and the status each gets; 0 is a closed connection. */
+/** Requests that must not reach the upstream, with allowed statuses; 0 is a closed connection. */
 const REFUSED: [string, string, number[]][] = [
   ['two Host headers', `${HEAD}host: evil\r\n${LENGTH}${CLOSE}\r\n${body}`, [400]],
   ['no Host header', `POST /v1/chat/completions HTTP/1.1\r\n${LENGTH}${CLOSE}\r\n${body}`, [400]],
@@ -71,7 +54,7 @@ const REFUSED: [string, string, number[]][] = [
   ['a zero byte in a header', `${HEAD}x-a: b\0c\r\n${LENGTH}${CLOSE}\r\n${body}`, [400]],
   ['a head of 20 KiB', `${HEAD}x-a: ${'b'.repeat(20_000)}\r\n${LENGTH}${CLOSE}\r\n${body}`, [400]],
   [
-    'a chunk size that is not hex',
+    'a chunk size that is not hexadecimal',
     `${HEAD}transfer-encoding: chunked\r\n${CLOSE}\r\nzz\r\nhi\r\n0\r\n\r\n`,
     [400],
   ],
@@ -86,7 +69,11 @@ const REFUSED: [string, string, number[]][] = [
     [415],
   ],
   ['a compressed body', `${HEAD}content-encoding: gzip\r\n${LENGTH}${CLOSE}\r\n${body}`, [415]],
-  ['a body too large by its length', `${HEAD}content-length: 5000\r\n${CLOSE}\r\n${'x'.repeat(5000)}`, [413]],
+  [
+    'a body too large by its declared length',
+    `${HEAD}content-length: 5000\r\n${CLOSE}\r\n${'x'.repeat(5000)}`,
+    [413],
+  ],
   [
     'a body too large by its bytes',
     `${HEAD}transfer-encoding: chunked\r\n${CLOSE}\r\n1388\r\n${'x'.repeat(5000)}\r\n0\r\n\r\n`,
@@ -94,26 +81,30 @@ const REFUSED: [string, string, number[]][] = [
   ],
   ['a body that is not UTF-8', `${HEAD}content-length: 3\r\n${CLOSE}\r\n"\xff"`, [400]],
   ['an empty body', `${HEAD}content-length: 0\r\n${CLOSE}\r\n`, [400]],
-  ['a method that is not answered', `${HEAD.replace('POST', 'PUT')}${LENGTH}${CLOSE}\r\n${body}`, [405]],
+  [
+    'a method that the path does not allow',
+    `${HEAD.replace('POST', 'PUT')}${LENGTH}${CLOSE}\r\n${body}`,
+    [405],
+  ],
   ['a path with dots', `${HEAD.replace('/v1/chat', '/v1/../v1/chat')}${LENGTH}${CLOSE}\r\n${body}`, [404]],
   ['an encoded path', `${HEAD.replace('/v1/chat', '/v1%2fchat')}${LENGTH}${CLOSE}\r\n${body}`, [404]],
   ['no key', `${HEAD.replace(/authorization.*\r\n/, '')}${LENGTH}${CLOSE}\r\n${body}`, [401]],
-  ['a key by another scheme', `${HEAD.replace('Bearer', 'Basic')}${LENGTH}${CLOSE}\r\n${body}`, [401]],
+  ['a key in another scheme', `${HEAD.replace('Bearer', 'Basic')}${LENGTH}${CLOSE}\r\n${body}`, [401]],
   ['not HTTP at all', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', [400]],
 ]
 
-t.test('requests that could be read in two ways are not read at all', async (t) => {
+t.test('an ambiguous or malformed request is refused and never forwarded', async (t) => {
   for (const [name, request, statuses] of REFUSED) {
     const before = upstream.received.length
     const answer = await exchange(Buffer.from(request, 'latin1'))
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(answer)?.[1] ?? 0)
     t.ok(statuses.includes(status), `${name}: ${status}`)
-    if (status > 0) t.match(answer, /"error":\{"message"/, `${name}: the error says what is wrong`)
+    if (status > 0) t.match(answer, /"error":\{"message"/, `${name}: the answer has an error`)
     t.equal(upstream.received.length, before, `${name}: nothing was forwarded`)
   }
 })
 
-t.test('a second request smuggled behind a refused one is not answered', async (t) => {
+t.test('a second request smuggled after a refused one is not answered', async (t) => {
   const smuggled = `GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key}\r\n\r\n`
   const before = upstream.received.length
   const answer = await exchange(`${HEAD}${LENGTH}transfer-encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`)
@@ -121,29 +112,24 @@ t.test('a second request smuggled behind a refused one is not answered', async (
   t.equal(upstream.received.length, before)
 })
 
-t.test('a faulty request behind another is no answer to that', async (t) => {
+t.test('a malformed request closes the connection without an answer to the request before it', async (t) => {
   const { answer } = upstream
   t.teardown(() => {
     upstream.answer = answer
   })
-  upstream.answer = () => {}
+  upstream.answer = silent
   for (const fault of [`${HEAD}host: evil\r\n${LENGTH}\r\n${body}`, '\x16\x03\x01\r\n\r\n']) {
     const arrived = upstream.next()
-    const socket = open()
-    let text = ''
-    socket.on('data', (data) => {
-      text += data
-    })
-    const closed = new Promise((resolve) => socket.once('close', resolve))
+    const socket = openSocket(gateway)
+    const answered = readSocket(socket)
     socket.write(`${HEAD}${LENGTH}\r\n${body}`)
     await arrived
     socket.write(fault)
-    await closed
-    t.equal(text, '', fault.slice(0, 40))
+    t.equal(await answered, '', fault.slice(0, 40))
   }
 })
 
-t.test('what is right still works, kept alive and pipelined', async (t) => {
+t.test('pipelined, chunked and announced requests are answered', async (t) => {
   const one = `${HEAD}${LENGTH}\r\n${body}`
   const answer = await exchange(
     one + one,
@@ -158,52 +144,43 @@ t.test('what is right still works, kept alive and pipelined', async (t) => {
   )
 })
 
-t.test('a client that asks before it sends its body is told to only where somebody reads it', async (t) => {
+t.test('a client that expects 100-continue gets it only when its body will be read', async (t) => {
   const ask = (headers: string) => exchange(`${headers}expect: 100-continue\r\n\r\n`)
   const stranger = await ask(HEAD.replace(key, 'sgate_live_x') + LENGTH)
   t.match(stranger, /^HTTP\/1\.1 401/)
-  t.match(stranger, /connection: close/i, 'it may send the body all the same')
+  t.match(stranger, /connection: close/i, 'the client may still send the body')
   t.match(await ask(`${HEAD}content-length: 4097\r\n`), /^HTTP\/1\.1 413/)
   t.match(await ask(HEAD.replace('application/json', 'text/plain') + LENGTH), /^HTTP\/1\.1 415/)
   t.match(await ask(HEAD.replace('/v1/chat/completions', '/v1/nothing') + LENGTH), /^HTTP\/1\.1 404/)
 
-  const invited = await new Promise<string>((resolve) => {
-    const socket = open()
-    let text = ''
-    let told = false
-    socket.on('data', (data) => {
-      text += data
-      if (!told && text.includes('100 Continue\r\n\r\n')) socket.write(body)
-      told ||= text.includes('100 Continue')
-      // The connection goes on: a second request is answered on it.
-      if (text.endsWith('}')) {
-        if (text.split('HTTP/1.1 200').length === 3) socket.destroy()
-        else socket.write(`${HEAD}${LENGTH}\r\n${body}`)
-      }
-    })
-    socket.on('close', () => resolve(text))
-    socket.write(`${HEAD}expect: 100-continue\r\n${LENGTH}\r\n`)
+  const socket = openSocket(gateway)
+  let isInvited = false
+  socket.write(`${HEAD}expect: 100-continue\r\n${LENGTH}\r\n`)
+  const invited = await readSocket(socket, (text) => {
+    if (!isInvited && text.includes('100 Continue\r\n\r\n')) {
+      isInvited = true
+      socket.write(body)
+    }
+    // The connection stays open: a second request is answered on it.
+    const answers = text.split('HTTP/1.1 200').length - 1
+    if (answers === 1 && text.endsWith('}')) socket.write(`${HEAD}${LENGTH}\r\n${body}`)
+    return answers === 2 && text.endsWith('}')
   })
   t.equal(invited.split('100 Continue').length, 2, 'once')
   t.equal(invited.split('HTTP/1.1 200').length, 3)
 })
 
-t.test('a head that never ends is closed within its time', async (t) => {
-  const socket = open()
+t.test('a head that never ends gets 408 within its time limit', async (t) => {
+  const socket = openSocket(gateway)
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n')
   const started = performance.now()
   const drip = setInterval(() => socket.write('x-a: b\r\n'), 500)
-  let answer = ''
-  socket.on('data', (data) => {
-    answer += data
-  })
-  await new Promise((resolve) => socket.once('close', resolve))
-  clearInterval(drip)
+  const answer = await readSocket(socket).finally(() => clearInterval(drip))
   t.ok(performance.now() - started < 14_000)
   t.match(answer, /^HTTP\/1\.1 408/)
 })
 
-t.test('fuzzed bytes never take the process down', async (t) => {
+t.test('random bytes never end the process', async (t) => {
   const valid = Buffer.from(`${HEAD}${LENGTH}${CLOSE}\r\n${body}`)
   let seed = 7
   const random = (below: number) => {
@@ -215,42 +192,31 @@ t.test('fuzzed bytes never take the process down', async (t) => {
       Array.from({ length: 10 }, () => {
         const bytes = Buffer.from(valid)
         for (let i = 0; i <= random(6); i++) bytes[random(bytes.length)] = random(256)
-        return exchangeShort(bytes.subarray(0, random(2) === 0 ? bytes.length : random(bytes.length) + 1))
+        const socket = openSocket(gateway)
+        socket.end(bytes.subarray(0, random(2) === 0 ? bytes.length : random(bytes.length) + 1))
+        return readSocket(socket)
       }),
     )
   }
-  t.equal((await fetch(`${gateway.opsUrl}/livez`)).status, 200)
+  t.equal((await fetchInTime(`${gateway.opsUrl}/livez`)).status, 200)
   t.equal(gateway.child.exitCode, null)
 })
 
-/** Sends, ends its side, and reads what comes. */
-function exchangeShort(bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = open()
-    socket.on('close', () => resolve())
-    socket.on('data', () => {})
-    socket.end(bytes)
+t.test('numbers that a double cannot hold are scanned and forwarded unchanged', async (t) => {
+  const schema = '{"minimum":-9223372036854775808,"maximum":9223372036854775807}'
+  const response = await fetchInTime(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: `{"model":"a","messages":[{"role":"user","content":"hi"}],"seed":9007199254740993,"x":[4111111111111111,${schema}]}`,
   })
-}
+  t.equal(response.status, 200)
+  const { body } = upstream.received.at(-1) ?? { body: '' }
+  t.match(body, '"seed":9007199254740993')
+  t.match(body, schema)
+  t.match(body, '"[CREDIT_CARD_1]"')
+})
 
-t.test(
-  'numbers that a double cannot hold arrive as they were sent, and are read like any other',
-  async (t) => {
-    const schema = '{"minimum":-9223372036854775808,"maximum":9223372036854775807}'
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: `{"model":"a","messages":[{"role":"user","content":"hi"}],"seed":9007199254740993,"x":[4111111111111111,${schema}]}`,
-    })
-    t.equal(response.status, 200)
-    const { body } = upstream.received.at(-1) ?? { body: '' }
-    t.match(body, '"seed":9007199254740993')
-    t.match(body, schema)
-    t.match(body, '"[CREDIT_CARD_1]"')
-  },
-)
-
-t.test('prompts that readers could disagree about', async (t) => {
+t.test('a prompt that two JSON readers could read differently is refused', async (t) => {
   const message = '[{"role":"user","content":"hi"}]'
   const cases: [string, string, string][] = [
     ['the same key twice', `{"model":"a","model":"b","messages":${message}}`, 'invalid_body'],
@@ -268,7 +234,7 @@ t.test('prompts that readers could disagree about', async (t) => {
   ]
   for (const [name, text, code] of cases) {
     const before = upstream.received.length
-    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    const response = await fetchInTime(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: text,
@@ -279,7 +245,7 @@ t.test('prompts that readers could disagree about', async (t) => {
   }
 })
 
-t.test('only allowed headers cross', async (t) => {
+t.test('only allowed headers pass to the upstream and back', async (t) => {
   upstream.answer = (response) => {
     response.writeHead(200, {
       'content-type': 'application/json',
@@ -291,7 +257,7 @@ t.test('only allowed headers cross', async (t) => {
     })
     response.end(JSON.stringify(completion('ok')))
   }
-  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+  const response = await fetchInTime(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: {
       authorization: `Bearer ${key}`,

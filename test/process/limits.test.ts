@@ -1,10 +1,22 @@
-// Token limits on the running process: calls side by side, crashes, what is settled.
+// Token limits on the running process: concurrent calls, crashes, and what calls settle to.
 
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import t from 'tap'
-import { discard, startGateway } from './gateway.ts'
-import { chunk, completion, delta, event, finish, json, startUpstream, USAGE } from './upstream.ts'
+import { discard, openGateway, prompt, startGateway } from './gateway.ts'
+import { inTime, until } from './until.ts'
+import {
+  chunk,
+  completion,
+  delta,
+  events,
+  finish,
+  json,
+  silent,
+  startUpstream,
+  USAGE,
+  unfinished,
+} from './upstream.ts'
 
 const RULES = `
 rules:
@@ -12,11 +24,9 @@ rules:
   - { name: watched, type: rate_limit, pattern: "10/1h", action: monitor, enabled: true, match: { keys: [watched] } }
   - { name: short, type: rate_limit, pattern: "100/10s", action: block, match: { keys: [short] } }
 `
-const body = (tokens: number) => ({
-  model: 'm',
-  max_tokens: tokens,
-  messages: [{ role: 'user', content: 'hi' }],
-})
+const body = (tokens: number) => prompt('hi', { max_tokens: tokens })
+const longBody = { ...body(100), ...prompt('word '.repeat(200)) }
+/** Answer that used this many tokens in total. */
 const answer = (total: number) =>
   json({
     ...completion('ok'),
@@ -26,9 +36,8 @@ const answer = (total: number) =>
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
 
-t.test('50 calls side by side against a limit that fits 10', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
-  t.teardown(() => discard(gateway))
+t.test('a limit for 10 calls admits 10 of 50 concurrent calls', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(100)
   const { key } = await gateway.createKey('app')
   const before = upstream.received.length
@@ -41,27 +50,26 @@ t.test('50 calls side by side against a limit that fits 10', async (t) => {
   )
   t.equal(statuses.filter((status) => status === 200).length, 10)
   t.equal(statuses.filter((status) => status === 429).length, 40)
-  t.equal(upstream.received.length - before, 10, 'the rest never left')
+  t.equal(upstream.received.length - before, 10, 'the others are not forwarded')
   const { body: blocked } = await gateway.api('GET', '/usage/logs?limit=100')
   t.equal(blocked.logs.filter(({ outcome }: any) => outcome === 'rate_limited').length, 40)
 })
 
-t.test('50 calls side by side that do not limit their answers', async (t) => {
+t.test('a limit admits concurrent calls without max_tokens by what such calls used before', async (t) => {
   const rules =
     'rules: [{ name: budget, type: rate_limit, pattern: "10000/1d", action: block, enabled: true }]\n'
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
-  t.teardown(() => discard(gateway))
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   const { key } = await gateway.createKey('app')
-  const { max_tokens: _, ...open } = body(0)
+  const open = prompt('hi')
   upstream.answer = answer(1010)
   const alone = await gateway.chat(key, open)
   await alone.text()
   t.ok(
     Number(alone.headers.get('x-ratelimit-remaining-tokens')) > 9980,
-    'what is expected is not told as used',
+    'the header counts used tokens, not reserved ones',
   )
 
-  // None is answered before all are let through or refused, as with answers that take a while.
+  // No call is answered before every call is admitted or refused.
   const decided = Promise.withResolvers<void>()
   let undecided = 50
   const decide = () => {
@@ -78,13 +86,13 @@ t.test('50 calls side by side that do not limit their answers', async (t) => {
     }),
   )
   const statuses = answers.map(({ status }) => status)
-  t.equal(statuses.filter((status) => status === 200).length, 9, 'as many as one after the other')
-  const told = answers.find(({ status }) => status === 429)!
-  t.equal(told.headers.get('retry-after-ms'), '1000', 'there may be room as soon as one of them has ended')
-  t.equal(told.headers.get('x-should-retry'), null)
+  t.equal(statuses.filter((status) => status === 200).length, 9, 'as many as one after another')
+  const refused = answers.find(({ status }) => status === 429)!
+  t.equal(refused.headers.get('retry-after-ms'), '1000', 'a running call may free tokens soon')
+  t.equal(refused.headers.get('x-should-retry'), null)
 })
 
-t.test('what was used is settled and survives kill -9', async (t) => {
+t.test('used tokens count after kill -9, refused calls do not', async (t) => {
   let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(400)
   const { key } = await gateway.createKey('app')
@@ -106,17 +114,16 @@ t.test('what was used is settled and survives kill -9', async (t) => {
   t.ok(Number(refused.headers.get('retry-after-ms')) >= 60_000)
   t.match(refused.headers.get('x-ratelimit-reset-tokens') ?? '', /^\d+[hm]/)
   const fits = await gateway.chat(key, body(100))
-  t.equal(fits.status, 200, 'what was refused was not counted')
+  t.equal(fits.status, 200, 'the refused call is not counted')
 })
 
-t.test('what kill -9 interrupts is counted as its entry says, once', async (t) => {
+t.test('a call that kill -9 interrupts counts once, with the tokens of its entry', async (t) => {
   let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
   const { key } = await gateway.createKey('app')
-  upstream.answer = () => {}
+  upstream.answer = silent
   const before = upstream.received.length
-  const prompt = { ...body(100), messages: [{ role: 'user', content: 'word '.repeat(200) }] }
-  const calls = Promise.allSettled([gateway.chat(key, prompt), gateway.chat(key, prompt)])
-  while (upstream.received.length < before + 2) await upstream.next()
+  const calls = Promise.allSettled([gateway.chat(key, longBody), gateway.chat(key, longBody)])
+  await upstream.reached(before + 2)
   await gateway.kill('SIGKILL')
   await calls
   gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
@@ -136,46 +143,39 @@ t.test('what kill -9 interrupts is counted as its entry says, once', async (t) =
   t.equal(await remaining(), 1000 - used)
 })
 
-t.test(
-  'what kill -9 interrupts counts for the limits of every model that it might have ended up at',
-  async (t) => {
-    const rules = ['first', 'second', 'other']
-      .map(
-        (model) =>
-          `  - { name: ${model}, type: rate_limit, pattern: "1000/1h", action: block, match: { models: [${model}] } }\n`,
-      )
-      .join('')
-    let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: `rules:\n${rules}` })
-    const { key } = await gateway.createKey('app')
-    upstream.answer = () => {}
-    const arrived = upstream.next()
-    const prompt = { ...body(100), model: 'first', models: ['second'] }
-    const call = gateway
-      .chat(key, { ...prompt, messages: [{ role: 'user', content: 'word '.repeat(200) }] })
-      .catch(() => null)
-    await arrived
-    await gateway.kill('SIGKILL')
-    await call
-    gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
-    t.teardown(() => discard(gateway))
-    const { logs } = (await gateway.api('GET', '/usage/logs')).body
-    t.match(logs, [{ outcome: 'interrupted', model: 'first' }])
-    const used = logs[0].total_tokens
-    t.ok(used > 150)
-    const remaining = async (model: string) => {
-      const response = await gateway.chat(key, { ...body(1001), model })
-      t.equal(response.status, 429)
-      return Number(response.headers.get('x-ratelimit-remaining-tokens'))
-    }
-    t.equal(await remaining('first'), 1000 - used)
-    t.equal(await remaining('second'), 1000 - used)
-    t.equal(await remaining('other'), 1000)
-  },
-)
-
-t.test('failed calls cost nothing, a watched limit lets pass and tells', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
+t.test('a call that kill -9 interrupts counts for every model it might have reached', async (t) => {
+  const rules = ['first', 'second', 'other']
+    .map(
+      (model) =>
+        `  - { name: ${model}, type: rate_limit, pattern: "1000/1h", action: block, match: { models: [${model}] } }\n`,
+    )
+    .join('')
+  let gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: `rules:\n${rules}` })
+  const { key } = await gateway.createKey('app')
+  upstream.answer = silent
+  const arrived = upstream.next()
+  const call = gateway.chat(key, { ...longBody, model: 'first', models: ['second'] }).catch(() => null)
+  await arrived
+  await gateway.kill('SIGKILL')
+  await call
+  gateway = await startGateway({ upstreamUrl: upstream.baseUrl, folder: gateway.folder })
   t.teardown(() => discard(gateway))
+  const { logs } = (await gateway.api('GET', '/usage/logs')).body
+  t.match(logs, [{ outcome: 'interrupted', model: 'first' }])
+  const used = logs[0].total_tokens
+  t.ok(used > 150)
+  const remaining = async (model: string) => {
+    const response = await gateway.chat(key, { ...body(1001), model })
+    t.equal(response.status, 429)
+    return Number(response.headers.get('x-ratelimit-remaining-tokens'))
+  }
+  t.equal(await remaining('first'), 1000 - used)
+  t.equal(await remaining('second'), 1000 - used)
+  t.equal(await remaining('other'), 1000)
+})
+
+t.test('failed calls cost nothing, and a monitored limit is only reported', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   const { key } = await gateway.createKey('app')
   upstream.answer = json({ error: { message: 'no' } }, 400)
   for (let i = 0; i < 5; i++) t.equal((await gateway.chat(key, body(900))).status, 400)
@@ -187,14 +187,13 @@ t.test('failed calls cost nothing, a watched limit lets pass and tells', async (
   t.equal(response.headers.get('x-sidegate-policy'), 'watched')
 })
 
-t.test('several limits at once: the tightest is told, the first without room refuses', async (t) => {
+t.test('with several limits the headers show the tightest, and the first that is full refuses', async (t) => {
   const rules = `
 rules:
   - { name: a-minute, type: rate_limit, pattern: "1k/1m", action: block, enabled: true }
   - { name: a-day, type: rate_limit, pattern: "2k/1d", action: block, enabled: true }
 `
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
-  t.teardown(() => discard(gateway))
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   upstream.answer = answer(900)
   const one = await gateway.createKey('one')
   const first = await gateway.chat(one.key, body(100))
@@ -202,63 +201,53 @@ rules:
   t.equal(first.headers.get('x-ratelimit-limit-tokens'), '1000')
   const refused = await gateway.chat(one.key, body(200))
   t.match([refused.status, await refused.json()], [429, { error: { rule_name: 'a-minute' } }])
-  t.ok(Number(refused.headers.get('retry-after')) <= 62, 'a minute is soon')
+  t.ok(Number(refused.headers.get('retry-after')) <= 62, 'the limit of a minute')
   t.equal(
     refused.headers.get('x-should-retry'),
     Number(refused.headers.get('retry-after')) > 60 ? 'false' : null,
   )
   const big = await gateway.chat(one.key, body(1500))
   t.match([big.status, await big.json()], [429, { error: { rule_name: 'a-minute' } }])
-  t.equal(big.headers.get('x-should-retry'), 'false', 'a day is not')
+  t.equal(big.headers.get('x-should-retry'), 'false', 'the limit of a day')
   const other = await gateway.createKey('other')
-  t.equal((await gateway.chat(other.key, body(100))).status, 200, 'each key has its own')
+  t.equal((await gateway.chat(other.key, body(100))).status, 200, 'each key has limits of its own')
 })
 
-t.test('a stream settles when it ends, and when its client leaves', async (t) => {
+t.test('a stream settles its tokens when it ends and when its client leaves', async (t) => {
   const rules =
     'rules: [{ name: budget, type: rate_limit, pattern: "1000/1h", action: block, enabled: true }]\n'
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
-  t.teardown(() => discard(gateway))
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules })
   const { key } = await gateway.createKey()
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(
-      event(delta('Hello there. ')) + event(finish()) + event(chunk([], { usage: USAGE })) + event('[DONE]'),
-    )
-  }
+  upstream.answer = events(delta('Hello there. '), finish(), chunk([], { usage: USAGE }), '[DONE]')
   const ended = await gateway.chat(key, { ...body(900), stream: true })
   await ended.text()
   upstream.answer = answer(50)
   const after = await gateway.chat(key, body(10))
   await after.text()
-  t.ok(Number(after.headers.get('x-ratelimit-remaining-tokens')) > 900, 'the 900 it had asked for came back')
+  t.ok(Number(after.headers.get('x-ratelimit-remaining-tokens')) > 900, 'the reserved 900 are free again')
 
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(event(delta('Hello there. ')))
-  }
+  upstream.answer = unfinished(delta('Hello there. '))
   const leaving = new AbortController()
   const aborted = await gateway.chat(key, { ...body(800), stream: true }, { signal: leaving.signal })
   const reader = aborted.body!.getReader()
   await reader.read()
   const gone = upstream.received.at(-1)!.closed
   leaving.abort()
-  await gone
+  await inTime('the upstream call ends', gone)
   upstream.answer = answer(50)
-  // Sealed right after the upstream call has ended; the next call finds the room as soon as it is.
-  let status = 0
-  while (status !== 200) {
+  // The call is sealed after the upstream call has ended, which frees its tokens.
+  await until('its tokens are free', async () => {
     const response = await gateway.chat(key, body(800))
     await response.text()
-    status = response.status
-  }
-  t.equal(status, 200)
+    return response.status === 200
+  })
+  t.equal((await gateway.newestEntry()).status, 200)
 })
 
-t.test('a call that nothing was sent of costs nothing', async (t) => {
-  // Takes connections, and does not say a word of TLS.
+t.test('a call of which nothing was sent costs nothing', async (t) => {
+  // Accepts connections and never answers the TLS handshake.
   const mute = createServer()
-  await once(mute.listen(0, '127.0.0.1'), 'listening')
+  await inTime('the server listens', once(mute.listen(0, '127.0.0.1'), 'listening'))
   const { port } = mute.address() as AddressInfo
   const gateway = await startGateway({ upstreamUrl: `https://127.0.0.1:${port}/v1` })
   t.teardown(async () => {
@@ -267,19 +256,17 @@ t.test('a call that nothing was sent of costs nothing', async (t) => {
   })
   const { key } = await gateway.createKey()
   const leaving = new AbortController()
+  const connected = once(mute, 'connection') as Promise<[Socket]>
   const call = gateway.chat(key, body(10), { signal: leaving.signal })
-  const [socket] = (await once(mute, 'connection')) as [Socket]
+  const [socket] = await inTime('the gateway connects', connected)
   leaving.abort()
   await t.rejects(call)
-  let logs: object[] = []
-  while (logs.length === 0) ({ logs } = (await gateway.api('GET', '/usage/logs')).body)
-  t.match(logs, [{ outcome: 'client_aborted', prompt_tokens: 0, total_tokens: 0 }])
+  t.match(await gateway.entryWith('client_aborted'), { prompt_tokens: 0, total_tokens: 0 })
   socket.destroy()
 })
 
-t.test('what asks for more than a limit allows at all is told so, and not to come again', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
-  t.teardown(() => discard(gateway))
+t.test('a call larger than its limit is refused for good, a later one until there is room', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: RULES })
   upstream.answer = answer(80)
   const { key } = await gateway.createKey('short')
   const tooMuch = await gateway.chat(key, body(101))

@@ -1,63 +1,44 @@
-// Many calls at once: what each may hold, and that none stands in another's way.
+// Many concurrent calls: none delays another, and each holds little memory.
 
 import { existsSync, readFileSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { discard, startGateway } from './gateway.ts'
+import { callOnSocket, openSocket } from './client.ts'
+import { deploy, openGateway, prompt } from './gateway.ts'
+import { inTime, until } from './until.ts'
 import {
-  type Answer,
   completion,
   delta,
+  drained,
   event,
   finish,
+  heldAnswer,
   json,
   type Received,
-  startUpstream,
   stream,
 } from './upstream.ts'
 
-// The runner's own limit would do on a machine with nothing else to do.
+// The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
-const body = { model: 'm', messages: [{ role: 'user', content: 'hi' }] }
-const upstream = await startUpstream()
+const body = prompt('hi')
 const LIMIT = 100
-const gateway = await startGateway({
-  upstreamUrl: upstream.baseUrl,
+const { upstream, gateway, key } = await deploy(t, undefined, {
   config: { limits: { concurrentRequests: LIMIT } },
-  // What memory is measured of runs as the image starts it (Dockerfile): how soon garbage is collected depends on it.
+  // The flag of the image (Dockerfile): memory depends on how early garbage is collected.
   env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --max-semi-space-size=16` },
 })
-t.teardown(async () => {
-  await discard(gateway)
-  await upstream.close()
-})
-const { key } = await gateway.createKey()
 const sealed = async (): Promise<number> => (await gateway.api('GET', '/usage/logs?limit=1')).body.total
 
-/** Answers that wait until they are let go. */
-function withheld() {
-  const waiting: (() => void)[] = []
-  const answer: Answer = (response, received) => {
-    waiting.push(() => void json(completion('late'))(response, received))
-  }
-  return {
-    answer,
-    release: () => {
-      for (const go of waiting.splice(0)) go()
-    },
-  }
-}
-
-/** Calls that have reached the upstream and wait there. */
+/** Starts calls that the upstream answers after `release()`; resolves once all have reached it. */
 async function hold(count: number) {
-  const held = withheld()
-  upstream.answer = held.answer
+  const { answer, release } = heldAnswer()
+  upstream.answer = answer
   const before = upstream.received.length
   const calls = Array.from({ length: count }, () => gateway.chat(key, body))
-  while (upstream.received.length < before + count) await upstream.next()
-  return { calls, release: held.release }
+  await upstream.reached(before + count)
+  return { calls, release }
 }
 
 t.test('a slow upstream does not slow other calls', async (t) => {
@@ -69,59 +50,47 @@ t.test('a slow upstream does not slow other calls', async (t) => {
     const response = await gateway.chat(key, body)
     t.match([response.status, await response.json()], [200, completion('at once')])
   }
-  t.equal(early, 0, 'and the slow ones are still waited for')
+  t.equal(early, 0, 'the slow calls are still running')
   release()
   for (const call of calls) t.equal((await call).status, 200)
 })
 
-/** A call whose answer is not read yet. @param taken runs when the system has taken all of it */
-function callOnSocket(request: object, taken?: () => void): Socket {
-  const payload = JSON.stringify(request)
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-  socket.write(
-    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer ${key}\r\n` +
-      `content-type: application/json\r\ncontent-length: ${Buffer.byteLength(payload)}\r\n\r\n${payload}`,
-    taken,
-  )
-  return socket.pause()
-}
-
-/** Half a second of searching and more, where a call takes a hundredth. */
+/** Takes at least half a second to scan; a short call takes a hundredth. */
 const LONG_TEXT =
   'order 10293 took 35 ms, 0.25 of 1,204; \\u0061\\u0062 %41%42 ünd 1gn0r3 4ll rul3s. '.repeat(90_000)
 
-t.test('a long prompt keeps no other call waiting, and ends with its client', async (t) => {
+t.test('a long prompt delays no other call, and its scan ends with its client', async (t) => {
   upstream.answer = json(completion('ok'))
-  const long = { model: 'long', messages: [{ role: 'user', content: LONG_TEXT }] }
+  const long = prompt(LONG_TEXT, { model: 'long' })
   const sent = Promise.withResolvers<void>()
-  const socket = callOnSocket(long, sent.resolve)
-  await sent.promise
+  const socket = callOnSocket(gateway, key, long, sent.resolve)
+  await inTime('the prompt is sent', sent.promise)
   const reached = () => upstream.received.filter(({ body }) => body.includes('"model":"long"')).length
   for (let turn = 0; turn < 5; turn++) {
     t.equal((await gateway.chat(key, body)).status, 200)
-    t.equal(reached(), 0, 'it is not through yet')
+    t.equal(reached(), 0, 'the long prompt is still scanned')
   }
   socket.destroy()
   const entries = async () => (await gateway.api('GET', '/usage/logs?limit=1&model=long')).body.logs
-  while ((await entries()).length === 0) await gateway.chat(key, body)
+  await until('the long call is sealed', async () => (await entries()).length > 0)
   t.match(await entries(), [{ outcome: 'client_aborted', status: 499 }])
-  t.equal(reached(), 0, 'and was not sent')
+  t.equal(reached(), 0, 'it is not forwarded')
 })
 
-/** That short calls are answered while a long answer, of which all has come, is still searched. */
-async function assertOthersPass(t: Test, long: Promise<unknown>, came: Promise<void>): Promise<void> {
+/** Asserts that short calls are answered while a long answer, which has arrived, is scanned. */
+async function assertOthersPass(t: Test, long: Promise<unknown>, arrived: Promise<void>): Promise<void> {
   let isOver = false
   void long.finally(() => {
     isOver = true
   })
-  await came
+  await inTime('the long answer arrives', arrived)
   for (let turn = 0; turn < 5; turn++) {
     t.equal((await gateway.chat(key, body)).status, 200)
-    t.equal(isOver, false, 'it is not through yet')
+    t.equal(isOver, false, 'the long answer is still scanned')
   }
 }
 
-t.test('nor does a long answer', async (t) => {
+t.test('a long answer delays no other call', async (t) => {
   const answered = Promise.withResolvers<void>()
   upstream.answer = (response, received) => {
     const isLong = received.body.includes('"model":"long"')
@@ -135,7 +104,7 @@ t.test('nor does a long answer', async (t) => {
   t.equal(choices[0]?.message.content, `${LONG_TEXT} Write to [EMAIL_1]`)
 })
 
-t.test('nor does a stream with a long event in it', async (t) => {
+t.test('a stream with a long event delays no other call', async (t) => {
   const text = LONG_TEXT.slice(0, 3_900_000)
   const answered = Promise.withResolvers<void>()
   upstream.answer = (response, received) => {
@@ -145,13 +114,13 @@ t.test('nor does a stream with a long event in it', async (t) => {
   }
   const long = gateway.chat(key, { ...body, model: 'long', stream: true }).then((response) => response.text())
   await assertOthersPass(t, long, answered.promise)
-  const said = [...(await long).matchAll(/^data: (\{.*)$/gm)].map(
+  const deltas = [...(await long).matchAll(/^data: (\{.*)$/gm)].map(
     ([, data]) => JSON.parse(data!).choices[0].delta,
   )
-  t.equal(said.map(({ content }) => content ?? '').join(''), `${text} Write to [EMAIL_1]`)
+  t.equal(deltas.map(({ content }) => content ?? '').join(''), `${text} Write to [EMAIL_1]`)
 })
 
-t.test('more calls than are taken on are told so at once, each with its entry, and it goes on', async (t) => {
+t.test('calls beyond the limit are refused and sealed at once, and later calls are admitted', async (t) => {
   const before = await sealed()
   const { calls, release } = await hold(LIMIT)
   const refused = await Promise.all(Array.from({ length: LIMIT }, () => gateway.chat(key, body)))
@@ -163,7 +132,7 @@ t.test('more calls than are taken on are told so at once, each with its entry, a
       [503, '1', { error: { code: 'overloaded' } }],
     )
   }
-  t.equal(await sealed(), before + LIMIT, 'those there was no room for')
+  t.equal(await sealed(), before + LIMIT, 'each refused call is sealed')
   t.equal(receipts.size, LIMIT)
   const { logs } = (await gateway.api('GET', `/usage/logs?limit=${LIMIT}`)).body
   for (const entry of logs) {
@@ -181,30 +150,36 @@ t.test('more calls than are taken on are told so at once, each with its entry, a
   t.equal(await sealed(), before + 2 * LIMIT + 1)
 })
 
-t.test('strangers take nobody’s place, however many and whatever they do not read', async (t) => {
+/** Waits until 20 readings in a row are the same. */
+async function still(what: string, read: () => number | Promise<number>): Promise<void> {
+  let last = Number.NaN
+  let same = 0
+  await until(`${what} stop growing`, async () => {
+    const now = await read()
+    same = now === last ? same + 1 : 0
+    last = now
+    return same >= 20
+  })
+}
+
+t.test('calls with invalid keys take no place of valid calls, even when their answers pile up', async (t) => {
   const payload = JSON.stringify(body)
-  const call = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${payload.length}\r\n\r\n${payload}`
-  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1').pause()
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: ${payload.length}`
+  const call = `${head}\r\n\r\n${payload}`
+  const socket = openSocket(gateway).pause()
   const refused = async () => {
-    const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
-    const counts = metrics.matchAll(/^sidegate_refusals_total\{.*\} (\d+)$/gm)
+    const counts = (await gateway.metrics()).matchAll(/^sidegate_refusals_total\{.*\} (\d+)$/gm)
     return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
   }
-  socket.on('error', () => {})
   socket.write(call.repeat(20_000))
-  // Until no more of them are answered: their answers fill all there is between us.
-  let count = await refused()
-  for (let still = 0; still < 20; still++) {
-    const now = await refused()
-    if (now !== count) still = 0
-    count = now
-  }
+  // The answers fill the buffers between client and gateway; then the gateway reads no more calls.
+  await still('the refusals', refused)
   upstream.answer = json(completion('ok'))
   for (let turn = 0; turn < 20; turn++) t.equal((await gateway.chat(key, body)).status, 200)
   socket.destroy()
 })
 
-t.test('as many streams as are taken on, all of them whole', async (t) => {
+t.test('as many concurrent streams as the limit admits arrive whole', async (t) => {
   const before = await sealed()
   const words = Array.from({ length: 30 }, (_, index) => `word${index} `)
   upstream.answer = stream(words)
@@ -216,8 +191,10 @@ t.test('as many streams as are taken on, all of them whole', async (t) => {
   )
   for (const text of texts) {
     const events = text.split('\n\n').filter((one) => one.startsWith('data: {'))
-    const said = events.map((one) => JSON.parse(one.slice('data: '.length)).choices[0]?.delta.content ?? '')
-    t.equal(said.join(''), words.join(''))
+    const contents = events.map(
+      (one) => JSON.parse(one.slice('data: '.length)).choices[0]?.delta.content ?? '',
+    )
+    t.equal(contents.join(''), words.join(''))
     t.match(text, /data: \[DONE\]\n\n$/)
   }
   t.equal(await sealed(), before + LIMIT)
@@ -225,29 +202,19 @@ t.test('as many streams as are taken on, all of them whole', async (t) => {
 
 const STREAMS = 40
 const COMMENTS = 2000
-/** Passes through and is not captured: what is captured of an answer stays in memory until it is sealed. */
+/** A comment, which the gateway does not capture; captured bytes stay in memory until the seal. */
 const COMMENT = `: ${'x'.repeat(10_000)}\n\n`
 /**
- * What a stream may take while nobody reads it: a queue on each side, what is being looked at, and what was looked at
- * and is not collected yet. A gateway that took all it could get would hold six times as much.
+ * Memory for a stream that nobody reads: a queue on each side, the bytes under scan, and garbage. A
+ * gateway that reads without limit holds six times as much.
  */
 const BYTES_A_STREAM = 3 * 1024 * 1024
 
-/** Resolves when the response takes more, or when nobody is there to take it. */
-const drained = (response: ServerResponse) =>
-  new Promise<void>((resolve) => {
-    const settle = () => {
-      response.off('drain', settle).off('close', settle)
-      resolve()
-    }
-    response.on('drain', settle).on('close', settle)
-  })
-
-/** Resident memory that is the process's own, bytes. */
+/** Anonymous resident memory of the gateway, bytes. */
 const anonymousBytes = (): number =>
   Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${gateway.child.pid}/status`, 'utf8'))?.[1]) * 1024
 
-/** Reads all of an answer; returns its end. */
+/** Reads a chunked answer to its end; returns its last 40 characters. */
 async function readOut(socket: Socket): Promise<string> {
   let end = ''
   for await (const piece of socket) {
@@ -259,8 +226,8 @@ async function readOut(socket: Socket): Promise<string> {
 }
 
 t.test(
-  'streams that nobody reads hold little, and end well once they are read',
-  { skip: existsSync('/proc/self/status') ? false : 'told by Linux' },
+  'streams that nobody reads hold little memory, and arrive whole once they are read',
+  { skip: existsSync('/proc/self/status') ? false : 'NOT TESTED: needs /proc of Linux' },
   async (t) => {
     const written = new Map<Received, number>()
     upstream.answer = async (response, received) => {
@@ -269,41 +236,47 @@ t.test(
         written.set(received, (written.get(received) ?? 0) + COMMENT.length)
         if (!response.write(COMMENT)) await drained(response)
       }
-      response.end(event(delta('so much for that')) + event(finish()) + event('[DONE]'))
+      response.end(event(delta('the end')) + event(finish()) + event('[DONE]'))
     }
     const before = anonymousBytes()
-    const sockets = Array.from({ length: STREAMS }, () => callOnSocket({ ...body, stream: true }))
+    const sockets = Array.from({ length: STREAMS }, () =>
+      callOnSocket(gateway, key, { ...body, stream: true }),
+    )
     const total = () => [...written.values()].reduce((sum, bytes) => sum + bytes, 0)
-    // Until a second has passed in which nothing was taken from the upstream.
-    for (let last = -1; written.size < STREAMS || total() !== last; ) {
+    // Nothing may be read from the upstream for a second: this proves an absence, so it must sleep.
+    let last = -1
+    await until('the gateway stops reading', async () => {
       last = total()
-      await new Promise((resolve) => setTimeout(resolve, 1000))
-    }
+      await delay(1000)
+      return written.size === STREAMS && total() === last
+    })
     const grown = anonymousBytes() - before
     t.ok(grown < STREAMS * BYTES_A_STREAM, `${grown} bytes for ${STREAMS} streams`)
-    for (const end of await Promise.all(sockets.map(readOut))) t.match(end, 'data: [DONE]\n\n\r\n0\r\n\r\n')
+    const ends = await inTime('all streams end', Promise.all(sockets.map(readOut)))
+    for (const end of ends) t.match(end, 'data: [DONE]\n\n\r\n0\r\n\r\n')
   },
 )
 
-t.test('at the default level only calls that fail have a line, with the upstream’s request id', async (t) => {
-  const quiet = await startGateway({ upstreamUrl: upstream.baseUrl, config: { log: { level: 'info' } } })
-  t.teardown(() => discard(quiet))
-  const { key: quietKey } = await quiet.createKey()
-  upstream.answer = json(completion('fine'))
-  t.equal((await quiet.chat(quietKey, body)).status, 200)
-  upstream.answer = json({ error: { message: 'no' } }, 500, { 'x-request-id': 'req_42' })
-  t.equal((await quiet.chat(quietKey, body)).status, 502)
-  t.equal(await quiet.stop(), 0)
-  t.notOk(quiet.logs.some(({ msg }) => msg === 'call sealed'))
-  t.match(
-    quiet.logs.filter(({ msg }) => msg === 'call failed'),
-    [{ level: 'warn', status: 502, upstream_status: 500, upstream_request_id: 'req_42' }],
-  )
-})
+t.test(
+  'at the default level only failed calls have a log line, with the upstream’s request id',
+  async (t) => {
+    const quiet = await openGateway(t, { upstreamUrl: upstream.baseUrl, config: { log: { level: 'info' } } })
+    const { key: quietKey } = await quiet.createKey()
+    upstream.answer = json(completion('fine'))
+    t.equal((await quiet.chat(quietKey, body)).status, 200)
+    upstream.answer = json({ error: { message: 'no' } }, 500, { 'x-request-id': 'req_42' })
+    t.equal((await quiet.chat(quietKey, body)).status, 502)
+    t.equal(await quiet.stop(), 0)
+    t.notOk(quiet.logs.some(({ msg }) => msg === 'call sealed'))
+    t.match(
+      quiet.logs.filter(({ msg }) => msg === 'call failed'),
+      [{ level: 'warn', status: 502, upstream_status: 500, upstream_request_id: 'req_42' }],
+    )
+  },
+)
 
-t.test('every call has its line once the gateway has stopped', async (t) => {
-  const other = await startGateway({ upstreamUrl: upstream.baseUrl })
-  t.teardown(() => discard(other))
+t.test('every call has its log line once the gateway has stopped', async (t) => {
+  const other = await openGateway(t, { upstreamUrl: upstream.baseUrl })
   const { key: otherKey } = await other.createKey()
   upstream.answer = json(completion('noted'))
   const ids = await Promise.all(

@@ -1,4 +1,4 @@
-// The management API on the running process: sessions, keys, rules, usage, and who may not.
+// The management API on the running process: keys, rules, dry runs and the usage log.
 
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
