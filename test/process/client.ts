@@ -1,5 +1,6 @@
-// Clients of a gateway: the official SDK, and raw sockets.
+// Clients of a gateway: the official SDK, HTTP with any header, and raw sockets.
 
+import { type Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import OpenAI from 'openai'
 import type { TestGateway } from './gateway.ts'
@@ -24,6 +25,27 @@ export async function readText(
   } catch (error) {
     return { text, error }
   }
+}
+
+/** Sends a request with headers that `fetch` does not allow, such as Host. */
+export function rawRequest(
+  method: string,
+  url: string,
+  headers: Record<string, string>,
+  agent?: Agent,
+): Promise<{ status: number; body: string }> {
+  const answered = new Promise<{ status: number; body: string }>((resolve, reject) => {
+    request(url, { method, headers, ...(agent === undefined ? {} : { agent }) }, (response) => {
+      let body = ''
+      response.on('data', (data) => {
+        body += data
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
+    })
+      .on('error', reject)
+      .end()
+  })
+  return inTime(`the answer of ${url}`, answered)
 }
 
 /** Opens a connection; the test sees an error of it as its end. */

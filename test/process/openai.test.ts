@@ -1,20 +1,12 @@
-// The official client against the running process: what an app team sees, and what left for the upstream.
+// The official client against the running process: whole answers, refusals, models, and the requests
+// that reach the upstream.
 
 import OpenAI from 'openai'
 import t from 'tap'
-import { discard, startGateway, UPSTREAM_KEY } from './gateway.ts'
-import {
-  chunk,
-  completion,
-  delta,
-  event,
-  finish,
-  json,
-  startUpstream,
-  stream,
-  streamOf,
-  USAGE,
-} from './upstream.ts'
+import { openAi, readText } from './client.ts'
+import { deploy, prompt, UPSTREAM_KEY } from './gateway.ts'
+import { fetchInTime } from './until.ts'
+import { completion, json, stream, streamOf, USAGE } from './upstream.ts'
 
 const RULES = `
 rules:
@@ -23,21 +15,15 @@ rules:
   - { name: small-budget, type: rate_limit, pattern: "50/1h", action: block, enabled: true, match: { keys: [limited] } }
 `
 
-const upstream = await startUpstream()
-const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: RULES })
-t.teardown(async () => {
-  await discard(gateway)
-  await upstream.close()
-})
-const { key } = await gateway.createKey('app')
-const client = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const client = openAi(gateway, key)
 
 const say = (content: string) => [{ role: 'user' as const, content }]
 const lastReceived = () => upstream.received.at(-1)
-const newest = async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.logs[0]
+const newest = gateway.newestEntry
 const count = async () => (await gateway.api('GET', '/usage/logs?limit=1')).body.total as number
 
-t.test('a chat completion, redacted on its way out', async (t) => {
+t.test('a prompt reaches the upstream redacted, with the upstream’s credential', async (t) => {
   upstream.answer = json(completion('Sure, [EMAIL_1].'))
   const answer = await client.chat.completions.create({
     model: 'test/model',
@@ -58,7 +44,7 @@ t.test('a chat completion, redacted on its way out', async (t) => {
   t.match(await newest(), { outcome: 'ok', status: 200, model: 'test/model', pii_types: ['email'], ...USAGE })
 })
 
-t.test('an answer is redacted too, and its log probabilities go', async (t) => {
+t.test('an answer is redacted, and its log probabilities are removed', async (t) => {
   const body = completion('Ask bob@example.org or [EMAIL_1].')
   upstream.answer = json({
     ...body,
@@ -72,143 +58,7 @@ t.test('an answer is redacted too, and its log probabilities go', async (t) => {
   t.equal(answer.choices[0]?.logprobs, null)
 })
 
-t.test('a stream says the same, with and without usage', async (t) => {
-  upstream.answer = stream(['Ask bo', 'b@exa', 'mple.org', ' or ca', 'll +1 415 5', '55 2671 no', 'w.'])
-  const openRoutersWay = { usage: { include: true } }
-  for (const asked of [{}, { stream_options: { include_usage: true } }, openRoutersWay]) {
-    const answer = await client.chat.completions.create({
-      model: 'test/model',
-      messages: say('hi'),
-      stream: true,
-      ...asked,
-    })
-    let text = ''
-    let usage: unknown = null
-    for await (const part of answer) {
-      text += part.choices[0]?.delta.content ?? ''
-      usage = part.usage ?? usage
-    }
-    t.equal(text, 'Ask [EMAIL_1] or call [PHONE_1] now.')
-    t.same(usage, Object.keys(asked).length > 0 ? USAGE : null)
-    t.match(JSON.parse(lastReceived()?.body ?? ''), {
-      ...asked,
-      stream: true,
-      stream_options: { include_usage: true },
-    })
-    t.match(await newest(), {
-      outcome: 'ok',
-      stream: true,
-      finish_reason: 'stop',
-      usage_source: 'upstream',
-      ...USAGE,
-    })
-  }
-})
-
-t.test('the streaming helper gets complete messages', async (t) => {
-  upstream.answer = stream(['Hello ', 'wor', 'ld'])
-  const runner = client.chat.completions.stream({ model: 'test/model', messages: say('hi') })
-  const final = await runner.finalChatCompletion()
-  t.equal(final.choices[0]?.message.content, 'Hello world')
-})
-
-t.test('tool calls, arguments in fragments, stay JSON', async (t) => {
-  const call = (more: object) =>
-    event(chunk([{ index: 0, delta: { tool_calls: [{ index: 0, ...more }] }, finish_reason: null }]))
-  const fragments = ['{"to":"bo', 'b\\u0040exam', 'ple.org","ca', 'rd":4111111', '111111111,"n":', '5}']
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(
-      event(chunk([{ index: 0, delta: { role: 'assistant', content: 'One moment ' }, finish_reason: null }])),
-    )
-    response.write(call({ id: 'call_1', type: 'function', function: { name: 'send', arguments: '' } }))
-    for (const fragment of fragments) response.write(call({ function: { arguments: fragment } }))
-    response.write(event(finish(0, 'tool_calls')))
-    response.end(event('[DONE]'))
-  }
-  const runner = client.chat.completions.stream({ model: 'test/model', messages: say('hi') })
-  const done: unknown[] = []
-  runner.on('tool_calls.function.arguments.done', (props) => done.push(props.arguments))
-  const { message } = (await runner.finalChatCompletion()).choices[0] ?? {}
-  const call0 = message?.tool_calls?.[0]
-  t.match(call0, { id: 'call_1', function: { name: 'send' } })
-  t.same(JSON.parse(call0?.type === 'function' ? call0.function.arguments : ''), {
-    to: '[EMAIL_1]',
-    card: '[CREDIT_CARD_1]',
-    n: 5,
-  })
-  t.same(done.length, 1)
-  t.equal(message?.content, 'One moment ')
-})
-
-t.test('texts anywhere in a stream are redacted as they grow, and what is whole stays whole', async (t) => {
-  const piece = (more: object) => event(chunk([{ index: 0, delta: more, finish_reason: null }]))
-  const annotation = {
-    type: 'url_citation',
-    url_citation: { url: 'https://a.example/bob', title: 'Ask Bob', start_index: 0, end_index: 3 },
-  }
-  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'send_mail', arguments: '{}' } }
-  const cut = ['Ask bob@exam', 'ple.org']
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(piece({ role: 'assistant', content: '' }))
-    for (const thinking of cut) response.write(piece({ content: [{ type: 'thinking', thinking }] }))
-    for (const text of cut) response.write(piece({ reasoning: { text } }))
-    for (const output of cut)
-      response.write(piece({ executed_tools: [{ index: 0, type: 'python', output }] }))
-    for (const content of cut) response.write(piece({ content }))
-    response.write(piece({ annotations: [annotation] }))
-    response.write(piece({ tool_calls: [call] }))
-    response.write(event(finish(0, 'tool_calls')))
-    response.end(event('[DONE]'))
-  }
-  const answer = await client.chat.completions.create({
-    model: 'test/model',
-    messages: say('hi'),
-    stream: true,
-  })
-  const deltas: any[] = []
-  for await (const part of answer) deltas.push(part.choices[0]?.delta ?? {})
-  const text = (read: (one: any) => unknown) => deltas.map((one) => read(one) ?? '').join('')
-  t.equal(
-    text((one) => Array.isArray(one.content) && one.content[0].thinking).replaceAll('false', ''),
-    'Ask [EMAIL_1]',
-  )
-  t.equal(
-    text((one) => one.reasoning?.text),
-    'Ask [EMAIL_1]',
-  )
-  t.equal(
-    text((one) => one.executed_tools?.[0].output),
-    'Ask [EMAIL_1]',
-  )
-  t.equal(
-    text((one) => typeof one.content === 'string' && one.content).replaceAll('false', ''),
-    'Ask [EMAIL_1]',
-  )
-  t.same(
-    deltas.flatMap((one) => one.annotations ?? []),
-    [annotation],
-  )
-  t.same(
-    deltas.flatMap((one) => one.tool_calls ?? []),
-    [call],
-  )
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(piece({ role: 'assistant', content: 'Ask ' }))
-    response.write(piece({ annotations: [annotation] }))
-    response.write(piece({ tool_calls: [call] }))
-    response.write(event(finish(0, 'tool_calls')))
-    response.end(event('[DONE]'))
-  }
-  const runner = client.chat.completions.stream({ model: 'test/model', messages: say('hi') })
-  const { message } = (await runner.finalChatCompletion()).choices[0] ?? {}
-  const { index: _index, ...called } = call
-  t.match(message, { content: 'Ask ', annotations: [annotation], tool_calls: [called] })
-})
-
-t.test('tool schemas, tool results and arguments are scanned on the way out', async (t) => {
+t.test('tool schemas, results and arguments of a prompt are redacted', async (t) => {
   upstream.answer = json(completion('ok'))
   await client.chat.completions.create({
     model: 'test/model',
@@ -243,7 +93,7 @@ t.test('tool schemas, tool results and arguments are scanned on the way out', as
   t.equal(JSON.parse(JSON.parse(sent).messages[1].tool_calls[0].function.arguments).mail, '[EMAIL_1]')
 })
 
-t.test('multimodal content and split parts', async (t) => {
+t.test('a value split over text parts is redacted, and an image passes unchanged', async (t) => {
   upstream.answer = json(completion('ok'))
   const image = `data:image/png;base64,${Buffer.alloc(200, 1).toString('base64')}`
   await client.chat.completions.create({
@@ -266,33 +116,7 @@ t.test('multimodal content and split parts', async (t) => {
   ])
 })
 
-t.test('several choices are numbered apart', async (t) => {
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const [text, index] of [
-      ['a@b.co and', 0],
-      ['x@y.co and', 1],
-      [' c@d.co', 0],
-      [' a@b.co', 1],
-    ] as const)
-      response.write(event(delta(text, index)))
-    response.write(event(finish(1)))
-    response.write(event(finish(0)))
-    response.end(event('[DONE]'))
-  }
-  const texts = ['', '']
-  const answer = await client.chat.completions.create({
-    model: 'test/model',
-    n: 2,
-    messages: say('hi'),
-    stream: true,
-  })
-  for await (const { choices } of answer)
-    for (const { index, delta } of choices) texts[index] += delta.content ?? ''
-  t.same(texts, ['[EMAIL_1] and [EMAIL_2]', '[EMAIL_1] and [EMAIL_2]'])
-})
-
-t.test('every refusal is the SDK’s own error, sealed once', async (t) => {
+t.test('every refusal is an error class of the SDK and makes one entry', async (t) => {
   upstream.answer = json(completion('ok'))
   const fails = async (
     call: Promise<unknown>,
@@ -352,14 +176,14 @@ t.test('every refusal is the SDK’s own error, sealed once', async (t) => {
   await fails(ask('hi'), 403, 'response_blocked_by_policy', OpenAI.PermissionDeniedError)
 })
 
-t.test('a wrong key is refused the same way whatever is wrong with it, and not sealed', async (t) => {
+t.test('an unknown, mistyped or revoked key gets the same refusal and no entry', async (t) => {
   const before = await count()
   const messages = new Set<string>()
   const revoked = await gateway.createKey('gone')
   await gateway.api('DELETE', `/keys/${revoked.id}`)
   const mistyped = key.slice(0, -1) + (key.endsWith('x') ? 'y' : 'x')
   for (const apiKey of ['nonsense', mistyped, revoked.key]) {
-    const stranger = new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+    const stranger = openAi(gateway, apiKey)
     const error = await stranger.chat.completions
       .create({ model: 'm', messages: say('hi') })
       .catch((reason) => reason)
@@ -370,14 +194,16 @@ t.test('a wrong key is refused the same way whatever is wrong with it, and not s
   t.equal(await count(), before)
 })
 
-t.test('token limits', async (t) => {
+t.test('a token limit is in the headers, and a call beyond it is a RateLimitError', async (t) => {
   upstream.answer = json(completion('ok'))
   const limited = await gateway.createKey('limited')
-  const poor = new OpenAI({ apiKey: limited.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-  const first = await poor.chat.completions.create({ model: 'm', messages: say('hi') }).withResponse()
+  const limitedClient = openAi(gateway, limited.key)
+  const first = await limitedClient.chat.completions
+    .create({ model: 'm', messages: say('hi') })
+    .withResponse()
   t.equal(first.response.headers.get('x-ratelimit-limit-tokens'), '50')
-  await poor.chat.completions.create({ model: 'm', messages: say('hi') })
-  const error = await poor.chat.completions
+  await limitedClient.chat.completions.create({ model: 'm', messages: say('hi') })
+  const error = await limitedClient.chat.completions
     .create({ model: 'm', max_tokens: 20, messages: say('hi') })
     .catch((reason) => reason)
   t.ok(error instanceof OpenAI.RateLimitError)
@@ -387,102 +213,14 @@ t.test('token limits', async (t) => {
   t.match(await newest(), { outcome: 'rate_limited', total_tokens: 0 })
 })
 
-t.test('a client that leaves ends the upstream call and is sealed', async (t) => {
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(event(delta('one two three ')))
-  }
-  const arrived = upstream.next()
-  const answer = await client.chat.completions.create({
-    model: 'test/model',
-    messages: say('hi'),
-    stream: true,
-  })
-  for await (const part of answer) {
-    t.equal(part.choices[0]?.delta.content?.trimEnd().startsWith('one two'), true)
-    break
-  }
-  await (await arrived).closed
-  let entry = await newest()
-  while (entry.outcome !== 'client_aborted') entry = await newest()
-  t.match(entry, { status: 499, stream: true, usage_source: 'estimated' })
-  t.ok(entry.completion_tokens > 0 && entry.prompt_tokens > 0)
-})
-
-t.test('an upstream that breaks off is an error, never a clean end', async (t) => {
-  for (const [how, end] of [
-    ['closed', (response: any) => response.end()],
-    ['reset', (response: any) => response.socket.resetAndDestroy()],
-  ] as const) {
-    upstream.answer = (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write(event(delta('one two three ')), () => end(response))
-    }
-    const answer = await client.chat.completions.create({
-      model: 'test/model',
-      messages: say('hi'),
-      stream: true,
-    })
-    const read = async () => {
-      for await (const _ of answer);
-    }
-    await t.rejects(read(), { code: 'upstream_unavailable' }, how)
-    t.match(await newest(), { outcome: 'upstream_error' }, how)
-  }
-})
-
-t.test('an event that its upstream calls an error is one', async (t) => {
-  upstream.answer = (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(
-      `${event(delta('one two three '))}event: error\ndata: {"message":"busy","type":"overloaded_error"}\n\n`,
-    )
-  }
-  const answer = await client.chat.completions.create({
-    model: 'test/model',
-    messages: say('hi'),
-    stream: true,
-  })
-  let text = ''
-  let failure: any = null
-  try {
-    for await (const part of answer) text += part.choices[0]?.delta.content ?? ''
-  } catch (error) {
-    failure = error
-  }
-  t.ok(failure instanceof OpenAI.APIError)
-  t.match(failure, { type: 'overloaded_error', error: { message: 'busy' } })
-  t.match(text, /^one two/)
-  t.match(await newest(), { outcome: 'upstream_error', stream: true })
-})
-
-t.test('a forbidden word in a stream stops it there', async (t) => {
-  upstream.answer = stream(['The plan of pro', 'ject au', 'rora is secret'])
-  const answer = await client.chat.completions.create({
-    model: 'test/model',
-    messages: say('hi'),
-    stream: true,
-  })
-  let text = ''
-  const read = async () => {
-    for await (const part of answer) text += part.choices[0]?.delta.content ?? ''
-  }
-  await t.rejects(read(), { code: 'response_blocked_by_policy' })
-  t.equal(text, 'The plan of ')
-  t.match(await newest(), { outcome: 'blocked', blocked: true })
-})
-
-t.test('structured output stays JSON, whatever in it is replaced', async (t) => {
+t.test('structured output stays JSON when strings and numbers in it are replaced', async (t) => {
   const text = '{"card":4111111111111111,"mail":"bob\\u0040example.org","n":[7,5500000000000004],"ok":true}'
   const pieces = text.match(/.{1,5}/g) ?? []
   const ask = { model: 'test/model', messages: say('hi'), response_format: { type: 'json_object' as const } }
   const read = async (streamed: boolean) => {
     upstream.answer = streamed ? stream(pieces) : json(completion(text))
     if (!streamed) return (await client.chat.completions.create(ask)).choices[0]?.message.content ?? ''
-    let said = ''
-    for await (const part of await client.chat.completions.create({ ...ask, stream: true }))
-      said += part.choices[0]?.delta.content ?? ''
-    return said
+    return (await readText(await client.chat.completions.create({ ...ask, stream: true }))).text
   }
   for (const streamed of [false, true]) {
     t.same(JSON.parse(await read(streamed)), {
@@ -494,7 +232,7 @@ t.test('structured output stays JSON, whatever in it is replaced', async (t) => 
   }
 })
 
-t.test('models are the upstream’s', async (t) => {
+t.test('the list of models is the upstream’s', async (t) => {
   upstream.answer = json({
     object: 'list',
     data: [{ id: 'a/b', object: 'model', created: 1, owned_by: 'x' }],
@@ -506,33 +244,33 @@ t.test('models are the upstream’s', async (t) => {
   t.equal(lastReceived()?.url, '/v1/models')
 })
 
-t.test('what calls another endpoint, or leaves /v1 out, is told which there is', async (t) => {
-  const says = { status: 404, code: 'not_found', message: /end in \/v1.*POST \/v1\/chat\/completions/ }
-  await t.rejects(client.responses.create({ model: 'test/model', input: 'hi' }), says)
-  await t.rejects(client.embeddings.create({ model: 'test/model', input: 'hi' }), says)
+t.test('a call to another endpoint, or without /v1, gets 404 with the right one', async (t) => {
+  const notFound = { status: 404, code: 'not_found', message: /end in \/v1.*POST \/v1\/chat\/completions/ }
+  await t.rejects(client.responses.create({ model: 'test/model', input: 'hi' }), notFound)
+  await t.rejects(client.embeddings.create({ model: 'test/model', input: 'hi' }), notFound)
   const elsewhere = client.withOptions({ baseURL: gateway.url })
-  await t.rejects(elsewhere.chat.completions.create({ model: 'test/model', messages: say('hi') }), says)
+  await t.rejects(elsewhere.chat.completions.create({ model: 'test/model', messages: say('hi') }), notFound)
 })
 
-t.test('a model is one of the upstream’s list, of which alone it is asked', async (t) => {
+t.test('a model is found in the upstream’s list, and only the list is requested', async (t) => {
   const model = { id: 'a/b:free', object: 'model' as const, created: 1, owned_by: 'x' }
   upstream.answer = json({ object: 'list', data: [null, { id: 'a' }, model] })
   t.match(await client.models.retrieve('a/b:free'), model)
-  const plainly = (path: string) =>
-    fetch(`${gateway.url}/v1/models/${path}`, { headers: { authorization: `Bearer ${key}` } })
-  t.same(await (await plainly('a/b:free')).json(), model, 'with its slash as it is')
+  const getModel = (path: string) =>
+    fetchInTime(`${gateway.url}/v1/models/${path}`, { headers: { authorization: `Bearer ${key}` } })
+  t.same(await (await getModel('a/b:free')).json(), model, 'with an unescaped slash')
   for (const path of ['bob@example.org', '%ff', '..%2Fkeys', 'a/b:free/', 'a%2Fb'])
-    t.match([(await plainly(path)).status, path], [404, path])
+    t.match([(await getModel(path)).status, path], [404, path])
   await t.rejects(client.models.retrieve('gone'), { status: 404, code: 'model_not_found', param: 'model' })
   t.same([...new Set(upstream.received.slice(-8).map(({ url }) => url))], ['/v1/models'])
-  t.equal((await fetch(`${gateway.url}/v1/models/a`)).status, 401)
+  t.equal((await fetchInTime(`${gateway.url}/v1/models/a`)).status, 401)
   upstream.answer = json({ object: 'list' })
-  t.match([(await plainly('a')).status], [502])
+  t.match([(await getModel('a')).status], [502])
   upstream.answer = json({ error: { message: 'No.', code: 'nope' } }, 403)
-  t.match(await (await plainly('a')).json(), { error: { code: 'nope' } })
+  t.match(await (await getModel('a')).json(), { error: { code: 'nope' } })
 })
 
-t.test('the receipt names the sealed entry', async (t) => {
+t.test('the receipt of an answer or a stream names its entry', async (t) => {
   upstream.answer = json(completion('ok'))
   const { response } = await client.chat.completions
     .create({ model: 'm', messages: say('hi') })
@@ -542,7 +280,7 @@ t.test('the receipt names the sealed entry', async (t) => {
   t.match(response.headers.get('x-sidegate-audit'), `seq=${entry.seq};hash=${entry.hash}`)
   t.match(response.headers.get('server-timing'), /inspect;dur=[0-9.]+/)
   upstream.answer = stream(['ok'])
-  const raw = await (await gateway.chat(key, { model: 'm', stream: true, messages: say('hi') })).text()
+  const raw = await (await gateway.chat(key, prompt('hi', { stream: true }))).text()
   const sealed = await newest()
   t.ok(raw.endsWith(`: sidegate-audit ${/sidegate-audit (.*)/.exec(raw)?.[1]}\n\ndata: [DONE]\n\n`))
   t.match(raw, `seq=${sealed.seq};hash=${sealed.hash}`)

@@ -1,25 +1,21 @@
-// The description of the API against the running service: every route in it, every answer as it says.
+// Compares the API description with the running service: its routes and its answers.
 
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import t, { type Test } from 'tap'
 import { openApiDocument } from '../../src/server/openapi.ts'
-import { ADMIN_TOKEN, discard, startGateway } from './gateway.ts'
-import { completion, json, startUpstream } from './upstream.ts'
+import { ADMIN_TOKEN, deploy, prompt } from './gateway.ts'
+import { fetchInTime } from './until.ts'
+import { completion, json } from './upstream.ts'
 
-const upstream = await startUpstream(json(completion('Ask bob@example.org')))
 const rules =
   'rules:\n  - { name: a, type: keyword_block, pattern: aurora, action: block, enabled: true, match: { models: ["*"] } }\n'
-const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules })
-t.teardown(async () => {
-  await discard(gateway)
-  await upstream.close()
-})
+const { upstream, gateway } = await deploy(t, json(completion('Ask bob@example.org')), { rules })
 
-const document = (await (await fetch(`${gateway.url}/openapi.json`)).json()) as any
+const document = (await (await fetchInTime(`${gateway.url}/openapi.json`)).json()) as any
 const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true })
 ajv.addSchema(document, 'api')
 
-/** Calls a documented path and holds the answer against its schema. */
+/** Calls a documented path and checks the request and the answer against its schemas. */
 async function check(t: Test, method: string, path: string, target: string, body?: unknown): Promise<any> {
   const answer = await gateway.api(method, target, body)
   const operation = document.paths[`/api/v1${path}`]?.[method.toLowerCase()]
@@ -39,15 +35,15 @@ async function check(t: Test, method: string, path: string, target: string, body
   return answer.body
 }
 
-t.test('the document is the one that is served', async (t) => {
+t.test('the served description is the one of the source', async (t) => {
   t.same(document, openApiDocument())
 })
 
-t.test('every documented route is answered, and no other', async (t) => {
+t.test('every documented route exists, with the documented methods', async (t) => {
   for (const [path, operations] of Object.entries<any>(document.paths)) {
     const target = path.replace(/\{\w+\}/g, 'x')
     const allowed = new Set(Object.keys(operations).map((method) => method.toUpperCase()))
-    const { headers, status } = await fetch(`${gateway.url}${target}`, { method: 'PUT' })
+    const { headers, status } = await fetchInTime(`${gateway.url}${target}`, { method: 'PUT' })
     t.equal(status, 405, path)
     t.same(
       new Set(
@@ -62,7 +58,7 @@ t.test('every documented route is answered, and no other', async (t) => {
   }
 })
 
-t.test('what else is answered is described', async (t) => {
+t.test('large bodies, defaults and other formats are answered as described', async (t) => {
   const long = 'x'.repeat(11 * 1024 * 1024)
   for (const [path, body] of [
     ['/keys', { name: long }],
@@ -80,19 +76,16 @@ t.test('what else is answered is described', async (t) => {
   })
   t.match(made, { pattern: '', enabled: true })
   await check(t, 'DELETE', '/rules/{id}', `/rules/${made.id}`)
-  const judged = await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', {
-    model: 'm',
-    messages: [{ role: 'user', content: 'aurora' }],
-  })
+  const evaluated = await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', prompt('aurora'))
   const described = document.components.schemas.Evaluation.properties.rules.items.properties
-  t.strictSame(Object.keys(judged.rules[0]).sort(), Object.keys(described).sort())
+  t.strictSame(Object.keys(evaluated.rules[0]).sort(), Object.keys(described).sort())
   const yaml = await gateway.api('GET', '/rules?format=yaml')
   const types = Object.keys(document.paths['/api/v1/rules'].get.responses['200'].content)
   t.ok(types.includes(yaml.headers.get('content-type')?.split(';')[0] as string))
   t.ok(document.paths['/openapi.json'].get.responses['421'])
 })
 
-t.test('what the upstream refuses is passed on as described', async (t) => {
+t.test('an error of the upstream has a described form', async (t) => {
   const { key } = await gateway.createKey('refused')
   const { responses } = document.paths['/v1/chat/completions'].post
   const { answer } = upstream
@@ -104,7 +97,7 @@ t.test('what the upstream refuses is passed on as described', async (t) => {
     [418, ['a teapot']],
   ] as const) {
     upstream.answer = json(body, status)
-    const response = await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+    const response = await gateway.chat(key, prompt('hi'))
     t.equal(response.status, status)
     const { schema } = (responses[status] ?? responses['4XX']).content['application/json']
     const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/')))
@@ -112,10 +105,9 @@ t.test('what the upstream refuses is passed on as described', async (t) => {
   }
 })
 
-t.test('answers are as described', async (t) => {
-  const { body: made } = { body: await check(t, 'POST', '/keys', '/keys', { name: 'app' }) }
-  const call = async (content: string) =>
-    (await gateway.chat(made.key, { model: 'm', messages: [{ role: 'user', content }] })).text()
+t.test('every answer matches its schema', async (t) => {
+  const made = await check(t, 'POST', '/keys', '/keys', { name: 'app' })
+  const call = async (content: string) => (await gateway.chat(made.key, prompt(content))).text()
   await call('I am alice@example.com')
   await call('aurora')
   await check(t, 'POST', '/session', '/session', { token: ADMIN_TOKEN })
@@ -145,19 +137,16 @@ t.test('answers are as described', async (t) => {
   })
   await check(t, 'POST', '/rules', '/rules', { name: 'c', type: 'nothing' })
   await check(t, 'DELETE', '/rules/{id}', `/rules/${rule.id}`)
-  await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', {
-    model: 'm',
-    messages: [{ role: 'user', content: 'a@b.co' }],
-  })
+  await check(t, 'POST', '/rules/evaluate', '/rules/evaluate', prompt('a@b.co'))
   const logs = await check(t, 'GET', '/usage/logs', '/usage/logs')
   await check(t, 'GET', '/usage/logs', '/usage/logs?limit=0')
   const { next_cursor } = await check(t, 'GET', '/usage/logs', '/usage/logs?limit=1&key_id=x&blocked=true')
   t.equal(next_cursor, undefined)
-  const { next_cursor: place } = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=${logs.total - 1}`)
-  const rest = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=1&cursor=${place}`)
+  const { next_cursor: cursor } = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=${logs.total - 1}`)
+  const rest = await check(t, 'GET', '/usage/logs', `/usage/logs?limit=1&cursor=${cursor}`)
   t.match(rest, { total: logs.total, logs: [{ id: logs.logs.at(-1).id }] })
   t.notOk('next_cursor' in rest)
-  const both = await check(t, 'GET', '/usage/logs', `/usage/logs?cursor=${place}&offset=1`)
+  const both = await check(t, 'GET', '/usage/logs', `/usage/logs?cursor=${cursor}&offset=1`)
   t.match(both.error, { code: 'invalid_parameter', param: 'cursor' })
   t.match((await check(t, 'GET', '/usage/logs', '/usage/logs?cursor=x')).error, { param: 'cursor' })
   await check(t, 'GET', '/usage/logs/{id}', `/usage/logs/${logs.logs[0].id}`)

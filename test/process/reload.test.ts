@@ -1,142 +1,157 @@
-// Rule files change under a running gateway: what takes effect, what does not, and how soon.
+// Changes rule files under a running gateway: good ones take effect soon, bad ones change nothing.
 
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { ADMIN_TOKEN, discard, runCli, startGateway, type TestGateway, UPSTREAM_KEY } from './gateway.ts'
-import { chunk, completion, delta, event, finish, json, startUpstream } from './upstream.ts'
+import { publish, temporaryFolder } from '../rules/files.ts'
+import {
+  ADMIN_TOKEN,
+  deploy,
+  openGateway,
+  prompt,
+  runCli,
+  type TestGateway,
+  UPSTREAM_KEY,
+} from './gateway.ts'
+import { eventually, until } from './until.ts'
+import {
+  type Answer,
+  completion,
+  delta,
+  event,
+  finish,
+  json,
+  opening,
+  startUpstream,
+  unfinished,
+} from './upstream.ts'
 
 const rule = (pattern: string, enabled = true) =>
   `rules:\n  - { name: word, type: keyword_block, pattern: "${pattern}", action: block, enabled: ${enabled} }\n`
-/** The contract's bound from change to effect; generous for a busy machine. */
+/** Time from a change to its effect, milliseconds; the contract has 1000, this one is for a busy machine. */
 const SOON_MS = 5000
 
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
-/** Polls until the revision is another one; fails when that takes too long. */
+/** Makes a change and waits until the revision or the errors differ. @returns the rules */
 async function changed(gateway: TestGateway, change: () => void): Promise<any> {
-  const before = (await gateway.api('GET', '/rules')).body
-  const startMs = performance.now()
+  const read = async () => (await gateway.api('GET', '/rules')).body
+  const before = await read()
   change()
-  for (;;) {
-    const { body } = await gateway.api('GET', '/rules')
-    if (body.revision !== before.revision || body.errors.length !== before.errors.length) return body
-    if (performance.now() - startMs > SOON_MS) throw new Error('the change was not noticed')
-  }
+  const differs = (body: any) =>
+    body.revision !== before.revision || body.errors.length !== before.errors.length
+  return eventually('the change is noticed', read, differs, SOON_MS)
 }
 
-/** An expression that fills nearly a quarter of what all rules together may have. */
+/** An expression of nearly a quarter of the size that all rules together may have. */
 const large = (letter: string) => [1, 2, 3].map((n) => `${letter}${n}[ab]{800}`).join('|')
 
 const reloads = async (gateway: TestGateway, result: 'ok' | 'error') => {
-  const page = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  const page = await gateway.metrics()
   return Number(new RegExp(`sidegate_rule_reloads_total\\{result="${result}"\\} (\\d+)`).exec(page)?.[1])
 }
 
 const asks = async (gateway: TestGateway, key: string, word: string) =>
-  (await gateway.chat(key, { model: 'm', messages: [{ role: 'user', content: `about ${word}` }] })).status
+  (await gateway.chat(key, prompt(`about ${word}`))).status
 
-t.test('a folder as editors and people change it', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
-  t.teardown(() => discard(gateway))
-  const { key } = await gateway.createKey()
-  const file = join(gateway.folder, 'rules/rules.yaml')
-  t.equal(await asks(gateway, key, 'alpha'), 403)
+t.test(
+  'rule files written, renamed, broken, removed or reloaded by SIGHUP take effect or change nothing',
+  async (t) => {
+    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+    const { key } = await gateway.createKey()
+    const file = join(gateway.folder, 'rules/rules.yaml')
+    t.equal(await asks(gateway, key, 'alpha'), 403)
 
-  await changed(gateway, () => writeFileSync(file, rule('beta')))
-  t.same(
-    [await asks(gateway, key, 'alpha'), await asks(gateway, key, 'beta')],
-    [200, 403],
-    'written in place',
-  )
+    await changed(gateway, () => writeFileSync(file, rule('beta')))
+    t.same(
+      [await asks(gateway, key, 'alpha'), await asks(gateway, key, 'beta')],
+      [200, 403],
+      'written in place',
+    )
 
-  await changed(gateway, () => {
-    writeFileSync(`${file}.tmp`, rule('gamma'))
-    renameSync(`${file}.tmp`, file)
-  })
-  t.equal(await asks(gateway, key, 'gamma'), 403, 'renamed over')
+    await changed(gateway, () => {
+      writeFileSync(`${file}.tmp`, rule('gamma'))
+      renameSync(`${file}.tmp`, file)
+    })
+    t.equal(await asks(gateway, key, 'gamma'), 403, 'replaced by a rename')
 
-  const bad = await changed(gateway, () =>
-    writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
-  )
-  t.match(bad, { errors: [{ file: /rules\.yaml$/, line: 2, path: 'rules[0].action' }] })
-  t.equal(await asks(gateway, key, 'gamma'), 403, 'the last good rules stay')
-  t.match(await (await fetch(`${gateway.opsUrl}/readyz`)).json(), {
-    ready: true,
-    rule_errors: [/explode|action/],
-  })
-  t.match(
-    await (await fetch(`${gateway.opsUrl}/metrics`)).text(),
-    /sidegate_rule_reloads_total\{result="error"\} 1/,
-  )
-  t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && String(errors).includes('rules.yaml:2')))
+    const bad = await changed(gateway, () =>
+      writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
+    )
+    t.match(bad, { errors: [{ file: /rules\.yaml$/, line: 2, path: 'rules[0].action' }] })
+    t.equal(await asks(gateway, key, 'gamma'), 403, 'the last good rules stay')
+    t.match((await gateway.readiness()).body, {
+      ready: true,
+      rule_errors: [/explode|action/],
+    })
+    t.match(await gateway.metrics(), /sidegate_rule_reloads_total\{result="error"\} 1/)
+    t.ok(
+      gateway.logs.some(({ level, errors }) => level === 'error' && String(errors).includes('rules.yaml:2')),
+    )
 
-  await changed(gateway, () => writeFileSync(file, rule('gamma')))
-  await changed(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }))
-  t.equal(await asks(gateway, key, 'gamma'), 403, 'a folder that is gone takes nothing along')
-  const back = await changed(gateway, () => {
-    mkdirSync(join(gateway.folder, 'rules'))
-    writeFileSync(file, rule('delta'))
-  })
-  t.same(back.errors, [])
-  t.equal(await asks(gateway, key, 'delta'), 403, 'and back')
+    await changed(gateway, () => writeFileSync(file, rule('gamma')))
+    await changed(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }))
+    t.equal(await asks(gateway, key, 'gamma'), 403, 'the rules of a removed folder stay')
+    const back = await changed(gateway, () => {
+      mkdirSync(join(gateway.folder, 'rules'))
+      writeFileSync(file, rule('delta'))
+    })
+    t.same(back.errors, [])
+    t.equal(await asks(gateway, key, 'delta'), 403, 'a folder that is back')
 
-  const id = back.rules[0].id
-  t.equal((await gateway.api('PATCH', `/rules/${id}`, { enabled: false })).body.enabled, false)
-  const again = await changed(gateway, () => writeFileSync(file, rule('delta|epsilon')))
-  t.match(
-    again.rules[0],
-    { id, enabled: true, override: null },
-    'an override ends when the file changes that rule',
-  )
+    const id = back.rules[0].id
+    t.equal((await gateway.api('PATCH', `/rules/${id}`, { enabled: false })).body.enabled, false)
+    const again = await changed(gateway, () => writeFileSync(file, rule('delta|epsilon')))
+    t.match(
+      again.rules[0],
+      { id, enabled: true, override: null },
+      'an override ends when the file changes that rule',
+    )
 
-  const before = await reloads(gateway, 'ok')
-  gateway.child.kill('SIGHUP')
-  const startMs = performance.now()
-  while ((await reloads(gateway, 'ok')) === before) {
-    if (performance.now() - startMs > SOON_MS) throw new Error('SIGHUP was not heard')
-  }
-  t.equal(await asks(gateway, key, 'delta'), 403, 'the same rules, read again because somebody said so')
-})
+    const before = await reloads(gateway, 'ok')
+    gateway.child.kill('SIGHUP')
+    await until('SIGHUP reloads', async () => (await reloads(gateway, 'ok')) !== before, SOON_MS)
+    t.equal(await asks(gateway, key, 'delta'), 403, 'the same rules, read again')
+  },
+)
 
-t.test('files that are too much beside the rules of the API', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
-  t.teardown(() => discard(gateway))
-  const { key } = await gateway.createKey()
-  for (const name of ['u', 'v', 'w', 'x']) {
-    const declaration = { type: 'keyword_block', action: 'block', enabled: true, pattern: large(name) }
-    t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
-  }
-  const file = join(gateway.folder, 'rules/rules.yaml')
-  const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
-  t.match(refused.errors, [{ message: /all expressions together/ }])
-  t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
-  t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
-  t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
-  await gateway.stop()
+t.test(
+  'files that are too large together with the rules of the API change nothing, and prevent a start',
+  async (t) => {
+    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+    const { key } = await gateway.createKey()
+    for (const name of ['u', 'v', 'w', 'x']) {
+      const declaration = { type: 'keyword_block', action: 'block', enabled: true, pattern: large(name) }
+      t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
+    }
+    const file = join(gateway.folder, 'rules/rules.yaml')
+    const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
+    t.match(refused.errors, [{ message: /all expressions together/ }])
+    t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
+    t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
+    t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
+    await gateway.stop()
 
-  const config = join(gateway.folder, 'sidegate.yaml')
-  const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
-    ADMIN_TOKEN,
-    UPSTREAM_KEY,
-  })
-  t.equal(code, 2, 'there are no last good rules at a start: without any, everything would pass')
-  t.match(stderr, /rules\.yaml all expressions together.*set rules\.apiWrites to readonly/)
-  t.notMatch(stdout, 'listening')
-  const files = await startGateway({
-    upstreamUrl: upstream.baseUrl,
-    folder: gateway.folder,
-    config: { rules: { apiWrites: 'readonly' } },
-  })
-  t.equal(await asks(files, key, 'alpha'), 403, 'what the message advises works')
-  await files.stop()
-})
+    const config = join(gateway.folder, 'sidegate.yaml')
+    const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
+      ADMIN_TOKEN,
+      UPSTREAM_KEY,
+    })
+    t.equal(code, 2, 'a start has no last good rules')
+    t.match(stderr, /rules\.yaml all expressions together.*set rules\.apiWrites to readonly/)
+    t.notMatch(stdout, 'listening')
+    const files = await openGateway(t, {
+      upstreamUrl: upstream.baseUrl,
+      folder: gateway.folder,
+      config: { rules: { apiWrites: 'readonly' } },
+    })
+    t.equal(await asks(files, key, 'alpha'), 403, 'the advice of the message works')
+  },
+)
 
-t.test('files that were too much come in force as soon as the API gives them room', async (t) => {
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
-  t.teardown(() => discard(gateway))
+t.test('files that were too large take effect once a rule of the API is deleted', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
   const { key } = await gateway.createKey()
   const declaration = { type: 'keyword_block', action: 'block', enabled: true }
   const ids: string[] = []
@@ -149,60 +164,36 @@ t.test('files that were too much come in force as soon as the API gives them roo
   t.equal(await asks(gateway, key, 'beta'), 200)
   const before = await reloads(gateway, 'ok')
   t.equal((await gateway.api('DELETE', `/rules/${ids[0]}`)).status, 200)
-  const startMs = performance.now()
-  while ((await asks(gateway, key, 'beta')) === 200) {
-    if (performance.now() - startMs > SOON_MS) throw new Error('the files are not in force')
-  }
+  await until('the files take effect', async () => (await asks(gateway, key, 'beta')) !== 200, SOON_MS)
   t.same((await gateway.api('GET', '/rules')).body.errors, [])
   t.equal(await reloads(gateway, 'ok'), before + 1)
   await gateway.stop()
 })
 
-t.test('a ConfigMap volume, swapped as the kubelet does', async (t) => {
-  const volume = mkdtempSync(join(tmpdir(), 'sidegate-volume-'))
-  t.teardown(() => rmSync(volume, { recursive: true, force: true }))
-  const publish = (version: string, text: string) => {
-    mkdirSync(join(volume, `..${version}`))
-    writeFileSync(join(volume, `..${version}`, 'rules.yaml'), text)
-    symlinkSync(`..${version}`, join(volume, '..data_tmp'))
-    renameSync(join(volume, '..data_tmp'), join(volume, '..data'))
-  }
-  publish('1', rule('one'))
-  symlinkSync('..data/rules.yaml', join(volume, 'rules.yaml'))
-  const gateway = await startGateway({ upstreamUrl: upstream.baseUrl, config: { rules: { path: volume } } })
-  t.teardown(() => discard(gateway))
+t.test('a ConfigMap volume that the kubelet swaps takes effect', async (t) => {
+  const volume = temporaryFolder(t)
+  publish(volume, '1', { 'rules.yaml': rule('one') })
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, config: { rules: { path: volume } } })
   const { key } = await gateway.createKey()
   for (const version of ['2', '3', '4']) {
-    await changed(gateway, () => publish(version, rule(`word${version}`)))
+    await changed(gateway, () => publish(volume, version, { 'rules.yaml': rule(`word${version}`) }))
     t.equal(await asks(gateway, key, `word${version}`), 403)
   }
 })
 
-t.test('a call in flight keeps the rules it began with', async (t) => {
-  let goOn = () => {}
-  const slow = await startUpstream((response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.write(
-      event(chunk([{ index: 0, delta: { role: 'assistant', content: 'first ' }, finish_reason: null }])),
-    )
-    goOn = () => response.end(event(delta('omega last')) + event(finish()) + event('[DONE]'))
-  })
-  const gateway = await startGateway({ upstreamUrl: slow.baseUrl, rules: rule('alpha') })
-  t.teardown(async () => {
-    await discard(gateway)
-    await slow.close()
-  })
-  const { key } = await gateway.createKey()
-  const arrived = slow.next()
-  const response = await gateway.chat(key, {
-    model: 'm',
-    stream: true,
-    messages: [{ role: 'user', content: 'hi' }],
-  })
+t.test('a call in flight keeps the rules of its start', async (t) => {
+  let endStream = () => {}
+  const answer: Answer = (response) => {
+    unfinished(opening('first '))(response)
+    endStream = () => response.end(event(delta('omega last')) + event(finish()) + event('[DONE]'))
+  }
+  const { upstream, gateway, key } = await deploy(t, answer, { rules: rule('alpha') })
+  const arrived = upstream.next()
+  const response = await gateway.chat(key, prompt('hi', { stream: true }))
   await arrived
   const before = (await gateway.api('GET', '/rules')).body.revision
   await changed(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rule('omega')))
-  goOn()
+  endStream()
   t.match(await response.text(), /a last[\s\S]*\[DONE\]/)
-  t.equal((await gateway.api('GET', '/usage/logs')).body.logs[0].policy_revision, before)
+  t.equal((await gateway.newestEntry()).policy_revision, before)
 })
