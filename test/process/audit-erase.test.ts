@@ -1,5 +1,5 @@
-// Erases exchanges through the API and the command, while the gateway runs and after it has stopped.
-// The log verifies after each.
+// Erases exchanges through the API and the command, while the gateway runs and after it has
+// stopped. The log verifies after each.
 
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -38,7 +38,10 @@ async function seal(data: string, daysAgo: number, calls: number, bytes: number)
 
 const PRUNED = 'the oldest entries of the usage log were pruned'
 
-/** Waits for the gateway to prune, which it does next to its calls. @returns the number of entries */
+/**
+ * Waits for the gateway to prune, which it does next to its calls.
+ * @returns the number of entries
+ */
 async function pruned(gateway: TestGateway): Promise<number> {
   const line = () => gateway.logs.find(({ msg }) => msg === PRUNED)
   return (await eventually('the log is pruned', line, (found) => found !== undefined))?.['entries'] as number

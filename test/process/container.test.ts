@@ -1,4 +1,5 @@
-// Gateway and commands in containers of their own on one volume: each is process 1 of its container.
+// Gateway and commands in containers of their own on one volume: each is process 1 of its
+// container.
 
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'

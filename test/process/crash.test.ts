@@ -16,7 +16,9 @@ const KILLS = 20
 const CALLERS = 6
 /** Every second kill follows at most this many further acknowledged calls, at once. */
 const MOST_CALLS = 30
-/** The other kills follow at most this long after the load begins, milliseconds: anywhere in a call. */
+/**
+ * The other kills follow at most this long after the load begins, milliseconds: anywhere in a call.
+ */
 const LONGEST_RUN_MS = 250
 
 const answer: Answer = (response, received) =>
@@ -42,6 +44,7 @@ async function call(
   streams: boolean,
   report: (acknowledged: Acknowledged) => void,
 ): Promise<void> {
+  // Each call has a deadline, and the caller kills the gateway.
   for (;;) {
     try {
       const body = prompt('Mail alice@example.com', streams ? { stream: true } : {})

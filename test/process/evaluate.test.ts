@@ -1,4 +1,5 @@
-// The dry run on the running process: decides and answers like the chat endpoint, and leaves no trace.
+// The dry run on the running process: decides and answers like the chat endpoint, and leaves no
+// trace.
 
 import t from 'tap'
 import { deploy, prompt } from './gateway.ts'

@@ -28,7 +28,9 @@ const streamed = { ...body, stream: true }
 const timeouts = { connectMs: 300, headersMs: 600, idleMs: 600 }
 const { upstream, gateway, key } = await deploy(t, undefined, { config: { upstream: { timeouts } } })
 
-/** Calls once; returns the response, the error's code, the number of tries and the sealed outcome. */
+/**
+ * Calls once; returns the response, the error's code, the number of tries and the sealed outcome.
+ */
 async function ask(answer: Answer) {
   upstream.answer = answer
   const before = upstream.received.length
@@ -117,12 +119,12 @@ t.test('an error of the upstream keeps its status, and its personal data are red
 t.test('without an upstream calls fail and the gateway stays ready', async (t) => {
   const gone = await startUpstream()
   await gone.close()
-  const lonely = await openGateway(t, { upstreamUrl: gone.baseUrl })
-  const { key: other } = await lonely.createKey()
-  const response = await lonely.chat(other, body)
+  const other = await openGateway(t, { upstreamUrl: gone.baseUrl })
+  const { key: otherKey } = await other.createKey()
+  const response = await other.chat(otherKey, body)
   t.match([response.status, await response.json()], [502, { error: { code: 'upstream_unavailable' } }])
-  t.equal((await lonely.readiness()).status, 200)
-  t.equal(lonely.logs.find(({ msg }) => msg === 'call failed')?.['cause'], 'ECONNREFUSED')
+  t.equal((await other.readiness()).status, 200)
+  t.equal(other.logs.find(({ msg }) => msg === 'call failed')?.['cause'], 'ECONNREFUSED')
 })
 
 t.test('retry headers and errors in a stream pass from the upstream to the client', async (t) => {

@@ -72,7 +72,10 @@ export const prompt = (content: unknown, more: object = {}) => ({
   ...more,
 })
 
-/** Makes the folder of a deployment: configuration and rules. @returns it and the configuration file */
+/**
+ * Makes the folder of a deployment: configuration and rules.
+ * @returns it and the configuration file
+ */
 export function writeDeployment(options: GatewayOptions): { folder: string; file: string } {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'sidegate-test-'))
   mkdirSync(join(folder, 'rules'), { recursive: true })
@@ -98,7 +101,10 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
   return { folder, file }
 }
 
-/** Starts a gateway and waits until it listens. @throws Error (rejects) with its error output when it ends */
+/**
+ * Starts a gateway and waits until it listens.
+ * @throws Error (rejects) with its error output when it ends
+ */
 export async function startGateway(options: GatewayOptions): Promise<TestGateway> {
   const { folder, file } = writeDeployment(options)
   const line = [...(options.under ?? []), process.execPath, options.main ?? MAIN, 'serve', '--config', file]

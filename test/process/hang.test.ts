@@ -1,5 +1,5 @@
-// A write to the log that never returns: no call succeeds, and the process ends so that a supervisor
-// can start another.
+// A write to the log that never returns: no call succeeds, and the process ends so that a
+// supervisor can start another.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

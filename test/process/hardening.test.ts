@@ -10,7 +10,9 @@ const { upstream, gateway, key } = await deploy(t, json(completion('ok')), {
   config: { limits: { bodyBytes: 4096 } },
 })
 
-/** Sends bytes; returns what the gateway answers until the connection closes or the text is enough. */
+/**
+ * Sends bytes; returns what the gateway answers until the connection closes or the text is enough.
+ */
 function exchange(request: string | Uint8Array, isEnough?: (text: string) => boolean): Promise<string> {
   const socket = openSocket(gateway)
   socket.write(request)

@@ -211,13 +211,13 @@ t.test('the usage log and the security events are filtered, paged and redacted',
   await (await gateway.chat(key, { ...prompt('I am alice@example.com'), model: 'vendor/one' })).text()
   await (await gateway.chat(key, prompt('project aurora'))).text()
   const page = async (query: string) => (await api('GET', `/usage/logs?${query}`)).body
-  const mine = await page(`key_id=${keyId}`)
-  t.equal(mine.total, 2)
-  t.match(mine.logs, [
+  const own = await page(`key_id=${keyId}`)
+  t.equal(own.total, 2)
+  t.match(own.logs, [
     { outcome: 'blocked', blocked: true, rules: [{ name: 'no-aurora', action: 'block' }] },
     { outcome: 'ok', model: 'vendor/one', pii_detected: true, pii_types: ['email'] },
   ])
-  t.equal(mine.logs[0].prev_hash === mine.logs[1].hash || mine.logs[0].seq > mine.logs[1].seq, true)
+  t.equal(own.logs[0].prev_hash === own.logs[1].hash || own.logs[0].seq > own.logs[1].seq, true)
   t.equal((await page(`key_id=${keyId}&blocked=true`)).total, 1)
   t.equal((await page(`key_id=${keyId}&pii_detected=true&model=vendor/one`)).total, 1)
   t.equal((await page('since=2099-01-01')).total, 0)
@@ -227,7 +227,7 @@ t.test('the usage log and the security events are filtered, paged and redacted',
   const lastDay = all.logs[0].created_at.slice(0, 'YYYY-MM-DD'.length)
   t.equal((await page(`until=${lastDay}`)).total, all.total, 'a day includes its last moment')
   t.equal((await page('until=2020-01-01')).total, 0)
-  const { body: entry } = await api('GET', `/usage/logs/${mine.logs[1].id}`)
+  const { body: entry } = await api('GET', `/usage/logs/${own.logs[1].id}`)
   t.equal(entry.request.messages[0].content, 'I am [EMAIL_1]')
   t.equal(entry.response.choices[0].message.content, 'Ask [EMAIL_2]')
   t.equal((await api('GET', '/usage/logs/unknown')).status, 404)
@@ -248,7 +248,7 @@ t.test('the usage log and the security events are filtered, paged and redacted',
   const events = report.events.filter((event: any) => event.key_id === keyId)
   t.match(
     events.find((event: any) => event.type === 'blocked_request'),
-    { rule_name: 'no-aurora', direction: 'request', log_id: mine.logs[0].id, action: 'block' },
+    { rule_name: 'no-aurora', direction: 'request', log_id: own.logs[0].id, action: 'block' },
   )
   t.same(
     events

@@ -1,4 +1,5 @@
-// Calls with more facts than an entry holds: the entry keeps the most important and counts the others.
+// Calls with more facts than an entry holds: the entry keeps the most important and counts the
+// others.
 
 import { join } from 'node:path'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// The official client against the running process: whole answers, refusals, models, and the requests
-// that reach the upstream.
+// The official client against the running process: whole answers, refusals, models, and the
+// requests that reach the upstream.
 
 import OpenAI from 'openai'
 import t from 'tap'

@@ -1,5 +1,5 @@
-// An app beside the sidecar, as its own process: the official client with nothing but its environment. Calls come as
-// lines on standard input, results go as lines to standard output; the first call is made at once, without a retry.
+// An app with a sidecar, as its own process: the official client, configured by its environment.
+// Reads calls as lines and writes results as lines; makes the first call at once, without a retry.
 
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ export interface AppCall {
   readonly stream?: boolean
 }
 
-/** `text` at the end of a call, `piece` at the first piece of a stream, `code` of an error. */
+/** `piece` is the first text of a stream, `text` the whole text at its end, `code` an error. */
 export interface AppResult {
   readonly id: string
   readonly piece?: string

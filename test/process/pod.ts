@@ -1,26 +1,31 @@
-// A Pod as the kubelet runs it, without a cluster: volumes from the manifest, containers in their order, probes on the
-// Pod's address, restarts, and an end in which the app goes before the sidecar. Paths of mounts become folders.
+// Runs a Pod like the kubelet, without a cluster: volumes of the manifest, containers in order,
+// probes on the Pod's address, restarts, and a termination that ends the app before the sidecar.
+// Mount paths become folders.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { KubernetesObject } from '../charts/helm.ts'
 import { publish } from '../rules/fixture.ts'
+import { fetchInTime, inTime, until } from './until.ts'
 
-/** Probes are asked this much more often than the manifest says: tests need not wait for seconds to go by. */
+/**
+ * Probes run this many times as often as in the manifest, so that tests do not wait for seconds.
+ */
 const PROBE_SPEED = 20
 
 export interface PodOptions {
-  /** The Pod's spec, as rendered. */
+  /** The rendered spec of the Pod. */
   readonly spec: any
-  /** ConfigMaps among them are mounted. */
+  /** Rendered objects; their ConfigMaps are mounted. */
   readonly objects: readonly KubernetesObject[]
   readonly secrets: Readonly<Record<string, Readonly<Record<string, string>>>>
-  /** Holds the volumes; given again it is the same Pod after a restart of the node. */
+  /** Has the volumes; a second start on it is the same Pod after a restart of the node. */
   readonly folder: string
   readonly podIp: string
-  /** What stands for each container's image: the command that its arguments are added to. */
+  /** Command of each container in place of its image; the container's arguments follow it. */
   readonly entrypoints: Readonly<Record<string, readonly string[]>>
 }
 
@@ -28,25 +33,25 @@ export interface Container {
   readonly name: string
   process: ChildProcess
   restarts: number
-  /** Lines of standard output, and error output, of every life so far. */
+  /** Lines of standard output and standard error of all runs so far. */
   readonly output: string[]
-  /** Exit codes, or signals' names, of ended lives. */
+  /** Exit code or signal of each run that has ended. */
   readonly exits: (number | string)[]
 }
 
 export interface Pod {
   readonly gateway: Container
   readonly app: Container
-  /** What happened, in order: `gateway started`, `gateway ready`, … */
+  /** Events in order: `sidegate started`, `sidegate ready`, … */
   readonly events: string[]
-  /** Answers of readiness probes since the start. */
+  /** Statuses of the readiness and liveness probes since the start; 0 without an answer. */
   readonly readiness: number[]
-  /** As the kubelet's sync: new contents of a ConfigMap or Secret in one rename. */
+  /** Publishes new contents of a ConfigMap or Secret in one rename, like the kubelet. */
   sync(volume: string, files: Readonly<Record<string, string>>): void
-  /** Resolves when an event has been seen `count` times. */
+  /** Resolves once the event has happened `count` times; rejects after the deadline. */
   happened(event: string, count?: number): Promise<void>
-  /** SIGTERM to the app, to the sidecar once it has gone; the app is killed where `patience` resolves first. */
-  terminate(patience?: Promise<unknown>): Promise<void>
+  /** Sends SIGTERM to the app, SIGKILL when `grace` resolves first, then SIGTERM to the sidecar. */
+  terminate(grace?: Promise<unknown>): Promise<void>
 }
 
 /** Starts the sidecar, waits for its startup probe, then starts the app. */
@@ -71,16 +76,11 @@ export async function startPod(options: PodOptions): Promise<Pod> {
   }
 
   const events: string[] = []
-  const waiting = new Set<() => void>()
-  const note = (event: string) => {
-    events.push(event)
-    for (const look of waiting) look()
-  }
   let terminating = false
 
   const start = (manifest: any): Container => {
     const container = { name: manifest.name, restarts: 0, output: [], exits: [] } as unknown as Container
-    const live = () => {
+    const run = () => {
       const [command = '', ...args] = options.entrypoints[manifest.name] ?? []
       const child = spawn(command, [...args, ...(manifest.args ?? []).map(real)], {
         env: environmentOf(manifest, options),
@@ -88,22 +88,19 @@ export async function startPod(options: PodOptions): Promise<Pod> {
       })
       child.stdin.on('error', () => {})
       for (const stream of [child.stdout, child.stderr]) {
-        createInterface({ input: stream }).on('line', (line) => {
-          container.output.push(line)
-          for (const look of waiting) look()
-        })
+        createInterface({ input: stream }).on('line', (line) => container.output.push(line))
       }
       child.once('exit', (code, signal) => {
         container.exits.push(code ?? signal ?? 'unknown')
-        note(`${manifest.name} ended`)
+        events.push(`${manifest.name} ended`)
         if (terminating || manifest.restartPolicy !== 'Always') return
         container.restarts++
-        live()
+        run()
       })
       container.process = child
-      note(`${manifest.name} started`)
+      events.push(`${manifest.name} started`)
     }
-    live()
+    run()
     return container
   }
 
@@ -111,19 +108,18 @@ export async function startPod(options: PodOptions): Promise<Pod> {
     const { port: name, path } = manifest[kind].httpGet
     const { containerPort } = manifest.ports.find((port: any) => port.name === name)
     try {
-      const response = await fetch(`http://${podIp}:${containerPort}${path}`)
+      const response = await fetchInTime(`http://${podIp}:${containerPort}${path}`)
       await response.arrayBuffer()
       return response.status
     } catch {
       return 0
     }
   }
-  const period = (manifest: any, kind: string) =>
-    new Promise((resolve) => setTimeout(resolve, (manifest[kind].periodSeconds * 1000) / PROBE_SPEED))
+  const period = (manifest: any, kind: string) => delay((manifest[kind].periodSeconds * 1000) / PROBE_SPEED)
 
   const [sidecar] = spec.initContainers
   const gateway = start(sidecar)
-  // In the manifest's own seconds: what is tested is that it gets there, not how fast this machine is.
+  // The deadline is not shortened: a slow machine must not fail the test.
   const deadlineMs = Date.now() + sidecar.startupProbe.failureThreshold * 1000
   while ((await probe(sidecar, 'startupProbe')) !== 200) {
     if (gateway.restarts > 2 || Date.now() > deadlineMs) {
@@ -133,7 +129,7 @@ export async function startPod(options: PodOptions): Promise<Pod> {
     }
     await period(sidecar, 'startupProbe')
   }
-  note('sidegate ready')
+  events.push('sidegate ready')
   const app = start(spec.containers[0])
   const readiness: number[] = []
   const watching = (async () => {
@@ -143,41 +139,29 @@ export async function startPod(options: PodOptions): Promise<Pod> {
     }
   })()
 
-  const seen = (event: string) => events.filter((one) => one === event).length
-  const ended = (container: Container) =>
-    container.process.exitCode === null && container.process.signalCode === null
-      ? new Promise<void>((resolve) => container.process.once('exit', () => resolve()))
-      : Promise.resolve()
+  const hasEnded = ({ process }: Container) => process.exitCode !== null || process.signalCode !== null
+  const ended = (container: Container) => until(`${container.name} ends`, () => hasEnded(container))
   return {
     gateway,
     app,
     events,
     readiness,
     sync,
-    happened: (event, count = 1) =>
-      new Promise((resolve) => {
-        const look = () => {
-          if (seen(event) < count) return
-          waiting.delete(look)
-          resolve()
-        }
-        waiting.add(look)
-        look()
-      }),
-    async terminate(patience = new Promise(() => {})) {
+    happened: (event, count = 1) => until(event, () => events.filter((one) => one === event).length >= count),
+    async terminate(grace = new Promise(() => {})) {
       terminating = true
       app.process.kill('SIGTERM')
-      await Promise.race([ended(app), patience])
+      await Promise.race([ended(app), grace])
       app.process.kill('SIGKILL')
       await ended(app)
       gateway.process.kill('SIGTERM')
       await ended(gateway)
-      await watching
+      await inTime('the probes end', watching)
     },
   }
 }
 
-/** Files of a volume by name; null for one that is a folder of the Pod's own. */
+/** Files of a volume by name; null for a volume that only the Pod writes. */
 function filesOf(source: any, { objects, secrets }: PodOptions): Record<string, string> | null {
   if (source.configMap !== undefined) {
     const found = objects.find(
@@ -198,15 +182,15 @@ function filesOf(source: any, { objects, secrets }: PodOptions): Record<string, 
   return files
 }
 
-/** As the API server gives one to each Pod. */
+/** A UID like those that the API server assigns. */
 export const POD_UID = '7f9c2ba4-e88f-427d-a616-5afd2a0f0d9c'
 
-/** Nothing of this process's environment: what the manifest does not give is not there. */
+/** Environment of a container: the variables of the manifest and no others. */
 function environmentOf(manifest: any, { secrets }: PodOptions): Record<string, string> {
   const read = ({ fieldRef, secretKeyRef }: any) => {
     if (secretKeyRef !== undefined) return secrets[secretKeyRef.name]?.[secretKeyRef.key]
     if (fieldRef.fieldPath === 'metadata.uid') return POD_UID
-    throw new Error(`no ${fieldRef.fieldPath} here`)
+    throw new Error(`the field ${fieldRef.fieldPath} is not supported`)
   }
   const entries = (manifest.env ?? []).map(({ name, value, valueFrom }: any) => [
     name,

@@ -3,7 +3,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { publish, temporaryFolder } from '../rules/files.ts'
+import { publish, temporaryFolder } from '../rules/fixture.ts'
 import {
   ADMIN_TOKEN,
   deploy,
@@ -28,7 +28,7 @@ import {
 
 const rule = (pattern: string, enabled = true) =>
   `rules:\n  - { name: word, type: keyword_block, pattern: "${pattern}", action: block, enabled: ${enabled} }\n`
-/** Time from a change to its effect, milliseconds; the contract has 1000, this one is for a busy machine. */
+/** Limit from a change to its effect, milliseconds: 1 s by contract, longer for a busy machine. */
 const SOON_MS = 5000
 
 const upstream = await startUpstream(json(completion('ok')))

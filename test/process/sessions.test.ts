@@ -82,7 +82,8 @@ t.test('a request without a session, from another site or for another host is re
     )
   }
   t.match((await api('POST', '/keys', '{"name":"a","name":"b"}')).body, { error: { code: 'invalid_body' } })
-  // A dry run may be as long as a prompt; other bodies have a few fields, with or without a session.
+  // A dry run may be as long as a prompt; other bodies have a few fields, with or without a
+  // session.
   const long = 'x'.repeat(65 * 1024)
   const refused = await post('/session', {}, { token: long })
   t.equal(refused.status, 413)

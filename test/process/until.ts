@@ -48,7 +48,10 @@ export function inTime<T>(what: string, promise: Promise<T>, deadlineMs = DEADLI
   return Promise.race([promise, timer.promise]).finally(() => clearTimeout(timeout))
 }
 
-/** `fetch` that fails, while its body is read too, with an error that names the URL after the deadline. */
+/**
+ * `fetch` that fails, while its body is read too, with an error that names the URL after the
+ * deadline.
+ */
 export function fetchInTime(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
   const limit = new AbortController()
   const url = input instanceof Request ? input.url : String(input)
