@@ -104,7 +104,7 @@ t.test('commands for keys say when there is no log, and only create makes one', 
   for (const name of ['', ' ', 'n'.repeat(129)])
     t.match(await keys('create', '--name', name, '--config', `${dir}/new.yaml`), {
       code: 2,
-      stderr: /--name must be 1 to 128 characters/,
+      stderr: /--name must have 1 to 128 characters/,
     })
   t.match(await keys('create', '--name', 'x', '--config', `${dir}/bad.yaml`), {
     code: 2,

@@ -245,7 +245,7 @@ t.test('the list of models is the upstream’s', async (t) => {
 })
 
 t.test('a call to another endpoint, or without /v1, gets 404 with the right one', async (t) => {
-  const notFound = { status: 404, code: 'not_found', message: /end in \/v1.*POST \/v1\/chat\/completions/ }
+  const notFound = { status: 404, code: 'not_found', message: /ends in \/v1.*POST \/v1\/chat\/completions/ }
   await t.rejects(client.responses.create({ model: 'test/model', input: 'hi' }), notFound)
   await t.rejects(client.embeddings.create({ model: 'test/model', input: 'hi' }), notFound)
   const elsewhere = client.withOptions({ baseURL: gateway.url })
