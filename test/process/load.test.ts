@@ -26,7 +26,7 @@ const body = prompt('hi')
 const LIMIT = 100
 const { upstream, gateway, key } = await deploy(t, undefined, {
   config: { limits: { concurrentRequests: LIMIT } },
-  // The flag of the image (Dockerfile): memory depends on how early garbage is collected.
+  // A flag of src/main.ts: memory depends on how early garbage is collected.
   env: { NODE_OPTIONS: `${process.env['NODE_OPTIONS'] ?? ''} --max-semi-space-size=16` },
 })
 const sealed = async (): Promise<number> => (await gateway.api('GET', '/usage/logs?limit=1')).body.total
