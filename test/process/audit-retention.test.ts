@@ -130,31 +130,27 @@ t.test('large concurrent calls are refused before they fill the store beyond its
   t.ok(bytes < 16 * MIB + 1.5 * content.length, `${bytes} bytes`)
 })
 
-t.test(
-  'an export whose entries are pruned meanwhile ends with the reason, and its lines verify',
-  async (t) => {
-    const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
-    const data = join(folder, 'data')
-    await seal(data, 3, 1500, 4000)
-    await seal(data, 0, 5, 50)
-    const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file])
-    t.teardown(() => child.kill('SIGKILL'))
-    const ended = once(child, 'close')
-    // It has begun, and waits for a reader.
-    await inTime('the export begins', once(child.stdout, 'readable'))
-    const config = { audit: { retainDays: 2 } }
-    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
-    t.equal(await pruned(gateway), 1501)
-    const output = Promise.all([text(child.stdout), text(child.stderr)])
-    const [dump, errorOutput] = await inTime('the export ends its output', output)
-    t.equal((await inTime('the export exits', ended))[0], 1)
-    const [, seq] =
-      /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(errorOutput) ??
-      []
-    t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
-    const path = join(folder, 'dump.jsonl')
-    writeFileSync(path, dump)
-    const { code, stdout } = await runCli(['audit', 'verify', '--export', path])
-    t.match([code, JSON.parse(stdout)], [0, { ok: true, entries: Number(seq), findings: [] }])
-  },
-)
+t.test('an export whose entries are pruned meanwhile says so, and its lines verify', async (t) => {
+  const { folder, file } = writeDeployment({ upstreamUrl: upstream.baseUrl })
+  const data = join(folder, 'data')
+  await seal(data, 3, 1500, 4000)
+  await seal(data, 0, 5, 50)
+  const child = spawn(process.execPath, [MAIN, 'audit', 'export', '--exchanges', '--config', file])
+  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'close')
+  // It has begun, and waits for a reader.
+  await inTime('the export begins', once(child.stdout, 'readable'))
+  const config = { audit: { retainDays: 2 } }
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, folder, config })
+  t.equal(await pruned(gateway), 1501)
+  const output = Promise.all([text(child.stdout), text(child.stderr)])
+  const [dump, errorOutput] = await inTime('the export ends its output', output)
+  t.equal((await inTime('the export exits', ended))[0], 1)
+  const [, seq] =
+    /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(errorOutput) ?? []
+  t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
+  const path = join(folder, 'dump.jsonl')
+  writeFileSync(path, dump)
+  const { code, stdout } = await runCli(['audit', 'verify', '--export', path])
+  t.match([code, JSON.parse(stdout)], [0, { ok: true, entries: Number(seq), findings: [] }])
+})

@@ -131,25 +131,22 @@ t.test('a full disk with room in the database refuses calls whose intents cannot
   ])
 })
 
-t.test(
-  'after the data folder is removed no call succeeds, and the log says that it was deleted',
-  async (t) => {
-    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl })
-    const { key } = await gateway.createKey()
-    t.equal((await gateway.chat(key, call(1))).status, 200)
-    const forwarded = upstream.received.length
-    rmSync(join(gateway.folder, 'data'), { recursive: true })
-    await becomes(gateway, 503)
-    t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
-    t.equal((await gateway.chat(key, call(1))).status, 503)
-    t.equal(upstream.received.length, forwarded, 'a call that cannot be logged is not forwarded')
-    t.equal((await gateway.api('POST', '/keys', { name: 'lost' })).status, 503)
-    t.equal((await gateway.readiness()).status, 503)
-    const lines = gateway.logs.filter(({ level }) => level === 'error')
-    t.match(lines, [{ msg: /the usage log cannot be written/, err: { message: /was deleted/ } }])
-    t.equal(await gateway.stop(), 0)
-  },
-)
+t.test('after the data folder is deleted no call succeeds, and the log says why', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl })
+  const { key } = await gateway.createKey()
+  t.equal((await gateway.chat(key, call(1))).status, 200)
+  const forwarded = upstream.received.length
+  rmSync(join(gateway.folder, 'data'), { recursive: true })
+  await becomes(gateway, 503)
+  t.match(await (await gateway.chat(key, call(1))).json(), { error: { code: 'audit_unavailable' } })
+  t.equal((await gateway.chat(key, call(1))).status, 503)
+  t.equal(upstream.received.length, forwarded, 'a call that cannot be logged is not forwarded')
+  t.equal((await gateway.api('POST', '/keys', { name: 'lost' })).status, 503)
+  t.equal((await gateway.readiness()).status, 503)
+  const lines = gateway.logs.filter(({ level }) => level === 'error')
+  t.match(lines, [{ msg: /the usage log cannot be written/, err: { message: /was deleted/ } }])
+  t.equal(await gateway.stop(), 0)
+})
 
 t.test('a command cannot read a log on a read-only disk and says to copy it', async (t) => {
   const disk = mountSmallDisk(t, '16m')

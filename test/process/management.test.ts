@@ -25,54 +25,51 @@ const { upstream, gateway } = await deploy(t, json(completion('ok')), {
 })
 const { api, url } = gateway
 
-t.test(
-  'a key is shown once and listed without its secret, and a revoked key is refused at once',
-  async (t) => {
-    const made = await api('POST', '/keys', { name: 'app' })
-    t.equal(made.status, 201)
-    t.match(made.body, { name: 'app', key: /^sgate_live_[0-9A-Za-z]{49}$/ })
-    const { id, key } = made.body
-    const listed = (await api('GET', '/keys')).body
-    t.equal(listed.total, listed.keys.length)
-    const own = listed.keys.find((one: any) => one.id === id)
-    t.match(own, { name: 'app', state: 'active', source: 'api', revoked_at: null, last_used_at: null })
-    t.notMatch(JSON.stringify(listed), key)
-    const limited = await api('GET', '/keys?limit=1')
-    t.match([limited.status, limited.body], [400, { error: { code: 'invalid_parameter', param: 'limit' } }])
-    t.match(
-      listed.keys.find((one: any) => one.source === 'file'),
-      { name: 'batch', state: 'active' },
-    )
+t.test('a key is shown only once, and a revoked key is refused at once', async (t) => {
+  const made = await api('POST', '/keys', { name: 'app' })
+  t.equal(made.status, 201)
+  t.match(made.body, { name: 'app', key: /^sgate_live_[0-9A-Za-z]{49}$/ })
+  const { id, key } = made.body
+  const listed = (await api('GET', '/keys')).body
+  t.equal(listed.total, listed.keys.length)
+  const own = listed.keys.find((one: any) => one.id === id)
+  t.match(own, { name: 'app', state: 'active', source: 'api', revoked_at: null, last_used_at: null })
+  t.notMatch(JSON.stringify(listed), key)
+  const limited = await api('GET', '/keys?limit=1')
+  t.match([limited.status, limited.body], [400, { error: { code: 'invalid_parameter', param: 'limit' } }])
+  t.match(
+    listed.keys.find((one: any) => one.source === 'file'),
+    { name: 'batch', state: 'active' },
+  )
 
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    const models = () => rawRequest('GET', `${url}/v1/models`, { authorization: `Bearer ${key}` }, agent)
-    t.equal((await models()).status, 200)
-    const revoked = await api('DELETE', `/keys/${id}`)
-    t.match([revoked.status, revoked.body], [200, { id, state: 'revoked', last_used_at: /^2/ }])
-    t.equal((await models()).status, 401, 'on an open connection')
-    agent.destroy()
-    t.match((await api('DELETE', `/keys/${id}`)).body, { state: 'revoked' })
-    t.equal((await api('DELETE', '/keys/unknown')).status, 404)
-    t.equal((await gateway.chat(FILE_KEY, prompt('hi'))).status, 200, 'a key declared by hash')
-    const fileId = (await api('GET', '/keys')).body.keys.find((one: any) => one.source === 'file').id
-    const declared = await api('DELETE', `/keys/${fileId}`)
-    t.match(
-      [declared.status, declared.body],
-      [200, { id: fileId, name: 'batch', source: 'file', state: 'revoked' }],
-    )
-    t.equal((await gateway.chat(FILE_KEY, prompt('hi'))).status, 401, 'a key of the configuration too')
-    for (const body of [
-      {},
-      { name: '' },
-      { name: 5 },
-      { name: 'x'.repeat(129) },
-      { name: 'a', role: 'admin' },
-      [],
-    ]) {
-      t.equal((await api('POST', '/keys', body)).status, 400, JSON.stringify(body).slice(0, 40))
-    }
-  },
-)
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const models = () => rawRequest('GET', `${url}/v1/models`, { authorization: `Bearer ${key}` }, agent)
+  t.equal((await models()).status, 200)
+  const revoked = await api('DELETE', `/keys/${id}`)
+  t.match([revoked.status, revoked.body], [200, { id, state: 'revoked', last_used_at: /^2/ }])
+  t.equal((await models()).status, 401, 'on an open connection')
+  agent.destroy()
+  t.match((await api('DELETE', `/keys/${id}`)).body, { state: 'revoked' })
+  t.equal((await api('DELETE', '/keys/unknown')).status, 404)
+  t.equal((await gateway.chat(FILE_KEY, prompt('hi'))).status, 200, 'a key declared by hash')
+  const fileId = (await api('GET', '/keys')).body.keys.find((one: any) => one.source === 'file').id
+  const declared = await api('DELETE', `/keys/${fileId}`)
+  t.match(
+    [declared.status, declared.body],
+    [200, { id: fileId, name: 'batch', source: 'file', state: 'revoked' }],
+  )
+  t.equal((await gateway.chat(FILE_KEY, prompt('hi'))).status, 401, 'a key of the configuration too')
+  for (const body of [
+    {},
+    { name: '' },
+    { name: 5 },
+    { name: 'x'.repeat(129) },
+    { name: 'a', role: 'admin' },
+    [],
+  ]) {
+    t.equal((await api('POST', '/keys', body)).status, 400, JSON.stringify(body).slice(0, 40))
+  }
+})
 
 t.test('commands create, list and revoke keys while the gateway runs', async (t) => {
   const config = `${gateway.folder}/sidegate.yaml`

@@ -16,41 +16,38 @@ const rule = (n: number) => {
 const rules = `rules:\n${Array.from({ length: RULES }, (_, n) => rule(n)).join('\n')}\n`
 const words = (count: number) => Array.from({ length: count }, (_, n) => word(n)).join(' ')
 
-t.test(
-  'a call that matches 1499 rules is sealed with 256, and a reason of 300 KB with 64 characters',
-  async (t) => {
-    const { upstream, gateway, key } = await deploy(t, undefined, { rules })
-    const config = join(gateway.folder, 'sidegate.yaml')
-    const client = openAi(gateway, key)
-    const ask = (content: string) =>
-      client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content }] })
+t.test('an entry keeps 256 of 1499 matched rules and 64 characters of a long reason', async (t) => {
+  const { upstream, gateway, key } = await deploy(t, undefined, { rules })
+  const config = join(gateway.folder, 'sidegate.yaml')
+  const client = openAi(gateway, key)
+  const ask = (content: string) =>
+    client.chat.completions.create({ model: 'm', messages: [{ role: 'user', content }] })
 
-    const passed = await ask(words(RULES - 1))
-    t.match(passed.choices[0]?.message.content, 'Hello.')
-    await t.rejects(ask(words(RULES)), { status: 403, code: 'blocked_by_policy' })
-    const [choice] = completion('Hello.').choices
-    upstream.answer = json({
-      ...completion('Hello.'),
-      choices: [{ ...choice, finish_reason: 'r'.repeat(63) + '\ud83d\ude00'.repeat(70_000) }],
-    })
-    await ask('hi')
+  const passed = await ask(words(RULES - 1))
+  t.match(passed.choices[0]?.message.content, 'Hello.')
+  await t.rejects(ask(words(RULES)), { status: 403, code: 'blocked_by_policy' })
+  const [choice] = completion('Hello.').choices
+  upstream.answer = json({
+    ...completion('Hello.'),
+    choices: [{ ...choice, finish_reason: 'r'.repeat(63) + '\ud83d\ude00'.repeat(70_000) }],
+  })
+  await ask('hi')
 
-    const { logs } = (await gateway.api('GET', '/usage/logs')).body
-    t.match(logs, [
-      { outcome: 'ok', rules: [], finish_reason: /^r{63}.$/u },
-      { outcome: 'blocked' },
-      { outcome: 'ok' },
-    ])
-    t.equal(logs[1].rules.length, 256)
-    t.equal(logs[1].rules[0].action, 'block', 'the blocking rule is kept')
-    t.equal(logs[2].rules.length, 256)
-    const { stdout } = await runCli(['audit', 'export', '--config', config])
-    const sealed = stdout.split('\n').filter((line) => line.includes('"type":"request"'))
-    t.same(
-      sealed.map((line) => JSON.parse(line).rules_omitted),
-      [RULES - 1 - 256, RULES - 256, undefined],
-    )
-    const verified = await runCli(['audit', 'verify', '--config', config])
-    t.equal(verified.code, 0)
-  },
-)
+  const { logs } = (await gateway.api('GET', '/usage/logs')).body
+  t.match(logs, [
+    { outcome: 'ok', rules: [], finish_reason: /^r{63}.$/u },
+    { outcome: 'blocked' },
+    { outcome: 'ok' },
+  ])
+  t.equal(logs[1].rules.length, 256)
+  t.equal(logs[1].rules[0].action, 'block', 'the blocking rule is kept')
+  t.equal(logs[2].rules.length, 256)
+  const { stdout } = await runCli(['audit', 'export', '--config', config])
+  const sealed = stdout.split('\n').filter((line) => line.includes('"type":"request"'))
+  t.same(
+    sealed.map((line) => JSON.parse(line).rules_omitted),
+    [RULES - 1 - 256, RULES - 256, undefined],
+  )
+  const verified = await runCli(['audit', 'verify', '--config', config])
+  t.equal(verified.code, 0)
+})

@@ -55,100 +55,97 @@ const reloads = async (gateway: TestGateway, result: 'ok' | 'error') => {
 const asks = async (gateway: TestGateway, key: string, word: string) =>
   (await gateway.chat(key, prompt(`about ${word}`))).status
 
-t.test(
-  'rule files written, renamed, broken, removed or reloaded by SIGHUP take effect or change nothing',
-  async (t) => {
-    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
-    const { key } = await gateway.createKey()
-    const file = join(gateway.folder, 'rules/rules.yaml')
-    t.equal(await asks(gateway, key, 'alpha'), 403)
+t.test('good rule files take effect, and broken or removed ones change nothing', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+  const { key } = await gateway.createKey()
+  const file = join(gateway.folder, 'rules/rules.yaml')
+  t.equal(await asks(gateway, key, 'alpha'), 403)
 
-    await changed(gateway, () => writeFileSync(file, rule('beta')))
-    t.same(
-      [await asks(gateway, key, 'alpha'), await asks(gateway, key, 'beta')],
-      [200, 403],
-      'written in place',
-    )
+  await changed(gateway, () => writeFileSync(file, rule('beta')))
+  t.same(
+    [await asks(gateway, key, 'alpha'), await asks(gateway, key, 'beta')],
+    [200, 403],
+    'written in place',
+  )
 
-    await changed(gateway, () => {
-      writeFileSync(`${file}.tmp`, rule('gamma'))
-      renameSync(`${file}.tmp`, file)
-    })
-    t.equal(await asks(gateway, key, 'gamma'), 403, 'replaced by a rename')
+  await changed(gateway, () => {
+    writeFileSync(`${file}.tmp`, rule('gamma'))
+    renameSync(`${file}.tmp`, file)
+  })
+  t.equal(await asks(gateway, key, 'gamma'), 403, 'replaced by a rename')
 
-    const bad = await changed(gateway, () =>
-      writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
-    )
-    t.match(bad, { errors: [{ file: /rules\.yaml$/, line: 2, path: 'rules[0].action' }] })
-    t.equal(await asks(gateway, key, 'gamma'), 403, 'the last good rules stay')
-    t.match((await gateway.readiness()).body, {
-      ready: true,
-      rule_errors: [/explode|action/],
-    })
-    t.match(await gateway.metrics(), /sidegate_rule_reloads_total\{result="error"\} 1/)
-    t.ok(
-      gateway.logs.some(({ level, errors }) => level === 'error' && String(errors).includes('rules.yaml:2')),
-    )
+  const bad = await changed(gateway, () =>
+    writeFileSync(file, rule('gamma').replace('action: block', 'action: explode')),
+  )
+  t.match(bad, { errors: [{ file: /rules\.yaml$/, line: 2, path: 'rules[0].action' }] })
+  t.equal(await asks(gateway, key, 'gamma'), 403, 'the last good rules stay')
+  t.match((await gateway.readiness()).body, {
+    ready: true,
+    rule_errors: [/explode|action/],
+  })
+  t.match(await gateway.metrics(), /sidegate_rule_reloads_total\{result="error"\} 1/)
+  t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && String(errors).includes('rules.yaml:2')))
 
-    await changed(gateway, () => writeFileSync(file, rule('gamma')))
-    await changed(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }))
-    t.equal(await asks(gateway, key, 'gamma'), 403, 'the rules of a removed folder stay')
-    const back = await changed(gateway, () => {
-      mkdirSync(join(gateway.folder, 'rules'))
-      writeFileSync(file, rule('delta'))
-    })
-    t.same(back.errors, [])
-    t.equal(await asks(gateway, key, 'delta'), 403, 'a folder that is back')
+  await changed(gateway, () => writeFileSync(file, rule('gamma')))
+  await changed(gateway, () => rmSync(join(gateway.folder, 'rules'), { recursive: true }))
+  t.equal(await asks(gateway, key, 'gamma'), 403, 'the rules of a removed folder stay')
+  const back = await changed(gateway, () => {
+    mkdirSync(join(gateway.folder, 'rules'))
+    writeFileSync(file, rule('delta'))
+  })
+  t.same(back.errors, [])
+  t.equal(await asks(gateway, key, 'delta'), 403, 'a folder that is back')
+})
 
-    const id = back.rules[0].id
-    t.equal((await gateway.api('PATCH', `/rules/${id}`, { enabled: false })).body.enabled, false)
-    const again = await changed(gateway, () => writeFileSync(file, rule('delta|epsilon')))
-    t.match(
-      again.rules[0],
-      { id, enabled: true, override: null },
-      'an override ends when the file changes that rule',
-    )
+t.test('an override ends when the file changes its rule, and SIGHUP reads the files again', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('delta') })
+  const { key } = await gateway.createKey()
+  const file = join(gateway.folder, 'rules/rules.yaml')
+  const { id } = (await gateway.api('GET', '/rules')).body.rules[0]
+  t.equal((await gateway.api('PATCH', `/rules/${id}`, { enabled: false })).body.enabled, false)
+  const again = await changed(gateway, () => writeFileSync(file, rule('delta|epsilon')))
+  t.match(
+    again.rules[0],
+    { id, enabled: true, override: null },
+    'an override ends when the file changes that rule',
+  )
 
-    const before = await reloads(gateway, 'ok')
-    gateway.child.kill('SIGHUP')
-    await until('SIGHUP reloads', async () => (await reloads(gateway, 'ok')) !== before, SOON_MS)
-    t.equal(await asks(gateway, key, 'delta'), 403, 'the same rules, read again')
-  },
-)
+  const before = await reloads(gateway, 'ok')
+  gateway.child.kill('SIGHUP')
+  await until('SIGHUP reloads', async () => (await reloads(gateway, 'ok')) !== before, SOON_MS)
+  t.equal(await asks(gateway, key, 'delta'), 403, 'the same rules, read again')
+})
 
-t.test(
-  'files that are too large together with the rules of the API change nothing, and prevent a start',
-  async (t) => {
-    const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
-    const { key } = await gateway.createKey()
-    for (const name of ['u', 'v', 'w', 'x']) {
-      const declaration = { type: 'keyword_block', action: 'block', enabled: true, pattern: large(name) }
-      t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
-    }
-    const file = join(gateway.folder, 'rules/rules.yaml')
-    const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
-    t.match(refused.errors, [{ message: /all expressions together/ }])
-    t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
-    t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
-    t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
-    await gateway.stop()
+t.test('files too large next to the rules of the API change nothing, and prevent a start', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+  const { key } = await gateway.createKey()
+  for (const name of ['u', 'v', 'w', 'x']) {
+    const declaration = { type: 'keyword_block', action: 'block', enabled: true, pattern: large(name) }
+    t.equal((await gateway.api('POST', '/rules', { name, ...declaration })).status, 201)
+  }
+  const file = join(gateway.folder, 'rules/rules.yaml')
+  const refused = await changed(gateway, () => writeFileSync(file, rule(`alpha|${large('y')}`)))
+  t.match(refused.errors, [{ message: /all expressions together/ }])
+  t.equal(await asks(gateway, key, 'alpha'), 403, 'the last good rules stay')
+  t.equal(await reloads(gateway, 'error'), 1, 'and it counts as a failure')
+  t.ok(gateway.logs.some(({ level, errors }) => level === 'error' && /together/.test(String(errors))))
+  await gateway.stop()
 
-    const config = join(gateway.folder, 'sidegate.yaml')
-    const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
-      ADMIN_TOKEN,
-      UPSTREAM_KEY,
-    })
-    t.equal(code, 2, 'a start has no last good rules')
-    t.match(stderr, /rules\.yaml all expressions together.*set rules\.apiWrites to readonly/)
-    t.notMatch(stdout, 'listening')
-    const files = await openGateway(t, {
-      upstreamUrl: upstream.baseUrl,
-      folder: gateway.folder,
-      config: { rules: { apiWrites: 'readonly' } },
-    })
-    t.equal(await asks(files, key, 'alpha'), 403, 'the advice of the message works')
-  },
-)
+  const config = join(gateway.folder, 'sidegate.yaml')
+  const { code, stdout, stderr } = await runCli(['serve', '--config', config], {
+    ADMIN_TOKEN,
+    UPSTREAM_KEY,
+  })
+  t.equal(code, 2, 'a start has no last good rules')
+  t.match(stderr, /rules\.yaml all expressions together.*set rules\.apiWrites to readonly/)
+  t.notMatch(stdout, 'listening')
+  const files = await openGateway(t, {
+    upstreamUrl: upstream.baseUrl,
+    folder: gateway.folder,
+    config: { rules: { apiWrites: 'readonly' } },
+  })
+  t.equal(await asks(files, key, 'alpha'), 403, 'the advice of the message works')
+})
 
 t.test('files that were too large take effect once a rule of the API is deleted', async (t) => {
   const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })

@@ -90,24 +90,21 @@ t.test('a value that is new in the answer is redacted and not restored', async (
   })
 })
 
-t.test(
-  'a restore rule for prompts restores its values, and a rule for answers handles new ones',
-  async (t) => {
-    upstream.answer = json(completion('Call [PHONE_1] or +1 415 555 2671 now'))
-    const answer = await client.chat.completions.create({
-      model,
-      messages: say('My phone is +1 212 555 0187'),
-    })
-    t.equal(answer.choices[0]?.message.content, 'Call +1 212 555 0187 or +1 415 555 2671 now')
-    t.match(await newest(), {
-      rules: [
-        { name: 'phones-one-way', action: 'restore' },
-        { name: 'phones-back', action: 'monitor' },
-      ],
-      response: { choices: [{ message: { content: 'Call [PHONE_1] or +1 415 555 2671 now' } }] },
-    })
-  },
-)
+t.test('a restore rule for prompts restores only the values of the prompt', async (t) => {
+  upstream.answer = json(completion('Call [PHONE_1] or +1 415 555 2671 now'))
+  const answer = await client.chat.completions.create({
+    model,
+    messages: say('My phone is +1 212 555 0187'),
+  })
+  t.equal(answer.choices[0]?.message.content, 'Call +1 212 555 0187 or +1 415 555 2671 now')
+  t.match(await newest(), {
+    rules: [
+      { name: 'phones-one-way', action: 'restore' },
+      { name: 'phones-back', action: 'monitor' },
+    ],
+    response: { choices: [{ message: { content: 'Call [PHONE_1] or +1 415 555 2671 now' } }] },
+  })
+})
 
 t.test('a forbidden word that a restored value completes blocks the answer', async (t) => {
   const prompt = say(`I am ${AURORA}`)

@@ -9,74 +9,71 @@ import { ADMIN_TOKEN, deploy, prompt, UPSTREAM_KEY } from './gateway.ts'
 import { until } from './until.ts'
 import { completion, json, stream } from './upstream.ts'
 
-t.test(
-  'no secret and no personal datum is in logs, metrics, errors, the command line or the store',
-  async (t) => {
-    const rules =
-      'rules:\n  - { name: word, type: keyword_block, pattern: "project aurora", action: block, enabled: true }\n'
-    const { upstream, gateway, key } = await deploy(t, undefined, { rules })
-    const cookie = await gateway.signIn()
-    const session = cookie.split('=')[1] ?? ''
-    const personal = [
-      'alice.secret@example.com',
-      '4111 1111 1111 1111',
-      'bob.secret@example.org',
-      '123-45-6789',
-    ]
-    const answers: string[] = []
-    const ask = async (body: object) => answers.push(await (await gateway.chat(key, body)).text())
+t.test('secrets and personal data are in no log, metric, error, store or command line', async (t) => {
+  const rules =
+    'rules:\n  - { name: word, type: keyword_block, pattern: "project aurora", action: block, enabled: true }\n'
+  const { upstream, gateway, key } = await deploy(t, undefined, { rules })
+  const cookie = await gateway.signIn()
+  const session = cookie.split('=')[1] ?? ''
+  const personal = [
+    'alice.secret@example.com',
+    '4111 1111 1111 1111',
+    'bob.secret@example.org',
+    '123-45-6789',
+  ]
+  const answers: string[] = []
+  const ask = async (body: object) => answers.push(await (await gateway.chat(key, body)).text())
 
-    upstream.answer = json(completion(`Ask ${personal[2]}`))
-    await ask(prompt(`I am ${personal[0]}, card ${personal[1]}, SSN ${personal[3]}`))
-    upstream.answer = stream(['Ask bob.sec', 'ret@exam', 'ple.org today'])
-    await ask(prompt(`I am ${personal[0]}`, { stream: true }))
-    upstream.answer = stream(['You sent ', ...UPSTREAM_KEY, ' to me'])
-    await ask(prompt('hi', { stream: true }))
-    const streamed = [...answers.at(-1)!.matchAll(/"content":("[^"]*")/g)]
-      .map(([, text]) => JSON.parse(text!))
-      .join('')
-    t.equal(streamed, 'You sent [UPSTREAM_CREDENTIAL] to me')
-    upstream.answer = (response) => {
-      const body = JSON.stringify(completion(`You sent ${UPSTREAM_KEY}`)).replaceAll('-', '\\u002d')
-      response.writeHead(200, { 'content-type': 'application/json' }).end(body)
-    }
-    await ask(prompt('hi'))
-    t.match(JSON.parse(answers.at(-1)!).choices[0].message.content, 'You sent [UPSTREAM_CREDENTIAL]')
-    upstream.answer = json({ error: { message: `Bad key ${UPSTREAM_KEY} for ${personal[2]}` } }, 401)
-    await ask(prompt('hi'))
-    upstream.answer = json(`<html>${UPSTREAM_KEY} ${personal[2]}</html>`, 403)
-    await ask(prompt('hi'))
-    await ask(prompt(`project aurora and ${personal[0]}`))
-    await ask({ model: personal[0], messages: [{ role: 'user' }, 5] })
-    await (await gateway.chat(`${key.slice(0, -1)}_`, prompt(personal[0] ?? ''))).text()
-    const metrics = await gateway.metrics()
-    const commandLine = readFileSync(`/proc/${gateway.child.pid}/cmdline`, 'utf8')
-    await gateway.stop()
+  upstream.answer = json(completion(`Ask ${personal[2]}`))
+  await ask(prompt(`I am ${personal[0]}, card ${personal[1]}, SSN ${personal[3]}`))
+  upstream.answer = stream(['Ask bob.sec', 'ret@exam', 'ple.org today'])
+  await ask(prompt(`I am ${personal[0]}`, { stream: true }))
+  upstream.answer = stream(['You sent ', ...UPSTREAM_KEY, ' to me'])
+  await ask(prompt('hi', { stream: true }))
+  const streamed = [...answers.at(-1)!.matchAll(/"content":("[^"]*")/g)]
+    .map(([, text]) => JSON.parse(text!))
+    .join('')
+  t.equal(streamed, 'You sent [UPSTREAM_CREDENTIAL] to me')
+  upstream.answer = (response) => {
+    const body = JSON.stringify(completion(`You sent ${UPSTREAM_KEY}`)).replaceAll('-', '\\u002d')
+    response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+  }
+  await ask(prompt('hi'))
+  t.match(JSON.parse(answers.at(-1)!).choices[0].message.content, 'You sent [UPSTREAM_CREDENTIAL]')
+  upstream.answer = json({ error: { message: `Bad key ${UPSTREAM_KEY} for ${personal[2]}` } }, 401)
+  await ask(prompt('hi'))
+  upstream.answer = json(`<html>${UPSTREAM_KEY} ${personal[2]}</html>`, 403)
+  await ask(prompt('hi'))
+  await ask(prompt(`project aurora and ${personal[0]}`))
+  await ask({ model: personal[0], messages: [{ role: 'user' }, 5] })
+  await (await gateway.chat(`${key.slice(0, -1)}_`, prompt(personal[0] ?? ''))).text()
+  const metrics = await gateway.metrics()
+  const commandLine = readFileSync(`/proc/${gateway.child.pid}/cmdline`, 'utf8')
+  await gateway.stop()
 
-    const data = join(gateway.folder, 'data')
-    const store = readdirSync(data)
-      .map((name) => readFileSync(join(data, name)).toString('latin1'))
-      .join('\n')
-    const places: Record<string, string> = {
-      logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
-      'error output': gateway.stderr.join(''),
-      metrics,
-      'command line': commandLine,
-      answers: answers.join('\n'),
-      upstream: upstream.received
-        .map(({ body, headers }) => body + JSON.stringify({ ...headers, authorization: '' }))
-        .join('\n'),
-    }
-    for (const [place, text] of Object.entries(places)) {
-      for (const secret of [key, ADMIN_TOKEN, UPSTREAM_KEY, session, ...personal])
-        t.notOk(text.includes(secret), `${place}: ${secret}`)
-    }
-    for (const secret of [key, ADMIN_TOKEN, UPSTREAM_KEY, session, personal[1], personal[2], personal[3]]) {
-      t.notOk(store.includes(secret ?? ''), `store: ${secret}`)
-    }
-    t.ok(upstream.received[0]?.headers.authorization === `Bearer ${UPSTREAM_KEY}`)
-  },
-)
+  const data = join(gateway.folder, 'data')
+  const store = readdirSync(data)
+    .map((name) => readFileSync(join(data, name)).toString('latin1'))
+    .join('\n')
+  const places: Record<string, string> = {
+    logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
+    'error output': gateway.stderr.join(''),
+    metrics,
+    'command line': commandLine,
+    answers: answers.join('\n'),
+    upstream: upstream.received
+      .map(({ body, headers }) => body + JSON.stringify({ ...headers, authorization: '' }))
+      .join('\n'),
+  }
+  for (const [place, text] of Object.entries(places)) {
+    for (const secret of [key, ADMIN_TOKEN, UPSTREAM_KEY, session, ...personal])
+      t.notOk(text.includes(secret), `${place}: ${secret}`)
+  }
+  for (const secret of [key, ADMIN_TOKEN, UPSTREAM_KEY, session, personal[1], personal[2], personal[3]]) {
+    t.notOk(store.includes(secret ?? ''), `store: ${secret}`)
+  }
+  t.ok(upstream.received[0]?.headers.authorization === `Bearer ${UPSTREAM_KEY}`)
+})
 
 t.test('a rotated credential is used and logged, one that no header can carry is not used', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'sidegate-test-'))
