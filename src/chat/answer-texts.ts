@@ -9,7 +9,7 @@ export interface AnswerText extends Pick<Text, 'text' | 'encoding'> {
 }
 
 /** One whose later parts are still to come. */
-interface Growing {
+interface GrowingText {
   readonly parts: [number, ...number[]]
   text: string
   encoding: Text['encoding']
@@ -24,8 +24,8 @@ const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
  * @param asksForJson what a model says is to be JSON
  */
 export function readTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
-  const read: Growing[] = []
-  const contents = new Map<string, Growing>()
+  const read: GrowingText[] = []
+  const contents = new Map<string, GrowingText>()
   for (const [index, { path, text, encoding }] of texts.entries()) {
     const name = CONTENT.exec(path)?.[1]
     const begun = name === undefined ? undefined : contents.get(name)
@@ -34,7 +34,7 @@ export function readTexts(texts: readonly Text[], asksForJson: boolean): AnswerT
       begun.text += text
       continue
     }
-    const one: Growing = { parts: [index], text, encoding }
+    const one: GrowingText = { parts: [index], text, encoding }
     read.push(one)
     if (name === undefined) continue
     if (asksForJson) one.encoding = 'json'

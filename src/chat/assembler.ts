@@ -2,7 +2,7 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { growsInPart, isChannelName, isComplete, isStated } from './delta-fields.ts'
+import { growsInPart, isChannelName, isReplacedString, isWholeContainer } from './delta-fields.ts'
 import { choiceIndex, finishReason, MAX_CHOICES } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 
@@ -53,7 +53,7 @@ export class Assembler {
     const message = this.#choices.get(choice)?.message
     if (message === undefined || !Object.hasOwn(message, name)) return false
     const present = message[name]
-    if (typeof present !== 'string' || isStated(name, text)) return false
+    if (typeof present !== 'string' || isReplacedString(name, text)) return false
     this.#count(text.length)
     message[name] = present + text
     return true
@@ -130,10 +130,15 @@ export class Assembler {
     for (const [name, value] of Object.entries(delta)) {
       const present = Object.hasOwn(target, name) ? target[name] : undefined
       const grows = isChannelName(name) && (!isPart || growsInPart(name))
-      if (grows && typeof value === 'string' && typeof present === 'string' && !isStated(name, value)) {
+      if (
+        grows &&
+        typeof value === 'string' &&
+        typeof present === 'string' &&
+        !isReplacedString(name, value)
+      ) {
         this.#count(value.length)
         setMember(target, name, present + value)
-      } else if (grows && isObject(value) && isObject(present) && !isComplete(name)) {
+      } else if (grows && isObject(value) && isObject(present) && !isWholeContainer(name)) {
         this.#grow(present, value)
       } else if (Array.isArray(value)) {
         if (!Array.isArray(present)) this.#count(name.length)
@@ -148,7 +153,7 @@ export class Assembler {
   /** Items with an `index` grow in place, where they do; others are added. */
   #growList(name: string, present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
     for (const item of added) {
-      const index = isObject(item) && !isComplete(name) ? item['index'] : undefined
+      const index = isObject(item) && !isWholeContainer(name) ? item['index'] : undefined
       const existing = index === undefined ? undefined : itemOf(present, index)
       if (isObject(item) && isObject(existing)) {
         this.#grow(existing, item, name === 'content')

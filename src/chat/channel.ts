@@ -13,28 +13,28 @@ export type Channel = string
 export const CHOICE_TEXT: Channel = 'choice:text'
 
 /** Callers take its first piece for the end of what was said before. */
-export const isTool = (channel: Channel): boolean => /^(?:tool_calls\[|function_call\b)/.test(channel)
+export const isToolCall = (channel: Channel): boolean => /^(?:tool_calls\[|function_call\b)/.test(channel)
 
 /** What a model thinks, not what it says. */
-export const isThought = (channel: Channel): boolean =>
+export const isReasoning = (channel: Channel): boolean =>
   /^(?:\w+\.)*(?:content\[)?(?:reasoning|thinking)/.test(channel)
 
 const IN_TURN =
   /^(?:content|refusal|reasoning(?:_content|_details)?|thinking_blocks|tool_calls|function_call|audio|choice:text)\b/
 
 /** One of those that servers say one after the other: with its first piece those before it have ended. */
-export const isInTurn = (channel: Channel): boolean => IN_TURN.test(channel)
+export const isSequential = (channel: Channel): boolean => IN_TURN.test(channel)
 
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
 /** More of the text of a channel. */
-export type Piece = readonly [channel: Channel, text: string]
+export type ChannelText = readonly [channel: Channel, text: string]
 
 /**
  * A chunk that carries only these texts, in the envelope of another: what was held back until a choice ended.
  * @param pieces of channels that may stand beside each other: what a model thinks, or one of the others alone
  */
-export function flushChunk(like: JsonObject, choice: number, pieces: readonly Piece[]): JsonObject {
+export function flushChunk(like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
   const texts: JsonObject = {}
   for (const [channel, text] of pieces)
     add(texts, channel === CHOICE_TEXT ? { delta: {}, text } : { delta: channelDelta(channel, text) })
@@ -71,7 +71,7 @@ const NUMBER = /^-?\d+$/
  * Pieces in groups that a chunk can hold each: a place that is a text to one and holds another, as some servers have it,
  * parts them.
  */
-export function besideEachOther<P extends readonly [Channel, unknown]>(pieces: readonly P[]): P[][] {
+export function groupCompatible<P extends readonly [Channel, unknown]>(pieces: readonly P[]): P[][] {
   const groups: P[][] = []
   let kinds = new Map<string, string>()
   for (const piece of pieces) {

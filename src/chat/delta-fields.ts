@@ -28,11 +28,11 @@ const PART_TYPE = /^[A-Za-z_.-]{0,32}$/
 const CHANNEL_NAME = /^[A-Za-z_]\w{0,63}$/
 
 /** Whether a string is all there. */
-export const isStated = (key: string, value: string): boolean =>
+export const isReplacedString = (key: string, value: string): boolean =>
   STATED.has(key) || STATED_LABEL.test(key) || isWireValue(key, value)
 
 /** Whether a list or an object is all there. */
-export const isComplete = (key: string): boolean => COMPLETE.has(key)
+export const isWholeContainer = (key: string): boolean => COMPLETE.has(key)
 
 /** Whether a member of a part grows. */
 export const growsInPart = (key: string): boolean => PART_TEXTS.has(key)

@@ -16,7 +16,7 @@ const TOKEN = /^(?=.*\d).{16}/
 /** `messages[0].content[1].text`; a member whose name is no plain identifier appears as `['…']`. */
 export function pathOf(parent: PathNode | null, key: string | number): string {
   const keys: (string | number)[] = [key]
-  for (let place = parent; place !== null; place = place.parent) keys.push(place.key)
+  for (let node = parent; node !== null; node = node.parent) keys.push(node.key)
   return formatPath(keys.reverse())
 }
 

@@ -10,7 +10,7 @@ import { STEP_UNITS, type Steps } from '../core/steps.ts'
  * - `number`: a whole number token
  * - `structure`: punctuation, quotes, white space, true, false, null; not to be replaced
  */
-export interface JsonRun {
+export interface JsonSpan {
   readonly kind: 'text' | 'atom' | 'number' | 'structure'
   readonly view: string
   readonly raw: string
@@ -47,8 +47,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
   return pattern.exec(text)?.[0] ?? ''
 }
 
-const structure = (raw: string): JsonRun => ({ kind: 'structure', view: raw, raw })
-const plain = (raw: string): JsonRun => ({ kind: 'text', view: raw, raw })
+const structure = (raw: string): JsonSpan => ({ kind: 'structure', view: raw, raw })
+const plain = (raw: string): JsonSpan => ({ kind: 'text', view: raw, raw })
 
 /** What may come next outside of strings; in `text` anything. */
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end' | 'text'
@@ -76,34 +76,34 @@ export class JsonTextDecoder {
     return this.#rest !== ''
   }
 
-  push(chunk: string): JsonRun[] {
+  push(chunk: string): JsonSpan[] {
     return this.#decode(this.#rest + chunk, false)
   }
 
   /** Nothing more comes: what was waited for is let go. */
-  finish(): JsonRun[] {
-    const runs = this.#decode(this.#rest, true)
+  finish(): JsonSpan[] {
+    const spans = this.#decode(this.#rest, true)
     this.#expected = 'value'
     this.#open = []
     this.#inString = false
-    return runs
+    return spans
   }
 
-  #decode(text: string, last: boolean): JsonRun[] {
-    const runs: JsonRun[] = []
+  #decode(text: string, last: boolean): JsonSpan[] {
+    const spans: JsonSpan[] = []
     let at = 0
     while (at < text.length) {
-      const run = this.#next(text, at, last)
-      if (run === null) break
-      runs.push(run)
-      at += run.raw.length
+      const span = this.#next(text, at, last)
+      if (span === null) break
+      spans.push(span)
+      at += span.raw.length
     }
     this.#rest = text.slice(at)
-    return runs
+    return spans
   }
 
   /** The run at an offset; null while it is not all there. */
-  #next(text: string, at: number, last: boolean): JsonRun | null {
+  #next(text: string, at: number, last: boolean): JsonSpan | null {
     if (this.#inString || this.#expected === 'text') {
       const some = matchAt(this.#inString ? PLAIN_IN_STRING : PLAIN_OUTSIDE, text, at)
       if (some !== '') return plain(some)
@@ -183,7 +183,7 @@ export class JsonTextDecoder {
   }
 
   /** A number or a literal; anything else ends what can be JSON. */
-  #token(text: string, at: number, last: boolean): JsonRun | null {
+  #token(text: string, at: number, last: boolean): JsonSpan | null {
     const token = matchAt(TOKEN, text, at)
     const follower = text[at + token.length]
     if (this.#expectsValue && token.length <= MAX_TOKEN_CHARACTERS && /^[-\dtfn]/.test(token)) {
@@ -201,15 +201,15 @@ export class JsonTextDecoder {
 }
 
 /** All runs of a text, in steps. */
-export function* decodeSteps(text: string): Steps<readonly JsonRun[]> {
+export function* decodeSteps(text: string): Steps<readonly JsonSpan[]> {
   const decoder = new JsonTextDecoder()
-  const runs: JsonRun[] = []
+  const spans: JsonSpan[] = []
   for (let at = 0; at < text.length; at += STEP_UNITS) {
     if (at > 0) yield
-    for (const run of decoder.push(text.slice(at, at + STEP_UNITS))) runs.push(run)
+    for (const span of decoder.push(text.slice(at, at + STEP_UNITS))) spans.push(span)
   }
-  for (const run of decoder.finish()) runs.push(run)
-  return runs
+  for (const span of decoder.finish()) spans.push(span)
+  return spans
 }
 
 /** What a whole text says, the views of its runs put together, in steps: wherever an escape stands it is read as one. */
@@ -227,9 +227,9 @@ export function* decodeEscapes(text: string): Steps<string> {
     view += text.slice(from, at)
     const simple = ESCAPES[text[at + 1] ?? '']
     if (simple === undefined) {
-      const run = readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), true)!
-      view += run.view
-      from = at + run.raw.length
+      const span = readEscape(text.slice(at, at + MAX_ESCAPE_CHARACTERS), true)!
+      view += span.view
+      from = at + span.raw.length
     } else {
       view += simple
       from = at + 2
@@ -242,7 +242,7 @@ export function* decodeEscapes(text: string): Steps<string> {
 const MAX_ESCAPE_CHARACTERS = 12
 
 /** The escape at the beginning of `text`, null while it is not all there. */
-function readEscape(text: string, last: boolean): JsonRun | null {
+function readEscape(text: string, last: boolean): JsonSpan | null {
   const letter = text[1]
   if (letter === undefined) return last ? { kind: 'text', view: '\\', raw: '\\' } : null
   if (letter !== 'u') {

@@ -3,14 +3,14 @@
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
-import { CHOICE_TEXT, type Channel, isThought, isTool } from './channel.ts'
-import { growsInPart, isChannelName, isComplete, isStated, itemKey } from './delta-fields.ts'
+import { BodyWalk } from './body-walk.ts'
+import { CHOICE_TEXT, type Channel, isReasoning, isToolCall } from './channel.ts'
+import { growsInPart, isChannelName, isReplacedString, isWholeContainer, itemKey } from './delta-fields.ts'
 import type { PathNode } from './json-path.ts'
 import { encodeEvent, type SseEvent } from './sse.ts'
 import { isTooDeep, parseReceived } from './strict-json.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './token-usage.ts'
-import { Walk } from './walk.ts'
 
 /** A piece of a text that grows from chunk to chunk. */
 export interface Delta {
@@ -65,7 +65,7 @@ export function readStreamChunk(data: string): StreamChunk | null {
     signed: reader.signed,
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
-    error: saysError(body),
+    error: isErrorBody(body),
   }
 }
 
@@ -80,17 +80,17 @@ function parseObject(data: string): JsonObject | null {
 }
 
 /** Whether an answer or a chunk tells of a failure. Some servers write the member always, and nothing into it. */
-export const saysError = ({ error }: JsonObject): boolean =>
+export const isErrorBody = ({ error }: JsonObject): boolean =>
   isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== ''
 
 /** What names an event an error (WHATWG HTML §9.2.6), among its lines that are no data. */
 const ERROR_EVENT = /^event: ?error$/m
 
 /** Some servers name an event an error, which most callers do not look at: its data say so too in what is returned. */
-export function withErrorSaid(event: SseEvent): SseEvent {
+export function withErrorInData(event: SseEvent): SseEvent {
   const { data, around } = event
   const body = data !== null && ERROR_EVENT.test(around) && !isTooDeep(data) ? parseObject(data) : null
-  if (body === null || saysError(body)) return event
+  if (body === null || isErrorBody(body)) return event
   const said = JSON.stringify({ error: { message: 'The upstream told of an error.', ...body } })
   return { data: said, around, raw: encodeEvent(around, said) }
 }
@@ -114,7 +114,7 @@ const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
  * complete in each chunk.
  */
 class ChunkReader {
-  readonly walk = new Walk('response')
+  readonly walk = new BodyWalk('response')
   readonly deltas: Delta[] = []
   readonly finished: number[] = []
   readonly signed: number[] = []
@@ -136,59 +136,59 @@ class ChunkReader {
     })
   }
 
-  #readChoice(choice: JsonObject, place: PathNode): void {
+  #readChoice(choice: JsonObject, node: PathNode): void {
     this.#choice = choiceIndex(choice)
     if (finishReason(choice) !== null) this.finished.push(this.#choice)
     for (const key of Object.keys(choice)) {
       const value = choice[key]
       if (key === 'delta' && isObject(value)) {
-        this.#readObject(value, { parent: place, key }, DELTA_DEPTH, '')
+        this.#readObject(value, { parent: node, key }, DELTA_DEPTH, '')
       } else if (key === 'text' && typeof value === 'string') this.#push(choice, key, CHOICE_TEXT)
-      else this.walk.member(choice, key, place, 3)
+      else this.walk.member(choice, key, node, 3)
     }
   }
 
   /** @param depth of containers, this one included @param path what the channels of its texts begin with */
-  #readObject(object: JsonObject, place: PathNode, depth: number, path: Channel, isPart = false): void {
+  #readObject(object: JsonObject, node: PathNode, depth: number, path: Channel, isPart = false): void {
     if (depth > MAX_GROWING_DEPTH) {
       throw new GatewayError(
         'upstream_unavailable',
         "The upstream's answer has texts that are nested too deep.",
       )
     }
-    if (isThought(path) && isSigned(object)) this.signed.push(this.#choice)
+    if (isReasoning(path) && isSigned(object)) this.signed.push(this.#choice)
     for (const key of Object.keys(object)) {
       const value = object[key]!
       const isText = typeof value === 'string'
       const channel = path + key
       const mayGrow = (isText || Array.isArray(value) || isObject(value)) && (!isPart || growsInPart(key))
-      const isWhole = isText ? isStatedIn(channel, key, value) : isComplete(key)
+      const isWhole = isText ? isReplacedIn(channel, key, value) : isWholeContainer(key)
       if (!mayGrow || isWhole || !isChannelName(key)) {
-        this.walk.member(object, key, place, depth)
+        this.walk.member(object, key, node, depth)
         continue
       }
       const around = this.#names
-      this.#names = this.#named(object, key, place)
+      this.#names = this.#named(object, key, node)
       if (isText) this.#push(object, key, isPart ? channel.replace(SAID_PART, 'content') : channel)
-      else if (Array.isArray(value)) this.#readList(value, key, { parent: place, key }, depth + 1, channel)
-      else this.#readObject(value, { parent: place, key }, depth + 1, `${channel}.`)
+      else if (Array.isArray(value)) this.#readList(value, key, { parent: node, key }, depth + 1, channel)
+      else this.#readObject(value, { parent: node, key }, depth + 1, `${channel}.`)
       this.#names = around
     }
   }
 
-  #named(object: JsonObject, key: string, place: PathNode): readonly Text[] {
+  #named(object: JsonObject, key: string, node: PathNode): readonly Text[] {
     const { texts } = this.walk
     const { length } = texts
-    this.walk.name(object, key, place)
+    this.walk.name(object, key, node)
     return texts.length === length ? this.#names : [...this.#names, texts[length]!]
   }
 
-  #readList(list: JsonValue[], name: string, place: PathNode, depth: number, path: Channel): void {
+  #readList(list: JsonValue[], name: string, node: PathNode, depth: number, path: Channel): void {
     list.forEach((item, position) => {
       const key = isObject(item) ? itemKey(item, name, position) : null
-      if (key === null) this.walk.value(list, position, place, depth)
+      if (key === null) this.walk.value(list, position, node, depth)
       else {
-        const at = { parent: place, key: position }
+        const at = { parent: node, key: position }
         this.#readObject(item as JsonObject, at, depth + 1, `${path}[${key}].`, typeof key === 'string')
       }
     })
@@ -197,14 +197,14 @@ class ChunkReader {
   /** An empty first piece of a tool call matters: with it the text before has ended. */
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
-    if (text === '' && !isTool(channel)) return
+    if (text === '' && !isToolCall(channel)) return
     this.deltas.push(new DeltaPiece(this.#choice, channel, object, key, this.#names))
   }
 }
 
 /** Names of functions are, to some callers, texts like any other. */
-const isStatedIn = (channel: Channel, key: string, value: string): boolean =>
-  !(key === 'name' && isTool(channel)) && isStated(key, value)
+const isReplacedIn = (channel: Channel, key: string, value: string): boolean =>
+  !(key === 'name' && isToolCall(channel)) && isReplacedString(key, value)
 
 const isSigned = (thought: JsonObject): boolean =>
   SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== '')

@@ -40,13 +40,13 @@ export class ValueText implements Text {
   readonly joined: number | null
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
-  readonly #place: PathNode | null
+  readonly #node: PathNode | null
 
   constructor(
     text: string,
     container: JsonObject | JsonValue[],
     key: string | number,
-    place: PathNode | null,
+    node: PathNode | null,
     context: TextContext,
   ) {
     this.text = text
@@ -55,11 +55,11 @@ export class ValueText implements Text {
     this.joined = context.joined
     this.#container = container
     this.#key = key
-    this.#place = place
+    this.#node = node
   }
 
   get path(): string {
-    return pathOf(this.#place, this.#key)
+    return pathOf(this.#node, this.#key)
   }
 
   replace(text: string): void {
@@ -81,10 +81,10 @@ export class UnwrappedText extends ValueText {
     wrapped: { readonly text: string; wrap(text: string): string },
     container: JsonObject | JsonValue[],
     key: string | number,
-    place: PathNode | null,
+    node: PathNode | null,
     context: TextContext,
   ) {
-    super(wrapped.text, container, key, place, context)
+    super(wrapped.text, container, key, node, context)
     this.#wrap = wrapped.wrap
   }
 
@@ -141,25 +141,25 @@ export class NameText implements Text {
   readonly role: string | null
   readonly joined = null
   readonly #object: JsonObject
-  readonly #place: PathNode | null
+  readonly #node: PathNode | null
   readonly #renames: Renames
 
   constructor(
     name: string,
     object: JsonObject,
-    place: PathNode | null,
+    node: PathNode | null,
     role: string | null,
     renames: Renames,
   ) {
     this.text = name
     this.role = role
     this.#object = object
-    this.#place = place
+    this.#node = node
     this.#renames = renames
   }
 
   get path(): string {
-    return `${pathOf(this.#place, this.text)} (name)`
+    return `${pathOf(this.#node, this.text)} (name)`
   }
 
   replace(text: string): void {

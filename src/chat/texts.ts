@@ -2,9 +2,9 @@
 // lists. Knows the outline of both bodies and nothing of what is looked for.
 
 import { isObject, type JsonObject } from '../core/json.ts'
+import { BodyWalk } from './body-walk.ts'
 import type { PathNode } from './json-path.ts'
 import type { Text } from './text.ts'
-import { Walk } from './walk.ts'
 
 export type { Text } from './text.ts'
 
@@ -24,11 +24,11 @@ export interface Texts {
  * @throws GatewayError `invalid_body` for more than MAX_DEPTH levels or MAX_TEXTS texts
  */
 export function requestTexts(body: JsonObject): Texts {
-  const walk = new Walk('request')
+  const walk = new BodyWalk('request')
   for (const key of Object.keys(body)) {
     const value = body[key]
     if (key === 'prediction' && isObject(value)) {
-      walk.apart(value, { parent: null, key }, 2)
+      walk.separate(value, { parent: null, key }, 2)
       continue
     }
     if (key !== 'messages' || !Array.isArray(value)) {
@@ -50,7 +50,7 @@ export function requestTexts(body: JsonObject): Texts {
  * @throws GatewayError `upstream_unavailable` for more than MAX_DEPTH levels or MAX_TEXTS texts
  */
 export function responseTexts(body: JsonObject): Texts {
-  const walk = new Walk('response')
+  const walk = new BodyWalk('response')
   walk.object(body, null, 1)
   return walk
 }

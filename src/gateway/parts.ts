@@ -119,7 +119,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     injection: loadInjectionModel(),
     kinds: kindSet(config.pii.kinds),
     binaryParts: config.pii.binaryParts,
-    recall: new ScanCache(),
+    scanCache: new ScanCache(),
     searches: searchBudget(),
   }
   const { candidatePath } = config.rules

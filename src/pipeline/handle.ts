@@ -9,8 +9,8 @@ import { atOnce, endOfTurn, inSlices, STEP_UNITS, type Steps } from '../core/ste
 import type { PermittedRequest, PermittedRequests } from '../policy/decide.ts'
 import { type UpstreamResponse, unusableAnswer, upstreamRequestId, wasSent } from '../upstream/response.ts'
 import { drainingError } from './admission.ts'
-import { isEventStream, relayStream } from './answer/streamed-answer.ts'
-import { answerWhole } from './answer/whole-answer.ts'
+import { deliverStreamedAnswer, isEventStream } from './answer/streamed-answer.ts'
+import { deliverWholeAnswer } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import { Call } from './call.ts'
 import { callHeaders } from './call-headers.ts'
@@ -120,7 +120,7 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 }
 
 function* inspectAndCapture(
-  { kinds, injection: model, recall, metrics, binaryParts }: Pipeline,
+  { kinds, injection: model, scanCache, metrics, binaryParts }: Pipeline,
   { call, client }: Admitted,
   { request, selection, isLong, release }: Received,
 ): Steps<Inspection> {
@@ -128,7 +128,7 @@ function* inspectAndCapture(
   const inspection = yield* inspect(request.body, selection, {
     kinds,
     injection: model,
-    recall: (text) => recall.of(call.key.id, text),
+    scanOf: (text) => scanCache.lookUp(call.key.id, text),
     scored: selection.injection.length > 0 && !selection.watchesInjection,
   })
   if (selection.watchesInjection) {
@@ -222,7 +222,9 @@ async function deliver(
   try {
     // An error is one answer for every content type: its status must reach the client.
     const isStream = !isError && isEventStream(response.headers['content-type'], stream)
-    const delivered = await (isStream ? relayStream(answer, includeUsage) : answerWhole(answer))
+    const delivered = await (isStream
+      ? deliverStreamedAnswer(answer, includeUsage)
+      : deliverWholeAnswer(answer))
     assertWaiting(client)
     return delivered
   } catch (error) {

@@ -9,7 +9,7 @@ import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import type { Client } from './client.ts'
 import type { Pipeline } from './pipeline.ts'
-import { cleanJson } from './scan/credential-filter.ts'
+import { removeFromJson } from './scan/credential-filter.ts'
 
 /** Answers `GET /v1/models`. Never rejects. */
 export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
@@ -39,7 +39,7 @@ async function answer(
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
     const response = await pipeline.upstream.models(client.headers, client)
-    const list = cleanJson(await readAll(response), response.credential)
+    const list = removeFromJson(await readAll(response), response.credential)
     const body = response.status === 200 ? choose(list) : list
     client.respond(response.status, { ...clientHeaders(response.headers), ...headers }, body)
   } catch (error) {

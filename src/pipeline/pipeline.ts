@@ -26,7 +26,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly upstream: Upstream
   readonly kinds: KindSet
   /** Remembers scans with these kinds and this injection model. */
-  readonly recall: ScanCache
+  readonly scanCache: ScanCache
   readonly bodyBytes: number
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: Budget

@@ -12,8 +12,8 @@ import type { PiiKind } from '../core/finding.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
 import { atOnce } from '../core/steps.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
-import { relayStream } from '../pipeline/answer/streamed-answer.ts'
-import { type Answer, answerWhole } from '../pipeline/answer/whole-answer.ts'
+import { deliverStreamedAnswer } from '../pipeline/answer/streamed-answer.ts'
+import { type Answer, deliverWholeAnswer } from '../pipeline/answer/whole-answer.ts'
 import { Call } from '../pipeline/call.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
@@ -88,7 +88,9 @@ export async function runCase(
     keep: () => {},
   }
   try {
-    const delivery = await (random === null ? answerWhole(answer) : relayStream(answer, false))
+    const delivery = await (random === null
+      ? deliverWholeAnswer(answer)
+      : deliverStreamedAnswer(answer, false))
     delivery.finish(RECEIPT)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'response_blocked_by_policy') throw error

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { flushChunk, type Piece } from '../../src/chat/channel.ts'
+import { type ChannelText, flushChunk } from '../../src/chat/channel.ts'
 
 t.test('texts that leave in one chunk stand where each came from', async (t) => {
-  const pieces: Piece[] = [
+  const pieces: ChannelText[] = [
     ['reasoning', 'a'],
     ['reasoning_details[0].text', 'b'],
     ['reasoning_details[2].text', 'c'],
@@ -23,7 +23,7 @@ t.test('texts that leave in one chunk stand where each came from', async (t) => 
 
 t.test('very many of them take time in proportion', async (t) => {
   const timeOf = (texts: number) => {
-    const pieces = Array.from({ length: texts }, (_, index): Piece => [`thinking_${index}`, 'x'])
+    const pieces = Array.from({ length: texts }, (_, index): ChannelText => [`thinking_${index}`, 'x'])
     const startMs = performance.now()
     flushChunk({}, 0, pieces)
     return performance.now() - startMs

@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeEscapes, decodeSteps, type JsonRun, JsonTextDecoder } from '../../src/chat/json-text.ts'
+import { decodeEscapes, decodeSteps, type JsonSpan, JsonTextDecoder } from '../../src/chat/json-text.ts'
 import { atOnce } from '../../src/core/steps.ts'
 
-const decode = (pieces: readonly string[]): JsonRun[] => {
+const decode = (pieces: readonly string[]): JsonSpan[] => {
   const decoder = new JsonTextDecoder()
   return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.finish()]
 }
 
 /** Runs of a kind that may be cut anywhere, put together again. */
-function merge(runs: readonly JsonRun[]): JsonRun[] {
-  const merged: JsonRun[] = []
+function merge(runs: readonly JsonSpan[]): JsonSpan[] {
+  const merged: JsonSpan[] = []
   for (const run of runs) {
     const last = merged.at(-1)
     if (last?.kind === run.kind && (run.kind === 'text' || run.kind === 'structure')) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Assembler } from '../../src/chat/assembler.ts'
-import { besideEachOther, flushChunk } from '../../src/chat/channel.ts'
+import { flushChunk, groupCompatible } from '../../src/chat/channel.ts'
 import { readStreamChunk } from '../../src/chat/stream-chunk.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 
@@ -289,7 +289,7 @@ t.test('what a model thinks is flushed in one chunk, wherever it stands', async 
     channels.map((channel) => [channel, 'r']),
   )
   t.same(new Set(read(chunk).deltas.map(({ channel }) => channel)), new Set(channels))
-  const groups = (...names: string[]) => besideEachOther(names.map((name) => [name, 0] as const)).length
+  const groups = (...names: string[]) => groupCompatible(names.map((name) => [name, 0] as const)).length
   t.equal(groups(), 0)
   t.equal(groups(...channels.filter((channel) => !channel.startsWith('content'))), 1)
   t.equal(groups('reasoning', 'reasoning.text'), 2, 'not where one stands inside of another')

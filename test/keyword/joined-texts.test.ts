@@ -16,7 +16,7 @@ const matcher = (...patterns: string[]): KeywordMatcher => matcherOf(patterns)
 const text = (view: string, joined: number): TouchingText => ({
   view,
   joined,
-  learned: { prefilterState: new PrefilterState() },
+  cached: { prefilterState: new PrefilterState() },
 })
 
 /** Whether the full search, which uses no prefilter, finds something. */

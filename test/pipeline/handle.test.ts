@@ -108,7 +108,7 @@ async function call(
     counters: undefined as never,
     upstream: { forward } as unknown as Upstream,
     kinds: DEFAULT_KINDS,
-    recall: new ScanCache(),
+    scanCache: new ScanCache(),
     bodyBytes: 1e9,
     searches,
     rules: () => ruleSet,

@@ -5,7 +5,7 @@ import t from 'tap'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
-import { findAcross, joinTexts } from '../../src/pipeline/prompt/prompt-neighbours.ts'
+import { findSplitData, joinTexts } from '../../src/pipeline/prompt/prompt-neighbours.ts'
 
 const KINDS = kindSet(PII_KINDS)
 const ADDRESS = 'alice@example.com'
@@ -16,7 +16,7 @@ const row = (...views: string[]) => views.map((view, joined) => ({ view, joined 
 
 /** What is found over several texts, as the parts' own characters. */
 const found = (items: readonly { view: string; joined: number }[]) =>
-  atOnce(findAcross(items, KINDS)).map((parts) => ({
+  atOnce(findSplitData(items, KINDS)).map((parts) => ({
     kind: parts[0]?.finding.kind,
     value: parts.map(({ value }) => value).filter((value) => value !== ''),
     parts: parts.map(({ item, finding }) => item.view.slice(finding.start, finding.end)),

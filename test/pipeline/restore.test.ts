@@ -6,9 +6,9 @@ import { PII_KINDS } from '../../src/core/finding.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
-import { Restoration, RestoringText } from '../../src/pipeline/scan/restore.ts'
-import { plainRun } from '../../src/pipeline/scan/spans.ts'
-import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
+import { Restoration, TextRestorer } from '../../src/pipeline/scan/restore.ts'
+import { plainSpan } from '../../src/pipeline/scan/spans.ts'
+import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
 import { compileRules } from '../policy/rules.ts'
 
@@ -48,20 +48,20 @@ function numbering(): Placeholders {
 }
 
 function run(pieces: readonly string[], scanRules = rules(), encoding: 'plain' | 'json' = 'plain') {
-  const scan = new TextScan(scanRules, numbering(), encoding)
+  const scan = new TextScanner(scanRules, numbering(), encoding)
   let sent = ''
-  let kept = ''
+  let logged = ''
   for (const piece of pieces) {
     const passage = scan.push(piece)
     sent += passage.sent
-    kept += passage.kept
+    logged += passage.logged
   }
   const rest = scan.finish()
   sent += rest.sent
-  kept += rest.kept
+  logged += rest.logged
   return {
     sent,
-    kept,
+    logged,
     blocked: scan.blocked,
     redacted: scan.redacted,
     findings: [...scan.findings],
@@ -107,7 +107,14 @@ const TABLE: [what: string, text: string, sent: string][] = [
 for (const [what, text, sent] of TABLE) {
   t.test(what, async (t) => {
     const whole = run([text])
-    t.match(whole, { sent, kept: text, blocked: false, redacted: sent !== text, findings: [], counted: true })
+    t.match(whole, {
+      sent,
+      logged: text,
+      blocked: false,
+      redacted: sent !== text,
+      findings: [],
+      counted: true,
+    })
     t.same(run(text.split('')), whole, 'one character at a time')
     for (let at = 1; at < text.length; at++) t.same(run([text.slice(0, at), text.slice(at)]), whole)
   })
@@ -142,9 +149,9 @@ t.test('every way to cut an answer gives what restoring the whole gives', async 
     fc.property(answer, cuts, (text, places) => {
       const wanted = restoreWhole(text)
       for (const pieces of [[text], text.split(''), cut(text, places)]) {
-        const { sent, kept, counted } = run(pieces)
+        const { sent, logged, counted } = run(pieces)
         t.equal(sent, wanted)
-        t.equal(kept, text)
+        t.equal(logged, text)
         t.ok(counted)
       }
     }),
@@ -173,7 +180,7 @@ t.test('arguments: every way to cut them, with and without escapes, and JSON sta
         const text = escapes ? plain.replace(/\[(?=[A-Z])|_|😀/gu, unicode) : plain
         const whole = run([text], rules(), 'json')
         t.equal(JSON.stringify(JSON.parse(whole.sent)), restoreWhole(plain, escaped))
-        t.equal(whole.kept, text)
+        t.equal(whole.logged, text)
         t.same(run(text.split(''), rules(), 'json'), whole)
         t.same(run(cut(text, places), rules(), 'json'), whole)
       },
@@ -200,7 +207,7 @@ t.test('arguments written with an escape, or that are no JSON', async (t) => {
 })
 
 t.test('no more is held than what may still become a placeholder', async (t) => {
-  const restoring = new RestoringText(restoration, null, 'plain')
+  const restoring = new TextRestorer(restoration, null, 'plain')
   const steps: [piece: string, sent: string][] = [
     ['see the [', 'see the '],
     ['1] note ', '[1] note '],
@@ -210,7 +217,7 @@ t.test('no more is held than what may still become a placeholder', async (t) => 
     ['to [EMAIL_1', 'to '],
     ['] ', 'alice@example.com '],
   ]
-  for (const [piece, sent] of steps) t.equal(restoring.push([plainRun(piece)]), sent, piece)
+  for (const [piece, sent] of steps) t.equal(restoring.push([plainSpan(piece)]), sent, piece)
 })
 
 t.test('structured output, which is JSON in a plain text, stays JSON', async (t) => {
@@ -226,7 +233,7 @@ t.test('a value is not taken out again; one that is new is, and stays out', asyn
   const answered = run(['Write to [EMAIL_1], not to dave@example.com today.'])
   t.match(answered, {
     sent: 'Write to alice@example.com, not to [EMAIL_3] today.',
-    kept: 'Write to [EMAIL_1], not to [EMAIL_3] today.',
+    logged: 'Write to [EMAIL_1], not to [EMAIL_3] today.',
     findings: ['email'],
   })
 })
@@ -234,10 +241,10 @@ t.test('a value is not taken out again; one that is new is, and stays out', asyn
 t.test('a value of the prompt that the model writes out is kept as its placeholder', async (t) => {
   const placeholders = new Placeholders()
   t.equal(placeholders.for('email', 'alice@example.com'), '[EMAIL_1]')
-  const scan = new TextScan(rules(), placeholders.fork(), 'plain')
+  const scan = new TextScanner(rules(), placeholders.fork(), 'plain')
   t.same(atOnce(scan.allSteps('It is ALICE@example.com indeed')), {
     sent: 'It is alice@example.com indeed',
-    kept: 'It is [EMAIL_1] indeed',
+    logged: 'It is [EMAIL_1] indeed',
   })
   t.ok(scan.redacted)
 })
@@ -249,7 +256,7 @@ t.test('keywords are judged as the text is kept and as the client reads it', asy
       ['[SECRET_1]', 'my project'],
     ]),
   )
-  const cases: [what: string, text: string, pattern: string, sent: string, kept: string][] = [
+  const cases: [what: string, text: string, pattern: string, sent: string, logged: string][] = [
     ['the end in a value', 'The project [EMAIL_1] is on', 'project aurora', 'The ', 'The '],
     ['the beginning in a value', 'All of [SECRET_1] aurora is', 'project aurora', 'All of ', 'All of '],
     ['all of it over two values', '[SECRET_1] [EMAIL_1] is', 'project aurora', '', ''],
@@ -258,10 +265,10 @@ t.test('keywords are judged as the text is kept and as the client reads it', asy
     ['the name of a placeholder', 'Ask [EMAIL_1] now', 'email_1', 'Ask [', 'Ask ['],
     ['elsewhere', '[EMAIL_1] of project aurora', 'project aurora', 'aurora@example.com of ', '[EMAIL_1] of '],
   ]
-  for (const [what, text, pattern, sent, kept] of cases) {
+  for (const [what, text, pattern, sent, logged] of cases) {
     const scanRules = rules([keyword('word', pattern)], undo)
     const whole = run([text], scanRules)
-    t.match(whole, { sent, kept, blocked: true, hits: ['word'] }, what)
+    t.match(whole, { sent, logged, blocked: true, hits: ['word'] }, what)
     t.same(run(text.split(''), scanRules), whole, what)
   }
   const watched = run(
@@ -300,7 +307,7 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
 
 t.test('an answer that grows beyond all bounds by what is put back is refused', async (t) => {
   const undo = new Restoration(new Map([['[SECRET_1]', 'k'.repeat(16_000)]]))
-  const scan = new TextScan(rules([], undo), new Placeholders(), 'plain')
+  const scan = new TextScanner(rules([], undo), new Placeholders(), 'plain')
   t.throws(() => atOnce(scan.allSteps('[SECRET_1]\n'.repeat(1100))), { code: 'upstream_unavailable' })
   t.doesNotThrow(() => run(['[EMAIL_1]\n'.repeat(1100)]))
 })
@@ -310,7 +317,7 @@ t.test('many placeholders, and a text that only begins them', async (t) => {
     Array.from({ length: 20_000 }, (_, i) => [`[EMAIL_${i + 1}]`, `user${i + 1}@example.com`] as const),
   )
   const undo = new Restoration(many)
-  const scan = new TextScan({ ...rules([], undo), kinds: kindSet([]) }, new Placeholders(), 'plain')
+  const scan = new TextScanner({ ...rules([], undo), kinds: kindSet([]) }, new Placeholders(), 'plain')
   const text = '[EMAIL_[EMAIL_1999[EMAIL_20000]'.repeat(5000)
   t.equal(atOnce(scan.allSteps(text)).sent, '[EMAIL_[EMAIL_1999user20000@example.com'.repeat(5000))
 })

@@ -36,7 +36,7 @@ interface Message {
 /** What is made of a conversation, the body that would be sent included. */
 function look(
   messages: readonly Message[],
-  recall: ScanCache | null,
+  cache: ScanCache | null,
   injection: InjectionModel = model,
   key = 'key',
 ) {
@@ -49,7 +49,7 @@ function look(
     inspect(body, selection, {
       kinds: DEFAULT_KINDS,
       injection,
-      ...(recall === null ? {} : { recall: (text: string) => recall.of(key, text) }),
+      ...(cache === null ? {} : { scanOf: (text: string) => cache.lookUp(key, text) }),
     }),
   )
   return { findings, hits: keywordHits.map(({ name }) => name), evidence, body }
@@ -94,7 +94,7 @@ const message = fc.record({
 })
 
 t.test('whatever was sent before, a conversation is judged as if nothing had been', async (t) => {
-  const recall = new ScanCache()
+  const cache = new ScanCache()
   let found = 0
   fc.assert(
     fc.property(fc.array(message, { minLength: 1, maxLength: 7 }), (messages) => {
@@ -102,7 +102,7 @@ t.test('whatever was sent before, a conversation is judged as if nothing had bee
         const sent = messages.slice(0, length)
         const fresh = look(sent, null)
         found += fresh.findings.length
-        t.same(look(sent, recall), fresh)
+        t.same(look(sent, cache), fresh)
       }
     }),
     { numRuns: 300 },
@@ -111,7 +111,7 @@ t.test('whatever was sent before, a conversation is judged as if nothing had bee
 })
 
 t.test('of a conversation that goes on only what is new is searched', async (t) => {
-  const recall = new ScanCache()
+  const cache = new ScanCache()
   const { scored, injection } = counting()
   const turns: Message[] = []
   for (let turn = 0; turn < 5; turn++) {
@@ -120,48 +120,48 @@ t.test('of a conversation that goes on only what is new is searched', async (t) 
       { role: 'tool', content: `${turn} ${LONG.repeat(9)}` },
     )
     scored.length = 0
-    look(turns, recall, injection)
+    look(turns, cache, injection)
     // The first prompt has no answer in it, and its texts are known from the second on.
     t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 4 : 2, `turn ${turn}`)
     turns.push({ role: 'assistant', content: `Turn ${turn}: ${LONG}` })
   }
   scored.length = 0
-  look(turns, recall, injection, 'another key')
+  look(turns, cache, injection, 'another key')
   t.equal(scored.length, 10, 'what others have sent is nothing to a key')
   const as = (other: string) =>
     turns.map(({ role, content }) => ({ role: role === 'user' ? other : role, content }))
   scored.length = 0
-  look(as('function'), recall, injection)
+  look(as('function'), cache, injection)
   t.equal(scored.length, 5, 'a text in another role is scored another way')
   scored.length = 0
-  look(as('tool'), recall, injection)
+  look(as('tool'), cache, injection)
   t.equal(scored.length, 10, 'texts that are read as one, in two ways')
   scored.length = 0
-  look(as('tool'), recall, injection)
+  look(as('tool'), cache, injection)
   t.equal(scored.length, 0, 'these are remembered, too')
 })
 
 t.test('texts that are nearly the same are not taken for one another', async (t) => {
-  const recall = new ScanCache()
-  const one = recall.of('key', LONG)
-  t.equal(recall.of('key', LONG), one)
-  t.not(recall.of('ke', `y${LONG}`), one)
-  t.not(recall.of('key', `${LONG} `), one)
-  t.not(recall.of('key', `${LONG}\ud83d`), recall.of('key', `${LONG}\ufffd`), 'half a pair')
-  t.not(recall.of('key', 'short'), recall.of('key', 'short'), 'not worth it')
+  const cache = new ScanCache()
+  const one = cache.lookUp('key', LONG)
+  t.equal(cache.lookUp('key', LONG), one)
+  t.not(cache.lookUp('ke', `y${LONG}`), one)
+  t.not(cache.lookUp('key', `${LONG} `), one)
+  t.not(cache.lookUp('key', `${LONG}\ud83d`), cache.lookUp('key', `${LONG}\ufffd`), 'half a pair')
+  t.not(cache.lookUp('key', 'short'), cache.lookUp('key', 'short'), 'not worth it')
 })
 
 t.test('what is kept is bounded, and what comes again and again stays', async (t) => {
-  const recall = new ScanCache()
-  const often = recall.of('key', LONG)
-  const once = recall.of('key', `${LONG}once`)
+  const cache = new ScanCache()
+  const often = cache.lookUp('key', LONG)
+  const once = cache.lookUp('key', `${LONG}once`)
   let same = true
   for (let index = 0; index < 40_000; index++) {
-    recall.of('key', `${LONG}${index}`)
-    if (index % 5000 === 0) same &&= recall.of('key', LONG) === often
+    cache.lookUp('key', `${LONG}${index}`)
+    if (index % 5000 === 0) same &&= cache.lookUp('key', LONG) === often
   }
   t.ok(same)
-  t.not(recall.of('key', `${LONG}once`), once)
+  t.not(cache.lookUp('key', `${LONG}once`), once)
 })
 
 t.test('a text full of findings is searched again', async (t) => {

@@ -60,11 +60,11 @@ const bodyOf = (texts: readonly string[]) =>
     messages: texts.map((content, index) => ({ role: index % 2 === 1 ? 'assistant' : 'user', content })),
   }) as JsonObject
 
-const search = (body: JsonObject, recall = new ScanCache()) =>
+const search = (body: JsonObject, cache = new ScanCache()) =>
   inspect(body, selection, {
     kinds: DEFAULT_KINDS,
     injection: model,
-    recall: (text) => recall.of('key', text),
+    scanOf: (text) => cache.lookUp('key', text),
   })
 
 t.test('prompts that take turns come out as they would one after the other', async (t) => {
@@ -78,9 +78,9 @@ t.test('prompts that take turns come out as they would one after the other', asy
           const body = bodyOf(texts)
           return { ...withoutState(atOnce(search(body))), body }
         })
-        const recall = new ScanCache()
+        const cache = new ScanCache()
         const bodies = prompts.map(bodyOf)
-        const work = bodies.map((body, index) => ({ index, steps: search(body, recall) }))
+        const work = bodies.map((body, index) => ({ index, steps: search(body, cache) }))
         let pauses = 0
         while (work.length > 0) {
           const one = work[turns.next().value % work.length]!

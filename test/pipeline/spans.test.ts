@@ -3,12 +3,12 @@ import t from 'tap'
 import { JsonTextDecoder } from '../../src/chat/json-text.ts'
 import type { Finding } from '../../src/core/finding.ts'
 import {
-  plainRun,
+  plainSpan,
   rawOf,
+  rawRanges,
   replaceFindings,
   TextSpanQueue,
   viewOf,
-  writtenSpans,
 } from '../../src/pipeline/scan/spans.ts'
 
 const finding = (start: number, end: number): Finding => ({ kind: 'email', start, end })
@@ -31,7 +31,7 @@ t.test('replaces in plain text', async (t) => {
   ]
   for (const [text, spans, expected] of cases) {
     const findings = spans.map(([start, end]) => finding(start, end))
-    t.equal(rawOf(replaceFindings([plainRun(text)], 0, findings, mark)), expected)
+    t.equal(rawOf(replaceFindings([plainSpan(text)], 0, findings, mark)), expected)
   }
 })
 
@@ -63,7 +63,7 @@ t.test('a queue gives back what it was given, cut where asked', async () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.array(fc.nat(40)), (texts, cuts) => {
       const queue = new TextSpanQueue()
-      for (const text of texts) queue.push(plainRun(text))
+      for (const text of texts) queue.push(plainSpan(text))
       const whole = texts.join('')
       let taken = ''
       for (const cut of cuts.toSorted((a, b) => a - b)) {
@@ -79,7 +79,7 @@ t.test('a queue gives back what it was given, cut where asked', async () => {
 t.test('a long queue is taken from the front at no more than it gives', async (t) => {
   const queue = new TextSpanQueue()
   const count = 300_000
-  for (let i = 0; i < count; i++) queue.push(plainRun('ab'))
+  for (let i = 0; i < count; i++) queue.push(plainSpan('ab'))
   let taken = 0
   // Moving what is left for each of them would be 10^11 moves.
   for (let at = 1; at <= 2 * count; at += 1) taken += viewOf(queue.takeUntil(at)).length
@@ -89,7 +89,7 @@ t.test('a long queue is taken from the front at no more than it gives', async (t
 t.test('runs other than text leave whole', async (t) => {
   const queue = new TextSpanQueue()
   queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
-  queue.push(plainRun('abc'))
+  queue.push(plainSpan('abc'))
   t.equal(rawOf(queue.takeUntil(1)), '\\ud83d\\ude00')
   t.equal(queue.start, 2)
   t.equal(rawOf(queue.takeUntil(3)), 'a')
@@ -117,7 +117,7 @@ t.test('what is said leads back to where it is written', async (t) => {
         .join('')
       if (said === '') return
       const start = '{"q":"'.length + before.length
-      const [span] = writtenSpans(runs, [{ start, end: start + said.length }])
+      const [span] = rawRanges(runs, [{ start, end: start + said.length }])
       t.equal(JSON.parse(`"${json.slice(span?.start, span?.end)}"`), said)
     }),
     { numRuns: 200 },
@@ -126,7 +126,7 @@ t.test('what is said leads back to where it is written', async (t) => {
     { start: 1, end: 2 },
     { start: 4, end: 6 },
   ]
-  t.same(writtenSpans([plainRun('abc'), plainRun('def')], spans), spans)
+  t.same(rawRanges([plainSpan('abc'), plainSpan('def')], spans), spans)
 })
 
 t.test('a number that is replaced is a JSON string of several runs, so it can be held in part', async (t) => {

@@ -8,7 +8,7 @@ import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
-import { relayStream } from '../../src/pipeline/answer/streamed-answer.ts'
+import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import type { Client } from '../../src/pipeline/client.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
@@ -73,7 +73,7 @@ async function relay(
   }
   let failure = ''
   try {
-    const delivery = await relayStream(
+    const delivery = await deliverStreamedAnswer(
       { call, client, response, scan, selection, placeholders, searches: new Budget(0), keep },
       false,
     )

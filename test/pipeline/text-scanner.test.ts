@@ -6,7 +6,7 @@ import { PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
-import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
+import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
 import { compileRules } from '../policy/rules.ts'
 
@@ -35,7 +35,7 @@ const BUDGET = keyword('budget', 'bud(?:get|gie)s?', 'monitor')
 
 /** What leaves, whether it was stopped, and what was seen. */
 function run(pieces: readonly string[], scanRules: ScanRules, encoding: 'plain' | 'json' = 'plain') {
-  const scan = new TextScan(scanRules, new Placeholders(), encoding)
+  const scan = new TextScanner(scanRules, new Placeholders(), encoding)
   let sent = ''
   for (const piece of pieces) sent += scan.push(piece).sent
   sent += scan.finish().sent
@@ -212,7 +212,7 @@ t.test('clean text leaves almost at once', async (t) => {
     'The committee agreed to postpone the release and to come back with a plan that everyone can read. '.repeat(
       20,
     )
-  const scan = new TextScan(rules({}, [AURORA, BUDGET]), new Placeholders(), 'plain')
+  const scan = new TextScanner(rules({}, [AURORA, BUDGET]), new Placeholders(), 'plain')
   let sent = 0
   let held = 0
   for (let i = 0; i < text.length; i++) {
@@ -223,7 +223,7 @@ t.test('clean text leaves almost at once', async (t) => {
 })
 
 t.test('a tool call leaves whole as soon as its JSON is complete', async (t) => {
-  const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'json')
+  const scan = new TextScanner(rules({}, [AURORA]), new Placeholders(), 'json')
   let sent = ''
   for (const character of '{"q":"weather in Oslo today"}') sent += scan.push(character).sent
   t.equal(sent, '{"q":"weather in Oslo today"}')
@@ -235,7 +235,7 @@ t.test('what comes before a blocked value leaves, the value does not', async (t)
 })
 
 t.test('after a block nothing leaves', async (t) => {
-  const scan = new TextScan(rules({}, [AURORA]), new Placeholders(), 'plain')
+  const scan = new TextScanner(rules({}, [AURORA]), new Placeholders(), 'plain')
   const sent =
     ['all about project aurora and more ', 'and more'].map((piece) => scan.push(piece).sent).join('') +
     scan.finish().sent

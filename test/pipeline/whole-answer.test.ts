@@ -8,10 +8,10 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
-import { answerWhole } from '../../src/pipeline/answer/whole-answer.ts'
+import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
-import { type ScanRules, TextScan } from '../../src/pipeline/scan/text-scanner.ts'
+import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { compileRules } from '../policy/rules.ts'
 
@@ -65,7 +65,7 @@ async function whole(body: string | Buffer) {
   }
   const placeholders = new Placeholders()
   lastCall = call
-  const delivery = await answerWhole({
+  const delivery = await deliverWholeAnswer({
     call,
     client,
     response,
@@ -93,7 +93,7 @@ async function sent(message: JsonObject) {
 
 /** As it would be sent, by a scan of the text in one piece. */
 function scanned(text: string, encoding: 'plain' | 'json') {
-  const one = new TextScan(scan, new Placeholders(), encoding)
+  const one = new TextScanner(scan, new Placeholders(), encoding)
   const passed = one.push(text).sent + one.finish().sent
   return one.blocked ? null : { text: passed, found: [...one.findings].sort() }
 }

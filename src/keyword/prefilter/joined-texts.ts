@@ -14,8 +14,8 @@ export interface TouchingText {
   readonly view: string
   /** Consecutive numbers for adjacent texts. */
   readonly joined: number
-  /** What is cached of this text. */
-  readonly learned: { readonly prefilterState: PrefilterState }
+  /** Results cached for this text. */
+  readonly cached: { readonly prefilterState: PrefilterState }
 }
 
 /** Returns false if nothing matches in any text or across adjacent texts, true if something may. */
@@ -29,7 +29,7 @@ export function* mayMatchJoined(prefilter: Prefilter, texts: readonly TouchingTe
   const pace = new Pace()
   for (const text of texts) {
     if (pace.isOver(text.view.length)) yield
-    const end = yield* prefilter.scan(text.view, text.learned.prefilterState)
+    const end = yield* prefilter.scan(text.view, text.cached.prefilterState)
     if (end < 0 || prefilter.endsInMatch(end)) return true
     // The states of the texts before are void.
     if (previous !== null && prefilter.generation !== generation) return true

@@ -27,13 +27,13 @@ export interface EventTemplate {
   readonly droppable: boolean
 }
 
-type Cut = Pick<EventTemplate, 'head' | 'tail'>
+type EventFrame = Pick<EventTemplate, 'head' | 'tail'>
 
 /** The form that the events of one stream have now. */
 export class EventTemplateMatcher {
   #template: EventTemplate | null = null
   /** Cut, but not proved: proving is worth it for a form that comes twice in a row. */
-  #seen: Cut | null = null
+  #seen: EventFrame | null = null
 
   get template(): EventTemplate | null {
     return this.#template
@@ -56,15 +56,15 @@ export class EventTemplateMatcher {
    */
   learn(data: string, chunk: StreamChunk): void {
     const members = deltaOf(chunk)
-    const cut = members === null ? null : cutAtText(data, chunk)
-    const again = cut !== null && this.#seen?.head === cut.head && this.#seen.tail === cut.tail
-    this.#seen = cut
-    if (members === null || cut === null || !again) return
+    const frame = members === null ? null : frameOf(data, chunk)
+    const again = frame !== null && this.#seen?.head === frame.head && this.#seen.tail === frame.tail
+    this.#seen = frame
+    if (members === null || frame === null || !again) return
     const { choice, channel } = chunk.deltas[0]!
     const { role = null } = members
     const [only] = chunk.body['choices'] as JsonObject[]
     const droppable = (role === null || role === '') && hasOnlyDelta(only!)
-    const template = { ...cut, choice, channel, envelope: chunk.body, droppable }
+    const template = { ...frame, choice, channel, envelope: chunk.body, droppable }
     this.#template = isProved(template) ? template : null
   }
 }
@@ -95,7 +95,7 @@ const isFixed =
   ([name, value]: [string, unknown]): boolean =>
     name === channel || value === null || value === '' || (name === 'role' && typeof value === 'string')
 
-function cutAtText(data: string, { deltas }: StreamChunk): Cut | null {
+function frameOf(data: string, { deltas }: StreamChunk): EventFrame | null {
   const { channel, text } = deltas[0]!
   // Line breaks would be those of several lines of data.
   if (!PLAIN.test(text) || text === PROBE || data.includes('\n') || data.includes('\r')) return null

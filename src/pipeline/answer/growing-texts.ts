@@ -1,25 +1,25 @@
 // The texts of a stream that grow from event to event, each with its scan, by choice and channel.
 
-import { type Channel, isTool } from '../../chat/channel.ts'
+import { type Channel, isToolCall } from '../../chat/channel.ts'
 import type { Delta } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { type ScanResult, TextScan } from '../scan/text-scanner.ts'
+import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { TextProgress } from './logprobs.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Texts that may grow side by side in one answer: choices × channels. */
 const MAX_TEXTS = 4096
 
-export class StreamScans {
+export class GrowingTexts {
   readonly #answer: Answer
-  readonly #met: ScanResult[]
-  readonly #choices = new Map<number, Map<Channel, TextScan>>()
+  readonly #results: ScanResult[]
+  readonly #choices = new Map<number, Map<Channel, TextScanner>>()
   #count = 0
 
   /** @param met takes each text, for what is met in it */
-  constructor(answer: Answer, met: ScanResult[]) {
+  constructor(answer: Answer, results: ScanResult[]) {
     this.#answer = answer
-    this.#met = met
+    this.#results = results
   }
 
   choices(): Iterable<number> {
@@ -27,27 +27,31 @@ export class StreamScans {
   }
 
   /** Those of a choice, so far. */
-  ofChoice(choice: number): ReadonlyMap<Channel, TextScan> | undefined {
+  ofChoice(choice: number): ReadonlyMap<Channel, TextScanner> | undefined {
     return this.#choices.get(choice)
   }
 
   /** The scan of a text, begun if it is new. @throws GatewayError `upstream_unavailable` beyond MAX_TEXTS */
-  scanOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScan {
+  scannerOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScanner {
     let texts = this.#choices.get(choice)
     if (texts === undefined) {
       texts = new Map()
       this.#choices.set(choice, texts)
     }
-    let scan = texts.get(channel)
-    if (scan === undefined) {
+    let scanner = texts.get(channel)
+    if (scanner === undefined) {
       if (this.#count++ >= MAX_TEXTS)
         throw new GatewayError('upstream_unavailable', 'The upstream sent too many texts side by side.')
       const isJson = channel === 'content' && this.#answer.call.record.asksForJson
-      scan = new TextScan(this.#answer.scan, this.#answer.placeholders.fork(), isJson ? 'json' : encoding)
-      texts.set(channel, scan)
-      this.#met.push(scan)
+      scanner = new TextScanner(
+        this.#answer.scan,
+        this.#answer.placeholders.fork(),
+        isJson ? 'json' : encoding,
+      )
+      texts.set(channel, scanner)
+      this.#results.push(scanner)
     }
-    return scan
+    return scanner
   }
 
   /**
@@ -56,7 +60,7 @@ export class StreamScans {
    * @param starting first pieces of texts
    */
   holdsValue(choice: number, channel: Channel, starting: readonly Delta[]): boolean {
-    const isCalling = starting.some((delta) => delta.choice === choice && isTool(delta.channel))
+    const isCalling = starting.some((delta) => delta.choice === choice && isToolCall(delta.channel))
     return !isCalling && this.#choices.get(choice)?.get(channel)?.holdsValue === true
   }
 

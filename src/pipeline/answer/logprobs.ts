@@ -15,7 +15,7 @@ export interface TextProgress {
 const LISTS = ['content', 'refusal'] as const
 
 /** One token's entry, held until its text has left. */
-interface Held {
+interface WaitingToken {
   readonly entry: JsonValue
   /** Characters of the text up to and with this token. */
   readonly end: number
@@ -26,7 +26,7 @@ const MAX_WAITING = 65_536
 
 /** The entries of one list, in order. */
 class TokenQueue {
-  #waiting: Held[] = []
+  #waiting: WaitingToken[] = []
   /** Of those held: the ones before it have left. */
   #first = 0
   #characters = 0
@@ -51,12 +51,12 @@ class TokenQueue {
     this.#characters = at
   }
 
-  #push(held: Held): void {
+  #push(token: WaitingToken): void {
     if (this.#waiting.length - this.#first >= MAX_WAITING) {
       this.clear()
       this.#isTooLong = true
     }
-    if (!this.#isTooLong) this.#waiting.push(held)
+    if (!this.#isTooLong) this.#waiting.push(token)
   }
 
   /** Those whose text is among the first `characters`. */
@@ -82,7 +82,7 @@ export class LogprobGate {
   readonly #queues = new Map<string, TokenQueue>()
 
   /** Whether there have been any so far. */
-  get held(): boolean {
+  get hasTokens(): boolean {
     return this.#queues.size > 0
   }
 

@@ -5,7 +5,7 @@ import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
-import { type ScanResult, TextScan } from '../scan/text-scanner.ts'
+import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
 /** Of one event, all its texts together; what else is large in one is a picture. */
@@ -14,7 +14,7 @@ const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 const SO_FAR = /^choices\[\d+\]\.message\./
 
 export class StandaloneTexts {
-  readonly met: ScanResult = { findings: [], keywordHits: [] }
+  readonly result: ScanResult = { findings: [], keywordHits: [] }
   /** A rule forbids one of them. */
   blocked = false
   readonly #answer: Answer
@@ -24,18 +24,18 @@ export class StandaloneTexts {
   }
 
   /** Lines of an event without data as they may leave: they pass, but are read like a text. */
-  *around(lines: string): Steps<string> {
+  *scanLines(lines: string): Steps<string> {
     const rules = { ...this.#answer.scan, restoration: null }
     // Some servers keep a connection alive with a great deal of it.
     if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return lines
-    const scan = new TextScan(rules, this.#answer.placeholders.fork(), 'plain')
-    const { sent } = yield* scan.allSteps(lines)
-    this.#note(scan)
+    const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), 'plain')
+    const { sent } = yield* scanner.allSteps(lines)
+    this.#note(scanner)
     return sent
   }
 
   /** @throws GatewayError `upstream_unavailable` for an event with more than MAX_TEXT_CHARACTERS in its texts */
-  *of(chunk: StreamChunk): Steps<ScanOutput[]> {
+  *scanChunk(chunk: StreamChunk): Steps<ScanOutput[]> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
@@ -45,21 +45,21 @@ export class StandaloneTexts {
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
     for (const text of chunk.others) {
-      const scan = new TextScan(rules, this.#answer.placeholders.fork(), text.encoding)
+      const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), text.encoding)
       // Some servers repeat all that was said so far, and the end of that goes on as well.
-      const goesOn = chunk.finished.length === 0 && SO_FAR.test(text.path)
-      outputs.push(yield* goesOn ? scan.pushSteps(text.text) : scan.allSteps(text.text))
-      this.#note(scan)
+      const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
+      outputs.push(yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text))
+      this.#note(scanner)
     }
     return outputs
   }
 
-  #note(scan: TextScan): void {
-    for (const kind of scan.findings) this.met.findings.push(kind)
-    for (const rule of scan.keywordHits) {
-      if (!this.met.keywordHits.includes(rule)) this.met.keywordHits.push(rule)
+  #note(scanner: TextScanner): void {
+    for (const kind of scanner.findings) this.result.findings.push(kind)
+    for (const rule of scanner.keywordHits) {
+      if (!this.result.keywordHits.includes(rule)) this.result.keywordHits.push(rule)
     }
-    this.blocked ||= scan.blocked
+    this.blocked ||= scanner.blocked
   }
 }
 

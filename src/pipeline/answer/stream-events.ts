@@ -3,12 +3,12 @@
 
 import { Assembler } from '../../chat/assembler.ts'
 import {
-  besideEachOther,
   type Channel,
   finishChunk,
   flushChunk,
-  isThought,
-  isTool,
+  groupCompatible,
+  isReasoning,
+  isToolCall,
 } from '../../chat/channel.ts'
 import { encodeData, encodeEvent, encodeRemarks, type SseEvent, SseParser } from '../../chat/sse.ts'
 import {
@@ -16,14 +16,20 @@ import {
   readStreamChunk,
   type StreamChunk,
   takeFinish,
-  withErrorSaid,
+  withErrorInData,
 } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { type ErrorDetails, GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
-import { cleanText } from '../scan/credential-filter.ts'
-import { joinOutputs, keptChunk, replaceTexts, type ScanOutput, underNewNames } from '../scan/scan-output.ts'
+import { removeFromText } from '../scan/credential-filter.ts'
+import {
+  deltasUnderNewNames,
+  joinOutputs,
+  loggedChunk,
+  replaceTexts,
+  type ScanOutput,
+} from '../scan/scan-output.ts'
 import type { ScanResult } from '../scan/text-scanner.ts'
 import {
   type EventTemplate,
@@ -32,7 +38,7 @@ import {
   stripUsage,
   writeEvent,
 } from './event-template.ts'
-import { StreamScans } from './growing-texts.ts'
+import { GrowingTexts } from './growing-texts.ts'
 import { LogprobGate } from './logprobs.ts'
 import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
 import { beginsNextText, finalPieces, growsIn, type IsText, textIn } from './text-boundaries.ts'
@@ -54,10 +60,10 @@ interface Written {
 }
 
 /** The state of one stream: bytes in, text for the client out. */
-export class EventRelay {
+export class StreamEvents {
   readonly assembler = new Assembler()
   /** What was met, by texts. */
-  readonly met: ScanResult[]
+  readonly results: ScanResult[]
   readonly #standalone: StandaloneTexts
   /** Nothing more is to be read: `[DONE]` came, or a failure. */
   done = false
@@ -70,7 +76,7 @@ export class EventRelay {
   readonly #includeUsage: boolean
   readonly #credential: string | null
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
-  readonly #scans: StreamScans
+  readonly #texts: GrowingTexts
   readonly #logprobs = new LogprobGate()
   readonly #templates = new EventTemplateMatcher()
   readonly #pace = new Pace()
@@ -83,8 +89,8 @@ export class EventRelay {
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
     this.#standalone = new StandaloneTexts(answer)
-    this.met = [this.#standalone.met]
-    this.#scans = new StreamScans(answer, this.met)
+    this.results = [this.#standalone.result]
+    this.#texts = new GrowingTexts(answer, this.results)
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
   }
@@ -132,9 +138,9 @@ export class EventRelay {
   }
 
   *#relayEvent(came: SseEvent): Steps<string> {
-    const event = came.around === '' ? came : withErrorSaid(came)
+    const event = came.around === '' ? came : withErrorInData(came)
     const { data: received } = event
-    const around = event.around === '' ? '' : yield* this.#standalone.around(event.around)
+    const around = event.around === '' ? '' : yield* this.#standalone.scanLines(event.around)
     if (this.#standalone.blocked) this.#block()
     const raw = around === event.around ? event.raw : encodeEvent(around, received)
     if (received === null || this.done) return this.done ? '' : raw
@@ -142,10 +148,10 @@ export class EventRelay {
     const { template } = this.#templates
     const text = template === null ? null : this.#templates.match(received)
     const quoted = this.#credential !== null && received.includes(this.#credential)
-    if (template !== null && text !== null && !quoted && !this.#logprobs.held) {
+    if (template !== null && text !== null && !quoted && !this.#logprobs.hasTokens) {
       return this.#relayTemplated(template, text, { raw, around })
     }
-    const data = quoted ? cleanText(received, this.#credential) : received
+    const data = quoted ? removeFromText(received, this.#credential) : received
     const chunk = readStreamChunk(data)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
@@ -167,7 +173,7 @@ export class EventRelay {
       this.#fail(brokenOff())
       return ''
     }
-    const out = this.#sendPostponedEnds() + this.#flush(this.#scans.choices())
+    const out = this.#sendPostponedEnds() + this.#flush(this.#texts.choices())
     this.done = true
     return out
   }
@@ -175,16 +181,16 @@ export class EventRelay {
   /** As `#relayChunk` for an event of which all but its text was met before, and has nothing to be scanned. */
   #relayTemplated(template: EventTemplate, text: string, { raw, around }: Written): string {
     const { choice, channel, envelope } = template
-    const scan = this.#scans.scanOf({ choice, channel, encoding: 'plain' })
-    const output = scan.push(text)
+    const scanner = this.#texts.scannerOf({ choice, channel, encoding: 'plain' })
+    const output = scanner.push(text)
     this.#envelope = envelope
-    if (scan.blocked) {
+    if (scanner.blocked) {
       this.#block()
       return this.#send(choice, [[channel, output]])
     }
-    const { sent, kept } = output
-    if (!this.assembler.grow(choice, channel, kept))
-      this.assembler.add(flushChunk(envelope, choice, [[channel, kept]]))
+    const { sent, logged } = output
+    if (!this.assembler.grow(choice, channel, logged))
+      this.assembler.add(flushChunk(envelope, choice, [[channel, logged]]))
     if (sent === text) return raw
     // Some clients take lines without data for an event.
     const isDropped = sent === '' && template.droppable && around === ''
@@ -192,41 +198,41 @@ export class EventRelay {
   }
 
   *#relayChunk(chunk: StreamChunk, data: string, { raw, around }: Written): Steps<string> {
-    const alone = yield* this.#standalone.of(chunk)
+    const alone = yield* this.#standalone.scanChunk(chunk)
     if (this.#standalone.blocked) this.#block()
     let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
-    const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#scans.ofChoice(delta.choice)))
+    const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#texts.ofChoice(delta.choice)))
     const isHere = growsIn(chunk)
     const begun = new Set(starting.map(({ choice }) => choice))
-    const goesOn: IsText = (...text) => isHere(...text) || this.#scans.holdsValue(...text, starting)
-    out += this.#flush(begun, (choice, channel) => isTool(channel) || goesOn(choice, channel))
+    const continues: IsText = (...text) => isHere(...text) || this.#texts.holdsValue(...text, starting)
+    out += this.#flush(begun, (choice, channel) => isToolCall(channel) || continues(choice, channel))
     const signed = new Set(chunk.signed)
-    out += this.#flush(signed, (choice, channel) => !isThought(channel) || isHere(choice, channel))
+    out += this.#flush(signed, (choice, channel) => !isReasoning(channel) || isHere(choice, channel))
     const ending = chunk.finished.filter((choice) => !this.#finished.has(choice))
     const speaking = new Set(chunk.deltas.flatMap(({ choice, text }) => (text === '' ? [] : [choice])))
     const doubtful = ending.filter((choice) => speaking.has(choice))
     const finished = ending.filter((choice) => !speaking.has(choice))
     const last = finalPieces(chunk, finished, starting)
-    this.#bound = underNewNames(chunk, alone)
+    this.#bound = deltasUnderNewNames(chunk, alone)
     const deltas: ScanOutput[] = []
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
-    const kept = keptChunk(chunk, data, others, deltas)
-    if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
-    changed = this.#postpone(doubtful, chunk.body, kept) || changed
+    const logged = loggedChunk(chunk, data, others, deltas)
+    if (this.done) return out + this.#onlyTexts(chunk, logged, deltas)
+    changed = this.#postpone(doubtful, chunk.body, logged) || changed
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
     out += this.#flush(finished, isHere)
     // What was held back may show that no end may follow: a client that stops there would take it for all there is.
-    if (this.done) return out + this.#onlyTexts(chunk, kept, deltas)
+    if (this.done) return out + this.#onlyTexts(chunk, logged, deltas)
     for (const choice of finished) {
       this.#finished.add(choice)
       this.#postponed.delete(choice)
     }
-    changed = this.#logprobs.apply(chunk.body, this.#scans.progress, textIn(chunk), finished) || changed
-    this.#envelope = kept
-    this.assembler.add(kept)
+    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), finished) || changed
+    this.#envelope = logged
+    this.assembler.add(logged)
     // The event itself says what went wrong.
     if (chunk.error) this.#fail(brokenOff({ isReported: true }))
     if (!changed) return out + raw
@@ -236,10 +242,10 @@ export class EventRelay {
 
   /** What of a delta may leave now. @param isLast of its text */
   *#scanDelta(delta: Delta, isLast: boolean): Steps<ScanOutput> {
-    const scan = this.#scans.scanOf(delta)
-    let output = yield* scan.pushSteps(delta.text)
-    if (isLast || delta.whole || this.#bound.has(delta)) output = joinOutputs(output, scan.finish())
-    if (scan.blocked) this.#block()
+    const scanner = this.#texts.scannerOf(delta)
+    let output = yield* scanner.pushSteps(delta.text)
+    if (isLast || delta.whole || this.#bound.has(delta)) output = joinOutputs(output, scanner.finish())
+    if (scanner.blocked) this.#block()
     return output
   }
 
@@ -247,12 +253,12 @@ export class EventRelay {
    * Some servers say with every piece that it is the last. The end of a choice that comes with text waits, where some of
    * that text does, until more is said. @returns whether there was one
    */
-  #postpone(choices: readonly number[], sent: JsonObject, kept: JsonObject): boolean {
+  #postpone(choices: readonly number[], sent: JsonObject, logged: JsonObject): boolean {
     const waiting = choices.filter((choice) =>
-      [...(this.#scans.ofChoice(choice) ?? [])].some(([, scan]) => scan.holds),
+      [...(this.#texts.ofChoice(choice) ?? [])].some(([, scanner]) => scanner.holds),
     )
     for (const choice of waiting) {
-      for (const body of new Set([sent, kept])) this.#postponed.set(choice, takeFinish(body, choice))
+      for (const body of new Set([sent, logged])) this.#postponed.set(choice, takeFinish(body, choice))
     }
     return waiting.length > 0
   }
@@ -264,7 +270,7 @@ export class EventRelay {
       out += this.#flush([choice])
       if (this.#blocked) break
       const end = finishChunk(this.#envelope, choice, reason)
-      this.#logprobs.apply(end, this.#scans.progress, () => '', [choice])
+      this.#logprobs.apply(end, this.#texts.progress, () => '', [choice])
       this.assembler.add(end)
       this.#finished.add(choice)
       out += encodeData(JSON.stringify(end))
@@ -282,14 +288,14 @@ export class EventRelay {
     for (const choice of choices) {
       const thoughts: [Channel, ScanOutput][] = []
       let said = ''
-      for (const [channel, scan] of this.#scans.ofChoice(choice) ?? []) {
+      for (const [channel, scanner] of this.#texts.ofChoice(choice) ?? []) {
         if (except(choice, channel) || this.#blocked) continue
-        const rest = scan.finish()
-        if (scan.blocked) this.#block()
-        if (isThought(channel)) thoughts.push([channel, rest])
+        const rest = scanner.finish()
+        if (scanner.blocked) this.#block()
+        if (isReasoning(channel)) thoughts.push([channel, rest])
         else said += this.#send(choice, [[channel, rest]])
       }
-      out += besideEachOther(thoughts).reduce((sent, group) => sent + this.#send(choice, group), '') + said
+      out += groupCompatible(thoughts).reduce((sent, group) => sent + this.#send(choice, group), '') + said
     }
     return out
   }
@@ -305,13 +311,13 @@ export class EventRelay {
   #send(choice: number, outputs: readonly (readonly [Channel, ScanOutput])[]): string {
     const leaving = outputs.filter(([, { sent }]) => sent !== '')
     if (leaving.length === 0) return ''
-    const written = (form: 'sent' | 'kept') =>
+    const written = (form: 'sent' | 'logged') =>
       flushChunk(
         this.#envelope,
         choice,
         leaving.map(([channel, output]) => [channel, output[form]]),
       )
-    this.assembler.add(written('kept'))
+    this.assembler.add(written('logged'))
     return encodeData(JSON.stringify(written('sent')))
   }
 }

@@ -11,24 +11,24 @@ import { callHeaders } from '../call-headers.ts'
 import { assertWaiting } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
 import { type Delivered, formatReceipt } from '../record.ts'
-import { DONE, EventRelay } from './stream-events.ts'
-import { type Answer, noteResponse } from './whole-answer.ts'
+import { DONE, StreamEvents } from './stream-events.ts'
+import { type Answer, decideOnAnswer } from './whole-answer.ts'
 
 /**
  * Relays a stream up to, not including, `[DONE]`, which waits for the entry.
  * @param includeUsage whether the client asked for the usage event
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; what was safe has left before
  */
-export async function relayStream(answer: Answer, includeUsage: boolean): Promise<Delivered> {
+export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolean): Promise<Delivered> {
   const { call, client, response, selection } = answer
-  const relay = new EventRelay(answer, includeUsage)
+  const relay = new StreamEvents(answer, includeUsage)
   client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
   let blocking: RuleReference | null
   try {
     await pump(answer, relay)
   } finally {
     // However it ended.
-    blocking = noteResponse(call, selection, relay.met)
+    blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
     if (call.record.usage === null)
@@ -53,16 +53,16 @@ function estimateAnswer(response: JsonObject): number {
   }
 }
 
-async function pump(answer: Answer, relay: EventRelay): Promise<void> {
+async function pump(answer: Answer, relay: StreamEvents): Promise<void> {
   const { call, client, response } = answer
-  let kept = 0
+  let counted = 0
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
     call.record.responseBytes += piece?.length ?? 0
     const steps = piece === null ? relay.end() : relay.take(piece)
     const text = await call.measureSlices('response', steps, client)
-    answer.keep(relay.assembler.characters - kept)
-    kept = relay.assembler.characters
+    answer.keep(relay.assembler.characters - counted)
+    counted = relay.assembler.characters
     if (text !== '') {
       call.markFirstToken()
       const room = client.write(text)

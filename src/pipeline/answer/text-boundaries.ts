@@ -1,7 +1,7 @@
 // Which texts of a stream a chunk goes on with, and which end with it, although nothing says so: what a model thought
 // where it answers, and what it said where it calls a tool. Knows no scans.
 
-import { type Channel, isInTurn, isThought, isTool } from '../../chat/channel.ts'
+import { type Channel, isReasoning, isSequential, isToolCall } from '../../chat/channel.ts'
 import type { Delta, StreamChunk } from '../../chat/stream-chunk.ts'
 
 /** The last piece of each text that ends with a chunk: with its choice, before a tool is called, or signed. */
@@ -13,12 +13,12 @@ export function finalPieces(
   if (finished.length + starting.length + signed.length === 0) return NO_PIECES
   const ending = new Set(finished)
   const signing = new Set(signed)
-  const calling = new Set(starting.filter(({ channel }) => isTool(channel)).map(({ choice }) => choice))
+  const calling = new Set(starting.filter(({ channel }) => isToolCall(channel)).map(({ choice }) => choice))
   const pieces = deltas.filter(
     ({ choice, channel }) =>
       ending.has(choice) ||
-      (calling.has(choice) && !isTool(channel)) ||
-      (signing.has(choice) && isThought(channel)),
+      (calling.has(choice) && !isToolCall(channel)) ||
+      (signing.has(choice) && isReasoning(channel)),
   )
   return new Set(new Map(pieces.map((piece) => [textName(piece.choice, piece.channel), piece])).values())
 }
@@ -50,4 +50,4 @@ export const textIn =
 export const beginsNextText = (
   { channel }: Delta,
   texts: ReadonlyMap<string, unknown> | undefined,
-): boolean => texts !== undefined && !texts.has(channel) && isInTurn(channel)
+): boolean => texts !== undefined && !texts.has(channel) && isSequential(channel)

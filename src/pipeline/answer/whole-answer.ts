@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import { readTexts } from '../../chat/answer-texts.ts'
 import { decodeEscapes } from '../../chat/json-text.ts'
-import { saysError } from '../../chat/stream-chunk.ts'
+import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys, parseReceived } from '../../chat/strict-json.ts'
 import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
 import { estimateTokens, readUsage } from '../../chat/token-usage.ts'
@@ -24,10 +24,10 @@ import type { Client } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
 import { countKinds } from '../prompt/inspect.ts'
 import { type Delivered, formatReceipt } from '../record.ts'
-import { clean } from '../scan/credential-filter.ts'
+import { removeFromBytes } from '../scan/credential-filter.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
-import { isRestored, joinOutputs, keptBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
-import { type ScanResult, type ScanRules, TextScan } from '../scan/text-scanner.ts'
+import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
+import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
 
 /** Largest answer that is read into memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -50,15 +50,18 @@ export interface Answer {
  * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
-export async function answerWhole(answer: Answer): Promise<Delivered> {
+export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
   const { call, client, response, scan } = answer
-  const received = clean(await call.waitForUpstream(readAll(response, answer.keep)), scan.credential)
+  const received = removeFromBytes(
+    await call.waitForUpstream(readAll(response, answer.keep)),
+    scan.credential,
+  )
   call.record.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
   const sent =
     received.length > STEP_UNITS
-      ? await searchLong(answer, received.length, steps)
+      ? await scanLong(answer, received.length, steps)
       : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400 && !isFailure(call.record.response)
   return {
@@ -74,7 +77,7 @@ export async function answerWhole(answer: Answer): Promise<Delivered> {
 }
 
 /** A long answer keeps no other call waiting, and many of them do not take all memory. */
-async function searchLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
+async function scanLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
   const leave = await searches.wait(bytes)
   try {
     return await call.measureSlices('response', steps, client)
@@ -122,13 +125,13 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   }
   const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
   call.record.usage = response.status < 400 ? readUsage(body) : null
-  const { scans, outputs, changed } = yield* scanTexts(answer, body)
-  if (scans.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
+  const { scanners, outputs, changed } = yield* scanTexts(answer, body)
+  if (scanners.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
   if (isFailure(body)) call.record.estimatedCompletionTokens = 0
   yield
-  call.record.response = isRestored(outputs) ? keptBody(parseAnswer(received).body ?? {}, outputs) : body
+  call.record.response = isRestored(outputs) ? loggedBody(parseAnswer(received).body ?? {}, outputs) : body
   call.record.finishReason = finishReason(call.record.response)
-  const blocking = noteResponse(call, selection, scans)
+  const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
   // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
@@ -145,9 +148,9 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
 function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
   // An error keeps its placeholders, whatever its status.
-  const rules = saysError(body) ? { ...answer.scan, restoration: null } : answer.scan
+  const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
-  const scans: TextScan[] = []
+  const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
   for (const { parts, text, encoding } of readTexts(walk.texts, call.record.asksForJson)) {
@@ -158,18 +161,18 @@ function* scanTexts(answer: Answer, body: JsonObject) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
-    const scan = new TextScan(rules, placeholders.fork(), encoding)
-    scans.push(scan)
-    for (const part of parts) outputs[part] = yield* scan.pushSteps(walk.texts[part]!.text)
+    const scanner = new TextScanner(rules, placeholders.fork(), encoding)
+    scanners.push(scanner)
+    for (const part of parts) outputs[part] = yield* scanner.pushSteps(walk.texts[part]!.text)
     const last = parts.at(-1)!
-    outputs[last] = joinOutputs(outputs[last]!, scan.finish())
+    outputs[last] = joinOutputs(outputs[last]!, scanner.finish())
   }
   const changed = replaceTexts(walk.texts, outputs, 'sent')
   walk.commit()
-  return { scans, outputs, changed }
+  return { scanners, outputs, changed }
 }
 
-const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, kept: text })
+const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, logged: text })
 
 /** Whether a scan of the text would meet nothing; told at a fraction of its cost. */
 export function* isClean(
@@ -197,14 +200,14 @@ function isOneJson(text: string): boolean {
 }
 
 /** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
-export function noteResponse(
+export function decideOnAnswer(
   call: Call,
   selection: Selection,
-  met: readonly ScanResult[],
+  results: readonly ScanResult[],
 ): RuleReference | null {
-  if (met.length === 0) return null
-  const findings = countKinds(met.flatMap((one) => one.findings.map((kind) => ({ kind }))))
-  const keywordHits = [...new Set<RuleReference>(met.flatMap((one) => one.keywordHits))]
+  if (results.length === 0) return null
+  const findings = countKinds(results.flatMap((one) => one.findings.map((kind) => ({ kind }))))
+  const keywordHits = [...new Set<RuleReference>(results.flatMap((one) => one.keywordHits))]
   const decision = decideResponse(selection, { findings, keywordHits })
   call.record.addFindings(findings, selection, 'response')
   call.record.hits.push(...decision.hits)
@@ -266,7 +269,7 @@ const plainError = (status: number, reason: string): JsonObject => ({
 
 /** Aggregators answer with a status of success before their provider has, and then tell of its failure in the body. */
 const isFailure = (body: JsonObject | null): boolean =>
-  body !== null && (saysError(body) || finishReason(body) === 'error')
+  body !== null && (isErrorBody(body) || finishReason(body) === 'error')
 
 function finishReason(body: JsonObject): string | null {
   const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined

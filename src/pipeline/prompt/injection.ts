@@ -19,7 +19,7 @@ export interface InjectionEvidence {
 /** A text as it is forwarded, with what is known of it. */
 interface Scorable extends Joinable {
   readonly text: Pick<Text, 'path' | 'role'>
-  readonly learned: CachedScan
+  readonly cached: CachedScan
 }
 
 /** Roles of the operator and of the model. Any other may speak for a stranger, also one that no specification knows. */
@@ -36,23 +36,23 @@ const SEPARATORS = ['', ' '] as const
 export function* scoreInjection(
   items: readonly Scorable[],
   model: InjectionModel,
-  recall: (text: string) => CachedScan,
+  scanOf: (text: string) => CachedScan,
 ): Steps<InjectionEvidence> {
   const pace = new Pace()
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
-  for (const [role, run] of runsOf(items)) {
+  for (const [role, group] of groupsOf(items)) {
     const mode: InjectionMode = DOCUMENT_ROLES.has(role) ? 'windows' : 'whole'
-    for (const { view, text, learned } of run) {
+    for (const { view, text, cached } of group) {
       if (pace.isOver(view.length)) yield
-      const scored = yield* score(view, mode, model, learned)
+      const scored = yield* score(view, mode, model, cached)
       if (scored.score > worst.score) worst = { ...scored, path: text.path }
     }
-    if (run.length === 1) continue
-    const { path } = run[0]!.text
+    if (group.length === 1) continue
+    const { path } = group[0]!.text
     for (const separator of SEPARATORS) {
-      const joined = joinTexts(run, separator)
+      const joined = joinTexts(group, separator)
       if (pace.isOver(joined.length)) yield
-      const scored = yield* score(joined, mode, model, recall(joined))
+      const scored = yield* score(joined, mode, model, scanOf(joined))
       if (scored.score > worst.score) worst = { ...scored, path, span: null }
     }
   }
@@ -63,24 +63,24 @@ function* score(
   view: string,
   mode: InjectionMode,
   model: InjectionModel,
-  learned: CachedScan,
+  cached: CachedScan,
 ): Steps<InjectionScore> {
-  return learned.score(mode) ?? learned.keepScore(mode, yield* model.scoreSteps(view, mode))
+  return cached.score(mode) ?? cached.keepScore(mode, yield* model.scoreSteps(view, mode))
 }
 
 /** Texts of strangers with their role, those together that touch and have the same. */
-function* runsOf<T extends Scorable>(items: readonly T[]): Generator<[role: string, run: T[]]> {
-  let run: T[] = []
+function* groupsOf<T extends Scorable>(items: readonly T[]): Generator<[role: string, group: T[]]> {
+  let group: T[] = []
   let role: string | null = null
   for (const item of items) {
     if (item.text.role === null || TRUSTED_ROLES.has(item.text.role)) continue
-    const isNext = item.text.role === role && item.joined >= 0 && run.at(-1)!.joined + 1 === item.joined
+    const isNext = item.text.role === role && item.joined >= 0 && group.at(-1)!.joined + 1 === item.joined
     if (!isNext && role !== null) {
-      yield [role, run]
-      run = []
+      yield [role, group]
+      group = []
     }
     role = item.text.role
-    run.push(item)
+    group.push(item)
   }
-  if (role !== null) yield [role, run]
+  if (role !== null) yield [role, group]
 }

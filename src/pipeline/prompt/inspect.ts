@@ -16,9 +16,9 @@ import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
-import { plainRun, rawOf, replaceSteps, viewOf, writtenSpans } from '../scan/spans.ts'
+import { plainSpan, rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { type InjectionEvidence, scoreInjection } from './injection.ts'
-import { findAcross, findRestsOfKeys, type JointPart, joinTexts } from './prompt-neighbours.ts'
+import { findRestsOfKeys, findSplitData, type JointPart, joinTexts, overlap } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
 /** Pieces of personal data in one body: each takes some 400 bytes, and no model reads as much as so many stand in. */
@@ -51,12 +51,12 @@ export interface InspectOptions {
   readonly kinds: KindSet
   readonly injection: InjectionModel
   /** What is known of a text that was sent before; also, from then on, of one that was not. */
-  readonly recall?: (text: string) => CachedScan
+  readonly scanOf?: (text: string) => CachedScan
   /** Whether the prompt is scored for injection; by default when a rule asks for it. */
   readonly scored?: boolean
 }
 
-const learnAnew = () => new CachedScan()
+const newScan = () => new CachedScan()
 
 /** A text with what is to be replaced in it. */
 interface Item {
@@ -65,7 +65,7 @@ interface Item {
   /** As the model would read it; after `rewrite`, as it will. */
   view: string
   /** Of the view. */
-  learned: CachedScan
+  cached: CachedScan
   edits: Edit[]
 }
 
@@ -82,18 +82,13 @@ interface Edit {
 export function* inspect(
   body: JsonObject,
   selection: Selection,
-  {
-    kinds,
-    injection,
-    recall: recallSent = learnAnew,
-    scored = selection.injection.length > 0,
-  }: InspectOptions,
+  { kinds, injection, scanOf: cachedScan = newScan, scored = selection.injection.length > 0 }: InspectOptions,
 ): Steps<Inspection> {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
-  const recall = answered < 0 ? learnAnew : recallSent
+  const scanOf = answered < 0 ? newScan : cachedScan
   const isForeign = foreignForms(answered)
   const restoring = PII_KINDS.filter((kind) => selection.pii(kind, 'request').action === 'restore')
   const pace = new Pace()
@@ -101,7 +96,7 @@ export function* inspect(
   let found = 0
   for (const text of walk.texts) {
     if (pace.isOver(text.text.length)) yield
-    const item = yield* open(text, kinds, recall)
+    const item = yield* open(text, kinds, scanOf)
     found += item.edits.length
     if (found > MAX_FINDINGS)
       throw new GatewayError(
@@ -124,11 +119,11 @@ export function* inspect(
     if (pace.isOver(item.view.length)) yield
     if (!isForeign(item.text, index)) placeholders.avoid(item.view)
     if (item.edits.length === 0) continue
-    for (const finding of yield* rewrite(item, selection, placeholders, restored, recall))
+    for (const finding of yield* rewrite(item, selection, placeholders, restored, scanOf))
       findings.push(finding)
   }
   walk.commit()
-  const score = () => scoreInjection(items, injection, recall)
+  const score = () => scoreInjection(items, injection, scanOf)
   return {
     findings,
     keywordHits: yield* matchKeywords(items, conversation, selection, pace),
@@ -152,19 +147,19 @@ const foreignForms =
   ({ role }: Text, index: number): boolean =>
     answered < 0 || index < answered || role === null
 
-function* open(text: Text, kinds: KindSet, recall: (text: string) => CachedScan): Steps<Item> {
+function* open(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<Item> {
   const view = text.encoding === 'plain' ? text.text : yield* decodeEscapes(text.text)
-  const learned = recall(view)
-  const findings = learned.findings ?? learned.keepFindings(yield* detectSteps(view, kinds))
+  const cached = scanOf(view)
+  const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
   const edits = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
-  return { text, joined: text.joined ?? -1, view, learned, edits }
+  return { text, joined: text.joined ?? -1, view, cached, edits }
 }
 
 /** Where a part was already found by itself that finding stands, and the rest is no part of it. */
 function* addSplitData(conversation: readonly Item[], kinds: KindSet): Steps<void> {
   const isFound = ({ item, finding }: JointPart<Item>) =>
-    item.edits.some((edit) => edit.finding.start < finding.end && finding.start < edit.finding.end)
-  const found = yield* findAcross(conversation, kinds)
+    item.edits.some((edit) => overlap(edit.finding, finding))
+  const found = yield* findSplitData(conversation, kinds)
   const split = found.filter((parts) => !parts.some(isFound))
   for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
   for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
@@ -185,13 +180,13 @@ function* rewrite(
   selection: Selection,
   placeholders: Placeholders,
   restored: Map<string, string>,
-  recall: (text: string) => CachedScan,
+  scanOf: (text: string) => CachedScan,
 ): Steps<LocatedFinding[]> {
   const { text, edits } = item
   // Of a short text all is done in one step.
   const isLong = text.text.length > STEP_UNITS
   // How what is said in it is written.
-  const runs = text.encoding === 'plain' ? [plainRun(text.text)] : yield* decodeSteps(text.text)
+  const spans = text.encoding === 'plain' ? [plainSpan(text.text)] : yield* decodeSteps(text.text)
   const counted: Finding[] = []
   const replaced: Edit[] = []
   for (const edit of edits) {
@@ -204,7 +199,7 @@ function* rewrite(
     if (isLong) yield
     let next = 0
     const toReplace = replaced.map(({ finding }) => finding)
-    const rewritten = yield* replaceSteps(runs, 0, toReplace, (finding) => {
+    const rewritten = yield* replaceSteps(spans, 0, toReplace, (finding) => {
       while (replaced[next]!.finding !== finding) next++
       const { value } = replaced[next]!
       if (value === '') return ''
@@ -218,14 +213,14 @@ function* rewrite(
     if (isLong) yield
     item.view = viewOf(rewritten)
     if (isLong) yield
-    item.learned = recall(item.view)
+    item.cached = scanOf(item.view)
     text.replace(text.encoding === 'plain' ? item.view : rawOf(rewritten))
   }
   if (isLong) yield
-  const spans = writtenSpans(runs, counted)
+  const ranges = rawRanges(spans, counted)
   if (isLong) yield
   const { path } = text
-  return counted.map(({ kind }, index) => ({ kind, path, ...spans[index]! }))
+  return counted.map(({ kind }, index) => ({ kind, path, ...ranges[index]! }))
 }
 
 function* matchKeywords(

@@ -32,7 +32,7 @@ export interface JointPart<T> {
 }
 
 /** A stretch of one text in the joined one: adding `shift` to an offset there gives the offset in the text. */
-interface Piece<T> {
+interface Excerpt<T> {
   readonly item: T
   readonly start: number
   readonly end: number
@@ -45,23 +45,24 @@ export function joinTexts<T extends Joinable>(items: readonly T[], separator: st
 }
 
 /** Data that begin in one text and end in a later one, each with its parts; in steps. */
-export function* findAcross<T extends Joinable>(
+export function* findSplitData<T extends Joinable>(
   items: readonly T[],
   kinds: KindSet,
 ): Steps<JointPart<T>[][]> {
   if (items.length < 2) return []
   const data = yield* findJoined(items, kinds, '')
   // A model reads a break between them, too: `4111 1111` and `1111 1111`.
-  const apart = yield* findJoined(items, kinds, ' ')
-  return [...data, ...apart.filter((parts) => !data.some((known) => overlap(known, parts)))]
+  const separate = yield* findJoined(items, kinds, ' ')
+  return [...data, ...separate.filter((parts) => !data.some((known) => shareText(known, parts)))]
 }
 
-const overlap = <T>(some: readonly JointPart<T>[], others: readonly JointPart<T>[]): boolean =>
+/** Whether two findings in one text share a character. */
+export const overlap = (one: Finding, other: Finding): boolean =>
+  one.start < other.end && other.start < one.end
+
+const shareText = <T>(some: readonly JointPart<T>[], others: readonly JointPart<T>[]): boolean =>
   some.some(({ item, finding }) =>
-    others.some(
-      (other) =>
-        other.item === item && other.finding.start < finding.end && finding.start < other.finding.end,
-    ),
+    others.some((other) => other.item === item && overlap(other.finding, finding)),
   )
 
 function* findJoined<T extends Joinable>(
@@ -69,22 +70,22 @@ function* findJoined<T extends Joinable>(
   kinds: KindSet,
   separator: string,
 ): Steps<JointPart<T>[][]> {
-  const { joined, pieces } = layOut(items, separator)
-  const joints = pieces
+  const { joined, excerpts } = layOut(items, separator)
+  const joints = excerpts
     .filter(
       ({ end }, index) =>
-        joined.slice(end, pieces[index + 1]?.start) === separator && index + 1 < pieces.length,
+        joined.slice(end, excerpts[index + 1]?.start) === separator && index + 1 < excerpts.length,
     )
     .map(({ end }) => end)
   const data: JointPart<T>[][] = []
   let first = 0
   for (const finding of yield* detectInAdjacentTexts(joined, joints, kinds)) {
-    while (pieces[first]!.end <= finding.start) first++
-    if (pieces[first]!.end >= finding.end) continue
+    while (excerpts[first]!.end <= finding.start) first++
+    if (excerpts[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)
     const parts: JointPart<T>[] = []
-    for (let i = first; i < pieces.length && pieces[i]!.start < finding.end; i++) {
-      const { item, start, end, shift } = pieces[i]!
+    for (let i = first; i < excerpts.length && excerpts[i]!.start < finding.end; i++) {
+      const { item, start, end, shift } = excerpts[i]!
       const part = {
         kind: finding.kind,
         start: Math.max(finding.start, start) + shift,
@@ -108,8 +109,8 @@ export function findRestsOfKeys<T extends Joinable>(
   const parts: JointPart<T>[] = []
   let inKey = false
   for (const [index, item] of items.entries()) {
-    const goesOn: boolean = inKey && items[index - 1]!.joined + 1 === item.joined
-    const { end, isOver }: KeyRest = goesOn ? restOfKey(item.view) : { end: 0, isOver: true }
+    const continues: boolean = inKey && items[index - 1]!.joined + 1 === item.joined
+    const { end, isOver }: KeyRest = continues ? restOfKey(item.view) : { end: 0, isOver: true }
     if (end > 0) parts.push({ item, finding: { kind: 'secret', start: 0, end }, value: '' })
     inKey = isOpen(item) || (end > 0 && !isOver)
   }
@@ -119,11 +120,11 @@ export function findRestsOfKeys<T extends Joinable>(
 function layOut<T extends Joinable>(
   items: readonly T[],
   separator: string,
-): { readonly joined: string; readonly pieces: readonly Piece<T>[] } {
-  const pieces: Piece<T>[] = []
+): { readonly joined: string; readonly excerpts: readonly Excerpt<T>[] } {
+  const excerpts: Excerpt<T>[] = []
   let joined = ''
   const add = (item: T, from: number, to: number) => {
-    pieces.push({ item, start: joined.length, end: joined.length + to - from, shift: from - joined.length })
+    excerpts.push({ item, start: joined.length, end: joined.length + to - from, shift: from - joined.length })
     joined += item.view.slice(from, to)
   }
   items.forEach((item, index) => {
@@ -138,5 +139,5 @@ function layOut<T extends Joinable>(
     joined += GAP
     add(item, view.length - JOINT_CHARACTERS, view.length)
   })
-  return { joined, pieces }
+  return { joined, excerpts }
 }

@@ -50,18 +50,18 @@ export class ScanCache {
    * What was learned of a text when the holder of this key sent it before; what is added to it is there the next time.
    * Nobody can tell from the time a call takes what another has sent.
    */
-  of(keyId: string, text: string): CachedScan {
+  lookUp(keyId: string, text: string): CachedScan {
     // Half a pair has no UTF-8, which is what is hashed.
     if (text.length < MIN_CHARACTERS || !text.isWellFormed()) return new CachedScan()
     const name = hash('sha256', text, 'base64url') + keyId
     const recent = this.#recent.get(name)
     if (recent !== undefined) return recent
-    const learned = this.#older.get(name) ?? new CachedScan()
+    const cached = this.#older.get(name) ?? new CachedScan()
     if (this.#recent.size >= MAX_TEXTS) {
       this.#older = this.#recent
       this.#recent = new Map()
     }
-    this.#recent.set(name, learned)
-    return learned
+    this.#recent.set(name, cached)
+    return cached
   }
 }

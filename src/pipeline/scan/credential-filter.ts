@@ -1,29 +1,29 @@
 // The upstream's credential taken out of whatever an upstream says: some quote what they were sent in their errors.
 
-import type { JsonRun } from '../../chat/json-text.ts'
+import type { JsonSpan } from '../../chat/json-text.ts'
 import { replaceFindings, TextSpanQueue, viewOf } from './spans.ts'
 
 /** What stands in its place. */
 const MARK = '[UPSTREAM_CREDENTIAL]'
 
 /** A text without it. */
-export const cleanText = (text: string, credential: string | null): string =>
+export const removeFromText = (text: string, credential: string | null): string =>
   credential === null ? text : text.replaceAll(credential, MARK)
 
 /** The same for bytes. */
-export function clean(bytes: Buffer, credential: string | null): Buffer {
+export function removeFromBytes(bytes: Buffer, credential: string | null): Buffer {
   if (credential === null || !bytes.includes(credential)) return bytes
-  return Buffer.from(cleanText(bytes.toString('utf8'), credential))
+  return Buffer.from(removeFromText(bytes.toString('utf8'), credential))
 }
 
 /** The same for JSON, in which it may be written with escapes. Bytes that are no JSON are cleaned as they are. */
-export function cleanJson(bytes: Buffer, credential: string | null): Buffer {
+export function removeFromJson(bytes: Buffer, credential: string | null): Buffer {
   if (credential === null) return bytes
   let text: string
   try {
     text = JSON.stringify(JSON.parse(bytes.toString('utf8')))
   } catch {
-    return clean(bytes, credential)
+    return removeFromBytes(bytes, credential)
   }
   const written = JSON.stringify(credential).slice(1, -1)
   return text.includes(written) ? Buffer.from(text.replaceAll(written, MARK)) : bytes
@@ -32,7 +32,7 @@ export function cleanJson(bytes: Buffer, credential: string | null): Buffer {
 /** A text that grows, without it: what could be its beginning is held until it is not. */
 export class CredentialFilter {
   /** It has been met. */
-  met = false
+  replaced = false
   readonly #credential: string
   #held = new TextSpanQueue()
   /** What the runs held say. */
@@ -46,30 +46,30 @@ export class CredentialFilter {
     return this.#view !== ''
   }
 
-  push(runs: readonly JsonRun[]): readonly JsonRun[] {
-    const view = this.#view + viewOf(runs)
+  push(spans: readonly JsonSpan[]): readonly JsonSpan[] {
+    const view = this.#view + viewOf(spans)
     const isClean = !view.includes(this.#credential)
     const keep = isClean ? this.#beginsIn(view) : view.length
-    if (isClean && this.#view === '' && keep === view.length) return runs
-    for (const run of runs) this.#held.push(run)
+    if (isClean && this.#view === '' && keep === view.length) return spans
+    for (const span of spans) this.#held.push(span)
     return isClean ? this.#release(view, keep) : this.#replace(view)
   }
 
   /** All that was held. Text that comes later is read as a new one. */
-  finish(): readonly JsonRun[] {
+  finish(): readonly JsonSpan[] {
     this.#view = ''
     return this.#held.takeUntil(Number.POSITIVE_INFINITY)
   }
 
-  #replace(view: string): JsonRun[] {
-    this.met = true
+  #replace(view: string): JsonSpan[] {
+    this.replaced = true
     const base = this.#held.start
-    const runs: JsonRun[] = []
+    const spans: JsonSpan[] = []
     let at = 0
     for (;;) {
       const found = view.indexOf(this.#credential, at)
       if (found < 0) break
-      for (const run of this.#held.takeBefore(base + found)) runs.push(run)
+      for (const span of this.#held.takeBefore(base + found)) spans.push(span)
       const start = this.#held.start
       const finding = {
         kind: 'secret',
@@ -77,17 +77,17 @@ export class CredentialFilter {
         end: base + found + this.#credential.length,
       } as const
       const replaced = replaceFindings(this.#held.takeUntil(finding.end), start, [finding], () => MARK)
-      for (const run of replaced) runs.push(run)
+      for (const span of replaced) spans.push(span)
       // Past it, or past the number that it is a part of.
       at = this.#held.start - base
     }
     const rest = view.slice(at)
-    for (const run of this.#release(rest, this.#beginsIn(rest))) runs.push(run)
-    return runs
+    for (const span of this.#release(rest, this.#beginsIn(rest))) spans.push(span)
+    return spans
   }
 
   /** @param view what the runs held say @param keep where in it to hold on */
-  #release(view: string, keep: number): JsonRun[] {
+  #release(view: string, keep: number): JsonSpan[] {
     this.#view = view.slice(keep)
     return this.#held.takeBefore(this.#held.start + keep)
   }

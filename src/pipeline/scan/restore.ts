@@ -2,12 +2,12 @@
 // answer names its placeholder. This is the last thing that happens to a text on its way to the client; whoever keeps
 // the answer gets the placeholders.
 
-import type { JsonRun } from '../../chat/json-text.ts'
+import type { JsonSpan } from '../../chat/json-text.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import type { RuleReference } from '../../policy/rule.ts'
-import { keptOf, plainRun, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
+import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
 const CLOSING = ']'
 /** The rest of what may be one: only what it consists of, and its end. Always matches, be it nothing. */
@@ -20,7 +20,7 @@ const AFTER_OPENING = /[A-Z0-9_]*\]?/y
  * Keywords are matched here a second time, on what the client will read: the scan before has matched the text as it is
  * kept, and a word may stand in either alone (`project [EMAIL_1]` for a value that begins with `aurora`).
  */
-export class RestoringText {
+export class TextRestorer {
   readonly keywordHits: RuleReference[] = []
   /** A value has left. */
   restored = false
@@ -34,9 +34,9 @@ export class RestoringText {
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
   /** What may become a placeholder, and what it says so far. */
-  #held: JsonRun[] = []
-  #begun = ''
-  #kept = ''
+  #held: JsonSpan[] = []
+  #form = ''
+  #logged = ''
 
   /**
    * @param encoding `json`: values are escaped, so that JSON stays JSON; in a plain text, too, that begins with a brace,
@@ -50,16 +50,16 @@ export class RestoringText {
   }
 
   get holds(): boolean {
-    return this.#begun !== '' || !this.#unmatched.isEmpty
+    return this.#form !== '' || !this.#unmatched.isEmpty
   }
 
   /** Takes what is redacted and final; returns what may leave, with values. */
-  push(runs: readonly JsonRun[]): string {
+  push(spans: readonly JsonSpan[]): string {
     if (this.blocked) return ''
     const read: TextSpan[] = []
-    for (const run of runs) {
-      this.#escaping ??= this.#readBeginning(run.view)
-      this.#read(run, read)
+    for (const span of spans) {
+      this.#escaping ??= this.#readBeginning(span.view)
+      this.#read(span, read)
     }
     return this.#match(read)
   }
@@ -68,10 +68,10 @@ export class RestoringText {
   finish(): string {
     if (this.blocked) return ''
     const rest: TextSpan[] = []
-    this.#letGo(rest)
+    this.#flushHeld(rest)
     let out = this.#match(rest)
     if (this.#matcher !== null && !this.blocked)
-      out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+      out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     this.#matcher = this.#keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
     this.#escaping = null
@@ -79,21 +79,21 @@ export class RestoringText {
   }
 
   /** What has left since the last time, as it is kept: with placeholders. */
-  takeKept(): string {
-    const kept = this.#kept
-    this.#kept = ''
-    return kept
+  takeLogged(): string {
+    const logged = this.#logged
+    this.#logged = ''
+    return logged
   }
 
   /** All but an escape is written as it says, and may be taken apart. */
-  #read(run: JsonRun, out: TextSpan[]): void {
-    if (run.kind === 'atom') {
-      if (!this.#grow(run, out) && !this.#grow(run, out)) out.push(run)
+  #read(span: JsonSpan, out: TextSpan[]): void {
+    if (span.kind === 'atom') {
+      if (!this.#extend(span, out) && !this.#extend(span, out)) out.push(span)
       return
     }
-    const { view } = run
+    const { view } = span
     let at = 0
-    while (this.#begun !== '' && at < view.length && this.#grow(plainRun(view[at]!), out)) at++
+    while (this.#form !== '' && at < view.length && this.#extend(plainSpan(view[at]!), out)) at++
     let from = at
     for (;;) {
       const opening = view.indexOf(OPENING, at)
@@ -104,44 +104,44 @@ export class RestoringText {
       const isOpen = at === view.length && view[at - 1] !== CLOSING
       const form = view.slice(opening, at)
       if (isOpen ? !this.#restoration.begins(form) : !this.#restoration.has(form)) continue
-      if (opening > from) out.push(plainRun(view.slice(from, opening)))
+      if (opening > from) out.push(plainSpan(view.slice(from, opening)))
       from = at
-      this.#held.push(plainRun(form))
-      this.#begun = form
+      this.#held.push(plainSpan(form))
+      this.#form = form
       if (!isOpen) this.#restore(out)
     }
-    if (from < view.length) out.push(plainRun(view.slice(from)))
+    if (from < view.length) out.push(plainSpan(view.slice(from)))
   }
 
   /**
    * Adds to what is held, if that can still become a placeholder; lets go of it if not, and returns false. No
    * placeholder holds an opening bracket inside, so none can begin in what is let go.
    */
-  #grow(unit: JsonRun, out: TextSpan[]): boolean {
-    const grown = this.#begun + unit.view
-    if (!this.#restoration.begins(grown)) {
-      this.#letGo(out)
+  #extend(unit: JsonSpan, out: TextSpan[]): boolean {
+    const form = this.#form + unit.view
+    if (!this.#restoration.begins(form)) {
+      this.#flushHeld(out)
       return false
     }
     this.#held.push(unit)
-    this.#begun = grown
-    if (this.#restoration.has(grown)) this.#restore(out)
+    this.#form = form
+    if (this.#restoration.has(form)) this.#restore(out)
     return true
   }
 
   /** What is held is a placeholder. */
   #restore(out: TextSpan[]): void {
-    const value = this.#restoration.take(this.#begun)
-    const kept = rawOf(this.#held)
+    const value = this.#restoration.take(this.#form)
+    const logged = rawOf(this.#held)
     this.#held = []
-    this.#begun = ''
-    out.push({ kind: 'atom', view: value, raw: this.#encode(value), kept })
+    this.#form = ''
+    out.push({ kind: 'atom', view: value, raw: this.#encode(value), logged })
   }
 
-  #letGo(out: TextSpan[]): void {
+  #flushHeld(out: TextSpan[]): void {
     out.push(...this.#held)
     this.#held = []
-    this.#begun = ''
+    this.#form = ''
   }
 
   #readBeginning(view: string): boolean | null {
@@ -154,30 +154,30 @@ export class RestoringText {
     return this.#escaping === true ? JSON.stringify(value).slice(1, -1) : value
   }
 
-  #match(runs: readonly TextSpan[]): string {
-    if (this.#matcher === null) return this.#leave(runs)
-    if (runs.length === 0) return ''
-    for (const run of runs) this.#unmatched.push(run)
-    const hits = this.#matcher.push(viewOf(runs))
-    return this.#release(hits, this.#matcher.safe)
+  #match(spans: readonly TextSpan[]): string {
+    if (this.#matcher === null) return this.#release(spans)
+    if (spans.length === 0) return ''
+    for (const span of spans) this.#unmatched.push(span)
+    const hits = this.#matcher.push(viewOf(spans))
+    return this.#applyHits(hits, this.#matcher.safe)
   }
 
   /** A value leaves whole or not at all. */
-  #release(hits: readonly KeywordHit[], safe: number): string {
+  #applyHits(hits: readonly KeywordHit[], safe: number): string {
     for (const { pattern, start } of hits) {
       const rule = this.#keywords!.rules[pattern]!
       if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
       if (rule.action !== 'block') continue
       this.blocked = true
-      return this.#leave(this.#unmatched.takeBefore(start))
+      return this.#release(this.#unmatched.takeBefore(start))
     }
-    return this.#leave(this.#unmatched.takeBefore(safe))
+    return this.#release(this.#unmatched.takeBefore(safe))
   }
 
-  #leave(runs: readonly TextSpan[]): string {
-    this.#kept += keptOf(runs)
-    this.restored ||= runs.some(({ kept }) => kept !== undefined)
-    return rawOf(runs)
+  #release(spans: readonly TextSpan[]): string {
+    this.#logged += loggedOf(spans)
+    this.restored ||= spans.some(({ logged }) => logged !== undefined)
+    return rawOf(spans)
   }
 }
 

@@ -10,19 +10,19 @@ export interface ScanOutput {
   /** For the client. */
   readonly sent: string
   /** For the log. */
-  readonly kept: string
+  readonly logged: string
 }
 
-export const NO_OUTPUT: ScanOutput = { sent: '', kept: '' }
+export const NO_OUTPUT: ScanOutput = { sent: '', logged: '' }
 
 export const joinOutputs = (one: ScanOutput, next: ScanOutput): ScanOutput => ({
   sent: one.sent + next.sent,
-  kept: one.kept + next.kept,
+  logged: one.logged + next.logged,
 })
 
 /** Whether a value was put back in one of them. */
 export const isRestored = (outputs: readonly ScanOutput[]): boolean =>
-  outputs.some(({ sent, kept }) => sent !== kept)
+  outputs.some(({ sent, logged }) => sent !== logged)
 
 /** Puts one form of the outputs in the places of the texts they came from; returns whether that changed any. */
 export function replaceTexts(
@@ -44,9 +44,9 @@ export function replaceTexts(
  * A whole answer as it is kept.
  * @param body read anew, so that the walk meets the same texts in the same order
  */
-export function keptBody(body: JsonObject, outputs: readonly ScanOutput[]): JsonObject {
+export function loggedBody(body: JsonObject, outputs: readonly ScanOutput[]): JsonObject {
   const walk = responseTexts(body)
-  replaceTexts(walk.texts, outputs, 'kept')
+  replaceTexts(walk.texts, outputs, 'logged')
   walk.commit()
   dropLogprobs(body)
   return body
@@ -56,7 +56,7 @@ export function keptBody(body: JsonObject, outputs: readonly ScanOutput[]): Json
  * A chunk as it is kept: `chunk` itself when no value was put back in it.
  * @param data it was read from, to be read anew: the same texts are met in the same order
  */
-export function keptChunk(
+export function loggedChunk(
   chunk: StreamChunk,
   data: string,
   others: readonly ScanOutput[],
@@ -64,8 +64,8 @@ export function keptChunk(
 ): JsonObject {
   const anew = isRestored(others) || isRestored(deltas) ? readStreamChunk(data) : null
   if (anew === null) return chunk.body
-  replaceTexts(anew.others, others, 'kept')
-  replaceTexts(anew.deltas, deltas, 'kept')
+  replaceTexts(anew.others, others, 'logged')
+  replaceTexts(anew.deltas, deltas, 'logged')
   anew.commit()
   dropLogprobs(anew.body)
   return anew.body
@@ -74,7 +74,7 @@ export function keptChunk(
 const NO_PIECES: ReadonlySet<Delta> = new Set()
 
 /** Pieces around which a name changes. They can leave in their place and nowhere else, where it would be as it came. */
-export function underNewNames(
+export function deltasUnderNewNames(
   { others, deltas }: StreamChunk,
   outputs: readonly ScanOutput[],
 ): ReadonlySet<Delta> {

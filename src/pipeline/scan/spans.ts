@@ -1,42 +1,42 @@
 // Text on its way through a scan, as runs: what it says (view) beside how it is written (raw). Plain text is one
 // run with both alike; JSON inside a string has escapes, numbers and punctuation that must stay valid JSON.
 
-import type { JsonRun } from '../../chat/json-text.ts'
+import type { JsonSpan } from '../../chat/json-text.ts'
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, type Steps } from '../../core/steps.ts'
 
 /** A run that leaves: a value that was put back is kept as the placeholder it stands for. */
-export interface TextSpan extends JsonRun {
+export interface TextSpan extends JsonSpan {
   /** How it is written where the answer is kept; as `raw` where it is not said. */
-  readonly kept?: string
+  readonly logged?: string
   /** It has left before, and is read again for what comes behind it. */
-  readonly told?: true
+  readonly released?: true
 }
 
-export const plainRun = (text: string): JsonRun => ({ kind: 'text', view: text, raw: text })
-export const toldRun = (text: string): TextSpan => ({ ...plainRun(text), told: true })
+export const plainSpan = (text: string): JsonSpan => ({ kind: 'text', view: text, raw: text })
+export const releasedSpan = (text: string): TextSpan => ({ ...plainSpan(text), released: true })
 
-export function rawOf(runs: readonly JsonRun[]): string {
+export function rawOf(spans: readonly JsonSpan[]): string {
   let raw = ''
-  for (const run of runs) raw += run.raw
+  for (const span of spans) raw += span.raw
   return raw
 }
 
 /** What is replaced in one step: about a millisecond. */
 const STEP_FINDINGS = 1024
 
-const QUOTE: JsonRun = { kind: 'structure', view: '"', raw: '"' }
+const QUOTE: JsonSpan = { kind: 'structure', view: '"', raw: '"' }
 
 /** How runs are written where the answer is kept. */
-export function keptOf(runs: readonly TextSpan[]): string {
+export function loggedOf(spans: readonly TextSpan[]): string {
   let text = ''
-  for (const { kept, raw } of runs) text += kept ?? raw
+  for (const { logged, raw } of spans) text += logged ?? raw
   return text
 }
 
-export function viewOf(runs: readonly JsonRun[]): string {
+export function viewOf(spans: readonly JsonSpan[]): string {
   let view = ''
-  for (const run of runs) view += run.view
+  for (const span of spans) view += span.view
   return view
 }
 
@@ -44,35 +44,35 @@ export function viewOf(runs: readonly JsonRun[]): string {
  * Where in what is written the parts of what is said stand.
  * @param spans of what is said, in order, not overlapping, not empty
  */
-export function writtenSpans(
-  runs: readonly JsonRun[],
-  spans: readonly { readonly start: number; readonly end: number }[],
+export function rawRanges(
+  spans: readonly JsonSpan[],
+  ranges: readonly { readonly start: number; readonly end: number }[],
 ): { start: number; end: number }[] {
   let index = 0
   let viewStart = 0
   let rawStart = 0
   /** The run that says the character at an offset. */
-  const seek = (offset: number): JsonRun | undefined => {
-    let run = runs[index]
-    while (run !== undefined && viewStart + run.view.length <= offset) {
-      viewStart += run.view.length
-      rawStart += run.raw.length
-      run = runs[++index]
+  const seek = (offset: number): JsonSpan | undefined => {
+    let span = spans[index]
+    while (span !== undefined && viewStart + span.view.length <= offset) {
+      viewStart += span.view.length
+      rawStart += span.raw.length
+      span = spans[++index]
     }
-    return run
+    return span
   }
-  return spans.map((span) => {
+  return ranges.map((range) => {
     // An escape stands or falls whole; everything else is written as it is said.
-    const start = seek(span.start)?.kind === 'atom' ? rawStart : rawStart + span.start - viewStart
-    const last = seek(span.end - 1)
-    const end = last?.kind === 'atom' ? rawStart + last.raw.length : rawStart + span.end - viewStart
+    const start = seek(range.start)?.kind === 'atom' ? rawStart : rawStart + range.start - viewStart
+    const last = seek(range.end - 1)
+    const end = last?.kind === 'atom' ? rawStart + last.raw.length : rawStart + range.end - viewStart
     return { start, end }
   })
 }
 
 /** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
 export class TextSpanQueue {
-  #runs: TextSpan[] = []
+  #spans: TextSpan[] = []
   /** Of the first run held: those before it have left. */
   #first = 0
   #start = 0
@@ -83,28 +83,28 @@ export class TextSpanQueue {
   }
 
   get isEmpty(): boolean {
-    return this.#first === this.#runs.length
+    return this.#first === this.#spans.length
   }
 
   /** What is said in all that is held. */
   get view(): string {
-    return viewOf(this.#runs.slice(this.#first))
+    return viewOf(this.#spans.slice(this.#first))
   }
 
-  push(run: TextSpan): void {
-    this.#runs.push(run)
+  push(span: TextSpan): void {
+    this.#spans.push(span)
   }
 
   /** Everything that ends at or before `offset`; a plain run is cut there, any other that goes on beyond it stays. */
   takeBefore(offset: number): TextSpan[] {
     let at = this.#first
     let end = this.#start
-    for (; at < this.#runs.length; at++) {
-      const run = this.#runs[at]!
-      if (end + run.view.length > offset) break
-      end += run.view.length
+    for (; at < this.#spans.length; at++) {
+      const span = this.#spans[at]!
+      if (end + span.view.length > offset) break
+      end += span.view.length
     }
-    const next = this.#runs[at]
+    const next = this.#spans[at]
     return next?.kind === 'text' ? this.takeUntil(offset) : this.takeUntil(end)
   }
 
@@ -112,14 +112,14 @@ export class TextSpanQueue {
   takeUntil(offset: number): TextSpan[] {
     let next = this.#first
     let end = this.#start
-    while (next < this.#runs.length && end < offset) end += this.#runs[next++]!.view.length
-    const taken = this.#runs.slice(this.#first, next)
+    while (next < this.#spans.length && end < offset) end += this.#spans[next++]!.view.length
+    const taken = this.#spans.slice(this.#first, next)
     const last = taken.at(-1)
     if (last !== undefined && end > offset && last.kind === 'text') {
       const keep = last.view.length - (end - offset)
-      const part = last.told === true ? toldRun : plainRun
+      const part = last.released === true ? releasedSpan : plainSpan
       taken[taken.length - 1] = part(last.view.slice(0, keep))
-      this.#runs[--next] = part(last.view.slice(keep))
+      this.#spans[--next] = part(last.view.slice(keep))
       end = offset
     }
     this.#first = next
@@ -130,8 +130,8 @@ export class TextSpanQueue {
 
   /** Lets go of runs that have left, once they are half of all: moving the rest for each that leaves is quadratic. */
   #forget(): void {
-    if (2 * this.#first < this.#runs.length) return
-    this.#runs = this.#runs.slice(this.#first)
+    if (2 * this.#first < this.#spans.length) return
+    this.#spans = this.#spans.slice(this.#first)
     this.#first = 0
   }
 }
@@ -142,37 +142,37 @@ export class TextSpanQueue {
  * @param findings in order, not overlapping
  */
 export const replaceFindings = (
-  runs: readonly JsonRun[],
+  spans: readonly JsonSpan[],
   base: number,
   findings: readonly Finding[],
   replacement: (finding: Finding, value: string) => string,
-): JsonRun[] => atOnce(replaceSteps(runs, base, findings, replacement))
+): JsonSpan[] => atOnce(replaceSteps(spans, base, findings, replacement))
 
 /** As `replaceFindings`, in steps. */
 export function* replaceSteps(
-  runs: readonly JsonRun[],
+  spans: readonly JsonSpan[],
   base: number,
   findings: readonly Finding[],
   replacement: (finding: Finding, value: string) => string,
-): Steps<JsonRun[]> {
-  if (findings.length === 0) return runs as JsonRun[]
-  const view = viewOf(runs)
-  const replaced: JsonRun[] = []
+): Steps<JsonSpan[]> {
+  if (findings.length === 0) return spans as JsonSpan[]
+  const view = viewOf(spans)
+  const replaced: JsonSpan[] = []
   let next = 0
   let written: Finding | null = null
   let start = base
-  for (const run of runs) {
-    const end = start + run.view.length
+  for (const span of spans) {
+    const end = start + span.view.length
     let at = start
     while (at < end) {
       while (next < findings.length && findings[next]!.end <= at) next++
       const finding = findings[next]
-      if (run.kind === 'structure' || finding === undefined || finding.start >= end) {
-        replaced.push(at === start ? run : plainRun(run.view.slice(at - start)))
+      if (span.kind === 'structure' || finding === undefined || finding.start >= end) {
+        replaced.push(at === start ? span : plainSpan(span.view.slice(at - start)))
         break
       }
-      if (run.kind === 'text' && finding.start > at) {
-        replaced.push(plainRun(run.view.slice(at - start, finding.start - start)))
+      if (span.kind === 'text' && finding.start > at) {
+        replaced.push(plainSpan(span.view.slice(at - start, finding.start - start)))
         at = finding.start
         continue
       }
@@ -181,9 +181,9 @@ export function* replaceSteps(
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
       // A number stands outside a JSON string; what takes its place must be one.
-      if (run.kind === 'number') replaced.push(QUOTE, plainRun(value), QUOTE)
-      else replaced.push(plainRun(value))
-      if (run.kind !== 'text') break
+      if (span.kind === 'number') replaced.push(QUOTE, plainSpan(value), QUOTE)
+      else replaced.push(plainSpan(value))
+      if (span.kind !== 'text') break
       at = Math.min(end, finding.end)
     }
     start = end

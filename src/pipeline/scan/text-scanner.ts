@@ -2,7 +2,7 @@
 // soon as nothing that could still come would change it. What leaves, put together, does not depend on how the
 // text arrived in pieces: decoder, detector, matcher and what puts values back are functions of the text alone.
 
-import { type JsonRun, JsonTextDecoder } from '../../chat/json-text.ts'
+import { type JsonSpan, JsonTextDecoder } from '../../chat/json-text.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from '../../detect/pii/detect-stream.ts'
@@ -12,9 +12,17 @@ import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleAction, type RuleReference } from '../../policy/rule.ts'
 import { CredentialFilter } from './credential-filter.ts'
 import type { Placeholders } from './placeholders.ts'
-import { type Restoration, RestoringText } from './restore.ts'
+import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
-import { plainRun, rawOf, replaceFindings, type TextSpan, TextSpanQueue, toldRun, viewOf } from './spans.ts'
+import {
+  plainSpan,
+  rawOf,
+  releasedSpan,
+  replaceFindings,
+  type TextSpan,
+  TextSpanQueue,
+  viewOf,
+} from './spans.ts'
 
 /** What a scan is to do; shared by all texts of one answer. */
 export interface ScanRules {
@@ -38,7 +46,7 @@ export interface ScanResult {
 /** An address, digits, or what is as long as a token and has a digit: in part. */
 const VALUE = /@|\d(?:\D{0,2}\d){4}|\d[\w-]{19}|[\w-]{19}\d/
 
-export class TextScan implements ScanResult {
+export class TextScanner implements ScanResult {
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
   /** Something was replaced or put back, so whatever repeats the text (logprobs) must go as well. */
@@ -57,15 +65,15 @@ export class TextScan implements ScanResult {
   #undetected = new TextSpanQueue()
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
-  readonly #restoring: RestoringText | null
+  readonly #restorer: TextRestorer | null
   /** Brackets open in JSON text. */
   #depth = 0
   /** What left although more might have come: read once more, should more come. */
-  #told = ''
+  #released = ''
   /** While it leaves; null at any other time. */
-  #telling: string | null = null
+  #releasing: string | null = null
   /** Where in the detector's count that ends. */
-  #toldEnd = 0
+  #releasedEnd = 0
 
   /** @param encoding `json`: the text is JSON (tool-call arguments) and stays valid JSON */
   constructor(rules: ScanRules, placeholders: Placeholders, encoding: 'plain' | 'json') {
@@ -75,8 +83,8 @@ export class TextScan implements ScanResult {
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
-    this.#restoring =
-      rules.restoration === null ? null : new RestoringText(rules.restoration, rules.keywords, encoding)
+    this.#restorer =
+      rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords, encoding)
   }
 
   /** Whether anything is held back. */
@@ -86,7 +94,7 @@ export class TextScan implements ScanResult {
       this.#filter?.holds === true ||
       !this.#undetected.isEmpty ||
       !this.#unmatched.isEmpty ||
-      this.#restoring?.holds === true
+      this.#restorer?.holds === true
     )
   }
 
@@ -100,7 +108,7 @@ export class TextScan implements ScanResult {
     if (this.blocked || piece === '') return NO_OUTPUT
     this.receivedCharacters += piece.length
     return this.#output(
-      this.#decoder === null ? this.#scan([plainRun(piece)]) : this.#scanJson(this.#decoder.push(piece)),
+      this.#decoder === null ? this.#scan([plainSpan(piece)]) : this.#scanJson(this.#decoder.push(piece)),
     )
   }
 
@@ -110,11 +118,11 @@ export class TextScan implements ScanResult {
    */
   finish(): ScanOutput {
     if (this.blocked) return NO_OUTPUT
-    this.#telling = ''
+    this.#releasing = ''
     const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
     const output = this.#output(rest + this.#flush())
-    if (this.#telling !== '') this.#told = this.#telling
-    this.#telling = null
+    if (this.#releasing !== '') this.#released = this.#releasing
+    this.#releasing = null
     return output
   }
 
@@ -135,19 +143,19 @@ export class TextScan implements ScanResult {
 
   #output(sent: string): ScanOutput {
     this.sentCharacters += sent.length
-    return { sent, kept: this.#restoring?.takeKept() ?? sent }
+    return { sent, logged: this.#restorer?.takeLogged() ?? sent }
   }
 
   /** JSON that is complete leaves at once: callers act on a tool call as soon as it parses. */
-  #scanJson(runs: readonly JsonRun[]): string {
+  #scanJson(spans: readonly JsonSpan[]): string {
     let out = ''
     let first = 0
-    for (let i = 0; i < runs.length; i++) {
-      if (runs[i]!.kind !== 'structure' || !this.#closes(runs[i]!.raw)) continue
-      out += this.#scan(runs.slice(first, i + 1)) + this.#flush()
+    for (let i = 0; i < spans.length; i++) {
+      if (spans[i]!.kind !== 'structure' || !this.#closes(spans[i]!.raw)) continue
+      out += this.#scan(spans.slice(first, i + 1)) + this.#flush()
       first = i + 1
     }
-    return out + this.#scan(runs.slice(first))
+    return out + this.#scan(spans.slice(first))
   }
 
   #closes(structure: string): boolean {
@@ -159,19 +167,19 @@ export class TextScan implements ScanResult {
     return closed
   }
 
-  #scan(runs: readonly JsonRun[]): string {
-    if (this.blocked || this.#filter === null) return this.#detect(runs)
-    const clean = this.#filter.push(runs)
-    this.redacted ||= this.#filter.met
+  #scan(spans: readonly JsonSpan[]): string {
+    if (this.blocked || this.#filter === null) return this.#detect(spans)
+    const clean = this.#filter.push(spans)
+    this.redacted ||= this.#filter.replaced
     return this.#detect(clean)
   }
 
-  #detect(runs: readonly JsonRun[]): string {
-    if (this.blocked || runs.length === 0) return ''
-    const goingOn = this.#told === '' ? runs : [toldRun(this.#told), ...runs]
-    this.#toldEnd += this.#told.length
-    this.#told = ''
-    for (const run of goingOn) this.#undetected.push(run)
+  #detect(spans: readonly JsonSpan[]): string {
+    if (this.blocked || spans.length === 0) return ''
+    const goingOn = this.#released === '' ? spans : [releasedSpan(this.#released), ...spans]
+    this.#releasedEnd += this.#released.length
+    this.#released = ''
+    for (const span of goingOn) this.#undetected.push(span)
     const findings = this.#detector.push(viewOf(goingOn))
     return this.#redact(findings, this.#detector.safe)
   }
@@ -181,14 +189,14 @@ export class TextScan implements ScanResult {
     let out = this.#filter === null ? '' : this.#detect(this.#filter.finish())
     out += this.#redact(this.#detector.finish(), Number.POSITIVE_INFINITY)
     if (this.#matcher !== null && !this.blocked) {
-      out += this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+      out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     }
-    if (!this.blocked) out += this.#leaveAll()
+    if (!this.blocked) out += this.#releaseAll()
     this.#detector = new StreamDetector(this.#rules.kinds)
     this.#undetected = new TextSpanQueue()
     this.#matcher = this.#rules.keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
-    this.#toldEnd = 0
+    this.#releasedEnd = 0
     return out
   }
 
@@ -200,7 +208,7 @@ export class TextScan implements ScanResult {
     let out = ''
     for (const finding of findings) {
       // Dealt with when it left.
-      if (finding.end <= this.#toldEnd) continue
+      if (finding.end <= this.#releasedEnd) continue
       out += this.#match(this.#undetected.takeBefore(finding.start))
       if (this.blocked) return out
       const action = this.#rules.piiAction(finding.kind)
@@ -212,7 +220,7 @@ export class TextScan implements ScanResult {
     return out + this.#match(this.#undetected.takeUntil(safe))
   }
 
-  #replace(finding: Finding): JsonRun[] {
+  #replace(finding: Finding): JsonSpan[] {
     this.redacted = true
     const base = this.#undetected.start
     return replaceFindings(this.#undetected.takeUntil(finding.end), base, [finding], (one, value) =>
@@ -222,22 +230,22 @@ export class TextScan implements ScanResult {
 
   /** What is still held came before the blocked value and may leave. */
   #stop(): string {
-    let rest = this.#matcher === null ? '' : this.#release(this.#matcher.finish(), Number.POSITIVE_INFINITY)
-    if (!this.blocked) rest += this.#leaveAll()
+    let rest = this.#matcher === null ? '' : this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
+    if (!this.blocked) rest += this.#releaseAll()
     this.blocked = true
     return rest
   }
 
   /** From the matcher on. */
-  #match(runs: readonly TextSpan[]): string {
-    if (this.#matcher === null) return this.#leave(runs)
-    if (runs.length === 0) return ''
-    for (const run of runs) this.#unmatched.push(run)
-    const hits = this.#matcher.push(viewOf(runs))
-    return this.#release(hits, this.#matcher.safe)
+  #match(spans: readonly TextSpan[]): string {
+    if (this.#matcher === null) return this.#release(spans)
+    if (spans.length === 0) return ''
+    for (const span of spans) this.#unmatched.push(span)
+    const hits = this.#matcher.push(viewOf(spans))
+    return this.#applyHits(hits, this.#matcher.safe)
   }
 
-  #release(hits: readonly KeywordHit[], safe: number): string {
+  #applyHits(hits: readonly KeywordHit[], safe: number): string {
     for (const { pattern, start } of hits) {
       const rule = this.#rules.keywords!.rules[pattern]!
       if (rule.action !== 'block') {
@@ -245,29 +253,29 @@ export class TextScan implements ScanResult {
         continue
       }
       // What came before may be stopped itself once values are put back, and then this hit is not reached.
-      let out = this.#leave(this.#unmatched.takeUntil(start))
-      if (!this.blocked) out += this.#leaveAll()
+      let out = this.#release(this.#unmatched.takeUntil(start))
+      if (!this.blocked) out += this.#releaseAll()
       if (!this.blocked) this.#note(rule)
       this.blocked = true
       return out
     }
-    return this.#leave(this.#unmatched.takeUntil(safe))
+    return this.#release(this.#unmatched.takeUntil(safe))
   }
 
   /** To the client, values put back. */
-  #leave(leaving: readonly TextSpan[]): string {
-    if (this.#telling !== null) this.#telling += viewOf(leaving)
-    const runs = this.#toldEnd === 0 ? leaving : leaving.filter(({ told }) => told !== true)
-    if (this.#restoring === null) return rawOf(runs)
-    const sent = this.#restoring.push(runs)
-    this.#heed(this.#restoring)
+  #release(leaving: readonly TextSpan[]): string {
+    if (this.#releasing !== null) this.#releasing += viewOf(leaving)
+    const spans = this.#releasedEnd === 0 ? leaving : leaving.filter(({ released }) => released !== true)
+    if (this.#restorer === null) return rawOf(spans)
+    const sent = this.#restorer.push(spans)
+    this.#apply(this.#restorer)
     return sent
   }
 
-  #leaveAll(): string {
-    if (this.#restoring === null) return ''
-    const sent = this.#restoring.finish()
-    this.#heed(this.#restoring)
+  #releaseAll(): string {
+    if (this.#restorer === null) return ''
+    const sent = this.#restorer.finish()
+    this.#apply(this.#restorer)
     return sent
   }
 
@@ -275,7 +283,7 @@ export class TextScan implements ScanResult {
     if (!this.keywordHits.includes(rule)) this.keywordHits.push(rule)
   }
 
-  #heed({ blocked, restored, keywordHits }: RestoringText): void {
+  #apply({ blocked, restored, keywordHits }: TextRestorer): void {
     for (const rule of keywordHits) this.#note(rule)
     this.redacted ||= restored
     this.blocked ||= blocked

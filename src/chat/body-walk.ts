@@ -52,7 +52,7 @@ const SETTINGS = keys(
 /** Tool results are mostly JSON, and a model reads through its escapes. */
 const JSON_START = /^\s*[[{]/
 
-export class Walk {
+export class BodyWalk {
   readonly texts: Text[] = []
   /** Payloads met that cannot be judged as text. */
   binaryParts = 0
@@ -76,92 +76,92 @@ export class Walk {
    * Every text in an object, names of members included. @param depth of containers, this one included
    * @throws GatewayError `invalid_body` for a request, `upstream_unavailable` for an answer, that is too deep or too much
    */
-  object(object: JsonObject, place: PathNode | null, depth: number): void {
-    for (const key of Object.keys(object)) this.member(object, key, place, depth)
+  object(object: JsonObject, node: PathNode | null, depth: number): void {
+    for (const key of Object.keys(object)) this.member(object, key, node, depth)
   }
 
   /** One member of an object, its name and all below. */
-  member(object: JsonObject, key: string, place: PathNode | null, depth: number): void {
-    this.name(object, key, place)
-    this.value(object, key, place, depth)
+  member(object: JsonObject, key: string, node: PathNode | null, depth: number): void {
+    this.name(object, key, node)
+    this.value(object, key, node, depth)
   }
 
   /** The name of a member, unless the wire format gives it. */
-  name(object: JsonObject, key: string, place: PathNode | null): void {
-    if (key === '' || isWireName(key, place === null ? null : place.key)) return
+  name(object: JsonObject, key: string, node: PathNode | null): void {
+    if (key === '' || isWireName(key, node === null ? null : node.key)) return
     this.#renames ??= new Renames()
-    this.#add(new NameText(key, object, place, this.#role, this.#renames))
+    this.#add(new NameText(key, object, node, this.#role, this.#renames))
   }
 
   /** The value of a member or an item of a list, and all below. */
-  value(container: Container, key: Key, place: PathNode | null, depth: number): void {
+  value(container: Container, key: Key, node: PathNode | null, depth: number): void {
     const value = (container as JsonObject)[key]
     if (typeof value === 'string') {
-      if (value !== '' && !isSigned(value, container, key, place) && !this.#skipsString(value, key, place))
-        this.#string(value, container, key, place)
+      if (value !== '' && !isSigned(value, container, key, node) && !this.#skipsString(value, key, node))
+        this.#string(value, container, key, node)
     } else if (typeof value === 'number') {
-      if (!this.#skipsNumber(value, key, place)) this.#text(String(value), container, key, place)
+      if (!this.#skipsNumber(value, key, node)) this.#text(String(value), container, key, node)
     } else if (isRawNumber(value)) {
-      if (this.#side === 'request' || !this.#skipsNumber(Number(value.rawJSON), key, place))
-        this.#text(value.rawJSON, container, key, place)
+      if (this.#side === 'request' || !this.#skipsNumber(Number(value.rawJSON), key, node))
+        this.#text(value.rawJSON, container, key, node)
     } else if (typeof value === 'object' && value !== null) {
-      this.below(value, { parent: place, key }, depth + 1)
+      this.below(value, { parent: node, key }, depth + 1)
     }
   }
 
   /** All of a list or an object. */
-  below(value: Container, place: PathNode, depth: number): void {
+  below(value: Container, node: PathNode, depth: number): void {
     if (depth > MAX_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAX_DEPTH} levels`)
-    if (isObject(value)) this.object(value, place, depth)
-    else for (let index = 0; index < value.length; index++) this.value(value, index, place, depth)
+    if (isObject(value)) this.object(value, node, depth)
+    else for (let index = 0; index < value.length; index++) this.value(value, index, node, depth)
   }
 
   /** One message of the conversation; its texts join those of its neighbours. */
-  message(message: JsonObject, place: PathNode, depth: number): void {
+  message(message: JsonObject, node: PathNode, depth: number): void {
     const { role } = message
     this.#role = typeof role === 'string' ? role : null
     for (const key of Object.keys(message)) {
-      this.name(message, key, place)
+      this.name(message, key, node)
       this.#running = key === 'content' || key === 'refusal'
       const value = message[key]
-      if (key === 'content' && Array.isArray(value)) this.#parts(value, { parent: place, key }, depth + 1)
-      else this.value(message, key, place, depth)
+      if (key === 'content' && Array.isArray(value)) this.#parts(value, { parent: node, key }, depth + 1)
+      else this.value(message, key, node, depth)
     }
     this.#running = false
     this.#role = null
   }
 
   /** What is written as a message is, and is none of the conversation: its texts join each other alone. */
-  apart(message: JsonObject, place: PathNode, depth: number): void {
+  separate(message: JsonObject, node: PathNode, depth: number): void {
     this.#joined++
-    this.message(message, place, depth)
+    this.message(message, node, depth)
     this.#joined++
   }
 
-  #parts(parts: JsonValue[], place: PathNode, depth: number): void {
+  #parts(parts: JsonValue[], node: PathNode, depth: number): void {
     parts.forEach((part, index) => {
       const before = this.binaryParts
-      this.value(parts, index, place, depth)
+      this.value(parts, index, node, depth)
       // Also one behind a URL or an id, which cannot be read here either; each part counts once.
       if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
     })
   }
 
-  #string(text: string, container: Container, key: Key, place: PathNode | null): void {
-    const payload = readPayload(text, key, place)
+  #string(text: string, container: Container, key: Key, node: PathNode | null): void {
+    const payload = readPayload(text, key, node)
     if (payload === null) {
-      this.#text(text, container, key, place)
+      this.#text(text, container, key, node)
       return
     }
     if (!payload.isText) this.binaryParts++
     const context = { encoding: 'plain', role: this.#role, joined: null } as const
     for (const inside of payload.texts)
-      if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, place, context))
+      if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, node, context))
   }
 
-  #text(text: string, container: Container, key: Key, place: PathNode | null): void {
+  #text(text: string, container: Container, key: Key, node: PathNode | null): void {
     const running = this.#running && (RUNNING_TEXT.has(key) || typeof key === 'number')
-    const around = place?.key
+    const around = node?.key
     const isCall = around === 'function' || around === 'function_call'
     const isArguments = key === 'arguments' && (isCall || JSON_START.test(text))
     const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
@@ -171,7 +171,7 @@ export class Walk {
       role: this.#role,
       joined,
     } as const
-    this.#add(new ValueText(text, container, key, place, context))
+    this.#add(new ValueText(text, container, key, node, context))
   }
 
   #add(text: Text): void {
@@ -179,20 +179,20 @@ export class Walk {
     this.texts.push(text)
   }
 
-  #skipsString(text: string, key: Key, place: PathNode | null): boolean {
-    const around = place === null ? null : place.key
+  #skipsString(text: string, key: Key, node: PathNode | null): boolean {
+    const around = node === null ? null : node.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
     if (this.#side === 'request')
-      return around === null ? key === 'model' : isIdPlace(key, place) && isId(text)
+      return around === null ? key === 'model' : isIdPlace(key, node) && isId(text)
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
-    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) return isTokenPlace(place)
-    return isIdPlace(key, place) && isLabel(text)
+    if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) return isTokenPlace(node)
+    return isIdPlace(key, node) && isLabel(text)
   }
 
-  #skipsNumber(value: number, key: Key, place: PathNode | null): boolean {
+  #skipsNumber(value: number, key: Key, node: PathNode | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
-    if (this.#side === 'request') return place === null && SETTINGS.has(key)
-    return isProviderNumber(key, place)
+    if (this.#side === 'request') return node === null && SETTINGS.has(key)
+    return isProviderNumber(key, node)
   }
 
   #tooMuch(what: string): GatewayError {
@@ -210,66 +210,66 @@ function isMediaPart(part: JsonObject): boolean {
 }
 
 /** What a provider has signed or encrypted, where it puts that: nowhere else is anything passed over for its looks. */
-function isSigned(text: string, container: Container, key: Key, place: PathNode | null): boolean {
+function isSigned(text: string, container: Container, key: Key, node: PathNode | null): boolean {
   if (key === SIGNATURE) {
-    const around = place?.key
-    return (around === 'google' || around === 'function' || isInToolCall(place)) && isOpaque(text)
+    const around = node?.key
+    return (around === 'google' || around === 'function' || isInToolCall(node)) && isOpaque(text)
   }
   if (!OPAQUE.has(key) || !isObject(container)) return false
   const { type } = container
   return typeof type === 'string' && THOUGHT.test(type) && isOpaque(text)
 }
 
-const isInToolCall = (place: PathNode | null): boolean =>
-  typeof place?.key === 'number' && place.parent?.key === 'tool_calls'
+const isInToolCall = (node: PathNode | null): boolean =>
+  typeof node?.key === 'number' && node.parent?.key === 'tool_calls'
 
 /** Characters that credentials have and pictures, sound and documents have not. */
 const URL_SAFE = /[-_]/
 
 /** `image` of a content part, `data` of an object in one, `images[]` of a message. */
-function isPicturePlace(key: Key, place: PathNode | null): boolean {
-  if (key === 'image') return isPart(place)
-  if (key === 'data') return SOURCES.has(place?.key ?? '') && isPart(place?.parent ?? null)
-  return place?.key === 'images' && place.parent?.parent?.key === 'messages'
+function isPicturePlace(key: Key, node: PathNode | null): boolean {
+  if (key === 'image') return isPart(node)
+  if (key === 'data') return SOURCES.has(node?.key ?? '') && isPart(node?.parent ?? null)
+  return node?.key === 'images' && node.parent?.parent?.key === 'messages'
 }
 
-const isPart = (place: PathNode | null): boolean =>
-  typeof place?.key === 'number' && place.parent?.key === 'content'
+const isPart = (node: PathNode | null): boolean =>
+  typeof node?.key === 'number' && node.parent?.key === 'content'
 
 /** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
-function isIdPlace(key: Key, place: PathNode | null): boolean {
-  if (key === 'tool_call_id') return place?.parent?.key === 'messages'
-  if (key === 'file_id') return place?.key === 'file'
+function isIdPlace(key: Key, node: PathNode | null): boolean {
+  if (key === 'tool_call_id') return node?.parent?.key === 'messages'
+  if (key === 'file_id') return node?.key === 'file'
   if (key !== 'id') return false
-  const list = place?.parent?.key
-  return list === 'tool_calls' || list === 'reasoning_details' || place?.key === 'audio'
+  const list = node?.parent?.key
+  return list === 'tool_calls' || list === 'reasoning_details' || node?.key === 'audio'
 }
 
 /** `choices[].logprobs.content[].token`, `.refusal[]`, and of either `.top_logprobs[].token`. */
-function isTokenPlace(place: PathNode | null): boolean {
-  let list = place?.parent ?? null
+function isTokenPlace(node: PathNode | null): boolean {
+  let list = node?.parent ?? null
   if (list?.key === 'top_logprobs') list = list.parent?.parent ?? null
   if (list?.key !== 'content' && list?.key !== 'refusal') return false
   return list.parent?.key === 'logprobs' && isChoice(list.parent.parent)
 }
 
-const isChoice = (place: PathNode | null): boolean =>
-  place?.parent?.key === 'choices' && place.parent.parent === null
+const isChoice = (node: PathNode | null): boolean =>
+  node?.parent?.key === 'choices' && node.parent.parent === null
 
 /** What the provider counts or measures: when it answered, of what seed, how many tokens, until when it keeps a sound. */
-function isProviderNumber(key: Key, place: PathNode | null): boolean {
-  if (key === 'created') return place === null
-  if (key === 'seed') return isChoice(place)
-  if (key === 'expires_at') return place?.key === 'audio'
-  return place?.key === 'usage' && (place.parent === null || place.parent.key === 'x_groq')
+function isProviderNumber(key: Key, node: PathNode | null): boolean {
+  if (key === 'created') return node === null
+  if (key === 'seed') return isChoice(node)
+  if (key === 'expires_at') return node?.key === 'audio'
+  return node?.key === 'usage' && (node.parent === null || node.parent.key === 'x_groq')
 }
 
 const UNREADABLE: Payload = { texts: [], isText: false }
 
-function readPayload(text: string, key: Key, place: PathNode | null): Payload | null {
-  const around = place === null ? '' : place.key
+function readPayload(text: string, key: Key, node: PathNode | null): Payload | null {
+  const around = node === null ? '' : node.key
   if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
   if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
-  if (isPicturePlace(key, place)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
+  if (isPicturePlace(key, node)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
   return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
 }
