@@ -1,27 +1,27 @@
-// The texts of a whole answer as they are read. Knows nothing of what is looked for in them.
+// Groups the texts of a whole answer as a client reads them. Knows nothing of scans.
 
 import type { Text } from './texts.ts'
 
-/** One text to be searched, and the strings of the body it stands in. */
+/** One text to scan and the strings it consists of. */
 export interface AnswerText extends Pick<Text, 'text' | 'encoding'> {
-  /** Numbers of the strings among all of the body, in order. */
+  /** Indices among all texts of the body, in order. */
   readonly parts: readonly [number, ...number[]]
 }
 
-/** One whose later parts are still to come. */
+/** A text whose later parts may still follow. */
 interface GrowingText {
   readonly parts: [number, ...number[]]
   text: string
   encoding: Text['encoding']
 }
 
-/** What a model says, whole or in parts. */
+/** Message content, whole or in parts. */
 const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 
 /**
- * Parts of what a model says are one text, as they are where they are streamed, whatever stands between them; any other
- * stands by itself.
- * @param asksForJson what a model says is to be JSON
+ * Joins the parts of one message's content, as streaming does, also across other texts. Any other
+ * string is a text of its own.
+ * @param asksForJson whether message content is JSON
  */
 export function readTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
   const read: GrowingText[] = []

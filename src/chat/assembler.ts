@@ -1,4 +1,4 @@
-// Chunks as they were delivered, put together into one answer for the log.
+// Assembles delivered chunks into one answer for the log.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -6,18 +6,20 @@ import { growsInPart, isChannelName, isReplacedString, isWholeContainer } from '
 import { choiceIndex, finishReason, MAX_CHOICES } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 
-/** Largest answer that is kept: characters of its strings and names, and a flat charge for every value. */
+/**
+ * Largest logged answer: characters of its strings and names, plus a flat charge for each value.
+ */
 const MAX_CHARACTERS = 64 * 1024 * 1024
 const VALUE_CHARACTERS = 8
 
 /**
- * Characters of which each may still be a piece by itself, where that is no large part of all: put together piece by piece,
- * a text takes fourteen times its length, and all that the pieces were cut from.
+ * Characters that may stay in pieces, besides a share of the whole. A string of small pieces takes
+ * fourteen times its length and keeps the chunks it was cut from.
  */
 const LOOSE_CHARACTERS = 4096
 const LOOSE_PART = 1 / 8
 
-/** Items of one list that may grow, the first of it; looked up one by one. */
+/** Items of a list that may grow. Finding one is a linear search. */
 const MAX_GROWING_ITEMS = 256
 
 interface Choice {
@@ -26,28 +28,28 @@ interface Choice {
   finishReason: string | null
 }
 
-/** One answer from its chunks. Token probabilities, which repeat the text, are left out. Not safe to share. */
+/** Builds one answer from its chunks. Drops token probabilities, which repeat the text. */
 export class Assembler {
   readonly #envelope: JsonObject = {}
   readonly #choices = new Map<number, Choice>()
   #unfinished = 0
   #usage: JsonValue = null
   #characters = 0
-  /** Those that came since texts were made compact. */
+  /** Characters added since strings were last made compact. */
   #loose = 0
 
-  /** @throws GatewayError `upstream_unavailable` when the answer outgrows MAX_CHARACTERS */
+  /** Adds a chunk. @throws GatewayError `upstream_unavailable` beyond MAX_CHARACTERS */
   add(chunk: JsonObject): void {
     const { choices, usage, ...envelope } = chunk
-    this.#keepBeside(envelope)
+    this.#addEnvelope(envelope)
     if (isObject(usage)) this.#usage = usage
     for (const choice of Array.isArray(choices) ? choices : []) if (isObject(choice)) this.#addChoice(choice)
   }
 
   /**
-   * As `add` of a chunk with nothing but more of a text that has begun.
-   * @returns false, having done nothing, for one that has not
-   * @throws GatewayError as `add` does
+   * Adds to one text; the same as `add` of a chunk with this delta alone.
+   * @returns false, without a change, when the text has not begun
+   * @throws GatewayError as `add`
    */
   grow(choice: number, name: string, text: string): boolean {
     const message = this.#choices.get(choice)?.message
@@ -59,28 +61,28 @@ export class Assembler {
     return true
   }
 
-  /** Of the first choice. */
+  /** Finish reason of the first choice. */
   get finishReason(): string | null {
     const [first] = this.#sorted()
     return first?.finishReason ?? null
   }
 
-  /** What is kept: about as many bytes, or twice as many. */
+  /** Size of the answer; its memory is one to two bytes for each. */
   get characters(): number {
     return this.#characters
   }
 
-  /** There are choices. */
+  /** True once a choice has begun. */
   get begun(): boolean {
     return this.#choices.size > 0
   }
 
-  /** There are choices and each has ended. */
+  /** True when there are choices and all have ended. */
   get complete(): boolean {
     return this.begun && this.#unfinished === 0
   }
 
-  /** The answer so far, in the shape of one that was not streamed. */
+  /** The answer so far, in the shape of an answer that was not streamed. */
   result(): JsonObject {
     const choices = this.#sorted().map(({ index, message, finishReason }) => ({
       index,
@@ -90,12 +92,12 @@ export class Assembler {
     return { ...this.#envelope, object: 'chat.completion', choices, usage: this.#usage }
   }
 
-  /** What stands beside the choices: words as they were said first, lists and objects as they were last. */
-  #keepBeside(envelope: JsonObject): void {
+  /** Keeps the members next to `choices`: the first string, the last list or object. */
+  #addEnvelope(envelope: JsonObject): void {
     for (const [name, value] of Object.entries(envelope)) {
       const present = Object.hasOwn(this.#envelope, name) ? this.#envelope[name] : undefined
-      const isSaid = present != null && present !== ''
-      if (isSaid && (typeof value !== 'object' || value === null)) continue
+      const isSet = present != null && present !== ''
+      if (isSet && (typeof value !== 'object' || value === null)) continue
       if (present !== undefined && JSON.stringify(present) === JSON.stringify(value)) continue
       this.#count(name.length)
       setMember(this.#envelope, name, this.#copy(value))
@@ -121,11 +123,11 @@ export class Assembler {
       choice.finishReason = reason
     }
     if (isObject(chunk['delta'])) this.#grow(choice.message, chunk['delta'])
-    // Some upstreams repeat or give the whole message in the last chunk.
+    // Some upstreams send the whole message in the last chunk.
     else if (isObject(chunk['message'])) this.#grow(choice.message, chunk['message'])
   }
 
-  /** @param isPart it is an item without a number, of which little grows */
+  /** @param isPart whether the target is a content part, in which few members grow */
   #grow(target: JsonObject, delta: JsonObject, isPart = false): void {
     for (const [name, value] of Object.entries(delta)) {
       const present = Object.hasOwn(target, name) ? target[name] : undefined
@@ -150,7 +152,7 @@ export class Assembler {
     }
   }
 
-  /** Items with an `index` grow in place, where they do; others are added. */
+  /** Items with an `index` grow in place; others are added. */
   #growList(name: string, present: JsonValue[], added: readonly JsonValue[]): JsonValue[] {
     for (const item of added) {
       const index = isObject(item) && !isWholeContainer(name) ? item['index'] : undefined
@@ -166,7 +168,7 @@ export class Assembler {
     return present
   }
 
-  /** A copy that is counted: what arrives later must not change the chunk it came from. */
+  /** Copies a value and counts its size. Later chunks must not change the chunk it came from. */
   #copy(value: JsonValue): JsonValue {
     this.#count(typeof value === 'string' ? value.length : VALUE_CHARACTERS)
     if (Array.isArray(value)) return value.map((item) => this.#copy(item))
@@ -189,14 +191,14 @@ export class Assembler {
   }
 }
 
-/** Has V8 write each text that was put together from pieces in one: it does so when it is asked for a character. */
+/** Makes V8 copy each string of pieces into one; reading a character does so. */
 function compact(value: JsonValue): void {
   if (typeof value === 'string') value.charCodeAt(0)
   else if (typeof value === 'object' && value !== null)
     for (const member of Object.values(value)) compact(member)
 }
 
-/** The item that has this `index`: as a rule the newest is the one that grows. */
+/** Finds the item with this `index`. The newest one usually grows. */
 function itemOf(list: readonly JsonValue[], index: JsonValue): JsonValue | undefined {
   for (let at = Math.min(list.length, MAX_GROWING_ITEMS) - 1; at >= 0; at--) {
     const item = list[at]

@@ -1,5 +1,5 @@
-// The walk over every string of a body, with the explicit list of what it leaves out. Knows the places where the wire
-// format puts ids, protocol words and payloads; all else, known or not, is a text.
+// Walks over every string of a body and lists what it leaves out: ids, words of the wire format and
+// payloads in their places. Everything else, known or not, is a text.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -13,38 +13,38 @@ export type Container = JsonObject | JsonValue[]
 type Key = string | number
 const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 
-/** Texts of one body; a call with more is no conversation but an attempt to use up memory. */
+/** Most texts of one body. No conversation has more; such a body wastes memory. */
 const MAX_TEXTS = 200_000
 
 /** Members of content parts that a model reads as running text. */
 const RUNNING_TEXT = keys('text content refusal thinking input_text')
 
-/** Members, and the objects around a `url`, that hold a picture, sound or film. */
+/** Members that hold an image, audio or video, and names of objects around such a `url`. */
 const MEDIA = keys('image_url video_url audio_url file_url')
 const SOUND = keys('input_audio audio')
-/** Content parts with one of these are not text, wherever their bytes are. */
+/** A content part with one of these members is not text, even when it holds a URL or an id. */
 const MEDIA_PARTS = [
   ...['image_url', 'video_url', 'audio_url', 'input_audio', 'file'],
   ...['image', 'inline_data', 'inlineData', 'file_data', 'fileData'],
 ] as const
 
-/** Objects in a content part around the `data` of a picture, sound or document, as other providers write them. */
+/** Objects around the `data` of an image, audio or document, as other providers write them. */
 const SOURCES = keys('source inline_data inlineData')
 
-/** Members of what a model has thought that providers sign or encrypt, and what such an object says it is. */
+/** Signed or encrypted members of reasoning, and the types of the objects around them. */
 const OPAQUE = keys('signature encrypted_content data')
 const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)/
 const SIGNATURE = 'thought_signature'
 
-/** Fields around an answer that the provider fills in. */
+/** Top-level members of an answer that the provider fills in. */
 const ENVELOPE = keys('id model system_fingerprint obfuscation')
 
-/** The longest token under `logprobs` that is taken for one. */
+/** Longest `token` under `logprobs` that is left out. */
 const MAX_TOKEN_CHARACTERS = 128
 
-/** Seven digits: a shorter number identifies nobody. */
+/** Smallest number that is a text: seven digits. A shorter one identifies nobody. */
 const MIN_NUMBER = 10 ** 6
-/** Settings of a request that are numbers. */
+/** Request settings with numeric values. */
 const SETTINGS = keys(
   'temperature top_p top_k top_a min_p max_tokens max_completion_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
 )
@@ -54,12 +54,12 @@ const JSON_START = /^\s*[[{]/
 
 export class BodyWalk {
   readonly texts: Text[] = []
-  /** Payloads met that cannot be judged as text. */
+  /** Number of payloads that cannot be scanned as text. */
   binaryParts = 0
   readonly #side: 'request' | 'response'
   #renames: Renames | null = null
   #role: string | null = null
-  /** Inside what a model reads as the conversation. */
+  /** True inside the running text of the conversation. */
   #running = false
   #joined = 0
 
@@ -67,33 +67,34 @@ export class BodyWalk {
     this.#side = side
   }
 
-  /** To be called after the last `replace`: members are renamed together, once an object. */
+  /** Renames members, once for each object. Call it after the last `replace`. */
   commit(): void {
     this.#renames?.commit()
   }
 
   /**
-   * Every text in an object, names of members included. @param depth of containers, this one included
-   * @throws GatewayError `invalid_body` for a request, `upstream_unavailable` for an answer, that is too deep or too much
+   * Walks over an object. @param depth of containers, this one included
+   * @throws GatewayError `invalid_body` for a request, `upstream_unavailable` for an answer, that
+   *   is too deep or has too many texts
    */
   object(object: JsonObject, node: PathNode | null, depth: number): void {
     for (const key of Object.keys(object)) this.member(object, key, node, depth)
   }
 
-  /** One member of an object, its name and all below. */
+  /** Walks over a member: its name and its value. */
   member(object: JsonObject, key: string, node: PathNode | null, depth: number): void {
     this.name(object, key, node)
     this.value(object, key, node, depth)
   }
 
-  /** The name of a member, unless the wire format gives it. */
+  /** Adds the name of a member, unless it belongs to the wire format. */
   name(object: JsonObject, key: string, node: PathNode | null): void {
     if (key === '' || isWireName(key, node === null ? null : node.key)) return
     this.#renames ??= new Renames()
     this.#add(new NameText(key, object, node, this.#role, this.#renames))
   }
 
-  /** The value of a member or an item of a list, and all below. */
+  /** Walks over the value of a member or an item of a list. */
   value(container: Container, key: Key, node: PathNode | null, depth: number): void {
     const value = (container as JsonObject)[key]
     if (typeof value === 'string') {
@@ -109,14 +110,16 @@ export class BodyWalk {
     }
   }
 
-  /** All of a list or an object. */
+  /** Walks over a list or an object. */
   below(value: Container, node: PathNode, depth: number): void {
     if (depth > MAX_DEPTH) throw this.#tooMuch(`is nested deeper than ${MAX_DEPTH} levels`)
     if (isObject(value)) this.object(value, node, depth)
     else for (let index = 0; index < value.length; index++) this.value(value, index, node, depth)
   }
 
-  /** One message of the conversation; its texts join those of its neighbours. */
+  /**
+   * Walks over a message of the conversation. Its texts are adjacent to those of its neighbours.
+   */
   message(message: JsonObject, node: PathNode, depth: number): void {
     const { role } = message
     this.#role = typeof role === 'string' ? role : null
@@ -131,7 +134,10 @@ export class BodyWalk {
     this.#role = null
   }
 
-  /** What is written as a message is, and is none of the conversation: its texts join each other alone. */
+  /**
+   * Walks over an object in the form of a message outside the conversation. Its texts are adjacent
+   * to each other only.
+   */
   separate(message: JsonObject, node: PathNode, depth: number): void {
     this.#joined++
     this.message(message, node, depth)
@@ -142,7 +148,7 @@ export class BodyWalk {
     parts.forEach((part, index) => {
       const before = this.binaryParts
       this.value(parts, index, node, depth)
-      // Also one behind a URL or an id, which cannot be read here either; each part counts once.
+      // A media part counts once, also with a URL or an id that cannot be read here.
       if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
     })
   }
@@ -204,12 +210,15 @@ export class BodyWalk {
 
 function isMediaPart(part: JsonObject): boolean {
   const { source } = part
-  // A document may be given as text.
+  // A document may be text.
   if (isObject(source) && source['type'] !== undefined && source['type'] !== 'text') return true
   return MEDIA_PARTS.some((name) => part[name] !== undefined)
 }
 
-/** What a provider has signed or encrypted, where it puts that: nowhere else is anything passed over for its looks. */
+/**
+ * Reports whether a text is a signature or encrypted, in a place where providers write one. No text
+ * is left out elsewhere because of its form.
+ */
 function isSigned(text: string, container: Container, key: Key, node: PathNode | null): boolean {
   if (key === SIGNATURE) {
     const around = node?.key
@@ -223,7 +232,7 @@ function isSigned(text: string, container: Container, key: Key, node: PathNode |
 const isInToolCall = (node: PathNode | null): boolean =>
   typeof node?.key === 'number' && node.parent?.key === 'tool_calls'
 
-/** Characters that credentials have and pictures, sound and documents have not. */
+/** Characters of credentials; base64 of images, audio and documents has none of them. */
 const URL_SAFE = /[-_]/
 
 /** `image` of a content part, `data` of an object in one, `images[]` of a message. */
@@ -236,7 +245,10 @@ function isPicturePlace(key: Key, node: PathNode | null): boolean {
 const isPart = (node: PathNode | null): boolean =>
   typeof node?.key === 'number' && node.parent?.key === 'content'
 
-/** `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`, `reasoning_details[].id`. */
+/**
+ * `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`,
+ * `reasoning_details[].id`.
+ */
 function isIdPlace(key: Key, node: PathNode | null): boolean {
   if (key === 'tool_call_id') return node?.parent?.key === 'messages'
   if (key === 'file_id') return node?.key === 'file'
@@ -245,7 +257,7 @@ function isIdPlace(key: Key, node: PathNode | null): boolean {
   return list === 'tool_calls' || list === 'reasoning_details' || node?.key === 'audio'
 }
 
-/** `choices[].logprobs.content[].token`, `.refusal[]`, and of either `.top_logprobs[].token`. */
+/** `choices[].logprobs.content[].token`, `.refusal[]`, and `.top_logprobs[].token` of both. */
 function isTokenPlace(node: PathNode | null): boolean {
   let list = node?.parent ?? null
   if (list?.key === 'top_logprobs') list = list.parent?.parent ?? null
@@ -256,7 +268,7 @@ function isTokenPlace(node: PathNode | null): boolean {
 const isChoice = (node: PathNode | null): boolean =>
   node?.parent?.key === 'choices' && node.parent.parent === null
 
-/** What the provider counts or measures: when it answered, of what seed, how many tokens, until when it keeps a sound. */
+/** Numbers of the provider: creation time, seed, token counts, expiry of audio. */
 function isProviderNumber(key: Key, node: PathNode | null): boolean {
   if (key === 'created') return node === null
   if (key === 'seed') return isChoice(node)

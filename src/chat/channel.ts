@@ -1,38 +1,41 @@
-// The texts of a choice that grow from chunk to chunk, by name, and a chunk that brings more of one of them.
+// Names the texts of a choice that grow from chunk to chunk, and builds chunks that add to them.
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { setMember } from './text.ts'
 
 /**
- * Tells the growing texts of a choice apart: the place of each in the delta. An item of a list goes by its `index`, a part,
- * which has none, by its type: `content`, `tool_calls[0].function.arguments`, `content[thinking].thinking`.
+ * Path of a growing text in the delta. A list item is named by its `index`, a part without one by
+ * its type: `content`, `tool_calls[0].function.arguments`, `content[thinking].thinking`.
  */
 export type Channel = string
 
-/** Of a text that some servers repeat beside the delta, as in answers without chat. */
+/** The `text` of a choice, which some servers send next to the delta, as in completions. */
 export const CHOICE_TEXT: Channel = 'choice:text'
 
-/** Callers take its first piece for the end of what was said before. */
+/** Reports whether clients read the first delta as the end of the text before. */
 export const isToolCall = (channel: Channel): boolean => /^(?:tool_calls\[|function_call\b)/.test(channel)
 
-/** What a model thinks, not what it says. */
+/** Reports whether the text is reasoning, not answer. */
 export const isReasoning = (channel: Channel): boolean =>
   /^(?:\w+\.)*(?:content\[)?(?:reasoning|thinking)/.test(channel)
 
 const IN_TURN =
   /^(?:content|refusal|reasoning(?:_content|_details)?|thinking_blocks|tool_calls|function_call|audio|choice:text)\b/
 
-/** One of those that servers say one after the other: with its first piece those before it have ended. */
+/**
+ * Reports whether the first delta of the text ends the texts before it. Servers send these one
+ * after another.
+ */
 export const isSequential = (channel: Channel): boolean => IN_TURN.test(channel)
 
 const ENVELOPE = ['id', 'object', 'created', 'model', 'system_fingerprint', 'provider'] as const
 
-/** More of the text of a channel. */
+/** Text to add to a channel. */
 export type ChannelText = readonly [channel: Channel, text: string]
 
 /**
- * A chunk that carries only these texts, in the envelope of another: what was held back until a choice ended.
- * @param pieces of channels that may stand beside each other: what a model thinks, or one of the others alone
+ * Builds a chunk with these texts only, in the envelope of another chunk.
+ * @param pieces of compatible channels
  */
 export function flushChunk(like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
   const texts: JsonObject = {}
@@ -41,7 +44,7 @@ export function flushChunk(like: JsonObject, choice: number, pieces: readonly Ch
   return { ...envelopeOf(like), choices: [{ index: choice, ...texts, finish_reason: null }] }
 }
 
-/** Adds the members of one object to another: lists go on, objects have the members of both. Linear in what is added. */
+/** Merges an object into another: lists are appended, objects merged. Linear in `more`. */
 function add(target: JsonObject, more: JsonObject): void {
   for (const [name, value] of Object.entries(more)) {
     const present = Object.hasOwn(target, name) ? target[name] : undefined
@@ -51,7 +54,7 @@ function add(target: JsonObject, more: JsonObject): void {
   }
 }
 
-/** A chunk that says why a choice ended, and nothing else. */
+/** Builds a chunk that ends a choice and has nothing else. */
 export const finishChunk = (like: JsonObject, choice: number, reason: string): JsonObject => ({
   ...envelopeOf(like),
   choices: [{ index: choice, delta: {}, finish_reason: reason }],
@@ -63,13 +66,13 @@ function envelopeOf(like: JsonObject): JsonObject {
   return envelope
 }
 
-/** A name, and of a list the item that stands behind it. */
+/** A member name, and the list item after it. */
 const STEP = /(\w+)(?:\[([^\]]*)\])?/g
 const NUMBER = /^-?\d+$/
 
 /**
- * Pieces in groups that a chunk can hold each: a place that is a text to one and holds another, as some servers have it,
- * parts them.
+ * Groups texts so that one chunk can hold each group. Two texts conflict when a member would be a
+ * string for one and a container for the other.
  */
 export function groupCompatible<P extends readonly [Channel, unknown]>(pieces: readonly P[]): P[][] {
   const groups: P[][] = []
@@ -86,7 +89,10 @@ export function groupCompatible<P extends readonly [Channel, unknown]>(pieces: r
   return groups
 }
 
-/** The places a channel leads through, and what stands at each: `.` an object, `[` a list, nothing its text. */
+/**
+ * The paths a channel leads through, each with what follows: `.` an object, `[` a list, '' the
+ * text.
+ */
 const placesOf = (channel: Channel): [place: string, kind: string][] =>
   [...channel.matchAll(STEP)].map(({ index, 1: name = '' }) => {
     const end = index + name.length
@@ -109,7 +115,7 @@ function listItem(list: string, item: string, inside: JsonObject): JsonObject {
   return { ...(type === null ? {} : { type }), index: Number(item), ...inside }
 }
 
-/** Of what a model thinks callers read the type in each chunk. */
+/** Clients read the type of reasoning in every chunk. */
 function itemType(list: string, inside: JsonObject): string | null {
   if (list === 'reasoning_details') return 'summary' in inside ? 'reasoning.summary' : 'reasoning.text'
   return list === 'thinking_blocks' ? 'thinking' : null

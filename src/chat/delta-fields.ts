@@ -1,46 +1,50 @@
-// Which members of a delta grow from chunk to chunk, and which say the same in each, or something else. Read by what takes
-// chunks apart and by what puts them together: what is not read as one text must not become one.
+// Says which members of a delta grow from chunk to chunk and which are complete in each. Both the
+// reader and the assembler of chunks use it, so that the log joins what was scanned as one text,
+// and nothing else.
 
 import type { JsonObject } from '../core/json.ts'
 import { isWireValue } from './vocabulary.ts'
 
 const names = (list: string): ReadonlySet<string> => new Set(list.split(/\s+/))
 
-/** Strings that say the same in each chunk, or something else, but do not grow. */
-const STATED = names(
+/** Strings that a later chunk replaces; they do not grow. */
+const REPLACED = names(
   `role name type id object channel status phase state model provider language title format url data signature
   encrypted_content`,
 )
-/** The last word of a name that says as much, whatever comes before: `request_id`, `mediaType`. */
-const STATED_LABEL = /_(?:id|type|name|url|uri|signature)$|[a-z](?:Id|Type|Name|Url|Uri|Signature)$/
-/** Lists and objects that are all there in each chunk. */
-const COMPLETE = names(
+/** Endings of names with the same meaning: `request_id`, `mediaType`. */
+const REPLACED_NAME = /_(?:id|type|name|url|uri|signature)$|[a-z](?:Id|Type|Name|Url|Uri|Signature)$/
+/** Lists and objects that are complete in each chunk. */
+const WHOLE = names(
   `arguments input annotations citation citations images results search_results browser_results code_results sources
   documents references logprobs`,
 )
-/** Lists whose items have the number of their place where they do not say another. */
+/** Lists whose items are numbered by position when they have no `index`. */
 const NUMBERED = names('tool_calls reasoning_details thinking_blocks executed_tools')
-/** What grows of a part, an item that has no number; everything else of it is all there. */
+/** Members of a content part that grow; all others are complete in each chunk. */
 const PART_TEXTS = names('text content refusal thinking reasoning summary output')
-/** A word or nothing: what is written again with each piece must be no datum. */
+/** Type of a part, or ''. Flushed events repeat it, so it must not be personal data. */
 const PART_TYPE = /^[A-Za-z_.-]{0,32}$/
-/** A name that can be one of a channel. */
+/** Names that can be part of a channel. */
 const CHANNEL_NAME = /^[A-Za-z_]\w{0,63}$/
 
-/** Whether a string is all there. */
+/** Reports whether a later chunk replaces the string. */
 export const isReplacedString = (key: string, value: string): boolean =>
-  STATED.has(key) || STATED_LABEL.test(key) || isWireValue(key, value)
+  REPLACED.has(key) || REPLACED_NAME.test(key) || isWireValue(key, value)
 
-/** Whether a list or an object is all there. */
-export const isWholeContainer = (key: string): boolean => COMPLETE.has(key)
+/** Reports whether the list or object is complete in each chunk. */
+export const isWholeContainer = (key: string): boolean => WHOLE.has(key)
 
-/** Whether a member of a part grows. */
+/** Reports whether the member of a content part grows. */
 export const growsInPart = (key: string): boolean => PART_TEXTS.has(key)
 
-/** Whether a member with this name can be told from others: no other grows. */
+/** Reports whether a member's name can be part of a channel; only such members grow. */
 export const isChannelName = (key: string): boolean => CHANNEL_NAME.test(key)
 
-/** What tells an item from the others of its list in every chunk: its number, or the type of a part; null for nothing. */
+/**
+ * Identifies an item of a list in every chunk: its number, or the type of a part. Null when nothing
+ * does.
+ */
 export function itemKey(item: JsonObject, list: string, position: number): number | string | null {
   const { type = '' } = item
   if (list !== 'content' && Number.isSafeInteger(item['index'])) return item['index'] as number

@@ -1,26 +1,26 @@
-// Where a value stands in a body, as a chain that costs one object a container and is spelt out only when asked for.
-// Names of members are content too: only harmless ones are ever shown.
+// Represents the place of a value in a body as a chain of nodes, one object for each container, and
+// formats it on demand. Member names may be personal data, so only harmless ones are shown.
 
-/** A container's place: the one it stands in and the key or index it has there; null is the body itself. */
+/** A container: its own container and its key or index there. Null stands for the body. */
 export interface PathNode {
   readonly parent: PathNode | null
   readonly key: string | number
 }
 
-/** Names that can be shown: short identifiers without long runs of digits; anything else may be personal data. */
+/** Names that are shown: short identifiers. Others may be personal data. */
 const SHOWABLE = /^[A-Za-z_$][\w$-]{0,39}$/
 const LONG_NUMBER = /\d{4}/
-/** As long as the shortest credential, with a digit as all have. */
+/** As long as the shortest credential, with a digit, as all credentials have. */
 const TOKEN = /^(?=.*\d).{16}/
 
-/** `messages[0].content[1].text`; a member whose name is no plain identifier appears as `['…']`. */
+/** Formats a path: `messages[0].content[1].text`. A name that is not shown becomes `['…']`. */
 export function pathOf(parent: PathNode | null, key: string | number): string {
   const keys: (string | number)[] = [key]
   for (let node = parent; node !== null; node = node.parent) keys.push(node.key)
   return formatPath(keys.reverse())
 }
 
-/** The same from a list of keys, outermost first; empty for the body itself. */
+/** Formats a list of keys, outermost first; '' for the body. */
 export function formatPath(keys: readonly (string | number)[]): string {
   let path = ''
   for (const key of keys) {

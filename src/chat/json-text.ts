@@ -1,14 +1,15 @@
-// JSON inside a string, arriving in pieces: the arguments of a tool call. Splits it into runs, so that what it says
-// can be scanned and replaced while how it is written stays valid JSON.
+// Decodes JSON in a string that arrives in pieces, such as tool-call arguments, into spans. Text in
+// it can be scanned and replaced while it stays valid JSON.
 
 import { STEP_UNITS, type Steps } from '../core/steps.ts'
 
 /**
- * A piece of JSON text: what it says (`view`) and how it is written (`raw`).
- * - `text`: inside a string, or from where the text is no JSON on: view and raw are the same, it may be cut anywhere
- * - `atom`: one escape sequence, a surrogate pair counting as one; stands or falls whole
+ * A part of JSON text: decoded (`view`) and as written (`raw`).
+ * - `text`: inside a string, or after the text stopped being JSON; view and raw are equal, and it
+ *   may be cut anywhere
+ * - `atom`: one escape sequence, or two for a surrogate pair; never cut
  * - `number`: a whole number token
- * - `structure`: punctuation, quotes, white space, true, false, null; not to be replaced
+ * - `structure`: punctuation, quotes, white space, true, false, null; never replaced
  */
 export interface JsonSpan {
   readonly kind: 'text' | 'atom' | 'number' | 'structure'
@@ -16,10 +17,10 @@ export interface JsonSpan {
   readonly raw: string
 }
 
-/** Longest token that is waited for; what is longer is no JSON worth the name. No datum is a number of this length. */
+/** Longest token to wait for. No longer one is a number in practice, nor personal data. */
 const MAX_TOKEN_CHARACTERS = 512
 
-/** Containers in one another that are kept track of; what is deeper is taken for text. */
+/** Most open containers. Text in deeper ones is not read as JSON. */
 const MAX_DEPTH = 512
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -50,28 +51,26 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
 const structure = (raw: string): JsonSpan => ({ kind: 'structure', view: raw, raw })
 const plain = (raw: string): JsonSpan => ({ kind: 'text', view: raw, raw })
 
-/** What may come next outside of strings; in `text` anything. */
+/** What may come next outside strings; in `text`, anything. */
 type Expected = 'value' | 'value or ]' | 'name' | 'name or }' | 'colon' | 'comma or end' | 'text'
 
 /**
- * Feeds on any text. The runs put together are the text, and for every way to cut it into pieces the runs are the
- * same but for where a `text` or `structure` run is cut.
- *
- * Several JSON texts may follow one another. From the first character on that cannot be JSON, everything is `text`,
- * punctuation included, with escapes still read as atoms: a number in arguments that are malformed, or in a sentence
- * that begins with a bracket, is found and replaced like in any other text.
+ * Decodes any text. The spans joined are the text. However it is cut into pieces, the spans differ
+ * only in where `text` and `structure` spans are cut.
+ * Several JSON texts may follow each other. From the first character that cannot be JSON,
+ * everything is `text`, punctuation included; escapes stay atoms. So a number in malformed
+ * arguments, or in a sentence that begins with a bracket, is found and replaced as in plain text.
  */
 export class JsonTextDecoder {
   #rest = ''
   #expected: Expected = 'value'
   /** Open containers, the innermost last. */
   #open: ('{' | '[')[] = []
-  /** Inside a string. */
   #inString = false
-  /** That string is the name of a member. */
+  /** True when the open string is a member name. */
   #isName = false
 
-  /** Whether the beginning of a token waits for its rest. */
+  /** Whether the beginning of a token is held back. */
   get holds(): boolean {
     return this.#rest !== ''
   }
@@ -80,7 +79,7 @@ export class JsonTextDecoder {
     return this.#decode(this.#rest + chunk, false)
   }
 
-  /** Nothing more comes: what was waited for is let go. */
+  /** Ends the text and flushes the text held back. */
   finish(): JsonSpan[] {
     const spans = this.#decode(this.#rest, true)
     this.#expected = 'value'
@@ -102,7 +101,7 @@ export class JsonTextDecoder {
     return spans
   }
 
-  /** The run at an offset; null while it is not all there. */
+  /** Reads the span at an offset; null while it is incomplete. */
   #next(text: string, at: number, last: boolean): JsonSpan | null {
     if (this.#inString || this.#expected === 'text') {
       const some = matchAt(this.#inString ? PLAIN_IN_STRING : PLAIN_OUTSIDE, text, at)
@@ -117,7 +116,7 @@ export class JsonTextDecoder {
     return end > at ? structure(text.slice(at, end)) : this.#token(text, at, last)
   }
 
-  /** Goes on past a character of punctuation that fits here, and past white space. */
+  /** Accepts white space, or punctuation that is valid here. */
   #takesStructure(character: string): boolean {
     switch (character) {
       case ' ':
@@ -182,7 +181,7 @@ export class JsonTextDecoder {
     this.#expected = this.#open.length > 0 ? 'comma or end' : 'value'
   }
 
-  /** A number or a literal; anything else ends what can be JSON. */
+  /** Reads a number or a literal. Any other token ends the JSON. */
   #token(text: string, at: number, last: boolean): JsonSpan | null {
     const token = matchAt(TOKEN, text, at)
     const follower = text[at + token.length]
@@ -200,7 +199,7 @@ export class JsonTextDecoder {
   }
 }
 
-/** All runs of a text, in steps. */
+/** Decodes a whole text, in steps. */
 export function* decodeSteps(text: string): Steps<readonly JsonSpan[]> {
   const decoder = new JsonTextDecoder()
   const spans: JsonSpan[] = []
@@ -212,7 +211,7 @@ export function* decodeSteps(text: string): Steps<readonly JsonSpan[]> {
   return spans
 }
 
-/** What a whole text says, the views of its runs put together, in steps: wherever an escape stands it is read as one. */
+/** Returns the view of a whole text, in steps. Reads an escape anywhere as one. */
 export function* decodeEscapes(text: string): Steps<string> {
   let at = text.indexOf('\\')
   if (at < 0) return text
@@ -238,10 +237,10 @@ export function* decodeEscapes(text: string): Steps<string> {
   return view + text.slice(from)
 }
 
-/** Two `\uXXXX` of a surrogate pair. */
+/** Length of a surrogate pair, two `\uXXXX`. */
 const MAX_ESCAPE_CHARACTERS = 12
 
-/** The escape at the beginning of `text`, null while it is not all there. */
+/** Reads the escape at the start of `text`; null while it is incomplete. */
 function readEscape(text: string, last: boolean): JsonSpan | null {
   const letter = text[1]
   if (letter === undefined) return last ? { kind: 'text', view: '\\', raw: '\\' } : null
@@ -251,7 +250,7 @@ function readEscape(text: string, last: boolean): JsonSpan | null {
   }
   const first = FULL_UNICODE_ESCAPE.exec(text)
   if (first === null) {
-    // Either more is to come or it never was an escape.
+    // Either more follows or it was never an escape.
     const hopeless = last || !/^\\u[0-9a-fA-F]{0,3}$/.test(text)
     return hopeless ? { kind: 'atom', view: '\\u', raw: '\\u' } : null
   }
@@ -262,7 +261,7 @@ function readEscape(text: string, last: boolean): JsonSpan | null {
   if (second === null && !last && /^(?:\\(?:u[0-9a-fA-F]{0,3})?)?$/.test(rest)) return null
   const low = second === null ? Number.NaN : Number.parseInt(second[1]!, 16)
   const isPair = low >= 0xdc00 && low <= 0xdfff
-  // Half a pair alone has no meaning; it is shown as the replacement character and kept as written.
+  // The view of half a surrogate pair is the replacement character; its raw text stays.
   return isPair
     ? { kind: 'atom', view: String.fromCharCode(code, low), raw: first[0] + second![0] }
     : { kind: 'atom', view: '\uFFFD', raw: first[0] }

@@ -1,39 +1,44 @@
-// Payloads inside strings: base64 and `data:` URLs (RFC 2397, RFC 4648). Tells what cannot be read as text from
-// what can, and opens the latter.
+// Reads payloads in strings: base64 and `data:` URLs (RFC 2397, RFC 4648). Separates binary
+// payloads from text and decodes the text.
 
 import { isUtf8 } from 'node:buffer'
 
-/** A payload shorter than this is no picture or sound, but may be a number of somebody's: it is scanned as well. */
+/**
+ * A shorter payload is no image or audio but may be an identifying number, so it is scanned as
+ * text.
+ */
 const MIN_PAYLOAD_CHARACTERS = 64
 
-/** Media types whose payloads no text scan can judge; SVG is text. */
+/** Media types that a text scan cannot read. SVG is text. */
 const BINARY_MEDIA = /^(?:image\/(?!svg)|audio\/|video\/|application\/pdf$)/i
 
-/** Longest head of a `data:` URL that is looked at. */
+/** Longest head of a `data:` URL. */
 const MAX_HEAD_CHARACTERS = 256
 
 const NOT_BASE64 = /[^A-Za-z0-9+/_=-]/
 const PADDING_INSIDE = /=(?!=?$)/
 
-/** A head that says what is inside, how it is written, and no more: another, `;name=…`, is a text itself. */
+/**
+ * A head with a media type, a charset and base64 only. Any other parameter (`;name=…`) is a text.
+ */
 const PLAIN_HEAD = /^data:(?!.*\d{4})[\w.+-]*\/?[\w.+-]*(?:;charset=[\w-]+)?(?:;base64)?,$/i
 
-/** Text that was wrapped for transport. */
+/** Text that was encoded for transport. */
 interface WrappedText {
   readonly text: string
-  /** The string with another text in its place. */
+  /** Returns the string with another text encoded in place of this one. */
   wrap(text: string): string
 }
 
-/** What a string in the place of a payload is to the scan. */
+/** The decoded content of a payload. */
 export interface Payload {
-  /** What can be read of it: what is inside, before it what else is said. */
+  /** The texts in it: first the head, if it is one, then the content. */
   readonly texts: readonly WrappedText[]
-  /** Whether what is inside is text. */
+  /** Whether the content is text. */
   readonly isText: boolean
 }
 
-/** Reads a `data:` URL; null for what is to be scanned as it is written. */
+/** Reads a `data:` URL; null for a string to scan as written. */
 export function readDataUrl(url: string): Payload | null {
   if (!/^data:/i.test(url)) return null
   const comma = url.slice(0, MAX_HEAD_CHARACTERS).indexOf(',')
@@ -49,13 +54,13 @@ export function readDataUrl(url: string): Payload | null {
   return isBinary ? { texts: head, isText: false } : base64Text(data, parts, head)
 }
 
-/** Reads bare base64; null for what is to be scanned as it is written. */
+/** Reads bare base64; null for a string to scan as written. */
 export function readBase64(written: string): Payload | null {
   const data = unwrapped(written)
   return isLongBase64(data) ? base64Text(data, { head: '', data }, []) : null
 }
 
-/** The parts of a URL as they are at the moment: each may be rewritten. */
+/** The current parts of a URL; each may be rewritten. */
 interface Parts {
   head: string
   data: string
@@ -77,17 +82,20 @@ const dataOf = (parts: Parts, text: string, encode: (text: string) => string): W
   },
 })
 
-/** Without the line breaks that MIME puts in (RFC 2045 §6.8). */
+/** Removes the line breaks of MIME (RFC 2045 §6.8). */
 const unwrapped = (data: string): string => (/[\r\n]/.test(data) ? data.replace(/[\r\n\t ]+/g, '') : data)
 
-/** Opaque strings that providers sign or encrypt: long base64 with every class of character, never prose. */
+/**
+ * Reports whether a string looks signed or encrypted: long base64 with letters of both cases and
+ * digits.
+ */
 export const isOpaque = (text: string): boolean =>
   /[a-z]/.test(text) && /[A-Z]/.test(text) && /[0-9]/.test(text) && isLongBase64(text)
 
-/** Base64 long enough to be a payload. */
+/** Reports whether a string is base64 long enough for a payload. */
 export const isLongBase64 = (text: string): boolean => text.length >= MIN_PAYLOAD_CHARACTERS && isBase64(text)
 
-/** Characters of RFC 4648 §4 or §5, padding only at the end. Linear, without backtracking. */
+/** Reports whether a string is base64 (RFC 4648 §4 or §5) with padding only at the end. Linear. */
 export const isBase64 = (text: string): boolean => !NOT_BASE64.test(text) && !PADDING_INSIDE.test(text)
 
 function base64Text(data: string, parts: Parts, before: readonly WrappedText[]): Payload {
@@ -102,7 +110,7 @@ function percentText(parts: Parts, before: readonly WrappedText[]): Payload | nu
     const text = dataOf(parts, decodeURIComponent(parts.data), encodeURIComponent)
     return { texts: [...before, text], isText: true }
   } catch {
-    // Not well-formed percent-encoding: the URL is scanned as it is written.
+    // The percent-encoding is malformed: scan the URL as written.
     return null
   }
 }

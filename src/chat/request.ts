@@ -1,37 +1,40 @@
-// What makes a JSON value a chat request we take on. Fields we do not know pass; fields of the wrong type do not.
+// Checks that a JSON value is a chat request. Unknown fields pass; fields of the wrong type do not.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { REQUEST_FIELDS } from './vocabulary.ts'
 
 export interface ChatRequest {
-  /** The whole body; what is forwarded is made from it. */
+  /** The whole body, from which the forwarded bytes are made. */
   readonly body: JsonObject
-  /** Without white space around, which some upstreams leave out as well: a rule for it must hold all the same. */
+  /**
+   * Without surrounding white space. Some upstreams trim it, and rules for the model must still
+   * apply.
+   */
   readonly model: string
-  /** Every model the call may end up at: `model`, then the `models` that an aggregator falls back to. */
+  /** Every model that may answer: `model`, then the fallbacks in `models`. */
   readonly models: readonly string[]
   readonly stream: boolean
-  /** The client asked for the usage event of a stream, in OpenAI's way or in OpenRouter's. */
+  /** Whether the client asked for the usage event, as OpenAI or OpenRouter define it. */
   readonly includeUsage: boolean
-  /** The content of the answer is to be JSON. */
+  /** Whether the client asked for JSON content. */
   readonly asksForJson: boolean
-  /** `max_completion_tokens` or `max_tokens`, times `n`; null when neither is given. */
+  /** `max_completion_tokens` or `max_tokens`, times `n`; null without either. */
   readonly maxTokens: number | null
-  /** `n`, the answers asked for in one. */
+  /** `n`, the number of answers. */
   readonly choices: number
 }
 
-/** Fields that would choose where we connect or with what credential; compared without case, `_` and `-`. */
+/** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
 const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
 
-/** Top-level fields that may hold token ids, which cannot be read as text. */
+/** Top-level fields that may hold token ids, which cannot be scanned. */
 const PROMPT_FIELDS = ['prompt', 'input', 'suffix', 'prompt_token_ids'] as const
 
-/** Choices one call may ask for; the providers' own limit. */
+/** Most answers of one call; the limit of the providers. */
 const MAX_CHOICES = 128
 const MAX_MODEL_CHARACTERS = 256
-/** Models to fall back to; aggregators take a handful. */
+/** Most fallback models; aggregators accept a handful. */
 const MAX_FALLBACKS = 64
 const MAX_ROLE_CHARACTERS = 64
 
@@ -41,8 +44,8 @@ const missing = (param: string): GatewayError =>
   new GatewayError('missing_required_parameter', `${param} is required.`, { param })
 
 /**
- * Checks a body.
- * @throws GatewayError `missing_required_parameter` or `invalid_body`, `param` naming the field
+ * Reads a chat request from a parsed body.
+ * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
  */
 export function readChatRequest(body: JsonValue): ChatRequest {
   if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
@@ -61,7 +64,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   if (isObject(body['prediction'])) refuseTokenIds(body['prediction']['content'], 'prediction.content')
   checkNumber(body, 'temperature', 0, 2)
   const n = checkWhole(body, 'n') ?? 1
-  if (n > MAX_CHOICES) throw invalid('n', `must be ${MAX_CHOICES} at most.`)
+  if (n > MAX_CHOICES) throw invalid('n', `must be at most ${MAX_CHOICES}.`)
   const perChoice = checkWhole(body, 'max_completion_tokens') ?? checkWhole(body, 'max_tokens')
   return {
     body,
@@ -77,7 +80,7 @@ export function readChatRequest(body: JsonValue): ChatRequest {
 
 const JSON_FORMATS: readonly unknown[] = ['json_object', 'json_schema']
 
-/** In OpenAI's way or in vLLM's. */
+/** As OpenAI or vLLM define it. */
 const asksForJson = ({
   response_format: format,
   structured_outputs: outputs,
@@ -90,10 +93,9 @@ const asksForJson = ({
 const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}')
 
 /**
- * The bodies to send upstream, in order; call it when the texts are rewritten. A stream asks for its
- * usage first, because tokens are counted for every call. The body without that is for upstreams
- * that refuse `stream_options`.
- * @param json the rewritten body, serialised
+ * Returns the bodies to send upstream, in order. A stream first asks for its usage, because tokens
+ * are counted for every call; the plain body is for upstreams that refuse `stream_options`.
+ * @param json the redacted body, serialised
  */
 export function upstreamBodies(
   request: ChatRequest,
@@ -116,19 +118,21 @@ function checkFieldNames(body: JsonObject): void {
     if (REFUSED_FIELDS.has(folded.replace(/[_-]/g, ''))) {
       throw invalid(folded, 'is not allowed; the gateway chooses the upstream and its credential.')
     }
-    // Some upstreams match names without regard to case and would read what was scanned as something else.
+    // Some upstreams ignore the case of names and would read a field that was not scanned as one.
     if (REQUEST_FIELDS.has(folded)) throw invalid(folded, 'must be written in lower case.')
   }
 }
 
-/** As upstreams fold names that ignore case: `ſ` is an s and the Kelvin sign a k (Go's encoding/json). */
+/**
+ * Folds a name as upstreams that ignore case do (Go's encoding/json): `ſ` is s, the Kelvin sign k.
+ */
 const fold = (name: string): string => name.toUpperCase().toLowerCase()
 
 function refuseTokenIds(value: JsonValue | undefined, param: string): void {
   if (!Array.isArray(value)) return
   const isNumber = (item: JsonValue) => typeof item === 'number'
   if (value.some((item) => isNumber(item) || (Array.isArray(item) && item.some(isNumber)))) {
-    throw invalid(param, 'must be text; token ids cannot be read here.')
+    throw invalid(param, 'must be text; token ids cannot be scanned.')
   }
 }
 
@@ -143,7 +147,7 @@ function checkMessage(message: JsonValue, path: string): void {
   if (!Array.isArray(content))
     throw invalid(`${path}.content`, 'must be a string, null or an array of parts.')
   content.forEach((part, index) => {
-    // Token ids would be text that cannot be read here.
+    // Token ids cannot be scanned.
     if (!isObject(part)) throw invalid(`${path}.content[${index}]`, 'must be a content part object.')
   })
 }
@@ -171,8 +175,8 @@ const isModelName = (value: JsonValue): value is string =>
   typeof value === 'string' && value.trim() !== '' && value.length <= MAX_MODEL_CHARACTERS
 
 /**
- * OpenRouter's `models`. Rules for any of them concern the call, and of those for personal data the strictest, or the
- * list would be a way around them.
+ * Reads OpenRouter's `models`. Rules for any of them apply to the call, and the strictest action on
+ * personal data wins; otherwise the list would bypass them.
  */
 function readFallbacks(body: JsonObject): readonly string[] {
   const { models = null } = body

@@ -1,15 +1,15 @@
-// Event streams (WHATWG HTML §9.2): bytes into events and events into text. Knows nothing of what the data mean.
+// Parses and encodes event streams (WHATWG HTML §9.2). Does not read the data.
 
 import { isAscii } from 'node:buffer'
 import { Pieces } from '../core/chunks.ts'
 import { GatewayError } from '../core/errors.ts'
 
 export interface SseEvent {
-  /** The event as it came, with the blank line that ends it: in a line feed, wherever the pieces were cut. */
+  /** The event as received, up to and including the blank line. It ends in a line feed. */
   readonly raw: string
-  /** Its data lines joined by line feeds; null when there are none, or nothing is in them. */
+  /** Values of the data lines, joined by line feeds; null when empty. */
   readonly data: string | null
-  /** Its other lines (comments, ids, fields nobody knows) joined by line feeds; empty for nearly every event. */
+  /** All other lines (comments, ids, unknown fields), joined by line feeds; usually empty. */
   readonly around: string
 }
 
@@ -17,39 +17,42 @@ const BYTE_ORDER_MARK = '\ufeff'
 const END_OF_LINE = /\r\n|\n|\r/
 
 /**
- * Splits a stream into events, wherever the pieces are cut, inside of characters and line ends too. Looks for line
- * ends in the bytes, where none can be part of a character, and decodes whole events only: linear in the stream.
+ * Splits a stream into events. Pieces may be cut anywhere, also inside characters and line ends.
+ * Searches bytes for line ends and decodes whole events only; linear in the stream.
  */
 export class SseParser {
   readonly #maxEventBytes: number
-  /** Pieces of the event that is being received. */
+  /** Pieces of the current event. */
   readonly #pieces = new Pieces()
   #bytes = 0
-  /** The line that is being received has characters. */
+  /** True when the current line has characters. */
   #inLine = false
-  /** The event that is being received has lines. */
+  /** True when the current event has lines. */
   #hasLines = false
-  /** The last piece ended in a carriage return; a line feed that comes next belongs to it. */
+  /**
+   * True when the last piece ended in a carriage return; a line feed that follows belongs to it.
+   */
   #afterReturn = false
   #first = true
 
-  /** @param maxEventBytes a longer event is refused */
+  /** @param maxEventBytes longest event */
   constructor(maxEventBytes: number) {
     this.#maxEventBytes = maxEventBytes
   }
 
   /**
-   * Takes a piece and returns the events that end in it. Blank lines between events go with the next one.
+   * Takes a piece and returns the events that end in it. Blank lines between events belong to the
+   * next event.
    * @throws GatewayError `upstream_unavailable` for an event that is too long
    */
   push(piece: Buffer): SseEvent[] {
     const events: SseEvent[] = []
-    // One byte a character: searching is as fast as in the bytes, without a call out of the engine for each line.
+    // One character a byte: as fast to search as the bytes, without a native call for each line.
     const text = piece.toString('latin1')
     const isPlain = piece.length <= this.#maxEventBytes && isAscii(piece)
     const ends = new LineEnds(text)
     let at = this.#afterReturn && text.startsWith('\n') ? 1 : 0
-    // Of an event that has been given out it is the end, which that has got already.
+    // After an event, this line feed is the rest of its line end.
     let start = this.#bytes === 0 ? at : 0
     if (text !== '') this.#afterReturn = false
     while (at < text.length) {
@@ -64,7 +67,7 @@ export class SseParser {
         this.#hasLines = true
       } else if (this.#hasLines) {
         const whole = isPlain && this.#bytes === 0
-        // Not a part of the text, which would stay for as long as any part of it does.
+        // A slice of `text` would keep all of `text` in memory.
         events.push(
           whole ? this.#event(piece.toString('latin1', start, at)) : this.#take(piece.subarray(start, at)),
         )
@@ -76,12 +79,12 @@ export class SseParser {
   }
 
   /**
-   * The stream is over. An event without its blank line is none by §9.2.6, but servers exist that end their stream
-   * right after `[DONE]`; so it is given out all the same. Data that were cut off will not parse.
+   * Ends the stream. §9.2.6 ignores an event without a blank line, but some servers end right after
+   * `[DONE]`, so it is returned. Data that were cut off do not parse.
    */
   finish(): SseEvent[] {
     if (!this.#hasLines && !this.#inLine) return []
-    // Behind a carriage return the first line feed would belong to it.
+    // After a carriage return, the first line feed would belong to it.
     return [this.#take(Buffer.from(this.#inLine || this.#afterReturn ? '\n\n' : '\n'))]
   }
 
@@ -89,7 +92,10 @@ export class SseParser {
     if (piece.length === 0) return
     this.#bytes += piece.length
     if (this.#bytes > this.#maxEventBytes) {
-      throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is too long.')
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream sent an event of more than ${this.#maxEventBytes} bytes.`,
+      )
     }
     this.#pieces.add(piece)
   }
@@ -105,12 +111,12 @@ export class SseParser {
     this.#first = false
     this.#hasLines = false
     this.#inLine = false
-    // Where a line feed follows it is passed over: many callers split lines there alone.
+    // Parsers skip the added line feed, and clients that split at line feeds only need it.
     return eventOf(raw.endsWith('\r') ? `${raw}\n` : raw)
   }
 }
 
-/** Where lines end in a text; looks at no character twice, whichever kind of line end there is none of. */
+/** Finds line ends. Reads each character once, also when one kind of line end never occurs. */
 class LineEnds {
   readonly #text: string
   #feed = -1
@@ -120,7 +126,7 @@ class LineEnds {
     this.#text = text
   }
 
-  /** Offset of the first line end at or after `at`, the text's length when there is none. */
+  /** Offset of the first line end at or after `at`; the length of the text without one. */
   after(at: number): number {
     if (this.#feed < at) this.#feed = this.#find('\n', at)
     if (this.#return < at) this.#return = this.#find('\r', at)
@@ -133,9 +139,9 @@ class LineEnds {
   }
 }
 
-/** §9.2.6: the values of all `data` lines, and the lines that are none. */
+/** Separates data lines from other lines (§9.2.6). */
 function eventOf(raw: string): SseEvent {
-  // Nearly every event is one line of data.
+  // Most events are one data line.
   if (raw.startsWith('data: ') && raw.indexOf('\n') === raw.length - 2 && !raw.includes('\r')) {
     const data = raw.slice('data: '.length, -2)
     return { raw, data: data === '' ? null : data, around: '' }
@@ -152,23 +158,23 @@ function eventOf(raw: string): SseEvent {
   return { raw, data: data === '' ? null : data, around: around.join('\n') }
 }
 
-/** An event with these data; they must not have line breaks, which JSON does not. */
+/** Encodes an event. The data must not contain line breaks; JSON does not. */
 export const encodeData = (data: string): string => `data: ${data}\n\n`
 
-/** An event of these lines, `data` among them where it is not null; nothing where there is neither. */
+/** Encodes an event of other lines and data; '' without both. */
 export function encodeEvent(around: string, data: string | null): string {
   if (around === '') return data === null ? '' : `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
   return data === null ? `${around}\n\n` : `${around}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
-/** Fields by which some clients take lines without data for an event. */
+/** Fields that make some clients see an event without data. */
 const OF_AN_EVENT = /^(?:event|id|retry)(?::|$)/
 
-/** Of the lines around data that do not leave, those that may without them: comments, and fields nobody knows. */
+/** Encodes the lines that may be sent without their data: comments and unknown fields. */
 export function encodeRemarks(around: string): string {
   const remarks = around.split('\n').filter((line) => !OF_AN_EVENT.test(line))
   return encodeEvent(remarks.join('\n'), null)
 }
 
-/** A comment: clients pass over it, people and proofs find it. It must not have line breaks. */
+/** Encodes a comment, which clients ignore. It must not contain line breaks. */
 export const encodeComment = (comment: string): string => `: ${comment}\n\n`

@@ -1,5 +1,5 @@
-// One chunk of a streamed answer taken apart into the texts that grow from chunk to chunk and those that stand alone.
-// No string of it is passed over but for what walk.ts lists.
+// Splits a chunk of a streamed answer into deltas of growing texts and standalone texts. Only what
+// body-walk.ts lists is left out.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -12,39 +12,40 @@ import { isTooDeep, parseReceived } from './strict-json.ts'
 import { setMember, type Text } from './text.ts'
 import { readUsage, type Usage } from './token-usage.ts'
 
-/** A piece of a text that grows from chunk to chunk. */
+/** A part of a text that grows from chunk to chunk. */
 export interface Delta {
   readonly choice: number
   readonly channel: Channel
   readonly encoding: 'plain' | 'json'
-  /** It leaves as a whole, though some callers append what comes later. */
+  /** True for a text that is scanned whole in each chunk, though some clients append later ones. */
   readonly whole: boolean
   readonly text: string
-  /** The members around it whose names are texts too, and among the chunk's `others`. */
+  /** Names of the members around it, as far as they are texts; also in `others`. */
   readonly names: readonly Text[]
-  /** To be called before `commit`. */
+  /** Call it before `commit`. */
   replace(text: string): void
 }
 
 export interface StreamChunk {
   readonly body: JsonObject
   readonly deltas: readonly Delta[]
-  /** Strings that do not grow; their changes are complete after `commit`. */
+  /** Texts that do not grow. Their changes are complete after `commit`. */
   readonly others: readonly Text[]
   commit(): void
-  /** Choices that end with this chunk. */
+  /** Choices that end in this chunk. */
   readonly finished: readonly number[]
-  /** Choices in which what was thought ends with this chunk: the provider has signed it. */
+  /** Choices whose reasoning ends in this chunk, because the provider signed it. */
   readonly signed: readonly number[]
   readonly usage: Usage | null
-  /** The extra event that `stream_options.include_usage` asks for: no choices, only usage. */
+  /** True for the extra event of `stream_options.include_usage`: usage without choices. */
   readonly usageOnly: boolean
   readonly error: boolean
 }
 
 /**
- * Reads the data of one event; null when it is not a JSON object.
- * @throws GatewayError `upstream_unavailable` for one that is too deep or holds too many choices or texts
+ * Reads the data of an event; null when it is not a JSON object.
+ * @throws GatewayError `upstream_unavailable` for a chunk that is too deep or has too many choices
+ *   or texts
  */
 export function readStreamChunk(data: string): StreamChunk | null {
   const body = parseObject(data)
@@ -74,53 +75,55 @@ function parseObject(data: string): JsonObject | null {
     const body = parseReceived(data)
     return isObject(body) ? body : null
   } catch {
-    // The parser's message would quote the answer.
+    // The parser's message quotes the answer.
     return null
   }
 }
 
-/** Whether an answer or a chunk tells of a failure. Some servers write the member always, and nothing into it. */
+/** Reports whether an answer or a chunk is an error. Some servers always send an empty `error`. */
 export const isErrorBody = ({ error }: JsonObject): boolean =>
   isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== ''
 
-/** What names an event an error (WHATWG HTML §9.2.6), among its lines that are no data. */
+/** Marks an error event (WHATWG HTML §9.2.6). */
 const ERROR_EVENT = /^event: ?error$/m
 
-/** Some servers name an event an error, which most callers do not look at: its data say so too in what is returned. */
+/**
+ * Adds `error` to the data of an event that is an error by name only. Most clients ignore the name.
+ */
 export function withErrorInData(event: SseEvent): SseEvent {
   const { data, around } = event
   const body = data !== null && ERROR_EVENT.test(around) && !isTooDeep(data) ? parseObject(data) : null
   if (body === null || isErrorBody(body)) return event
-  const said = JSON.stringify({ error: { message: 'The upstream told of an error.', ...body } })
-  return { data: said, around, raw: encodeEvent(around, said) }
+  const written = JSON.stringify({ error: { message: 'The upstream reported an error.', ...body } })
+  return { data: written, around, raw: encodeEvent(around, written) }
 }
 
-/** Choices of one answer. */
+/** Most choices of one answer. */
 export const MAX_CHOICES = 1024
 
 const CHOICES: PathNode = { parent: null, key: 'choices' }
-/** Levels around the members of `choices[].delta`, and around those of what stands furthest inside and may grow. */
+/** Depth of the members of `choices[].delta`, and of the deepest member that may grow. */
 const DELTA_DEPTH = 4
 const MAX_GROWING_DEPTH = DELTA_DEPTH + 16
 
-/** A part of what is said is read as the string that other servers send. */
-const SAID_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
-/** What stands where a provider has signed, or encrypted, what its model thought. */
+/** A text part of the content is read as the `content` string of other servers. */
+const CONTENT_PART = /\bcontent\[(?:(?:output_)?text)?\]\.text$/
+/** Members that hold a provider's signature of reasoning, or its encrypted form. */
 const SIGNATURES = ['signature', 'data', 'encrypted_content'] as const
 
 /**
- * Finds the texts that grow: those that callers append to, as they put chunks together. Strings at the same place go on,
- * through objects and through items of lists that can be told apart; what a caller would replace, or add to a list, is
- * complete in each chunk.
+ * Finds the texts that clients append to when they join chunks: strings with the same path, through
+ * objects and through list items that can be identified. A value that clients replace, or add to a
+ * list, is complete in each chunk.
  */
 class ChunkReader {
   readonly walk = new BodyWalk('response')
   readonly deltas: Delta[] = []
   readonly finished: number[] = []
   readonly signed: number[] = []
-  /** The choice that is being read. */
+  /** The current choice. */
   #choice = 0
-  /** As in Delta, of the member that is being read. */
+  /** `Delta.names` of the current member. */
   #names: readonly Text[] = []
 
   choices(choices: JsonValue[]): void {
@@ -148,12 +151,15 @@ class ChunkReader {
     }
   }
 
-  /** @param depth of containers, this one included @param path what the channels of its texts begin with */
+  /**
+   * @param depth of containers, this one included
+   * @param path prefix of the channels in it
+   */
   #readObject(object: JsonObject, node: PathNode, depth: number, path: Channel, isPart = false): void {
     if (depth > MAX_GROWING_DEPTH) {
       throw new GatewayError(
         'upstream_unavailable',
-        "The upstream's answer has texts that are nested too deep.",
+        `The upstream's answer has texts nested deeper than ${MAX_GROWING_DEPTH} levels.`,
       )
     }
     if (isReasoning(path) && isSigned(object)) this.signed.push(this.#choice)
@@ -169,7 +175,7 @@ class ChunkReader {
       }
       const around = this.#names
       this.#names = this.#named(object, key, node)
-      if (isText) this.#push(object, key, isPart ? channel.replace(SAID_PART, 'content') : channel)
+      if (isText) this.#push(object, key, isPart ? channel.replace(CONTENT_PART, 'content') : channel)
       else if (Array.isArray(value)) this.#readList(value, key, { parent: node, key }, depth + 1, channel)
       else this.#readObject(value, { parent: node, key }, depth + 1, `${channel}.`)
       this.#names = around
@@ -194,7 +200,7 @@ class ChunkReader {
     })
   }
 
-  /** An empty first piece of a tool call matters: with it the text before has ended. */
+  /** Keeps the empty first delta of a tool call: it ends the text before. */
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
     if (text === '' && !isToolCall(channel)) return
@@ -202,7 +208,7 @@ class ChunkReader {
   }
 }
 
-/** Names of functions are, to some callers, texts like any other. */
+/** Some clients append the names of functions. */
 const isReplacedIn = (channel: Channel, key: string, value: string): boolean =>
   !(key === 'name' && isToolCall(channel)) && isReplacedString(key, value)
 
@@ -242,13 +248,16 @@ class DeltaPiece implements Delta {
 const indexOf = (item: JsonObject, fallback: number): number =>
   Number.isSafeInteger(item['index']) ? (item['index'] as number) : fallback
 
-/** Why a choice ended; null while it goes on, which some servers write as `""` or `"null"`. */
+/**
+ * Returns why a choice ended; null while it continues, which some servers write as `""` or
+ * `"null"`.
+ */
 export function finishReason(choice: JsonObject): string | null {
   const reason = choice['finish_reason']
   return typeof reason === 'string' && reason !== '' && reason !== 'null' ? reason : null
 }
 
-/** Takes it out of a chunk, as if the choice went on, and returns it. */
+/** Removes and returns the finish reason of a choice. */
 export function takeFinish({ choices }: JsonObject, index: number): string {
   let reason = ''
   for (const choice of Array.isArray(choices) ? choices : []) {
@@ -259,5 +268,5 @@ export function takeFinish({ choices }: JsonObject, index: number): string {
   return reason
 }
 
-/** The number of a choice; the only one where it is not said. */
+/** The index of a choice; 0 without one. */
 export const choiceIndex = (choice: JsonObject): number => indexOf(choice, 0)

@@ -1,19 +1,19 @@
-// Strict JSON: what is parsed here is the same thing for every reader, so that what was scanned is what is sent.
-// Error messages never quote the body.
+// Parses JSON so strictly that every parser reads the same value, and the scanned value is the one
+// sent. Error messages never quote the body.
 
 import { isUtf8 } from 'node:buffer'
 import { GatewayError } from '../core/errors.ts'
 import { isInexact, isRawNumber, type JsonObject, type JsonValue, parseExactly } from '../core/json.ts'
 import { formatPath } from './json-path.ts'
 
-/** Containers in one another; walkers and other parsers overflow on much more. */
+/** Deepest nesting. Walkers and other parsers overflow on much more. */
 export const MAX_DEPTH = 64
 
-/** No conversation has so many; millions of empty ones take seconds to look at. */
+/** No conversation has as many; millions of empty ones take seconds to read. */
 const MAX_CONTAINERS = 200_000
 const MAX_KEYS = 500_000
 
-/** UTF-16 code units; schemas that generators write are full of limits of 64 bits. */
+/** In UTF-16 units. Generated schemas are full of 64-bit limits. */
 const MAX_EXACT_UNITS = 1024 * 1024
 
 const QUOTE = 0x22
@@ -25,11 +25,11 @@ const invalid = (message: string, param?: string): GatewayError =>
   new GatewayError('invalid_body', message, param === undefined ? {} : { param })
 
 /**
- * Parses a body once.
- * @throws GatewayError `invalid_body` for anything but one JSON text (RFC 8259) in UTF-8 without a byte order mark,
- *   nested at most MAX_DEPTH deep, of at most MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone surrogates,
- *   and `__proto__` keys. Numbers that a double cannot hold are kept as they are written, in bodies of up to
- *   MAX_EXACT_UNITS; in longer ones they are refused.
+ * Parses a body. Keeps numbers that a double cannot hold as written, in bodies of up to
+ * MAX_EXACT_UNITS; refuses them in longer ones.
+ * @throws GatewayError `invalid_body` unless the body is one JSON text (RFC 8259) in UTF-8 without
+ *   a byte order mark, within MAX_DEPTH, MAX_CONTAINERS and MAX_KEYS, without duplicate keys, lone
+ *   surrogates and `__proto__`
  */
 export function parseJson(body: Buffer): JsonValue {
   if (body.length === 0) throw invalid('The body is empty; send a JSON object.')
@@ -47,7 +47,7 @@ export function parseJson(body: Buffer): JsonValue {
     throw invalid('The body is not valid JSON.')
   }
   const checked = checkValues(value)
-  // Of keys that stand twice only one is left in the value.
+  // The value keeps one of several equal keys.
   if (checked.keys !== keys)
     throw invalid('The body has an object with the same key twice.', findDuplicate(text))
   if (checked.inexact === null) return value
@@ -56,24 +56,27 @@ export function parseJson(body: Buffer): JsonValue {
   return parseExactly(text)
 }
 
-/** How a number begins that a double may not hold, and little else. */
+/** Matches numbers that a double may not hold, and few others. */
 const MAY_BE_INEXACT = /[[:,\s]-?(?:\d{16}|\d[\d.]*[eE]\+?\d\d)/
 
 /**
- * Parses what an upstream sent, or what was written here, as it would be parsed anywhere, but for numbers that a double
- * cannot hold: they are kept as they are written, in texts of up to MAX_EXACT_UNITS.
- * @throws SyntaxError quoting the text, for one that is no JSON
+ * Parses JSON of an upstream or of the gateway itself. Keeps numbers that a double cannot hold as
+ * written, in texts of up to MAX_EXACT_UNITS.
+ * @throws SyntaxError that quotes the text, when it is not JSON
  */
 export const parseReceived = (text: string): JsonValue =>
   text.length <= MAX_EXACT_UNITS && MAY_BE_INEXACT.test(text)
     ? parseExactly(text)
     : (JSON.parse(text) as JsonValue)
 
-/** Whether an object in a JSON text has a key twice, of which its value holds but one. */
+/** Reports whether an object in a JSON text has a key twice. @param value the parsed text */
 export const hasDuplicateKeys = (text: string, value: JsonValue): boolean =>
   countMarks(text).keys !== keysIn(value)
 
-/** Whether containers in a JSON text are nested more than MAX_DEPTH deep: to write such a value takes more stack than there is. */
+/**
+ * Reports whether a JSON text is nested deeper than MAX_DEPTH. Serialising it would overflow the
+ * stack.
+ */
 export const isTooDeep = (text: string): boolean => countMarks(text).depth > MAX_DEPTH
 
 function keysIn(value: JsonValue): number {
@@ -85,7 +88,9 @@ function keysIn(value: JsonValue): number {
   return keys
 }
 
-/** Counts keys as written, one colon outside strings each, and containers; tells how deep they are nested. */
+/**
+ * Counts keys (one colon outside strings each), containers and the deepest nesting of a JSON text.
+ */
 function countMarks(text: string): { keys: number; containers: number; depth: number } {
   let keys = 0
   let containers = 0
@@ -108,7 +113,7 @@ function countMarks(text: string): { keys: number; containers: number; depth: nu
   return { keys, containers, depth: deepest }
 }
 
-/** Offset of the quote that closes the string opened at `open`; the text's end when none does. */
+/** Offset of the quote that closes the string opened at `open`; the end of the text without one. */
 function endOfString(text: string, open: number): number {
   let at = open + 1
   for (;;) {
@@ -121,11 +126,14 @@ function endOfString(text: string, open: number): number {
   }
 }
 
-/** Checks every value, counts the keys, and tells where a number stands that is not as it was written. */
+/**
+ * Checks every value and counts the keys. Returns the path of the first number that a double does
+ * not hold exactly.
+ */
 function checkValues(root: JsonValue): { readonly keys: number; readonly inexact: string | null } {
   let keys = 0
   let inexact: string | null = null
-  /** Of the value at hand, as far as it is deep. */
+  /** Path of the current value; entries beyond its depth are stale. */
   const path: (string | number)[] = []
   const refuse = (message: string, depth: number) => invalid(message, formatPath(path.slice(0, depth)))
   const check = (value: JsonValue, depth: number): void => {
@@ -152,10 +160,10 @@ function checkValues(root: JsonValue): { readonly keys: number; readonly inexact
   return { keys, inexact }
 }
 
-/** Where the key of a JSON text stands that its object has twice. */
+/** Returns the path of the first duplicate key. */
 function findDuplicate(text: string): string {
   const path: (string | number)[] = []
-  /** For each container around: the keys so far, null for a list. */
+  /** Keys so far of each open container; null for a list. */
   const around: (Set<string> | null)[] = []
   let atKey = false
   for (let at = 0; at < text.length; at++) {

@@ -1,38 +1,41 @@
-// One string of a body that somebody reads, and how to put another in its place. Does not know which strings those are.
+// Represents one string of a body and replaces it in place. Does not know which strings are texts.
 
 import type { JsonObject, JsonValue } from '../core/json.ts'
 import { type PathNode, pathOf } from './json-path.ts'
 
-/** A text on the walk over a body. */
+/** A string to scan. */
 export interface Text {
-  /** `messages[0].content[1].text`; for a member's name `metadata.x (name)`. */
+  /** As in `messages[0].content[1].text`; a member's name is `metadata.x (name)`. */
   readonly path: string
   readonly text: string
-  /** `json`: the string holds JSON; it is to be scanned decoded and replaced encoded. */
+  /** With `json`, the string holds JSON: scan it decoded, replace it encoded. */
   readonly encoding: 'plain' | 'json'
-  /** Role of the message it belongs to; null outside of messages. */
+  /** Role of its message; null outside messages. */
   readonly role: string | null
-  /** Running number of the texts that make up the conversation: neighbours are read as one text. Null for others. */
+  /**
+   * Running number among the texts of the conversation. Consecutive texts are adjacent. Null
+   * outside it.
+   */
   readonly joined: number | null
-  /** Puts another text in its place. A number becomes a string; a name changes with `commit`. */
+  /** Replaces the text in the body. A number becomes a string; a name changes with `commit`. */
   replace(text: string): void
 }
 
-/** What texts of one message have in common. */
+/** Properties that the texts of one message share. */
 export interface TextContext {
   readonly encoding: 'plain' | 'json'
   readonly role: string | null
   readonly joined: number | null
 }
 
-/** Sets a member, also one called `__proto__`, which plain assignment would take for the prototype. */
+/** Sets a member. Plain assignment would take `__proto__` for the prototype. */
 export function setMember(object: JsonObject, name: string, value: JsonValue): void {
   if (name === '__proto__') {
     Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true })
   } else object[name] = value
 }
 
-/** A string, or a number in its JSON form, that is a member of an object or an item of a list. */
+/** A string, or a number as JSON, in an object or a list. */
 export class ValueText implements Text {
   readonly text: string
   readonly encoding: 'plain' | 'json'
@@ -63,17 +66,17 @@ export class ValueText implements Text {
   }
 
   replace(text: string): void {
-    // Assigning to an index in its decimal form is the same as to the index.
+    // An index in decimal form works like the index.
     setMember(this.#container as JsonObject, String(this.#key), this.wrap(text))
   }
 
-  /** What is written for a text: itself, unless it was unwrapped to be read. */
+  /** Returns what to write for a text; the text itself unless it was decoded. */
   protected wrap(text: string): string {
     return text
   }
 }
 
-/** A text that came wrapped, such as a base64 `data:` URL. */
+/** A decoded text, such as that of a base64 `data:` URL. */
 export class UnwrappedText extends ValueText {
   readonly #wrap: (text: string) => string
 
@@ -93,7 +96,7 @@ export class UnwrappedText extends ValueText {
   }
 }
 
-/** Changes of names, carried out together once an object: one at a time they would take quadratic time. */
+/** Collects renames and applies them once for each object; one by one they take quadratic time. */
 export class Renames {
   readonly #byObject = new Map<JsonObject, Map<string, string>>()
 
@@ -112,7 +115,7 @@ export class Renames {
   }
 }
 
-/** Renames members in their places; a name that is taken gets `_2`, `_3`, …, so that none is lost. */
+/** Renames members in place. A name that is taken gets `_2`, `_3`, …, so that no member is lost. */
 function renameMembers(object: JsonObject, names: ReadonlyMap<string, string>): void {
   const members = Object.entries(object)
   const taken = new Set(members.map(([name]) => name))

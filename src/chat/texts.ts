@@ -1,5 +1,5 @@
-// Which texts of a request a model will read, and which of an answer a client will: all of them, but for what walk.ts
-// lists. Knows the outline of both bodies and nothing of what is looked for.
+// Lists the texts that a model reads in a request and a client in an answer: all but those that
+// body-walk.ts leaves out. Knows the outline of both bodies and no scans.
 
 import { isObject, type JsonObject } from '../core/json.ts'
 import { BodyWalk } from './body-walk.ts'
@@ -8,19 +8,19 @@ import type { Text } from './text.ts'
 
 export type { Text } from './text.ts'
 
-/** All texts of one body. */
+/** The texts of one body. */
 export interface Texts {
   readonly texts: readonly Text[]
-  /** Images, sound and files, which are not text. */
+  /** Number of images, audio and files, which are not text. */
   readonly binaryParts: number
-  /** To be called after the last `replace`: names of members are changed together, once an object. */
+  /** Renames members, once for each object. Call it after the last `replace`. */
   commit(): void
 }
 
 /**
- * Every text of a chat request, in document order, linear in the body: strings, long numbers and names of members
- * wherever they stand. Left out are words of the wire format, ids that look like ids, the top-level `model`, and
- * payloads, which are counted.
+ * Lists the texts of a chat request in document order: strings, long numbers and member names
+ * anywhere. Leaves out words of the wire format, ids in the form of ids, the top-level `model`, and
+ * payloads, which it counts. Time is linear in the body.
  * @throws GatewayError `invalid_body` for more than MAX_DEPTH levels or MAX_TEXTS texts
  */
 export function requestTexts(body: JsonObject): Texts {
@@ -45,8 +45,8 @@ export function requestTexts(body: JsonObject): Texts {
 }
 
 /**
- * Every text of a whole answer or of an upstream's error: content, refusal, reasoning, tool calls, annotations,
- * transcripts and unknown fields of every choice.
+ * Lists the texts of a whole answer or an upstream's error: content, refusal, reasoning, tool
+ * calls, annotations, transcripts and unknown fields of every choice.
  * @throws GatewayError `upstream_unavailable` for more than MAX_DEPTH levels or MAX_TEXTS texts
  */
 export function responseTexts(body: JsonObject): Texts {
@@ -55,7 +55,10 @@ export function responseTexts(body: JsonObject): Texts {
   return walk
 }
 
-/** Takes the token probabilities and numbers, which repeat the text, out of an answer or a chunk, wherever servers put them. */
+/**
+ * Drops token probabilities and token ids from an answer or a chunk, in every place servers use.
+ * They repeat the text.
+ */
 export function dropLogprobs(body: JsonObject): void {
   dropLogprobsOf(body)
   for (const choice of Array.isArray(body['choices']) ? body['choices'] : []) {
@@ -72,7 +75,7 @@ export function dropLogprobsOf(part: JsonObject): boolean {
   return true
 }
 
-/** Where servers write the text once more as numbers of a public vocabulary, beside it or in the choice. */
+/** Members with the text as token ids, in the message or in the choice. */
 const TOKEN_IDS = ['token_ids', 'token_id'] as const
 
 /** @returns whether there were any */

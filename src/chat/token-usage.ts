@@ -1,4 +1,4 @@
-// Tokens: as the upstream reports them, or estimated where it does not.
+// Reads the token usage that upstreams report, or estimates it.
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isBase64, readDataUrl } from './payload.ts'
@@ -7,21 +7,21 @@ export interface Usage {
   readonly promptTokens: number
   readonly completionTokens: number
   readonly totalTokens: number
-  /** Millionths of the upstream's currency unit; null when it does not say. */
+  /** Millionths of the upstream's currency unit; null when unknown. */
   readonly costMicros: number | null
 }
 
-/** English averages about four characters a token in today's vocabularies. */
+/** English averages about four characters a token in current vocabularies. */
 const ASCII_CHARACTERS_A_TOKEN = 4
-/** Other scripts need about a token for one or two characters; counted as one and a half. */
+/** Other scripts need a token for one or two characters. */
 const OTHER_CHARACTERS_A_TOKEN = 1.5
 const ASCII_END = 0x80
-/** Role and separators of one message. */
+/** Role and separators of a message. */
 const TOKENS_A_MESSAGE = 4
-/** What providers charge for a picture of ordinary size. */
+/** Usual price of an image of ordinary size. */
 const TOKENS_A_PAYLOAD = 1000
 const MICROS = 1_000_000
-/** No call uses more; an upstream's larger figure is a mistake and would use up a limit for good. */
+/** A larger count is an error of the upstream and would exhaust a limit for good. */
 const MAX_PLAUSIBLE_TOKENS = 1_000_000_000
 
 const whole = (value: JsonValue | undefined, maximum: number): number | null =>
@@ -29,7 +29,7 @@ const whole = (value: JsonValue | undefined, maximum: number): number | null =>
 
 const count = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
 
-/** The `usage` of an answer or chunk; null when there is none or it makes no sense. */
+/** Reads `usage` of an answer or a chunk; null when it is missing or invalid. */
 export function readUsage(body: JsonObject): Usage | null {
   const usage = body['usage']
   if (!isObject(usage)) return null
@@ -43,7 +43,7 @@ export function readUsage(body: JsonObject): Usage | null {
   return { promptTokens, completionTokens, totalTokens: count(usage['total_tokens']) ?? sum, costMicros }
 }
 
-/** There is no tokenizer here: a rough, slightly generous count of a text's tokens. */
+/** Estimates the tokens of a text, slightly too many rather than too few. There is no tokenizer. */
 export function estimateTokens(text: string): number {
   const other = Buffer.byteLength(text) === text.length ? 0 : charactersBeyondAscii(text)
   return Math.ceil((text.length - other) / ASCII_CHARACTERS_A_TOKEN + other / OTHER_CHARACTERS_A_TOKEN)
@@ -55,7 +55,7 @@ function charactersBeyondAscii(text: string): number {
   return found
 }
 
-/** As estimateTokens, for everything in a request that a model reads; payloads of images and sound count little. */
+/** Estimates the tokens of a request. An image or audio payload has a flat price. */
 export function estimatePromptTokens(body: JsonObject): number {
   const messages = Array.isArray(body['messages']) ? body['messages'] : []
   let tokens = messages.length * TOKENS_A_MESSAGE
@@ -64,10 +64,10 @@ export function estimatePromptTokens(body: JsonObject): number {
   return tokens
 }
 
-/** Fields beside the messages that end up in a prompt. */
+/** Fields outside `messages` that become part of the prompt. */
 const PROMPT_FIELDS = ['tools', 'functions', 'response_format', 'prediction', 'prompt', 'input'] as const
 
-/** Depth is bounded by the parser. */
+/** The parser bounds the depth. */
 function estimateValue(value: JsonValue | undefined, key: string): number {
   if (typeof value === 'string') return isPayload(value, key) ? TOKENS_A_PAYLOAD : estimateTokens(value)
   let tokens = 0
@@ -79,7 +79,7 @@ function estimateValue(value: JsonValue | undefined, key: string): number {
   return tokens
 }
 
-/** Judged by the bytes as well as by the place, so that no prompt passes for a picture. */
+/** Checks bytes and place, so that no prompt is priced as an image. */
 function isPayload(text: string, key: string): boolean {
   if (key === 'data') return isBase64(text)
   return (

@@ -1,7 +1,7 @@
-// The words of the wire format itself. A text is left out of the scan only where it is one of these, or has the
-// form of an identifier in a place where identifiers stand: nothing else can hide there.
+// Lists the words of the wire format. A text is left out of the scan only if it is one of them, or
+// has the form of an id in the place of an id, so nothing else can hide there.
 
-/** Fields of a request that upstreams know; another spelling of one of them is refused. */
+/** Request fields that upstreams know. Another spelling of one is refused. */
 export const REQUEST_FIELDS: ReadonlySet<string> = new Set(
   `model messages models stream stream_options temperature top_p top_k top_a min_p max_tokens max_completion_tokens n
   seed stop tools tool_choice parallel_tool_calls functions function_call response_format structured_outputs
@@ -12,7 +12,7 @@ export const REQUEST_FIELDS: ReadonlySet<string> = new Set(
   prompt_token_ids`.split(/\s+/),
 )
 
-/** Names of members that the wire format gives; names that people choose are scanned. */
+/** Member names of the wire format. Names that people choose are scanned. */
 const WIRE_NAMES: ReadonlySet<string> = new Set([
   ...REQUEST_FIELDS,
   ...`role content name tool_calls tool_call_id refusal reasoning_content reasoning_details thinking type text
@@ -33,7 +33,7 @@ const WIRE_NAMES: ReadonlySet<string> = new Set([
   sexual violence jailbreak detected protected_material_text protected_material_code`.split(/\s+/),
 ])
 
-/** Containers whose members are named by people. */
+/** Containers whose member names people choose. */
 const NAMED_BY_PEOPLE: ReadonlySet<string | number> = new Set([
   'properties',
   'patternProperties',
@@ -46,7 +46,10 @@ const NAMED_BY_PEOPLE: ReadonlySet<string | number> = new Set([
   'chat_template_kwargs',
 ])
 
-/** Whether a member's name is the format's and not somebody's. @param container key its object has, null for the body */
+/**
+ * Reports whether a name belongs to the wire format. @param container key of its object; null for
+ * the body
+ */
 export const isWireName = (name: string, container: string | number | null): boolean =>
   WIRE_NAMES.has(name) && (container === null || !NAMED_BY_PEOPLE.has(container))
 
@@ -56,7 +59,7 @@ const FINISH_REASONS = words(
   'stop length tool_calls content_filter function_call error STOP MAX_TOKENS end_turn stop_sequence max_tokens tool_use completed eos',
 )
 
-/** Fields whose values are words of the format, with those words; any other value is scanned. */
+/** Fields with fixed values, and those values. Any other value is scanned. */
 const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   ['role', words('system developer user assistant tool function')],
   [
@@ -81,7 +84,7 @@ const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   ['severity', words('safe low medium high')],
 ])
 
-/** @param field the member's name, or for an item of a list the name of the list */
+/** @param field name of the member or, for an item, of the list */
 export const isWireValue = (field: string | number, value: string): boolean =>
   WIRE_VALUES.get(field)?.has(value) === true
 
@@ -89,30 +92,36 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PREFIXED_ID =
   /^(?:call|toolu?|chatcmpl|fc|ctc|rs|msg|gen|file|audio|resp|req|function-call|functions)[-_.:][\w.:-]{1,128}$/
 const SHORT_ID = /^(?=.*\d)[A-Za-z0-9]{9}$/
-/** As many digits as the shortest number that identifies a person has, with or without separators. */
+/** As many digits as the shortest number that identifies a person, with or without separators. */
 const LONG_NUMBER = /\d(?:[-_.:]?\d){8}/
 
-/** Gemini's and GLM's: more digits than a card has, or as many as few have. */
+/** Ids of Gemini and GLM: more digits than a payment card has, or as many as few have. */
 const COUNTED_ID = /^(?:function-call-|call_-?)\d{17,20}$/
 
-/** The form providers give ids of tool calls and files, holding no number long enough to mean something else. */
+/** Reports whether a text has the form of a provider's id and no long number in it. */
 export const isId = (text: string): boolean =>
   COUNTED_ID.test(text) ||
   ((PREFIXED_ID.test(text) || UUID.test(text) || SHORT_ID.test(text)) && !LONG_NUMBER.test(text))
 
 const DISPLAY_NAME = /^[A-Z][A-Za-z]*(?: [A-Z0-9][A-Za-z0-9]*){0,3}$/
 
-/** The wider form of ids, model names and fingerprints in an answer, where the client did not choose them. */
+/**
+ * Reports whether a text has the form of an id, a model name or a fingerprint in an answer, where
+ * the client did not choose it.
+ */
 export const isLabel = (text: string): boolean =>
   PREFIXED_ID.test(text) || hasLabelForm(text) || UUID.test(text)
 
 const MAX_LABEL_CHARACTERS = 128
-/** Nine digits in a row, with or without separators, may be somebody's number. */
+/** Nine digits in a row, with or without separators, may identify a person. */
 const MAX_LABEL_DIGITS = 8
 const AT = 0x40
 const SLASH = 0x2f
 
-/** Letters, digits, `-_.:/`, perhaps an `@` before all, and no long number. One pass: asked for every chunk. */
+/**
+ * Letters, digits, `-_.:/`, an `@` in front, and no long number. One pass, because every chunk has
+ * some.
+ */
 function hasLabelForm(text: string): boolean {
   if (text.length > MAX_LABEL_CHARACTERS) return false
   let digits = 0
@@ -132,5 +141,5 @@ function hasLabelForm(text: string): boolean {
   return hasLetter
 }
 
-/** A provider's name as people write it. */
+/** Reports whether a text has the form of a provider's display name. */
 export const isDisplayName = (text: string): boolean => text.length <= 64 && DISPLAY_NAME.test(text)

@@ -259,7 +259,7 @@ t.test('actions', async (t) => {
 
 t.test('of personal data a body holds no more than memory is kept for', async (t) => {
   const most = 200_000
-  const refused = { code: 'invalid_body', message: /more than 200000 pieces/ } as unknown as Error
+  const refused = { code: 'invalid_body', message: /more than 200000 values/ } as unknown as Error
   t.equal(look(user('a@b.co '.repeat(most))).findings.length, most)
   t.throws(() => look(user('a@b.co '.repeat(most + 1))), refused)
   const half = 'a@b.co '.repeat(most / 2)

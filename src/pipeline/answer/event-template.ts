@@ -1,45 +1,47 @@
-// Most events of a stream are the one before with another text in it. What stands around that text is read once, and
-// the event is then taken apart by comparing it, not by parsing. Knows neither scans nor sockets.
+// Reads an event of a stream by comparing it with the one before. Most events differ in one text
+// only, so the rest is parsed once. Knows neither scans nor sockets.
 
 import { readStreamChunk, type StreamChunk } from '../../chat/stream-chunk.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
 
-/** Texts that stand under their own name in `choices[0].delta`. */
+/** Texts of `choices[0].delta` whose channel is their member's name. */
 const CHANNELS: ReadonlySet<string> = new Set(['content', 'reasoning', 'reasoning_content'])
 
-/** Characters that a JSON string writes as themselves, and nothing else (RFC 8259 §7). */
+/** Characters that JSON strings hold unescaped (RFC 8259 §7). */
 const PLAIN = /^[^"\\\u0000-\u001f]+$/
-/** UTF-16 units of a text. Longer ones are for whoever parses: how much may come in one event is looked at there. */
+/** Longest text in UTF-16 units. An event with a longer one is parsed, which checks its size. */
 const MAX_TEXT_UNITS = 64 * 1024
-/** Stands for the text while it is proved where that is. A text that says this is never cut out. */
+/**
+ * Replaces the text in the proof of a template. An event whose text equals it makes no template.
+ */
 const PROBE = '\ufffesidegate probe\ufffe'
 
-/** An event cut at its only growing text: `head`, the text as a JSON string writes it, `tail`. */
+/** An event divided at its only growing text: `head`, the text as written in JSON, `tail`. */
 export interface EventTemplate {
   readonly head: string
   readonly tail: string
   readonly choice: number
   readonly channel: string
-  /** A chunk of this form: what other texts borrow their id, model and time from. */
+  /** A chunk of this form. New events copy its id, model and time. */
   readonly envelope: JsonObject
-  /** Without its text the event says nothing. */
+  /** True when the event carries nothing but its text. */
   readonly droppable: boolean
 }
 
 type EventFrame = Pick<EventTemplate, 'head' | 'tail'>
 
-/** The form that the events of one stream have now. */
+/** The current template of one stream. */
 export class EventTemplateMatcher {
   #template: EventTemplate | null = null
-  /** Cut, but not proved: proving is worth it for a form that comes twice in a row. */
+  /** The last frame, not proved yet. A frame is proved when it occurs twice in a row. */
   #seen: EventFrame | null = null
 
   get template(): EventTemplate | null {
     return this.#template
   }
 
-  /** The text of an event that has the form, and is the form in everything else; null for any other. */
+  /** Returns the text of an event that fits the template; null when it does not fit. */
   match(data: string): string | null {
     if (this.#template === null) return null
     const { head, tail } = this.#template
@@ -51,8 +53,8 @@ export class EventTemplateMatcher {
   }
 
   /**
-   * Takes note of an event that was parsed.
-   * @param chunk as it was read from `data`, before anything in it was replaced
+   * Learns from a parsed event.
+   * @param chunk as read from `data`, before any replacement
    */
   learn(data: string, chunk: StreamChunk): void {
     const members = deltaOf(chunk)
@@ -69,11 +71,11 @@ export class EventTemplateMatcher {
   }
 }
 
-/** The data of an event of the form with another text. */
+/** Returns the data of an event of this form with another text. */
 export const writeEvent = ({ head, tail }: EventTemplate, text: string): string =>
   head + JSON.stringify(text).slice(1, -1) + tail
 
-/** The delta of a chunk in which nothing grows, ends, counts or fails but one text; null for any other. */
+/** Returns the delta of a chunk whose only change is one growing text; null for any other chunk. */
 function deltaOf({ body, deltas, others, finished, usage, error }: StreamChunk): JsonObject | null {
   const [delta] = deltas
   if (deltas.length !== 1 || delta === undefined || !CHANNELS.has(delta.channel)) return null
@@ -89,7 +91,10 @@ function deltaOf({ body, deltas, others, finished, usage, error }: StreamChunk):
   return isObject(members) && Object.entries(members).every(isFixed(delta.channel)) ? members : null
 }
 
-/** A member that says the same in every chunk: to add it once more changes nothing in what is put together. */
+/**
+ * Reports whether a member repeats the same value in every chunk, so that adding it again changes
+ * nothing.
+ */
 const isFixed =
   (channel: string) =>
   ([name, value]: [string, unknown]): boolean =>
@@ -97,7 +102,7 @@ const isFixed =
 
 function frameOf(data: string, { deltas }: StreamChunk): EventFrame | null {
   const { channel, text } = deltas[0]!
-  // Line breaks would be those of several lines of data.
+  // A line break in the data would belong to several `data` lines.
   if (!PLAIN.test(text) || text === PROBE || data.includes('\n') || data.includes('\r')) return null
   const before = `"${channel}":"`
   const at = data.indexOf(`${before}${text}"`)
@@ -106,7 +111,10 @@ function frameOf(data: string, { deltas }: StreamChunk): EventFrame | null {
   return { head: data.slice(0, start), tail: data.slice(start + text.length) }
 }
 
-/** Where the probe is read as the text, every other is that holds no quote, no escape and no control character. */
+/**
+ * Where the parser reads the probe as the text, it reads any text without quotes, escapes and
+ * control characters.
+ */
 function isProved({ head, tail, choice, channel }: EventTemplate): boolean {
   const chunk = readStreamChunk(head + PROBE + tail)
   if (chunk === null || deltaOf(chunk) === null) return false
@@ -114,7 +122,7 @@ function isProved({ head, tail, choice, channel }: EventTemplate): boolean {
   return delta?.text === PROBE && delta.choice === choice && delta.channel === channel
 }
 
-/** All of its text is held back, and there was nothing but text: no event is needed to say so. */
+/** Reports whether an event may be dropped: it has only text, and all of that is held back. */
 export const isDroppable = (chunk: StreamChunk, deltas: readonly ScanOutput[]): boolean =>
   chunk.finished.length === 0 &&
   chunk.usage === null &&
@@ -125,17 +133,20 @@ export const isDroppable = (chunk: StreamChunk, deltas: readonly ScanOutput[]): 
     (choice) => isObject(choice['delta']) && hasOnlyText(choice['delta']) && hasOnlyDelta(choice),
   )
 
-/** Whether a choice of a chunk says nothing beside its delta. */
+/** Reports whether a choice of a chunk carries nothing but its delta. */
 export function hasOnlyDelta({ index: _index, delta: _delta, ...others }: JsonObject): boolean {
   return hasOnlyText(others)
 }
 
-/** What stands around the counts in the event that `stream_options.include_usage` asks for. */
+/** Members of the usage event (`stream_options.include_usage`) that may be dropped with it. */
 const AROUND_USAGE: ReadonlySet<string> = new Set(
   'id object created model system_fingerprint service_tier provider obfuscation choices x_groq'.split(' '),
 )
 
-/** Takes the counts out of such an event. @returns whether anything is left that says something */
+/**
+ * Removes the usage from a usage event.
+ * @returns whether anything else worth sending is left
+ */
 export function stripUsage(body: JsonObject): boolean {
   delete body['usage']
   return Object.entries(body).some(([name, value]) => !AROUND_USAGE.has(name) && value !== null)

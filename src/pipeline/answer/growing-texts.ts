@@ -1,4 +1,4 @@
-// The texts of a stream that grow from event to event, each with its scan, by choice and channel.
+// Keeps the scanner of each text of a stream that grows from event to event, by choice and channel.
 
 import { type Channel, isToolCall } from '../../chat/channel.ts'
 import type { Delta } from '../../chat/stream-chunk.ts'
@@ -7,7 +7,7 @@ import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import type { TextProgress } from './logprobs.ts'
 import type { Answer } from './whole-answer.ts'
 
-/** Texts that may grow side by side in one answer: choices × channels. */
+/** Most growing texts of one answer, counted over all choices and channels. */
 const MAX_TEXTS = 4096
 
 export class GrowingTexts {
@@ -16,7 +16,7 @@ export class GrowingTexts {
   readonly #choices = new Map<number, Map<Channel, TextScanner>>()
   #count = 0
 
-  /** @param met takes each text, for what is met in it */
+  /** @param results receives the scanner of each text */
   constructor(answer: Answer, results: ScanResult[]) {
     this.#answer = answer
     this.#results = results
@@ -26,12 +26,15 @@ export class GrowingTexts {
     return this.#choices.keys()
   }
 
-  /** Those of a choice, so far. */
+  /** Scanners of one choice, by channel. */
   ofChoice(choice: number): ReadonlyMap<Channel, TextScanner> | undefined {
     return this.#choices.get(choice)
   }
 
-  /** The scan of a text, begun if it is new. @throws GatewayError `upstream_unavailable` beyond MAX_TEXTS */
+  /**
+   * Returns the scanner of a text; a new one for a new text.
+   * @throws GatewayError `upstream_unavailable` for more than MAX_TEXTS texts
+   */
   scannerOf({ choice, channel, encoding }: Pick<Delta, 'choice' | 'channel' | 'encoding'>): TextScanner {
     let texts = this.#choices.get(choice)
     if (texts === undefined) {
@@ -41,7 +44,10 @@ export class GrowingTexts {
     let scanner = texts.get(channel)
     if (scanner === undefined) {
       if (this.#count++ >= MAX_TEXTS)
-        throw new GatewayError('upstream_unavailable', 'The upstream sent too many texts side by side.')
+        throw new GatewayError(
+          'upstream_unavailable',
+          `The upstream's answer has more than ${MAX_TEXTS} growing texts.`,
+        )
       const isJson = channel === 'content' && this.#answer.call.record.asksForJson
       scanner = new TextScanner(
         this.#answer.scan,
@@ -54,17 +60,25 @@ export class GrowingTexts {
     return scanner
   }
 
+  /** Reports whether any text of a choice is held back. */
+  holdsBack(choice: number): boolean {
+    return [...(this.#choices.get(choice)?.values() ?? [])].some((scanner) => scanner.holds)
+  }
+
   /**
-   * Whether a text holds back the beginning of a value, which may go on behind the first piece of another; where that is
-   * a call of a tool it is over.
-   * @param starting first pieces of texts
+   * Reports whether a text holds back the beginning of a value that may continue after the first
+   * delta of another text. A tool call ends the text instead.
+   * @param starting the first deltas of new texts
    */
   holdsValue(choice: number, channel: Channel, starting: readonly Delta[]): boolean {
     const isCalling = starting.some((delta) => delta.choice === choice && isToolCall(delta.channel))
     return !isCalling && this.#choices.get(choice)?.get(channel)?.holdsValue === true
   }
 
-  /** Probabilities listed with one text may be of another: of the arguments of a tool, or of what a model thinks. */
+  /**
+   * Progress of one text. `redacted` covers the whole choice: probabilities listed with one text
+   * may belong to another, such as tool-call arguments or reasoning.
+   */
   readonly progress = (choice: number, channel: Channel): TextProgress | null => {
     const texts = this.#choices.get(choice)
     const text = texts?.get(channel)

@@ -1,43 +1,43 @@
-// Log probabilities repeat the text token by token: in a stream they leave with the text they repeat, and no more of
-// them leave once something in that text was replaced.
+// Releases the log probabilities of a stream. They repeat the text token by token, so each waits
+// for its token's text, and all later ones are dropped once the text was redacted.
 
 import { dropLogprobsOf, dropTokenIds } from '../../chat/texts.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
 
-/** How far a text has come and left, in characters, and whether what has left is still the upstream's own. */
+/** Progress of a text in characters, and whether anything in it was replaced. */
 export interface TextProgress {
   readonly receivedCharacters: number
   readonly sentCharacters: number
   readonly redacted: boolean
 }
 
-/** The lists of a choice's `logprobs`, each named after the text it repeats. Whatever else stands there is left out. */
+/** Lists of `logprobs`, each named after its text. All other members are dropped. */
 const LISTS = ['content', 'refusal'] as const
 
-/** One token's entry, held until its text has left. */
+/** The entry of one token whose text is still held back. */
 interface WaitingToken {
   readonly entry: JsonValue
-  /** Characters of the text up to and with this token. */
+  /** Length of the text up to and including this token. */
   readonly end: number
 }
 
-/** Tokens that may wait for their text; it is never that far behind, unless there is none. */
+/** Most tokens that may wait. A text lags far less, unless the list has no text. */
 const MAX_WAITING = 65_536
 
-/** The entries of one list, in order. */
+/** The waiting tokens of one list, in order. */
 class TokenQueue {
   #waiting: WaitingToken[] = []
-  /** Of those held: the ones before it have left. */
+  /** Index of the first waiting token; earlier ones are released. */
   #first = 0
   #characters = 0
-  /** None leaves any more. */
+  /** True after an overflow; nothing is released any more. */
   #isTooLong = false
 
   /**
-   * Takes the entries of a chunk. Where they do not spell the text beside them, what they are of is not known: then they
-   * are of none that came before it, and wait at least for all that is here.
-   * @param text what came with them
-   * @param received characters of the text up to and with that
+   * Adds the entries of a chunk. When they do not spell the chunk's text, their text is unknown: it
+   * lies after all earlier tokens, so they wait at least until this chunk's text is released.
+   * @param text the part of the text in this chunk
+   * @param received characters of the text, this part included
    */
   add(entries: readonly JsonValue[], text: string, received: number): void {
     if (entries.length === 0) return
@@ -59,7 +59,7 @@ class TokenQueue {
     if (!this.#isTooLong) this.#waiting.push(token)
   }
 
-  /** Those whose text is among the first `characters`. */
+  /** Releases the tokens whose text lies within the first `characters` characters. */
   takeUntil(characters: number): JsonValue[] {
     let next = this.#first
     while (next < this.#waiting.length && this.#waiting[next]!.end <= characters) next++
@@ -81,17 +81,17 @@ class TokenQueue {
 export class LogprobGate {
   readonly #queues = new Map<string, TokenQueue>()
 
-  /** Whether there have been any so far. */
+  /** True once any entry has arrived. */
   get hasTokens(): boolean {
     return this.#queues.size > 0
   }
 
   /**
-   * Leaves in a chunk what may leave with it.
+   * Replaces the entries in a chunk by those that are safe.
    * @param progress of a choice's text; null when it has none
-   * @param textIn what the chunk has brought of it
+   * @param textIn the part of the text in this chunk
    * @param finished choices that end with this chunk
-   * @returns whether the chunk was changed
+   * @returns whether the chunk changed
    */
   apply(
     chunk: JsonObject,
@@ -142,7 +142,10 @@ export class LogprobGate {
   }
 }
 
-/** Members that repeat a text in a way that cannot be held back with it. @returns whether there were any */
+/**
+ * Drops members that repeat a text but cannot be held back with it.
+ * @returns whether there were any
+ */
 function dropOthers(choice: JsonObject): boolean {
   const { logprobs } = choice
   let dropped = dropTokenIds(choice)
@@ -160,5 +163,5 @@ function dropOthers(choice: JsonObject): boolean {
 const tokenOf = (entry: JsonValue): string | null =>
   isObject(entry) && typeof entry['token'] === 'string' ? entry['token'] : null
 
-/** An entry without a readable token cannot be told to have left. */
+/** An entry without a readable token waits for the end of the choice. */
 const tokenLength = (entry: JsonValue): number => tokenOf(entry)?.length ?? Number.POSITIVE_INFINITY

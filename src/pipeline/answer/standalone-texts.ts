@@ -1,5 +1,5 @@
-// Texts of a stream that do not grow from event to event: each is scanned by itself, and all are counted together, as
-// there is no end of them.
+// Scans the texts of a stream that do not grow from event to event. Each is scanned alone; their
+// results add up in one, because their number has no limit.
 
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -8,14 +8,14 @@ import type { ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
-/** Of one event, all its texts together; what else is large in one is a picture. */
+/** Most characters in the texts of one event. Larger events hold images, which are not texts. */
 const MAX_TEXT_CHARACTERS = 4 * 1024 * 1024
 
 const SO_FAR = /^choices\[\d+\]\.message\./
 
 export class StandaloneTexts {
   readonly result: ScanResult = { findings: [], keywordHits: [] }
-  /** A rule forbids one of them. */
+  /** True when a rule blocks one of the texts. */
   blocked = false
   readonly #answer: Answer
 
@@ -23,10 +23,10 @@ export class StandaloneTexts {
     this.#answer = answer
   }
 
-  /** Lines of an event without data as they may leave: they pass, but are read like a text. */
+  /** Scans lines other than data, such as comments, and returns them redacted. */
   *scanLines(lines: string): Steps<string> {
     const rules = { ...this.#answer.scan, restoration: null }
-    // Some servers keep a connection alive with a great deal of it.
+    // Some servers send many such lines to keep a connection alive.
     if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return lines
     const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), 'plain')
     const { sent } = yield* scanner.allSteps(lines)
@@ -34,19 +34,25 @@ export class StandaloneTexts {
     return sent
   }
 
-  /** @throws GatewayError `upstream_unavailable` for an event with more than MAX_TEXT_CHARACTERS in its texts */
+  /**
+   * @throws GatewayError `upstream_unavailable` for more than MAX_TEXT_CHARACTERS characters in one
+   *   event
+   */
   *scanChunk(chunk: StreamChunk): Steps<ScanOutput[]> {
     let characters = 0
     for (const { text } of chunk.others) characters += text.length
     for (const { text } of chunk.deltas) characters += text.length
     if (characters > MAX_TEXT_CHARACTERS)
-      throw new GatewayError('upstream_unavailable', 'The upstream sent an event with too much text.')
-    // An error keeps its placeholders.
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The upstream sent an event with more than ${MAX_TEXT_CHARACTERS} characters of text.`,
+      )
+    // Placeholders in errors are not restored.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
     for (const text of chunk.others) {
       const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), text.encoding)
-      // Some servers repeat all that was said so far, and the end of that goes on as well.
+      // Some servers repeat the message so far in each event; its end may continue in the next.
       const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
       outputs.push(yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text))
       this.#note(scanner)
@@ -65,17 +71,20 @@ export class StandaloneTexts {
 
 const REPEATING = /(?:content|text)$/
 
-/** As they are, but for those that repeat a piece of a growing text, which leave as that piece does. */
+/**
+ * Returns the outputs of standalone texts. A text that repeats a delta of the same chunk gets that
+ * delta's output.
+ */
 export function withRepeats(
   { others, deltas }: StreamChunk,
   alone: readonly ScanOutput[],
   outputs: readonly ScanOutput[],
 ): readonly ScanOutput[] {
   if (others.length === 0 || deltas.length === 0) return alone
-  const pieces = new Map(deltas.map(({ text }, index) => [text, outputs[index]!]))
+  const byText = new Map(deltas.map(({ text }, index) => [text, outputs[index]!]))
   return alone.map((output, index) => {
     const { text, path } = others[index]!
-    const piece = pieces.get(text)
-    return piece !== undefined && REPEATING.test(path) ? piece : output
+    const repeated = byText.get(text)
+    return repeated !== undefined && REPEATING.test(path) ? repeated : output
   })
 }

@@ -1,23 +1,10 @@
-// The events of a stream, one after the other: each is parsed, its texts pass their scans, and what is safe leaves at
-// once. Events nothing changed in leave as they came.
+// Relays the events of one stream: parses each, scans its texts and returns what is safe to send.
+// Events without changes pass unchanged.
 
-import { Assembler } from '../../chat/assembler.ts'
-import {
-  type Channel,
-  finishChunk,
-  flushChunk,
-  groupCompatible,
-  isReasoning,
-  isToolCall,
-} from '../../chat/channel.ts'
-import { encodeData, encodeEvent, encodeRemarks, type SseEvent, SseParser } from '../../chat/sse.ts'
-import {
-  type Delta,
-  readStreamChunk,
-  type StreamChunk,
-  takeFinish,
-  withErrorInData,
-} from '../../chat/stream-chunk.ts'
+import type { Assembler } from '../../chat/assembler.ts'
+import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
+import { encodeEvent, encodeRemarks, type SseEvent, SseParser } from '../../chat/sse.ts'
+import { type Delta, readStreamChunk, type StreamChunk, withErrorInData } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { type ErrorDetails, GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -31,6 +18,7 @@ import {
   type ScanOutput,
 } from '../scan/scan-output.ts'
 import type { ScanResult } from '../scan/text-scanner.ts'
+import { ChoiceEnds } from './choice-ends.ts'
 import {
   type EventTemplate,
   EventTemplateMatcher,
@@ -41,36 +29,33 @@ import {
 import { GrowingTexts } from './growing-texts.ts'
 import { LogprobGate } from './logprobs.ts'
 import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
-import { beginsNextText, finalPieces, growsIn, type IsText, textIn } from './text-boundaries.ts'
+import { StreamWriter } from './stream-writer.ts'
+import { beginsNextText, finalDeltas, growsIn, type IsText, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
 
-/** Largest single event; an upstream that sends more is cut off. Pictures come in one. */
+/** Largest event in bytes; larger ones end the call. An image is one event. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
 
 export const DONE = '[DONE]'
 
-const BROKEN_OFF = 'The upstream broke off its answer before it was complete.'
-const brokenOff = (details: ErrorDetails = {}) =>
-  new GatewayError('upstream_unavailable', BROKEN_OFF, details)
+const INCOMPLETE = 'The upstream ended the stream before its answer was complete.'
+const incompleteAnswer = (details: ErrorDetails = {}) =>
+  new GatewayError('upstream_unavailable', INCOMPLETE, details)
 
-/** An event as it leaves when nothing in its data is changed, and its lines without data as they leave in any case. */
+/** An event as text, in case its data does not change, and its lines other than data. */
 interface Written {
   readonly raw: string
   readonly around: string
 }
 
-/** The state of one stream: bytes in, text for the client out. */
 export class StreamEvents {
-  readonly assembler = new Assembler()
-  /** What was met, by texts. */
+  readonly #writer = new StreamWriter()
+  /** Results of the scans so far. */
   readonly results: ScanResult[]
   readonly #standalone: StandaloneTexts
-  /** Nothing more is to be read: `[DONE]` came, or a failure. */
+  /** True when no more events are read: after `[DONE]` or a failure. */
   done = false
-  /** Choices that have ended. What of one comes all the same waits for the end: it may go on. */
-  readonly #finished = new Set<number>()
-  /** Ends of choices that wait for what is held back of them, with why they ended, as the log keeps it. */
-  readonly #postponed = new Map<number, string>()
+  readonly #ends = new ChoiceEnds()
   failure: GatewayError | null = null
   readonly #answer: Answer
   readonly #includeUsage: boolean
@@ -81,10 +66,8 @@ export class StreamEvents {
   readonly #templates = new EventTemplateMatcher()
   readonly #pace = new Pace()
   #blocked = false
-  /** Of the chunk at hand, what may leave in its place alone. */
+  /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
-  /** The last chunk seen: what is flushed borrows its id, model and time. */
-  #envelope: JsonObject = {}
 
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
@@ -95,7 +78,15 @@ export class StreamEvents {
     this.#credential = answer.scan.credential
   }
 
-  /** Takes a piece and returns what may leave. In steps, as an upstream may send all it has at once. */
+  /** The logged answer so far. */
+  get assembler(): Assembler {
+    return this.#writer.assembler
+  }
+
+  /**
+   * Takes bytes and returns the text to send. Runs in steps: an upstream may send its whole answer
+   * at once.
+   */
   *take(piece: Buffer): Steps<string> {
     let out = ''
     try {
@@ -106,27 +97,26 @@ export class StreamEvents {
       }
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      // What came before it in the same piece leaves.
+      // Events that came earlier in the same piece are sent.
       this.#fail(error)
     }
     return out
   }
 
   /**
-   * The upstream closed its answer. Where neither `[DONE]` nor every choice's end came, what is held back stays back: it
-   * might have been the beginning of something that must not leave.
+   * Ends the stream. Text held back is dropped unless `[DONE]` or the end of every choice arrived:
+   * it may be the beginning of something to redact.
    */
   *end(): Steps<string> {
     let out = ''
     for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
     if (this.done) return out
-    // Some servers end with the last choice and no more words.
+    // Some servers end with the last choice and send no `[DONE]`.
     out += this.#sendPostponedEnds()
-    if (!this.assembler.complete) this.#fail(brokenOff())
+    if (!this.assembler.complete) this.#fail(incompleteAnswer())
     return this.done ? out : out + this.#relayDone()
   }
 
-  /** A rule forbids what comes next. */
   #block(): void {
     this.#blocked = true
     this.done = true
@@ -137,40 +127,40 @@ export class StreamEvents {
     this.done = true
   }
 
-  *#relayEvent(came: SseEvent): Steps<string> {
-    const event = came.around === '' ? came : withErrorInData(came)
-    const { data: received } = event
+  *#relayEvent(received: SseEvent): Steps<string> {
+    const event = received.around === '' ? received : withErrorInData(received)
+    const { data: written } = event
     const around = event.around === '' ? '' : yield* this.#standalone.scanLines(event.around)
     if (this.#standalone.blocked) this.#block()
-    const raw = around === event.around ? event.raw : encodeEvent(around, received)
-    if (received === null || this.done) return this.done ? '' : raw
-    if (received.trimEnd() === DONE) return encodeRemarks(around) + this.#relayDone()
+    const raw = around === event.around ? event.raw : encodeEvent(around, written)
+    if (written === null || this.done) return this.done ? '' : raw
+    if (written.trimEnd() === DONE) return encodeRemarks(around) + this.#relayDone()
     const { template } = this.#templates
-    const text = template === null ? null : this.#templates.match(received)
-    const quoted = this.#credential !== null && received.includes(this.#credential)
+    const text = template === null ? null : this.#templates.match(written)
+    const quoted = this.#credential !== null && written.includes(this.#credential)
     if (template !== null && text !== null && !quoted && !this.#logprobs.hasTokens) {
       return this.#relayTemplated(template, text, { raw, around })
     }
-    const data = quoted ? removeFromText(received, this.#credential) : received
+    const data = quoted ? removeFromText(written, this.#credential) : written
     const chunk = readStreamChunk(data)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
     if (chunk.usage !== null) this.#answer.call.record.usage = chunk.usage
     const doubled = hasDuplicateKeys(data, chunk.body)
     if (!quoted && !doubled) this.#templates.learn(data, chunk)
-    let written = quoted ? encodeEvent(around, data) : raw
-    // Of a key that stands twice only what is read is sent on.
-    if (doubled) written = encodeEvent(around, JSON.stringify(chunk.body))
+    let out = quoted ? encodeEvent(around, data) : raw
+    // Only the last of duplicate keys was scanned, so only that is sent.
+    if (doubled) out = encodeEvent(around, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
       if (!stripUsage(chunk.body)) return encodeRemarks(around) + this.#sendPostponedEnds()
-      written = encodeEvent(around, JSON.stringify(chunk.body))
+      out = encodeEvent(around, JSON.stringify(chunk.body))
     }
-    return yield* this.#relayChunk(chunk, data, { raw: written, around })
+    return yield* this.#relayChunk(chunk, data, { raw: out, around })
   }
 
   #relayDone(): string {
     if (!this.assembler.begun) {
-      this.#fail(brokenOff())
+      this.#fail(incompleteAnswer())
       return ''
     }
     const out = this.#sendPostponedEnds() + this.#flush(this.#texts.choices())
@@ -178,21 +168,20 @@ export class StreamEvents {
     return out
   }
 
-  /** As `#relayChunk` for an event of which all but its text was met before, and has nothing to be scanned. */
+  /** Relays an event that fits the template; everything but its text is known. */
   #relayTemplated(template: EventTemplate, text: string, { raw, around }: Written): string {
     const { choice, channel, envelope } = template
     const scanner = this.#texts.scannerOf({ choice, channel, encoding: 'plain' })
     const output = scanner.push(text)
-    this.#envelope = envelope
+    this.#writer.envelope = envelope
     if (scanner.blocked) {
       this.#block()
-      return this.#send(choice, [[channel, output]])
+      return this.#writer.send(choice, [[channel, output]])
     }
     const { sent, logged } = output
-    if (!this.assembler.grow(choice, channel, logged))
-      this.assembler.add(flushChunk(envelope, choice, [[channel, logged]]))
+    this.#writer.log(choice, channel, logged)
     if (sent === text) return raw
-    // Some clients take lines without data for an event.
+    // Some clients read lines without data as an event.
     const isDropped = sent === '' && template.droppable && around === ''
     return isDropped ? '' : encodeEvent(around, writeEvent(template, sent))
   }
@@ -203,44 +192,51 @@ export class StreamEvents {
     let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
     const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#texts.ofChoice(delta.choice)))
     const isHere = growsIn(chunk)
-    const begun = new Set(starting.map(({ choice }) => choice))
-    const continues: IsText = (...text) => isHere(...text) || this.#texts.holdsValue(...text, starting)
-    out += this.#flush(begun, (choice, channel) => isToolCall(channel) || continues(choice, channel))
-    const signed = new Set(chunk.signed)
-    out += this.#flush(signed, (choice, channel) => !isReasoning(channel) || isHere(choice, channel))
-    const ending = chunk.finished.filter((choice) => !this.#finished.has(choice))
-    const speaking = new Set(chunk.deltas.flatMap(({ choice, text }) => (text === '' ? [] : [choice])))
-    const doubtful = ending.filter((choice) => speaking.has(choice))
-    const finished = ending.filter((choice) => !speaking.has(choice))
-    const last = finalPieces(chunk, finished, starting)
+    out += this.#flushEnded(chunk, starting, isHere)
+    const { early, final } = this.#ends.findIn(chunk)
+    const last = finalDeltas(chunk, final, starting)
     this.#bound = deltasUnderNewNames(chunk, alone)
     const deltas: ScanOutput[] = []
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
     const logged = loggedChunk(chunk, data, others, deltas)
-    if (this.done) return out + this.#onlyTexts(chunk, logged, deltas)
-    changed = this.#postpone(doubtful, chunk.body, logged) || changed
+    if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
+    for (const choice of early) {
+      if (!this.#texts.holdsBack(choice)) continue
+      this.#ends.postpone(choice, chunk.body, logged)
+      changed = true
+    }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
-    out += this.#flush(finished, isHere)
-    // What was held back may show that no end may follow: a client that stops there would take it for all there is.
-    if (this.done) return out + this.#onlyTexts(chunk, logged, deltas)
-    for (const choice of finished) {
-      this.#finished.add(choice)
-      this.#postponed.delete(choice)
-    }
-    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), finished) || changed
-    this.#envelope = logged
+    out += this.#flush(final, isHere)
+    // Flushing may have blocked the answer. A finish reason would make it look complete.
+    if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
+    for (const choice of final) this.#ends.end(choice)
+    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
+    this.#writer.envelope = logged
     this.assembler.add(logged)
-    // The event itself says what went wrong.
-    if (chunk.error) this.#fail(brokenOff({ isReported: true }))
+    // The chunk reports the error itself.
+    if (chunk.error) this.#fail(incompleteAnswer({ isReported: true }))
     if (!changed) return out + raw
     const isDropped = around === '' && isDroppable(chunk, deltas)
     return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
   }
 
-  /** What of a delta may leave now. @param isLast of its text */
+  /** Flushes the texts that end before this chunk: where the next begins, or by a signature. */
+  #flushEnded({ signed }: StreamChunk, starting: readonly Delta[], isHere: IsText): string {
+    const begun = new Set(starting.map(({ choice }) => choice))
+    const continues: IsText = (...text) => isHere(...text) || this.#texts.holdsValue(...text, starting)
+    return (
+      this.#flush(begun, (choice, channel) => isToolCall(channel) || continues(choice, channel)) +
+      this.#flush(new Set(signed), (choice, channel) => !isReasoning(channel) || isHere(choice, channel))
+    )
+  }
+
+  /**
+   * Scans a delta and returns what may be released.
+   * @param isLast whether its text ends here
+   */
   *#scanDelta(delta: Delta, isLast: boolean): Steps<ScanOutput> {
     const scanner = this.#texts.scannerOf(delta)
     let output = yield* scanner.pushSteps(delta.text)
@@ -249,75 +245,50 @@ export class StreamEvents {
     return output
   }
 
-  /**
-   * Some servers say with every piece that it is the last. The end of a choice that comes with text waits, where some of
-   * that text does, until more is said. @returns whether there was one
-   */
-  #postpone(choices: readonly number[], sent: JsonObject, logged: JsonObject): boolean {
-    const waiting = choices.filter((choice) =>
-      [...(this.#texts.ofChoice(choice) ?? [])].some(([, scanner]) => scanner.holds),
-    )
-    for (const choice of waiting) {
-      for (const body of new Set([sent, logged])) this.#postponed.set(choice, takeFinish(body, choice))
-    }
-    return waiting.length > 0
-  }
-
-  /** The ends that were put off, behind what is held back of their choices. */
+  /** Sends the postponed ends, each after the held-back text of its choice. */
   #sendPostponedEnds(): string {
     let out = ''
-    for (const [choice, reason] of this.#postponed) {
+    for (const [choice, reason] of this.#ends.takePostponed()) {
       out += this.#flush([choice])
       if (this.#blocked) break
-      const end = finishChunk(this.#envelope, choice, reason)
-      this.#logprobs.apply(end, this.#texts.progress, () => '', [choice])
-      this.assembler.add(end)
-      this.#finished.add(choice)
-      out += encodeData(JSON.stringify(end))
+      out += this.#writer.sendEnd(choice, reason, (chunk) =>
+        this.#logprobs.apply(chunk, this.#texts.progress, () => '', [choice]),
+      )
+      this.#ends.end(choice)
     }
-    this.#postponed.clear()
     return out
   }
 
   /**
-   * Sends what the scans of some choices hold back, each text in an event of its own; but what a model thinks, which some
-   * servers write twice in each chunk and callers take from either, in one where one can hold it.
+   * Flushes the texts of some choices, each in an event of its own. Reasoning shares one event
+   * where possible: some servers write it under two names, and clients read either.
    */
   #flush(choices: Iterable<number>, except: IsText = () => false): string {
     let out = ''
     for (const choice of choices) {
-      const thoughts: [Channel, ScanOutput][] = []
-      let said = ''
+      const reasoning: [Channel, ScanOutput][] = []
+      let answer = ''
       for (const [channel, scanner] of this.#texts.ofChoice(choice) ?? []) {
         if (except(choice, channel) || this.#blocked) continue
         const rest = scanner.finish()
         if (scanner.blocked) this.#block()
-        if (isReasoning(channel)) thoughts.push([channel, rest])
-        else said += this.#send(choice, [[channel, rest]])
+        if (isReasoning(channel)) reasoning.push([channel, rest])
+        else answer += this.#writer.send(choice, [[channel, rest]])
       }
-      out += groupCompatible(thoughts).reduce((sent, group) => sent + this.#send(choice, group), '') + said
+      for (const group of groupCompatible(reasoning)) out += this.#writer.send(choice, group)
+      out += answer
     }
     return out
   }
 
-  /** Where a rule stops the stream, the texts of the last event that may still leave, and nothing else of it. */
-  #onlyTexts(chunk: StreamChunk, envelope: JsonObject, outputs: readonly ScanOutput[]): string {
-    this.#envelope = envelope
+  /**
+   * Sends the released texts of the last event and nothing else of it, because a rule blocks the
+   * answer.
+   */
+  #sendTexts(chunk: StreamChunk, envelope: JsonObject, outputs: readonly ScanOutput[]): string {
+    this.#writer.envelope = envelope
     const sendOne = ({ choice, channel }: Delta, index: number) =>
-      this.#send(choice, [[channel, outputs[index]!]])
+      this.#writer.send(choice, [[channel, outputs[index]!]])
     return chunk.deltas.map((delta, index) => (this.#bound.has(delta) ? '' : sendOne(delta, index))).join('')
-  }
-
-  #send(choice: number, outputs: readonly (readonly [Channel, ScanOutput])[]): string {
-    const leaving = outputs.filter(([, { sent }]) => sent !== '')
-    if (leaving.length === 0) return ''
-    const written = (form: 'sent' | 'logged') =>
-      flushChunk(
-        this.#envelope,
-        choice,
-        leaving.map(([channel, output]) => [channel, output[form]]),
-      )
-    this.assembler.add(written('logged'))
-    return encodeData(JSON.stringify(written('sent')))
   }
 }

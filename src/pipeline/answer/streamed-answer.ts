@@ -1,5 +1,4 @@
-// Step 5 for an answer that streams: from the upstream to the client piece by piece, as fast as both of them go.
-// Nothing waits for the end of the stream but its last bytes.
+// Delivers a streamed answer as it arrives. Only its end waits for the entry.
 
 import { encodeComment, encodeData } from '../../chat/sse.ts'
 import { responseTexts } from '../../chat/texts.ts'
@@ -15,9 +14,9 @@ import { DONE, StreamEvents } from './stream-events.ts'
 import { type Answer, decideOnAnswer } from './whole-answer.ts'
 
 /**
- * Relays a stream up to, not including, `[DONE]`, which waits for the entry.
+ * Relays a stream up to `[DONE]`, which `finish` sends after the entry is sealed.
  * @param includeUsage whether the client asked for the usage event
- * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; what was safe has left before
+ * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; safe text was sent before
  */
 export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolean): Promise<Delivered> {
   const { call, client, response, selection } = answer
@@ -27,7 +26,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
   try {
     await pump(answer, relay)
   } finally {
-    // However it ended.
+    // Record the answer on every path, also when the stream fails.
     blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
@@ -44,7 +43,10 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
   }
 }
 
-/** For upstreams that end without saying what was used. What has more texts than are looked at counts by its length. */
+/**
+ * Estimates the tokens of an answer without usage. An answer with too many texts counts by its
+ * length.
+ */
 function estimateAnswer(response: JsonObject): number {
   try {
     return responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
@@ -72,7 +74,10 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<void> {
   }
 }
 
-/** What an answer is relayed by. Where a stream was asked for, what does not say what it is is one. */
+/**
+ * Reports whether an answer is a stream. One without a telling content type is a stream if the
+ * client asked for one.
+ */
 export function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
   const type = contentType?.toLowerCase() ?? 'text/plain'
   return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))

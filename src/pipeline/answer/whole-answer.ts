@@ -1,4 +1,5 @@
-// Step 5 for an answer in one piece: read it whole, within a bound, scan every text in it, hold it until sealed.
+// Delivers an answer that is not streamed: reads it whole, scans its texts and holds it until the
+// entry is sealed.
 
 import { isUtf8 } from 'node:buffer'
 import { readTexts } from '../../chat/answer-texts.ts'
@@ -32,7 +33,7 @@ import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scann
 /** Largest answer that is read into memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 
-/** What both forms of an answer are made from. */
+/** What delivering an answer needs, whole or streamed. */
 export interface Answer {
   readonly call: Call
   readonly client: Client
@@ -42,12 +43,15 @@ export interface Answer {
   readonly placeholders: Placeholders
   /** As in Pipeline. */
   readonly searches: Budget
-  /** Is told of bytes of the answer as they are kept. @throws GatewayError `overloaded` where there is no room for them */
+  /**
+   * Takes bytes of the call's memory budget. @throws GatewayError `overloaded` when there is no
+   * room
+   */
   keep(bytes: number): void
 }
 
 /**
- * Reads, scans and prepares a whole answer; errors of the upstream (4xx) go the same way.
+ * Reads, scans and prepares a whole answer, including an error of the upstream.
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
 export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
@@ -68,7 +72,7 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
     finish(receipt) {
       const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
-      // What is sent is JSON, also in place of a page of some proxy.
+      // The body is JSON even when a proxy sent a page.
       if (headers['content-type']?.includes('json') !== true) headers['content-type'] = 'application/json'
       headers['x-sidegate-audit'] = formatReceipt(receipt)
       client.respond(response.status, headers, sent)
@@ -76,7 +80,7 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
   }
 }
 
-/** A long answer keeps no other call waiting, and many of them do not take all memory. */
+/** Scans a long answer in slices, so that other calls run, within the memory budget. */
 async function scanLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
   const leave = await searches.wait(bytes)
   try {
@@ -87,9 +91,9 @@ async function scanLong<T>({ call, client, searches }: Answer, bytes: number, st
 }
 
 /**
- * The whole answer.
+ * Reads an answer to its end.
  * @param keep as in Answer
- * @throws GatewayError `upstream_*`, also when it is larger than MAX_ANSWER_BYTES, and what `keep` throws
+ * @throws GatewayError `upstream_*`, also for more than MAX_ANSWER_BYTES; and what `keep` throws
  */
 export async function readAll(
   response: UpstreamResponse,
@@ -113,15 +117,12 @@ export async function readAll(
   }
 }
 
-/** Returns the answer as the client gets it, values put back. */
+/** Scans the answer and returns the bytes for the client, values restored. */
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { call, response, selection } = answer
   const { body: parsed, isList } = parseAnswer(received)
   if ((parsed === null || isList) && response.status < 400) {
-    throw new GatewayError(
-      'upstream_unavailable',
-      'The upstream answered with something that is not a JSON object.',
-    )
+    throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
   }
   const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
   call.record.usage = response.status < 400 ? readUsage(body) : null
@@ -134,7 +135,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
-  // Of a key that stands twice, what the one value is was not looked at; nor were bytes that are no UTF-8.
+  // Duplicate keys and bytes that are not UTF-8 were not scanned, so the body is written anew.
   const isRead = isUtf8(received) && !isDoubled(received, isList ? [body] : body)
   if (parsed !== null && !changed && isRead) {
     if (call.record.response === parsed && isOneLine(received)) call.record.received = received
@@ -144,10 +145,13 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   return Buffer.from(JSON.stringify(isList ? [body] : body))
 }
 
-/** Rewrites the texts of an answer; returns what came of each, and the scans that met something. */
+/**
+ * Rewrites the texts of an answer. Returns an output for each, and the scanners of those that are
+ * not clean.
+ */
 function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
-  // An error keeps its placeholders, whatever its status.
+  // Placeholders in errors are not restored, with any status.
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
   const walk = responseTexts(body)
   const scanners: TextScanner[] = []
@@ -156,7 +160,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   for (const { parts, text, encoding } of readTexts(walk.texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.record.usage === null) call.record.estimatedCompletionTokens += estimateTokens(text)
-    // Most texts are clean, and a look at the whole tells so at a fraction of a stream's cost.
+    // Most texts are clean; one look at the whole text costs a fraction of a scan.
     if (yield* isClean({ text, encoding }, rules)) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
@@ -174,12 +178,12 @@ function* scanTexts(answer: Answer, body: JsonObject) {
 
 const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, logged: text })
 
-/** Whether a scan of the text would meet nothing; told at a fraction of its cost. */
+/** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
 export function* isClean(
   text: Pick<Text, 'text' | 'encoding'>,
   { kinds, keywords, credential, restoration }: ScanRules,
 ): Steps<boolean> {
-  // Of several JSON texts in a row each is scanned by itself.
+  // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
   const view = text.encoding === 'json' ? yield* decodeEscapes(text.text) : text.text
   return (
@@ -199,7 +203,10 @@ function isOneJson(text: string): boolean {
   }
 }
 
-/** Adds what the scans met to the call; returns the rule that forbids the answer, if one does. */
+/**
+ * Decides on an answer and records findings and hits on the call.
+ * @returns the rule that blocks the answer, or null
+ */
 export function decideOnAnswer(
   call: Call,
   selection: Selection,
@@ -219,23 +226,23 @@ const CLOSING = 0x7d
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
-/** Whether an object is written without line ends, and with nothing around it: as it may stand in a line of an export. */
+/** Reports whether JSON is an object on one line, so that an export can copy it. */
 const isOneLine = (json: Buffer): boolean =>
   json[0] === OPENING &&
   json.at(-1) === CLOSING &&
   !json.includes(LINE_FEED) &&
   !json.includes(CARRIAGE_RETURN)
 
-/** A list of one object is that object: so Google sends its errors. */
+/** Parses an answer. A list of one object counts as that object; Google sends its errors so. */
 function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {
   try {
-    // A byte order mark may be passed over (RFC 8259 §8.1), and some proxies put one before all they send.
+    // Some proxies prepend a byte order mark; a parser may ignore it (RFC 8259 §8.1).
     const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
     const isList = Array.isArray(body) && body.length === 1
     const only = isList ? body[0] : body
     return { body: isObject(only) ? only : null, isList }
   } catch {
-    // The parser's message would quote the answer.
+    // The parser's message quotes the answer.
     return { body: null, isList: false }
   }
 }
@@ -243,17 +250,20 @@ function parseAnswer(received: Buffer): { readonly body: JsonObject | null; read
 const isDoubled = (received: Buffer, body: JsonValue): boolean =>
   hasDuplicateKeys(received.toString('utf8'), body)
 
-/** A longer one is a page of some proxy's, of which the client needs no more than the status. */
+/** Longest reason. A longer body is usually a page of a proxy; its status says enough. */
 const MAX_REASON_CHARACTERS = 4096
 const PAGE = /^</
 
-/** Why an upstream refuses, in words or in JSON that is no object; '' where it does not say. */
+/**
+ * Returns why an upstream refuses, from plain text or JSON that is not an object; '' without a
+ * reason.
+ */
 function reasonIn(received: Buffer): string {
   const text = isUtf8(received) ? received.toString('utf8').trim() : ''
   if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
   try {
     const value = parseReceived(text)
-    // Written anew, as escapes would hide what is in it.
+    // Serialise it again: escapes would hide findings.
     return typeof value === 'string' ? value : JSON.stringify(value)
   } catch {
     return text
@@ -267,7 +277,10 @@ const plainError = (status: number, reason: string): JsonObject => ({
   code: null,
 })
 
-/** Aggregators answer with a status of success before their provider has, and then tell of its failure in the body. */
+/**
+ * Reports whether a body describes a failure. Aggregators may answer 200 and report a provider's
+ * failure in the body.
+ */
 const isFailure = (body: JsonObject | null): boolean =>
   body !== null && (isErrorBody(body) || finishReason(body) === 'error')
 

@@ -1,4 +1,4 @@
-// What the policy is asked about an inspected prompt, and in which order. A call decides; dry runs,
+// Collects the evidence of an inspected prompt and asks the policy. A call decides; dry runs,
 // shadow rules and rule tests only judge.
 
 import type { Config } from '../../core/config.ts'
@@ -18,7 +18,7 @@ import type { InjectionJudgement } from '../call-record.ts'
 import type { InjectionEvidence } from './injection.ts'
 import { countKinds, type Inspection } from './inspect.ts'
 
-/** What decides besides the rules. */
+/** Settings that decide, besides the rules. */
 export interface DecisionParts {
   readonly injection: InjectionModel
   readonly binaryParts: Config['pii']['binaryParts']
@@ -78,7 +78,7 @@ const evidenceOf = (
   limits,
 })
 
-/** A score together with what it is compared with, as the entry holds it. */
+/** Combines a score with the model and the rules it is compared with, as the entry stores it. */
 export const injectionJudgement = (
   evidence: InjectionEvidence,
   { injection: rules }: Selection,

@@ -1,5 +1,5 @@
-// The injection score of a prompt: the worst of its texts, each by itself and, so that a split hides nothing, with those of
-// the same role that a model reads as one text with it.
+// Scores a prompt for injection. The score is the highest of each text alone and of each group of
+// adjacent texts with one role, so that a split hides nothing.
 
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
@@ -9,29 +9,32 @@ import type { CachedScan } from './scan-cache.ts'
 
 export interface InjectionEvidence {
   readonly score: number
-  /** Of the text, or of the first of those that were read as one. */
+  /** Path of the text, or of the first text of the group. */
   readonly path: string
-  /** Null where it is spread over several texts. */
+  /** Null when the evidence is spread over several texts. */
   readonly span: { readonly start: number; readonly end: number } | null
   readonly reasons: readonly string[]
 }
 
-/** A text as it is forwarded, with what is known of it. */
+/** A redacted text with its cached scan. */
 interface Scorable extends Joinable {
   readonly text: Pick<Text, 'path' | 'role'>
   readonly cached: CachedScan
 }
 
-/** Roles of the operator and of the model. Any other may speak for a stranger, also one that no specification knows. */
+/**
+ * Roles that speak for the operator or the model. Any other role, also an unknown one, may carry
+ * the words of a stranger.
+ */
 const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'assistant'])
-/** Roles of what is handed in. */
+/** Roles whose messages are documents. */
 const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function'])
-/** A split may fall inside a word or between two. */
+/** A split may fall inside a word or between two words. */
 const SEPARATORS = ['', ' '] as const
 
 /**
- * Scores the messages of all but the operator and the model. Time is linear in their texts.
- * @param recall as in Search
+ * Scores every message whose role is not trusted. Time is linear in the texts.
+ * @param scanOf as in InspectOptions
  */
 export function* scoreInjection(
   items: readonly Scorable[],
@@ -68,7 +71,7 @@ function* score(
   return cached.score(mode) ?? cached.keepScore(mode, yield* model.scoreSteps(view, mode))
 }
 
-/** Texts of strangers with their role, those together that touch and have the same. */
+/** Yields the untrusted texts with their role; adjacent texts of one role form a group. */
 function* groupsOf<T extends Scorable>(items: readonly T[]): Generator<[role: string, group: T[]]> {
   let group: T[] = []
   let role: string | null = null

@@ -1,5 +1,5 @@
-// Step 2, and the evidence for step 3: every text a model will read is searched for personal data, rewritten, and
-// then, as it would be forwarded, matched against keywords and scored for prompt injection (injection.ts).
+// Inspects a prompt: finds and redacts personal data, then matches keywords and scores injection on
+// the redacted texts, because rules judge what would be forwarded.
 
 import { decodeEscapes, decodeSteps } from '../../chat/json-text.ts'
 import { requestTexts, type Text } from '../../chat/texts.ts'
@@ -21,63 +21,64 @@ import { type InjectionEvidence, scoreInjection } from './injection.ts'
 import { findRestsOfKeys, findSplitData, type JointPart, joinTexts, overlap } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
-/** Pieces of personal data in one body: each takes some 400 bytes, and no model reads as much as so many stand in. */
+/**
+ * Most findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
+ */
 const MAX_FINDINGS = 200_000
 
-/** One finding and where it was: offsets in the string at the path as the client sent it, escapes of JSON included. */
+/** A finding with its text. The offsets count in the string as received, JSON escapes included. */
 export interface LocatedFinding extends Finding {
   readonly path: string
 }
 
-/** What was learned of a prompt. */
+/** The result of an inspection. */
 export interface Inspection {
-  /** Without kinds whose action is `allow`. */
+  /** Findings whose action is not `allow`. */
   readonly findings: readonly LocatedFinding[]
   readonly keywordHits: readonly RuleReference[]
-  /** Null when it was not scored; offsets are of the text as it is forwarded. */
+  /** Null when the prompt was not scored. Offsets count in the redacted text. */
   readonly injection: InjectionEvidence | null
-  /** Makes the score, of the same texts; holds on to them until it is over. */
+  /** Scores the same texts. Keeps them in memory until it ends. */
   score(): Steps<InjectionEvidence>
-  /** Payloads that could not be scanned. */
+  /** Number of payloads that cannot be scanned. */
   readonly binaryParts: number
-  /** Numbering of this call's placeholders, to go on with in the answer. */
+  /** Numbers this call's placeholders; the answer continues the numbering. */
   readonly placeholders: Placeholders
-  /** What is put back into the answer; null where nothing is. */
+  /** Values to restore in the answer; null when there are none. */
   readonly restoration: Restoration | null
 }
 
-/** What texts are searched for, and with what. */
 export interface InspectOptions {
   readonly kinds: KindSet
   readonly injection: InjectionModel
-  /** What is known of a text that was sent before; also, from then on, of one that was not. */
+  /** Returns the cached scan of a text; a new, empty one when the text is unknown. */
   readonly scanOf?: (text: string) => CachedScan
-  /** Whether the prompt is scored for injection; by default when a rule asks for it. */
+  /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
 }
 
 const newScan = () => new CachedScan()
 
-/** A text with what is to be replaced in it. */
+/** A text with the replacements to make in it. */
 interface Item {
   readonly text: Text
   readonly joined: number
-  /** As the model would read it; after `rewrite`, as it will. */
+  /** The decoded text; the redacted one once `rewrite` has run. */
   view: string
-  /** Of the view. */
+  /** The cached scan of `view`. */
   cached: CachedScan
   edits: Edit[]
 }
 
 interface Edit {
   readonly finding: Finding
-  /** What the placeholder stands for; empty for the later parts of a datum that was split. */
+  /** The value to replace. Empty for the later parts of a split value. */
   readonly value: string
 }
 
 /**
- * Searches a request body and rewrites it in place, in steps. Time is linear in its size.
- * @throws GatewayError `invalid_body` for more than MAX_FINDINGS pieces of personal data
+ * Redacts a request body in place, in steps. Time is linear in the size of the body.
+ * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings
  */
 export function* inspect(
   body: JsonObject,
@@ -87,7 +88,7 @@ export function* inspect(
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
-  // Without an answer it is the first prompt of its conversation, and nothing in it was sent before.
+  // Without an assistant message this is a first turn, whose texts no earlier turn has cached.
   const scanOf = answered < 0 ? newScan : cachedScan
   const isForeign = foreignForms(answered)
   const restoring = PII_KINDS.filter((kind) => selection.pii(kind, 'request').action === 'restore')
@@ -101,7 +102,7 @@ export function* inspect(
     if (found > MAX_FINDINGS)
       throw new GatewayError(
         'invalid_body',
-        `The body holds more than ${MAX_FINDINGS} pieces of personal data.`,
+        `The body has more than ${MAX_FINDINGS} values of personal data; send it in several requests.`,
       )
     items.push(item)
   }
@@ -109,7 +110,7 @@ export function* inspect(
   for (const [index, { text, view }] of items.entries()) {
     if (pace.isOver(view.length)) yield
     if (isForeign(text, index)) placeholders.avoid(view)
-    // Where values are put back no placeholder of ours is ever stored.
+    // When values are restored, the client never stores our placeholders.
     else if (restoring.length > 0) placeholders.avoid(view, restoring)
   }
   yield* addSplitData(conversation, kinds)
@@ -136,11 +137,11 @@ export function* inspect(
 }
 
 /**
- * Whether placeholders that stand in a text cannot be of this conversation, so that no value may get one of them. Those
- * behind the first answer are taken for what values before them were called then: an app that stores what it was answered
- * sends them back, and the same value keeps its number from turn to turn, as does all that a provider has cached. Values
- * after them get others.
- * @param answered the first text of an answer, less than 0 without one
+ * Whether placeholder forms in a text must not be given to a value. From the first assistant
+ * message on, a form may be a placeholder of an earlier turn: the client sends it back, and the
+ * value must keep its number, or the provider's prompt cache misses. Forms in earlier texts, and
+ * outside messages, cannot be ours.
+ * @param answered index of the first text of an assistant message; negative without one
  */
 const foreignForms =
   (answered: number) =>
@@ -155,7 +156,10 @@ function* open(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan)
   return { text, joined: text.joined ?? -1, view, cached, edits }
 }
 
-/** Where a part was already found by itself that finding stands, and the rest is no part of it. */
+/**
+ * Adds findings that span several texts. A finding inside one text wins over a split one that
+ * overlaps it.
+ */
 function* addSplitData(conversation: readonly Item[], kinds: KindSet): Steps<void> {
   const isFound = ({ item, finding }: JointPart<Item>) =>
     item.edits.some((edit) => overlap(edit.finding, finding))
@@ -164,7 +168,7 @@ function* addSplitData(conversation: readonly Item[], kinds: KindSet): Steps<voi
   for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
   for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
   for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
-    // What was found in there by itself is a part of the key.
+    // A finding inside the rest of a key is part of the key.
     item.edits = [{ finding, value }, ...item.edits.filter((edit) => edit.finding.start >= finding.end)]
   }
 }
@@ -174,7 +178,10 @@ function endsInKey({ edits, view }: Item): boolean {
   return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
 }
 
-/** @param restored gets the placeholders that are undone in the answer, with their values */
+/**
+ * Redacts one text and returns its findings.
+ * @param restored receives each placeholder to restore, with its value
+ */
 function* rewrite(
   item: Item,
   selection: Selection,
@@ -183,9 +190,8 @@ function* rewrite(
   scanOf: (text: string) => CachedScan,
 ): Steps<LocatedFinding[]> {
   const { text, edits } = item
-  // Of a short text all is done in one step.
+  // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
-  // How what is said in it is written.
   const spans = text.encoding === 'plain' ? [plainSpan(text.text)] : yield* decodeSteps(text.text)
   const counted: Finding[] = []
   const replaced: Edit[] = []
@@ -205,7 +211,7 @@ function* rewrite(
       if (value === '') return ''
       const form = placeholders.for(finding.kind, value)
       if (selection.pii(finding.kind, 'request').action === 'restore') {
-        // As it was written first.
+        // The first spelling of a value wins.
         if (!restored.has(form)) restored.set(form, value)
       }
       return form
@@ -232,7 +238,7 @@ function* matchKeywords(
   const keywords = selection.keywords('request')
   if (keywords === null) return []
   const hits = new Set<RuleReference>()
-  // Nearly every conversation has nothing to find, which is told in one pass in place of three.
+  // Most conversations match nothing; one pass of the prefilter replaces three searches.
   const quiet = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
   for (const { text, view } of items) {
     if (quiet && text.joined !== null) continue
@@ -240,7 +246,7 @@ function* matchKeywords(
     yield* matchInto(hits, keywords, view)
   }
   if (conversation.length > 1 && !quiet) {
-    // A split may fall inside a word or between two.
+    // A split may fall inside a word or between two words.
     yield* matchInto(hits, keywords, joinTexts(conversation, ''))
     yield* matchInto(hits, keywords, joinTexts(conversation, ' '))
   }
@@ -251,7 +257,7 @@ function* matchInto(hits: Set<RuleReference>, { matcher, rules }: KeywordRules, 
   for (const { pattern } of yield* matcher.matchSteps(text)) hits.add(rules[pattern]!)
 }
 
-/** How often each kind was found, in order of first appearance. */
+/** Counts the findings by kind, in order of first appearance. */
 export function countKinds(findings: readonly { kind: PiiKind }[]): { kind: PiiKind; count: number }[] {
   if (findings.length === 0) return []
   const counts = new Map<PiiKind, number>()

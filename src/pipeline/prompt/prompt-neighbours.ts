@@ -1,5 +1,5 @@
-// A model reads the parts of a message, and neighbouring messages, as one text. So they are also searched joined:
-// what is split over two of them is found, and replaced in each.
+// Joins adjacent texts of a prompt, because a model reads parts and neighbouring messages as one
+// text. Finds personal data that is split over several texts, with the part in each.
 
 import type { Finding } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
@@ -8,30 +8,36 @@ import { type KeyRest, restOfKey } from '../../detect/pii/keyblock.ts'
 import type { KindSet } from '../../detect/pii/kinds.ts'
 
 /**
- * Characters of a text's beginning and end that take part: longer than any personal datum and any keyword worth
- * the name. Keeps the joined search linear in the number of texts.
+ * Characters at the start and end of a text that take part in the joined search. Longer than any
+ * personal data and any sensible keyword; keeps the search linear in the number of texts.
  */
 const JOINT_CHARACTERS = 1024
 
-/** Stands where the middle of a long text was left out, or neighbours do not touch; a noncharacter matches nothing. */
+/**
+ * Replaces the middle of a long text, and separates texts that are not adjacent. No pattern matches
+ * this noncharacter.
+ */
 const GAP = '\uFFFE'
 
-/** A text that may continue its neighbour. */
+/** A text that may continue in the next one. */
 export interface Joinable {
   readonly view: string
-  /** Consecutive for texts that touch. */
+  /** Consecutive numbers mark adjacent texts. */
   readonly joined: number
 }
 
-/** The part of a datum that lies in one text. */
+/** The part of a split value in one text. */
 export interface JointPart<T> {
   readonly item: T
   readonly finding: Finding
-  /** The whole datum in its first part, empty in the others. */
+  /** The whole value in the first part; empty in the others. */
   readonly value: string
 }
 
-/** A stretch of one text in the joined one: adding `shift` to an offset there gives the offset in the text. */
+/**
+ * A part of the joined text that comes from one text. Adding `shift` to an offset in the joined
+ * text gives the offset in that text.
+ */
 interface Excerpt<T> {
   readonly item: T
   readonly start: number
@@ -39,24 +45,24 @@ interface Excerpt<T> {
   readonly shift: number
 }
 
-/** Texts put together with `separator` between those that touch. */
+/** Joins the texts, with `separator` between adjacent ones. */
 export function joinTexts<T extends Joinable>(items: readonly T[], separator: string): string {
   return layOut(items, separator).joined
 }
 
-/** Data that begin in one text and end in a later one, each with its parts; in steps. */
+/** Finds values that begin in one text and end in a later one; returns the parts of each. */
 export function* findSplitData<T extends Joinable>(
   items: readonly T[],
   kinds: KindSet,
 ): Steps<JointPart<T>[][]> {
   if (items.length < 2) return []
   const data = yield* findJoined(items, kinds, '')
-  // A model reads a break between them, too: `4111 1111` and `1111 1111`.
+  // A model also reads a break between two texts, as in `4111 1111` and `1111 1111`.
   const separate = yield* findJoined(items, kinds, ' ')
   return [...data, ...separate.filter((parts) => !data.some((known) => shareText(known, parts)))]
 }
 
-/** Whether two findings in one text share a character. */
+/** Reports whether two findings in one text share a character. */
 export const overlap = (one: Finding, other: Finding): boolean =>
   one.start < other.end && other.start < one.end
 
@@ -99,8 +105,9 @@ function* findJoined<T extends Joinable>(
 }
 
 /**
- * What of keys in PEM lies in the texts behind the one they begin in; they are longer than what is searched joined.
- * @param isOpen whether a text ends inside of a key
+ * Finds the rest of each PEM key in the texts after the one it begins in. Keys are longer than the
+ * joined excerpts.
+ * @param isOpen whether a text ends inside a key
  */
 export function findRestsOfKeys<T extends Joinable>(
   items: readonly T[],

@@ -38,16 +38,25 @@ export const demandOf = ({ maxTokens, choices }: ChatRequest, promptTokens: numb
 export class Quota {
   /** Evidence for the decision: which limits this call exceeds. */
   readonly evidence: readonly { readonly rule: RuleReference; readonly exceeded: boolean }[]
-  /** The limit with the least left, among those that deny the call if any do; null when none applies. */
+  /**
+   * The limit with the least left, among those that deny the call if any do; null when none
+   * applies.
+   */
   readonly tightest: LimitState | null
   /** From now until the call would pass, for `retry-after`; 0 when nothing denies it. */
   readonly retryAfterMs: Milliseconds
-  /** True when the call asks for more than a denying limit allows in a whole window: waiting is useless. */
+  /**
+   * True when the call asks for more than a denying limit allows in a whole window: waiting is
+   * useless.
+   */
   readonly neverFits: boolean
   readonly #counters: Counters
   readonly #held: readonly ReservedLimit[]
 
-  /** Reserves with every limit of the selection; releases everything when a blocking limit has no room. */
+  /**
+   * Reserves with every limit of the selection; releases everything when a blocking limit has no
+   * room.
+   */
   constructor(
     counters: Counters,
     selection: Selection,
@@ -73,7 +82,8 @@ export class Quota {
     const refusing = held.filter(({ rule, reservation }) => rule.action === 'block' && !reservation.allowed)
     this.retryAfterMs = Math.max(0, ...refusing.map(({ reservation }) => reservation.retryAfterMs))
     this.neverFits = refusing.some(({ limitTokens }) => demand.tokens > limitTokens)
-    // When the call is denied, the limits that allow it release their share; what they have left says nothing.
+    // When the call is denied, the limits that allow it release their share; what they have left
+    // says nothing.
     const least = (refusing.length > 0 ? refusing : held).toSorted(
       (a, b) => a.reservation.remaining - b.reservation.remaining,
     )[0]
@@ -86,7 +96,8 @@ export class Quota {
             resetMs: least.reservation.resetMs,
           }
     this.#held = held
-    // A denied call uses nothing; release at once, so that parallel calls need not wait for its entry.
+    // A denied call uses nothing; release at once, so that parallel calls need not wait for its
+    // entry.
     if (refusing.length > 0) this.settle(0, 0)
   }
 

@@ -1,31 +1,34 @@
-// What was learned of texts that were sent before. Models remember nothing, so a conversation is sent whole with each
-// turn of it, and nearly all of a prompt has been searched by then. Texts themselves are not kept.
+// Caches the results of scans by hash of the text, because each turn of a conversation sends all
+// earlier turns again. Keeps no texts.
 
 import { hash } from 'node:crypto'
 import type { Finding } from '../../core/finding.ts'
 import type { InjectionMode, InjectionScore } from '../../detect/injection/score.ts'
 import { PrefilterState } from '../../keyword/prefilter/prefilter.ts'
 
-/** Texts that are remembered go by so many before the older half of them is forgotten: some 7 MiB in all. */
+/**
+ * Entries in the younger half of the cache. When it is full, the older half is dropped; both take
+ * about 7 MiB.
+ */
 const MAX_TEXTS = 8192
-/** Shorter ones, UTF-16 units, are searched as fast as they are recognised. */
+/** Shorter texts, in UTF-16 units, are scanned as fast as they are hashed. */
 const MIN_CHARACTERS = 128
-/** Findings kept of one text; one with more is searched again. */
+/** Most findings cached for one text. A text with more is scanned again. */
 const MAX_FINDINGS = 32
 
-/** What depends on a text alone, as far as it has been found out. */
+/** Cached results of one text. They depend on the text alone. */
 export class CachedScan {
-  /** Of keyword rules. */
+  /** State of the keyword prefilter. */
   readonly prefilterState = new PrefilterState()
   #findings: readonly Finding[] | null = null
   readonly #scores: Partial<Record<InjectionMode, InjectionScore>> = {}
 
-  /** Null while they are not known. */
+  /** Null while the text is not scanned. */
   get findings(): readonly Finding[] | null {
     return this.#findings
   }
 
-  /** @param findings of the one search that there is for this text */
+  /** Caches the findings and returns them. */
   keepFindings(findings: readonly Finding[]): readonly Finding[] {
     if (findings.length <= MAX_FINDINGS) this.#findings = findings
     return findings
@@ -41,17 +44,17 @@ export class CachedScan {
   }
 }
 
-/** One for all calls that search in the same way: for the same kinds of data, with the same weights. */
+/** One cache serves all calls with the same kinds and the same injection model. */
 export class ScanCache {
   #recent = new Map<string, CachedScan>()
   #older = new Map<string, CachedScan>()
 
   /**
-   * What was learned of a text when the holder of this key sent it before; what is added to it is there the next time.
-   * Nobody can tell from the time a call takes what another has sent.
+   * Returns the cached scan of a text that this key has sent; a new, empty one otherwise. Keys
+   * share nothing, so timing does not reveal what another key sent.
    */
   lookUp(keyId: string, text: string): CachedScan {
-    // Half a pair has no UTF-8, which is what is hashed.
+    // A lone surrogate has no UTF-8 to hash.
     if (text.length < MIN_CHARACTERS || !text.isWellFormed()) return new CachedScan()
     const name = hash('sha256', text, 'base64url') + keyId
     const recent = this.#recent.get(name)

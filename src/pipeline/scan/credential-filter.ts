@@ -1,22 +1,25 @@
-// The upstream's credential taken out of whatever an upstream says: some quote what they were sent in their errors.
+// Removes the upstream's credential from everything an upstream sends. Some upstreams quote the
+// request in their errors.
 
 import type { JsonSpan } from '../../chat/json-text.ts'
 import { replaceFindings, TextSpanQueue, viewOf } from './spans.ts'
 
-/** What stands in its place. */
 const MARK = '[UPSTREAM_CREDENTIAL]'
 
-/** A text without it. */
+/** Replaces the credential in a text. */
 export const removeFromText = (text: string, credential: string | null): string =>
   credential === null ? text : text.replaceAll(credential, MARK)
 
-/** The same for bytes. */
+/** Replaces the credential in bytes. */
 export function removeFromBytes(bytes: Buffer, credential: string | null): Buffer {
   if (credential === null || !bytes.includes(credential)) return bytes
   return Buffer.from(removeFromText(bytes.toString('utf8'), credential))
 }
 
-/** The same for JSON, in which it may be written with escapes. Bytes that are no JSON are cleaned as they are. */
+/**
+ * Replaces the credential in JSON, where it may be written with escapes. Other bytes are treated as
+ * text.
+ */
 export function removeFromJson(bytes: Buffer, credential: string | null): Buffer {
   if (credential === null) return bytes
   let text: string
@@ -29,13 +32,13 @@ export function removeFromJson(bytes: Buffer, credential: string | null): Buffer
   return text.includes(written) ? Buffer.from(text.replaceAll(written, MARK)) : bytes
 }
 
-/** A text that grows, without it: what could be its beginning is held until it is not. */
+/** Replaces the credential in a growing text. Holds back what may be its beginning. */
 export class CredentialFilter {
-  /** It has been met. */
+  /** True once the credential was replaced. */
   replaced = false
   readonly #credential: string
   #held = new TextSpanQueue()
-  /** What the runs held say. */
+  /** The view of the spans held back. */
   #view = ''
 
   constructor(credential: string) {
@@ -55,7 +58,7 @@ export class CredentialFilter {
     return isClean ? this.#release(view, keep) : this.#replace(view)
   }
 
-  /** All that was held. Text that comes later is read as a new one. */
+  /** Flushes the spans held back. Later text counts as a new text. */
   finish(): readonly JsonSpan[] {
     this.#view = ''
     return this.#held.takeUntil(Number.POSITIVE_INFINITY)
@@ -78,7 +81,7 @@ export class CredentialFilter {
       } as const
       const replaced = replaceFindings(this.#held.takeUntil(finding.end), start, [finding], () => MARK)
       for (const span of replaced) spans.push(span)
-      // Past it, or past the number that it is a part of.
+      // After the credential, or after the number that contains it.
       at = this.#held.start - base
     }
     const rest = view.slice(at)
@@ -86,13 +89,15 @@ export class CredentialFilter {
     return spans
   }
 
-  /** @param view what the runs held say @param keep where in it to hold on */
+  /** Releases spans before `keep`, an offset in `view`. @param view of all spans held back */
   #release(view: string, keep: number): JsonSpan[] {
     this.#view = view.slice(keep)
     return this.#held.takeBefore(this.#held.start + keep)
   }
 
-  /** Where a beginning of the credential begins that the text ends in; its length where there is none. */
+  /**
+   * Offset where the text may end in the beginning of the credential; the text's length otherwise.
+   */
   #beginsIn(view: string): number {
     const first = this.#credential[0]!
     let at = Math.max(0, view.length - this.#credential.length + 1)

@@ -1,28 +1,30 @@
-// Numbers for values: [EMAIL_1], the same value the same number, never a form that stands in the text already.
+// Numbers redacted values: `[EMAIL_1]`. Equal values get one number, and no placeholder has a form
+// that a text already contains.
 
 import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
 
 const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
-/** Kinds whose writing varies by separators alone. */
+/** Kinds whose spellings differ in separators only. */
 const BY_CHARACTERS = new Set<PiiKind>(['phone', 'credit_card', 'us_ssn', 'iban', 'mac_address'])
 
 const formOf = (label: string, number: number): string => `[${label}_${number}]`
 
-/** What makes two writings the same value. */
+/** Returns what equal values share, in any spelling. */
 function identity(kind: PiiKind, value: string): string {
   if (kind === 'email') return value.toLowerCase()
   return BY_CHARACTERS.has(kind) ? value.replace(/[^0-9A-Za-z+]/g, '').toUpperCase() : value
 }
 
-/** The numbering of one call. */
+/** Placeholders of one call. */
 export class Placeholders {
   readonly #parent: Placeholders | null
-  // Made with the first placeholder: most calls have nothing to replace, and there may be thousands of them.
+  // Created with the first placeholder: an answer may have thousands of texts, most without
+  // findings.
   #given: Map<string, string> | null = null
   #next: Map<string, number> | null
-  /** Forms in the texts themselves; shared by a numbering and its forks. */
+  /** Forms found in texts. A numbering shares them with its forks. */
   readonly #taken: Set<string>
-  /** Of forms that are taken: the number behind which there may be one that is not. Shared in the same way. */
+  /** For a taken form, the next number to try. Shared like the taken forms. */
   readonly #passed: Map<string, number>
 
   constructor(parent: Placeholders | null = null) {
@@ -32,14 +34,14 @@ export class Placeholders {
     this.#passed = parent === null ? new Map() : parent.#passed
   }
 
-  /** Tells a text that will be sent: forms in it are not given out. @param kinds all where they are not said */
+  /** Reserves the placeholder forms in a text that is sent. @param kinds kinds whose forms count */
   avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
     if (!text.includes('[')) return
     for (const [form, label] of text.matchAll(FORM))
       if (kinds.some((kind) => kind.toUpperCase() === label)) this.#taken.add(form)
   }
 
-  /** The placeholder of a value. */
+  /** Returns the placeholder of a value. */
   for(kind: PiiKind, value: string): string {
     const key = `${kind} ${identity(kind, value)}`
     const known = this.#find(key)
@@ -54,12 +56,15 @@ export class Placeholders {
     return placeholder
   }
 
-  /** A numbering for one text of an answer: knows these values, numbers new ones from here on by itself. */
+  /**
+   * Returns a numbering for one text of an answer: it knows these values and numbers new ones
+   * alone.
+   */
   fork(): Placeholders {
     return new Placeholders(this)
   }
 
-  /** The first number from there on whose form is not taken. Each that is taken is passed once, however many forks ask. */
+  /** First free number from `from` on. A taken form is passed once, for all forks together. */
   #free(label: string, from: number): number {
     if (!this.#taken.has(formOf(label, from))) return from
     let number = this.#passed.get(formOf(label, from)) ?? from + 1

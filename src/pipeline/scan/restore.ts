@@ -1,6 +1,5 @@
-// Reversible redaction: what was taken out of a prompt under a rule with the action `restore` is put back where the
-// answer names its placeholder. This is the last thing that happens to a text on its way to the client; whoever keeps
-// the answer gets the placeholders.
+// Restores redacted values in an answer: where it names a placeholder of a `restore` rule, the
+// client gets the value. This is the last step before the client; the log keeps the placeholder.
 
 import type { JsonSpan } from '../../chat/json-text.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -10,37 +9,38 @@ import type { RuleReference } from '../../policy/rule.ts'
 import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
 const CLOSING = ']'
-/** The rest of what may be one: only what it consists of, and its end. Always matches, be it nothing. */
+/** The rest of a possible placeholder; matches the empty string too. */
 const AFTER_OPENING = /[A-Z0-9_]*\]?/y
 
 /**
- * One text with its values put back as it grows. Holds back the beginning of a placeholder that was given out, at most
- * all of it but one character, and what may begin a forbidden word.
- *
- * Keywords are matched here a second time, on what the client will read: the scan before has matched the text as it is
- * kept, and a word may stand in either alone (`project [EMAIL_1]` for a value that begins with `aurora`).
+ * Restores the values of one growing text. Holds back what may become a placeholder or a blocked
+ * keyword; that is less than one placeholder, or one keyword.
+ * Matches keywords once more, in the restored text. The text may match in either form: with
+ * `[EMAIL_1]` for `aurora@example.com`, `project [EMAIL_1]` matches `project aurora` only when
+ * restored.
  */
 export class TextRestorer {
   readonly keywordHits: RuleReference[] = []
-  /** A value has left. */
+  /** True once a value was restored. */
   restored = false
-  /** A keyword rule forbids what comes next. */
+  /** True when a keyword rule blocks the rest of the text. */
   blocked = false
   readonly #restoration: Restoration
   readonly #keywords: KeywordRules | null
   readonly #encoding: 'plain' | 'json'
-  /** Values are written as in a JSON string; null until the text has begun. */
+  /** Whether values are escaped as in a JSON string; null until the text has begun. */
   #escaping: boolean | null = null
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
-  /** What may become a placeholder, and what it says so far. */
+  /** Spans held back as a possible placeholder, and their view. */
   #held: JsonSpan[] = []
   #form = ''
   #logged = ''
 
   /**
-   * @param encoding `json`: values are escaped, so that JSON stays JSON; in a plain text, too, that begins with a brace,
-   * as structured output does. Few values hold anything that escaping would change.
+   * @param encoding with `json`, values are escaped, so that JSON stays valid. A plain text that
+   *   begins with a brace counts as JSON, as structured output does; few values contain a character
+   *   to escape.
    */
   constructor(restoration: Restoration, keywords: KeywordRules | null, encoding: 'plain' | 'json') {
     this.#restoration = restoration
@@ -53,7 +53,7 @@ export class TextRestorer {
     return this.#form !== '' || !this.#unmatched.isEmpty
   }
 
-  /** Takes what is redacted and final; returns what may leave, with values. */
+  /** Takes redacted text and returns what is safe, with values. */
   push(spans: readonly JsonSpan[]): string {
     if (this.blocked) return ''
     const read: TextSpan[] = []
@@ -64,7 +64,7 @@ export class TextRestorer {
     return this.#match(read)
   }
 
-  /** Returns all that was held back. What comes later is a new text. */
+  /** Flushes the text held back. Later text counts as a new text. */
   finish(): string {
     if (this.blocked) return ''
     const rest: TextSpan[] = []
@@ -78,14 +78,14 @@ export class TextRestorer {
     return out
   }
 
-  /** What has left since the last time, as it is kept: with placeholders. */
+  /** Returns the logged form of the text released since the last call. */
   takeLogged(): string {
     const logged = this.#logged
     this.#logged = ''
     return logged
   }
 
-  /** All but an escape is written as it says, and may be taken apart. */
+  /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
     if (span.kind === 'atom') {
       if (!this.#extend(span, out) && !this.#extend(span, out)) out.push(span)
@@ -114,8 +114,8 @@ export class TextRestorer {
   }
 
   /**
-   * Adds to what is held, if that can still become a placeholder; lets go of it if not, and returns false. No
-   * placeholder holds an opening bracket inside, so none can begin in what is let go.
+   * Adds to the possible placeholder. If it can no longer become one, flushes it and returns false.
+   * No placeholder contains an opening bracket, so none begins in the flushed text.
    */
   #extend(unit: JsonSpan, out: TextSpan[]): boolean {
     const form = this.#form + unit.view
@@ -129,7 +129,7 @@ export class TextRestorer {
     return true
   }
 
-  /** What is held is a placeholder. */
+  /** Replaces the complete placeholder by its value. */
   #restore(out: TextSpan[]): void {
     const value = this.#restoration.take(this.#form)
     const logged = rawOf(this.#held)
@@ -162,7 +162,7 @@ export class TextRestorer {
     return this.#applyHits(hits, this.#matcher.safe)
   }
 
-  /** A value leaves whole or not at all. */
+  /** Releases text up to `safe`, or up to the first blocking hit. A value is released whole. */
   #applyHits(hits: readonly KeywordHit[], safe: number): string {
     for (const { pattern, start } of hits) {
       const rule = this.#keywords!.rules[pattern]!
@@ -182,39 +182,39 @@ export class TextRestorer {
 }
 
 /**
- * Characters put back into one answer. A placeholder of ten characters may stand for a private key of sixteen
- * thousand, so an answer within its own limit could grow beyond all memory; no honest one comes near this.
+ * Most characters restored in one answer. A placeholder of ten characters may restore a key of
+ * sixteen thousand, so a short answer could exhaust memory.
  */
 const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
 
-/** Every placeholder begins with it. */
+/** First character of every placeholder. */
 export const OPENING = '['
 
 /**
- * The placeholders of one call that are undone, with their values. Only the exact form is: `[email_1]`, `\[EMAIL\_1\]`
- * and numbers that were not given out stay as the model wrote them, because a client that sees a placeholder loses
- * little, and one that gets a value in the wrong place may lose much.
+ * Placeholders of one call with the values to restore. Only the exact form counts: `[email_1]`,
+ * `\[EMAIL\_1\]` and unknown numbers stay. A value in the wrong place does more harm than a
+ * placeholder.
  */
 export class Restoration {
   readonly #values: ReadonlyMap<string, string>
-  /** In the order of their code units, so that prefixes can be looked up. */
+  /** Sorted by code units, for the search by prefix. */
   readonly #forms: readonly string[]
   #left = MAX_RESTORED_CHARACTERS
 
-  /** @param values by placeholder; as first written where one value has several writings */
+  /** @param values by placeholder, in the first spelling of each */
   constructor(values: ReadonlyMap<string, string>) {
     this.#values = values
     this.#forms = [...values.keys()].sort()
   }
 
-  /** Whether a placeholder was given out for a value that is put back. */
+  /** Reports whether this is a placeholder to restore. */
   has(form: string): boolean {
     return this.#values.has(form)
   }
 
   /**
-   * The value to put in the place of a placeholder that was given out.
-   * @throws GatewayError `upstream_unavailable` when the answer grows beyond MAX_RESTORED_CHARACTERS by it
+   * Returns the value of a placeholder, which must be one to restore.
+   * @throws GatewayError `upstream_unavailable` beyond MAX_RESTORED_CHARACTERS
    */
   take(form: string): string {
     const value = this.#values.get(form)!
@@ -222,18 +222,18 @@ export class Restoration {
     if (this.#left < 0) {
       throw new GatewayError(
         'upstream_unavailable',
-        `The upstream's answer names so many placeholders that the values for them take more than ${MAX_RESTORED_CHARACTERS} characters.`,
+        `The values restored in the upstream's answer have more than ${MAX_RESTORED_CHARACTERS} characters.`,
       )
     }
     return value
   }
 
-  /** False for a text in which no placeholder can stand. */
+  /** False for a text that cannot contain a placeholder. */
   mayOccurIn(text: string): boolean {
     return text.includes(OPENING)
   }
 
-  /** Whether some placeholder that was given out begins with this. */
+  /** Reports whether a placeholder begins with `start`. */
   begins(start: string): boolean {
     let low = 0
     let high = this.#forms.length

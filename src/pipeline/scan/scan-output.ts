@@ -1,15 +1,13 @@
-// What leaves of an answer, in its two forms: as the client gets it, values put back, and as the log keeps it, with
-// placeholders. The two differ in nothing else. Does not know how either form came about.
+// Holds released text in two forms: as sent to the client, with restored values, and as logged,
+// with placeholders. The forms differ in nothing else.
 
 import { type Delta, readStreamChunk, type StreamChunk } from '../../chat/stream-chunk.ts'
 import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
 import type { JsonObject } from '../../core/json.ts'
 
-/** A stretch of one text. */
+/** A released part of one text. */
 export interface ScanOutput {
-  /** For the client. */
   readonly sent: string
-  /** For the log. */
   readonly logged: string
 }
 
@@ -20,11 +18,11 @@ export const joinOutputs = (one: ScanOutput, next: ScanOutput): ScanOutput => ({
   logged: one.logged + next.logged,
 })
 
-/** Whether a value was put back in one of them. */
+/** Reports whether a value was restored. */
 export const isRestored = (outputs: readonly ScanOutput[]): boolean =>
   outputs.some(({ sent, logged }) => sent !== logged)
 
-/** Puts one form of the outputs in the places of the texts they came from; returns whether that changed any. */
+/** Writes one form of the outputs into their texts. @returns whether any text changed */
 export function replaceTexts(
   texts: readonly (Delta | Text)[],
   outputs: readonly ScanOutput[],
@@ -41,8 +39,8 @@ export function replaceTexts(
 }
 
 /**
- * A whole answer as it is kept.
- * @param body read anew, so that the walk meets the same texts in the same order
+ * Returns a whole answer in its logged form.
+ * @param body parsed anew from the same bytes, so that it has the same texts in the same order
  */
 export function loggedBody(body: JsonObject, outputs: readonly ScanOutput[]): JsonObject {
   const walk = responseTexts(body)
@@ -53,8 +51,8 @@ export function loggedBody(body: JsonObject, outputs: readonly ScanOutput[]): Js
 }
 
 /**
- * A chunk as it is kept: `chunk` itself when no value was put back in it.
- * @param data it was read from, to be read anew: the same texts are met in the same order
+ * Returns a chunk in its logged form: its own body unless a value was restored.
+ * @param data parsed anew, for the same texts in the same order
  */
 export function loggedChunk(
   chunk: StreamChunk,
@@ -71,14 +69,17 @@ export function loggedChunk(
   return anew.body
 }
 
-const NO_PIECES: ReadonlySet<Delta> = new Set()
+const NO_DELTAS: ReadonlySet<Delta> = new Set()
 
-/** Pieces around which a name changes. They can leave in their place and nowhere else, where it would be as it came. */
+/**
+ * Returns the deltas below a member whose name changes. They may be released in their own chunk
+ * only: an event of their own would repeat the old name.
+ */
 export function deltasUnderNewNames(
   { others, deltas }: StreamChunk,
   outputs: readonly ScanOutput[],
 ): ReadonlySet<Delta> {
-  if (others.length === 0) return NO_PIECES
+  if (others.length === 0) return NO_DELTAS
   const renamed = new Set(others.filter(({ text }, index) => outputs[index]?.sent !== text))
   return new Set(deltas.filter(({ names }) => names.some((name) => renamed.has(name))))
 }

@@ -1,15 +1,16 @@
-// Text on its way through a scan, as runs: what it says (view) beside how it is written (raw). Plain text is one
-// run with both alike; JSON inside a string has escapes, numbers and punctuation that must stay valid JSON.
+// Represents text under scan as spans that pair decoded text (`view`) with its spelling (`raw`). In
+// plain text both are equal; JSON in a string has escapes, numbers and punctuation that must stay
+// valid.
 
 import type { JsonSpan } from '../../chat/json-text.ts'
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, type Steps } from '../../core/steps.ts'
 
-/** A run that leaves: a value that was put back is kept as the placeholder it stands for. */
+/** A span of an answer. */
 export interface TextSpan extends JsonSpan {
-  /** How it is written where the answer is kept; as `raw` where it is not said. */
+  /** The logged spelling of a restored value: its placeholder. Default: `raw`. */
   readonly logged?: string
-  /** It has left before, and is read again for what comes behind it. */
+  /** True for a span that was released before and is scanned again with the text after it. */
   readonly released?: true
 }
 
@@ -22,12 +23,12 @@ export function rawOf(spans: readonly JsonSpan[]): string {
   return raw
 }
 
-/** What is replaced in one step: about a millisecond. */
+/** Findings replaced in one step, about a millisecond. */
 const STEP_FINDINGS = 1024
 
 const QUOTE: JsonSpan = { kind: 'structure', view: '"', raw: '"' }
 
-/** How runs are written where the answer is kept. */
+/** Joins the logged form of spans. */
 export function loggedOf(spans: readonly TextSpan[]): string {
   let text = ''
   for (const { logged, raw } of spans) text += logged ?? raw
@@ -41,8 +42,8 @@ export function viewOf(spans: readonly JsonSpan[]): string {
 }
 
 /**
- * Where in what is written the parts of what is said stand.
- * @param spans of what is said, in order, not overlapping, not empty
+ * Maps ranges of the view to ranges of the raw text.
+ * @param ranges in order, not overlapping, not empty
  */
 export function rawRanges(
   spans: readonly JsonSpan[],
@@ -51,7 +52,7 @@ export function rawRanges(
   let index = 0
   let viewStart = 0
   let rawStart = 0
-  /** The run that says the character at an offset. */
+  /** The span that contains a view offset. */
   const seek = (offset: number): JsonSpan | undefined => {
     let span = spans[index]
     while (span !== undefined && viewStart + span.view.length <= offset) {
@@ -62,7 +63,7 @@ export function rawRanges(
     return span
   }
   return ranges.map((range) => {
-    // An escape stands or falls whole; everything else is written as it is said.
+    // An escape is one unit; all other text has the same length in both forms.
     const start = seek(range.start)?.kind === 'atom' ? rawStart : rawStart + range.start - viewStart
     const last = seek(range.end - 1)
     const end = last?.kind === 'atom' ? rawStart + last.raw.length : rawStart + range.end - viewStart
@@ -70,14 +71,14 @@ export function rawRanges(
   })
 }
 
-/** Runs in order, taken from the front by view offset (UTF-16, from the beginning of the text). */
+/** A queue of spans, taken from the front by view offset (UTF-16, from the start of the text). */
 export class TextSpanQueue {
   #spans: TextSpan[] = []
-  /** Of the first run held: those before it have left. */
+  /** Index of the first span in the queue. */
   #first = 0
   #start = 0
 
-  /** View offset of the first run held. */
+  /** View offset of the first span in the queue. */
   get start(): number {
     return this.#start
   }
@@ -86,7 +87,7 @@ export class TextSpanQueue {
     return this.#first === this.#spans.length
   }
 
-  /** What is said in all that is held. */
+  /** The view of all spans in the queue. */
   get view(): string {
     return viewOf(this.#spans.slice(this.#first))
   }
@@ -95,7 +96,10 @@ export class TextSpanQueue {
     this.#spans.push(span)
   }
 
-  /** Everything that ends at or before `offset`; a plain run is cut there, any other that goes on beyond it stays. */
+  /**
+   * Takes all that ends at or before `offset`. Cuts a text span there; leaves any other span that
+   * crosses it.
+   */
   takeBefore(offset: number): TextSpan[] {
     let at = this.#first
     let end = this.#start
@@ -108,7 +112,7 @@ export class TextSpanQueue {
     return next?.kind === 'text' ? this.takeUntil(offset) : this.takeUntil(end)
   }
 
-  /** Everything that begins before `offset`; a plain run is cut there, any other leaves whole. */
+  /** Takes all that begins before `offset`. Cuts a text span there; takes any other span whole. */
   takeUntil(offset: number): TextSpan[] {
     let next = this.#first
     let end = this.#start
@@ -128,7 +132,10 @@ export class TextSpanQueue {
     return taken
   }
 
-  /** Lets go of runs that have left, once they are half of all: moving the rest for each that leaves is quadratic. */
+  /**
+   * Drops taken spans once they are half of the array; dropping each at once would take quadratic
+   * time.
+   */
   #forget(): void {
     if (2 * this.#first < this.#spans.length) return
     this.#spans = this.#spans.slice(this.#first)
@@ -137,8 +144,8 @@ export class TextSpanQueue {
 }
 
 /**
- * The runs with every finding's text replaced. Punctuation of the JSON around it stays; a number becomes a string.
- * @param base view offset of the first run, in the same count as the findings' offsets
+ * Replaces every finding. JSON punctuation stays; a number becomes a string.
+ * @param base view offset of the first span, on the scale of the findings
  * @param findings in order, not overlapping
  */
 export const replaceFindings = (
@@ -148,7 +155,7 @@ export const replaceFindings = (
   replacement: (finding: Finding, value: string) => string,
 ): JsonSpan[] => atOnce(replaceSteps(spans, base, findings, replacement))
 
-/** As `replaceFindings`, in steps. */
+/** The same in steps. */
 export function* replaceSteps(
   spans: readonly JsonSpan[],
   base: number,
@@ -180,7 +187,7 @@ export function* replaceSteps(
         finding === written ? '' : replacement(finding, view.slice(finding.start - base, finding.end - base))
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
-      // A number stands outside a JSON string; what takes its place must be one.
+      // A number is written without quotes; its replacement needs them.
       if (span.kind === 'number') replaced.push(QUOTE, plainSpan(value), QUOTE)
       else replaced.push(plainSpan(value))
       if (span.kind !== 'text') break

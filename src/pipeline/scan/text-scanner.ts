@@ -1,6 +1,7 @@
-// One growing text of an answer: personal data redacted, forbidden words stopped, everything else let through as
-// soon as nothing that could still come would change it. What leaves, put together, does not depend on how the
-// text arrived in pieces: decoder, detector, matcher and what puts values back are functions of the text alone.
+// Scans one growing text of an answer: redacts personal data, stops at blocked keywords, and
+// releases everything else once no later text can change it. The released text does not depend on
+// where the pieces were cut, because decoder, detector, matcher and restorer are functions of the
+// text alone.
 
 import { type JsonSpan, JsonTextDecoder } from '../../chat/json-text.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
@@ -24,38 +25,41 @@ import {
   viewOf,
 } from './spans.ts'
 
-/** What a scan is to do; shared by all texts of one answer. */
+/** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
   readonly kinds: KindSet
   piiAction(kind: PiiKind): RuleAction
   readonly keywords: KeywordRules | null
-  /** The upstream's, which no answer may repeat; null for an upstream without one. */
+  /** The upstream's credential, which no answer may repeat; null without one. */
   readonly credential: string | null
-  /** What is put back for the client; null where nothing is. */
+  /** Values to restore; null when there are none. */
   readonly restoration: Restoration | null
 }
 
-/** What was met in a text. */
+/** Findings and hits of one text. */
 export interface ScanResult {
-  /** Kinds of what was found, `allow` left out; one item a finding. */
+  /** Kind of each finding whose action is not `allow`. */
   readonly findings: PiiKind[]
   /** Each rule once. */
   readonly keywordHits: RuleReference[]
 }
 
-/** An address, digits, or what is as long as a token and has a digit: in part. */
+/** The beginning of a value: an address, five digits, or a token with a digit. */
 const VALUE = /@|\d(?:\D{0,2}\d){4}|\d[\w-]{19}|[\w-]{19}\d/
 
 export class TextScanner implements ScanResult {
   readonly findings: PiiKind[] = []
   readonly keywordHits: RuleReference[] = []
-  /** Something was replaced or put back, so whatever repeats the text (logprobs) must go as well. */
+  /**
+   * True once text was replaced or restored, so that fields that repeat it (logprobs) must be
+   * dropped.
+   */
   redacted = false
-  /** Characters taken so far. */
+  /** Characters pushed so far. */
   receivedCharacters = 0
-  /** Characters returned so far. */
+  /** Characters released so far. */
   sentCharacters = 0
-  /** A rule forbids what comes next: nothing after what was returned may leave. */
+  /** True when a rule blocks the rest of the text; nothing more is released. */
   blocked = false
   readonly #rules: ScanRules
   readonly #placeholders: Placeholders
@@ -66,16 +70,16 @@ export class TextScanner implements ScanResult {
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
   readonly #restorer: TextRestorer | null
-  /** Brackets open in JSON text. */
+  /** Depth of open brackets in JSON text. */
   #depth = 0
-  /** What left although more might have come: read once more, should more come. */
+  /** Text that was flushed while more may follow; scanned again in front of later text. */
   #released = ''
-  /** While it leaves; null at any other time. */
+  /** Collects the text while it is flushed; null otherwise. */
   #releasing: string | null = null
-  /** Where in the detector's count that ends. */
+  /** Offset in the detector where that text ends. */
   #releasedEnd = 0
 
-  /** @param encoding `json`: the text is JSON (tool-call arguments) and stays valid JSON */
+  /** @param encoding `json` for text that is JSON (tool-call arguments) and must stay valid */
   constructor(rules: ScanRules, placeholders: Placeholders, encoding: 'plain' | 'json') {
     this.#rules = rules
     this.#placeholders = placeholders
@@ -87,7 +91,7 @@ export class TextScanner implements ScanResult {
       rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords, encoding)
   }
 
-  /** Whether anything is held back. */
+  /** Whether any text is held back. */
   get holds(): boolean {
     return (
       this.#decoder?.holds === true ||
@@ -98,12 +102,12 @@ export class TextScanner implements ScanResult {
     )
   }
 
-  /** Whether what is held back is more than words: somebody would know what its beginning belongs to. */
+  /** Whether the text held back may be the beginning of a value, not only words. */
   get holdsValue(): boolean {
     return VALUE.test(this.#undetected.view)
   }
 
-  /** Takes the next piece and returns what may leave. */
+  /** Takes a piece and returns what is safe. */
   push(piece: string): ScanOutput {
     if (this.blocked || piece === '') return NO_OUTPUT
     this.receivedCharacters += piece.length
@@ -113,8 +117,8 @@ export class TextScanner implements ScanResult {
   }
 
   /**
-   * Returns all that was held back. Should more come all the same, as after a piece of another text that was taken for
-   * the end of this one, then a value or a word that began in what has left is not completed by it.
+   * Flushes the text held back. Text may still arrive afterwards, because a delta of another text
+   * can look like the end of this one; matches never span a flush.
    */
   finish(): ScanOutput {
     if (this.blocked) return NO_OUTPUT
@@ -126,12 +130,12 @@ export class TextScanner implements ScanResult {
     return output
   }
 
-  /** A text that is all there. */
+  /** Scans a complete text. */
   *allSteps(text: string): Steps<ScanOutput> {
     return joinOutputs(yield* this.pushSteps(text), this.finish())
   }
 
-  /** As `push`, in steps. */
+  /** The same as `push`, in steps. */
   *pushSteps(text: string): Steps<ScanOutput> {
     let output = NO_OUTPUT
     for (let at = 0; at < text.length && !this.blocked; at += STEP_UNITS) {
@@ -146,7 +150,7 @@ export class TextScanner implements ScanResult {
     return { sent, logged: this.#restorer?.takeLogged() ?? sent }
   }
 
-  /** JSON that is complete leaves at once: callers act on a tool call as soon as it parses. */
+  /** Complete JSON is released at once: clients act on a tool call as soon as it parses. */
   #scanJson(spans: readonly JsonSpan[]): string {
     let out = ''
     let first = 0
@@ -201,13 +205,13 @@ export class TextScanner implements ScanResult {
   }
 
   /**
-   * From the detector to the matcher: text is final up to `safe`. Finding by finding, so that what is counted does
-   * not depend on how much came at once when a word further on stops the text.
+   * Passes final text, up to `safe`, from the detector to the matcher. One finding at a time: when
+   * a keyword blocks the text, counts must not depend on how the pieces were cut.
    */
   #redact(findings: readonly Finding[], safe: number): string {
     let out = ''
     for (const finding of findings) {
-      // Dealt with when it left.
+      // This finding was handled before the flush.
       if (finding.end <= this.#releasedEnd) continue
       out += this.#match(this.#undetected.takeBefore(finding.start))
       if (this.blocked) return out
@@ -228,7 +232,7 @@ export class TextScanner implements ScanResult {
     )
   }
 
-  /** What is still held came before the blocked value and may leave. */
+  /** Releases the text before a blocked value. */
   #stop(): string {
     let rest = this.#matcher === null ? '' : this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     if (!this.blocked) rest += this.#releaseAll()
@@ -236,7 +240,7 @@ export class TextScanner implements ScanResult {
     return rest
   }
 
-  /** From the matcher on. */
+  /** Passes text to the matcher. */
   #match(spans: readonly TextSpan[]): string {
     if (this.#matcher === null) return this.#release(spans)
     if (spans.length === 0) return ''
@@ -252,7 +256,7 @@ export class TextScanner implements ScanResult {
         this.#note(rule)
         continue
       }
-      // What came before may be stopped itself once values are put back, and then this hit is not reached.
+      // Restored text before this hit may block first; then the hit does not count.
       let out = this.#release(this.#unmatched.takeUntil(start))
       if (!this.blocked) out += this.#releaseAll()
       if (!this.blocked) this.#note(rule)
@@ -262,7 +266,7 @@ export class TextScanner implements ScanResult {
     return this.#release(this.#unmatched.takeUntil(safe))
   }
 
-  /** To the client, values put back. */
+  /** Releases text to the client, values restored. */
   #release(leaving: readonly TextSpan[]): string {
     if (this.#releasing !== null) this.#releasing += viewOf(leaving)
     const spans = this.#releasedEnd === 0 ? leaving : leaving.filter(({ released }) => released !== true)

@@ -1,0 +1,42 @@
+// Writes released texts into new events of a stream, and their logged form into the logged answer.
+// Decides nothing: its callers know what is safe.
+
+import { Assembler } from '../../chat/assembler.ts'
+import { type Channel, finishChunk, flushChunk } from '../../chat/channel.ts'
+import { encodeData } from '../../chat/sse.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { ScanOutput } from '../scan/scan-output.ts'
+
+export class StreamWriter {
+  readonly assembler = new Assembler()
+  /** The last chunk in its logged form; new events copy its id, model and time. */
+  envelope: JsonObject = {}
+
+  /** Returns an event with these texts of one choice; '' when they are all empty. */
+  send(choice: number, outputs: readonly (readonly [Channel, ScanOutput])[]): string {
+    const released = outputs.filter(([, { sent }]) => sent !== '')
+    if (released.length === 0) return ''
+    const chunkOf = (form: keyof ScanOutput) =>
+      flushChunk(
+        this.envelope,
+        choice,
+        released.map(([channel, output]) => [channel, output[form]]),
+      )
+    this.assembler.add(chunkOf('logged'))
+    return encodeData(JSON.stringify(chunkOf('sent')))
+  }
+
+  /** Returns an event that ends a choice. @param complete adds members to the event */
+  sendEnd(choice: number, reason: string, complete: (chunk: JsonObject) => void): string {
+    const chunk = finishChunk(this.envelope, choice, reason)
+    complete(chunk)
+    this.assembler.add(chunk)
+    return encodeData(JSON.stringify(chunk))
+  }
+
+  /** Adds to a text of the logged answer. */
+  log(choice: number, channel: Channel, text: string): void {
+    if (!this.assembler.grow(choice, channel, text))
+      this.assembler.add(flushChunk(this.envelope, choice, [[channel, text]]))
+  }
+}
