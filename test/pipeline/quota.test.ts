@@ -6,20 +6,14 @@ import { readChatRequest } from '../../src/chat/request.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { demandOf, Quota } from '../../src/pipeline/prompt/quota.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { compileRules } from '../policy/rules.ts'
+import { compileRules, rule } from '../policy/rules.ts'
 import { openTestStore, START_MS } from '../store/fixture.ts'
 
 const KEY = { id: 'key', name: 'app' }
 const MINUTE_MS = 60_000
 
-const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'block'): Rule => ({
-  id: name,
-  name,
-  type: 'rate_limit',
-  pattern,
-  action,
-  enabled: true,
-})
+const limit = (name: string, pattern: string, action: 'block' | 'monitor' = 'block'): Rule =>
+  rule(name, pattern, { type: 'rate_limit', action })
 
 function setting(t: Test, ...rules: Rule[]) {
   const { counters } = openTestStore(t).store

@@ -2,15 +2,15 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { PII_KINDS } from '../../src/core/finding.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration, TextRestorer } from '../../src/pipeline/scan/restore.ts'
 import { plainSpan } from '../../src/pipeline/scan/spans.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
-import type { Rule, RuleAction } from '../../src/policy/rule.ts'
-import { compileRules } from '../policy/rules.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import { rule } from '../policy/rules.ts'
+import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 
 /** The last two are as a JSON string must not be, and as a placeholder would be. */
 const VALUES = new Map([
@@ -23,19 +23,10 @@ const VALUES = new Map([
 ])
 const restoration = new Restoration(VALUES)
 
-const keyword = (name: string, pattern: string, action: RuleAction = 'block'): Rule => ({
-  id: name,
-  name,
-  type: 'keyword_block',
-  pattern,
-  action,
-  enabled: true,
-})
-
 const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restoration): ScanRules => ({
-  kinds: kindSet(PII_KINDS),
+  kinds: ALL_KINDS,
   piiAction: () => 'restore',
-  keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  keywords: selectRules(keywords).keywords('response'),
   credential: null,
   restoration: undo,
 })
@@ -47,35 +38,8 @@ function numbering(): Placeholders {
   return placeholders
 }
 
-function run(pieces: readonly string[], scanRules = rules(), encoding: 'plain' | 'json' = 'plain') {
-  const scan = new TextScanner(scanRules, numbering(), encoding)
-  let sent = ''
-  let logged = ''
-  for (const piece of pieces) {
-    const passage = scan.push(piece)
-    sent += passage.sent
-    logged += passage.logged
-  }
-  const rest = scan.finish()
-  sent += rest.sent
-  logged += rest.logged
-  return {
-    sent,
-    logged,
-    blocked: scan.blocked,
-    redacted: scan.redacted,
-    findings: [...scan.findings],
-    hits: scan.keywordHits.map(({ name }) => name).sort(),
-    counted: scan.sentCharacters === sent.length,
-  }
-}
-
-const cut = (text: string, cuts: readonly number[]): string[] => {
-  const places = [...new Set(cuts.map((place) => place % (text.length + 1)))].sort((a, b) => a - b)
-  return [...places, text.length].map((place, index) =>
-    text.slice(index === 0 ? 0 : places[index - 1], place),
-  )
-}
+const run = (pieces: readonly string[], scanRules = rules(), encoding: 'plain' | 'json' = 'plain') =>
+  scanPieces(pieces, scanRules, encoding, numbering())
 
 /** Said by itself and not by what is tested. */
 const restoreWhole = (text: string, encode: (value: string) => string = (value) => value): string =>
@@ -148,7 +112,7 @@ t.test('every way to cut an answer gives what restoring the whole gives', async 
   fc.assert(
     fc.property(answer, cuts, (text, places) => {
       const wanted = restoreWhole(text)
-      for (const pieces of [[text], text.split(''), cut(text, places)]) {
+      for (const pieces of [[text], text.split(''), cutText(text, places)]) {
         const { sent, logged, counted } = run(pieces)
         t.equal(sent, wanted)
         t.equal(logged, text)
@@ -182,7 +146,7 @@ t.test('arguments: every way to cut them, with and without escapes, and JSON sta
         t.equal(JSON.stringify(JSON.parse(whole.sent)), restoreWhole(plain, escaped))
         t.equal(whole.logged, text)
         t.same(run(text.split(''), rules(), 'json'), whole)
-        t.same(run(cut(text, places), rules(), 'json'), whole)
+        t.same(run(cutText(text, places), rules(), 'json'), whole)
       },
     ),
     { numRuns: 300 },
@@ -266,23 +230,23 @@ t.test('keywords are judged as the text is kept and as the client reads it', asy
     ['elsewhere', '[EMAIL_1] of project aurora', 'project aurora', 'aurora@example.com of ', '[EMAIL_1] of '],
   ]
   for (const [what, text, pattern, sent, logged] of cases) {
-    const scanRules = rules([keyword('word', pattern)], undo)
+    const scanRules = rules([rule('word', pattern)], undo)
     const whole = run([text], scanRules)
     t.match(whole, { sent, logged, blocked: true, hits: ['word'] }, what)
     t.same(run(text.split(''), scanRules), whole, what)
   }
   const watched = run(
     ['The project [EMAIL_1] is'],
-    rules([keyword('word', 'project aurora', 'monitor')], undo),
+    rules([rule('word', 'project aurora', { action: 'monitor' })], undo),
   )
   t.match(watched, { sent: 'The project aurora@example.com is', blocked: false, hits: ['word'] })
 })
 
 t.test('with keywords, too, pieces do not matter', async (t) => {
   const scanRules = rules([
-    keyword('example', 'ask bob|example.net the', 'block'),
-    keyword('budget', 'budget alice|1 the', 'monitor'),
-    keyword('form', 'il_2', 'monitor'),
+    rule('example', 'ask bob|example.net the', { action: 'block' }),
+    rule('budget', 'budget alice|1 the', { action: 'monitor' }),
+    rule('form', 'il_2', { action: 'monitor' }),
   ])
   fc.assert(
     fc.property(
@@ -297,7 +261,7 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
           return seen.blocked ? seen : { ...seen, hits }
         }
         const whole = look([input])
-        t.same(look(cut(input, places)), whole)
+        t.same(look(cutText(input, places)), whole)
         t.same(look(input.split('')), whole)
       },
     ),

@@ -9,24 +9,19 @@ import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { inspect } from '../../src/pipeline/prompt/inspect.ts'
 import { CachedScan, ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import type { Rule } from '../../src/policy/rule.ts'
-import { compileRules } from '../policy/rules.ts'
+import { rule } from '../policy/rules.ts'
+import { selectRules } from './fixture.ts'
 
 const model = loadInjectionModel()
-const rule = (type: Rule['type'], pattern: string, action: Rule['action']): Rule => ({
-  id: type + pattern,
-  name: type + pattern,
-  type,
-  pattern,
-  action,
-  enabled: true,
-})
+const ruleOf = (type: Rule['type'], pattern: string, action: Rule['action']): Rule =>
+  rule(`${type} ${pattern}`, pattern, { type, action })
 const RULES = [
-  rule('keyword_block', 'project aurora', 'block'),
-  rule('keyword_block', '\\binternal only\\b', 'monitor'),
-  rule('prompt_injection', '', 'monitor'),
-  rule('pii', 'phone', 'restore'),
+  ruleOf('keyword_block', 'project aurora', 'block'),
+  ruleOf('keyword_block', '\\binternal only\\b', 'monitor'),
+  ruleOf('prompt_injection', '', 'monitor'),
+  ruleOf('pii', 'phone', 'restore'),
 ]
-const selection = compileRules(RULES, 'r').select(['m'], 'k')
+const selection = selectRules(RULES)
 
 interface Message {
   readonly role: string

@@ -2,16 +2,17 @@
 
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
+import type { Clock } from '../../src/core/clock.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
-import { Call } from '../../src/pipeline/call.ts'
+import type { Call } from '../../src/pipeline/call.ts'
 import type { CallRecord } from '../../src/pipeline/call-record.ts'
 import { Shadow } from '../../src/pipeline/shadow.ts'
 import type { Rule, RuleHit } from '../../src/policy/rule.ts'
 import { compileRules } from '../policy/rules.ts'
+import { newCall, STILL_CLOCK } from './fixture.ts'
 
-const clock = { now: () => 0, monotonic: () => 0 }
 const counter = { inc: () => {} } as never
 const injection = loadInjectionModel()
 
@@ -26,7 +27,7 @@ function trial(candidate = compileRules([], 'candidate')) {
     injection,
     binaryParts: 'block',
     metrics: { candidateCalls: counter, candidateDifferences: counter },
-    clock,
+    clock: STILL_CLOCK as Clock,
     onError: (error) => errors.push(error),
   })
   const reload = () => {
@@ -36,7 +37,7 @@ function trial(candidate = compileRules([], 'candidate')) {
 }
 
 function call(response: JsonObject, responseBytes = 0): Call {
-  const one = new Call(clock, 'id', { id: 'k', name: 'k' }, 0, 'live')
+  const one = newCall(STILL_CLOCK, 'live')
   one.record.request = Buffer.from('{"model":"m","messages":[{"role":"user","content":"hi"}]}')
   one.record.response = response
   one.record.responseBytes = responseBytes

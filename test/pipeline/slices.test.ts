@@ -13,25 +13,17 @@ import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { ATTACKS, INNOCENT } from '../detect/injection/clear-data.ts'
 import { TEXTS } from '../detect/pii/texts-data.ts'
-import { compileRules } from '../policy/rules.ts'
+import { rule } from '../policy/rules.ts'
+import { selectRules } from './fixture.ts'
 
-const rule = (type: Rule['type'], pattern: string, action: Rule['action']): Rule => ({
-  id: `${type} ${pattern}`,
-  name: `${type} ${pattern}`,
-  type,
-  pattern,
-  action,
-  enabled: true,
-})
-const selection = compileRules(
-  [
-    rule('keyword_block', 'project aurora|caf\u00e9', 'monitor'),
-    rule('keyword_block', '\\bnot for (?:sale|rent)\\b', 'monitor'),
-    rule('prompt_injection', '', 'monitor'),
-    rule('pii', '*', 'redact'),
-  ],
-  'r',
-).select(['m'], 'k')
+const ruleOf = (type: Rule['type'], pattern: string, action: Rule['action']): Rule =>
+  rule(`${type} ${pattern}`, pattern, { type, action })
+const selection = selectRules([
+  ruleOf('keyword_block', 'project aurora|caf\u00e9', 'monitor'),
+  ruleOf('keyword_block', '\\bnot for (?:sale|rent)\\b', 'monitor'),
+  ruleOf('prompt_injection', '', 'monitor'),
+  ruleOf('pii', '*', 'redact'),
+])
 const model = loadInjectionModel()
 
 /** What a text may be made of, each with something for one of the searches. */

@@ -2,59 +2,27 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import { PII_KINDS, type PiiKind } from '../../src/core/finding.ts'
-import { kindSet } from '../../src/detect/pii/kinds.ts'
+import type { PiiKind } from '../../src/core/finding.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Rule, RuleAction } from '../../src/policy/rule.ts'
-import { compileRules } from '../policy/rules.ts'
-
-const keyword = (name: string, pattern: string, action: RuleAction): Rule => ({
-  id: name,
-  name,
-  type: 'keyword_block',
-  pattern,
-  action,
-  enabled: true,
-})
+import { rule } from '../policy/rules.ts'
+import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 
 const rules = (
   actions: Partial<Record<PiiKind, RuleAction>> = {},
   keywords: readonly Rule[] = [],
 ): ScanRules => ({
-  kinds: kindSet(PII_KINDS),
+  kinds: ALL_KINDS,
   piiAction: (kind) => actions[kind] ?? 'redact',
-  keywords: compileRules(keywords, 'r').select(['m'], 'k').keywords('response'),
+  keywords: selectRules(keywords).keywords('response'),
   credential: null,
   restoration: null,
 })
 
-const AURORA = keyword('aurora', 'project aurora|борей', 'block')
-const BUDGET = keyword('budget', 'bud(?:get|gie)s?', 'monitor')
-
-/** What leaves, whether it was stopped, and what was seen. */
-function run(pieces: readonly string[], scanRules: ScanRules, encoding: 'plain' | 'json' = 'plain') {
-  const scan = new TextScanner(scanRules, new Placeholders(), encoding)
-  let sent = ''
-  for (const piece of pieces) sent += scan.push(piece).sent
-  sent += scan.finish().sent
-  return {
-    sent,
-    blocked: scan.blocked,
-    redacted: scan.redacted,
-    findings: [...scan.findings].sort(),
-    hits: scan.keywordHits.map(({ name }) => name).sort(),
-    counted: scan.sentCharacters === sent.length,
-  }
-}
-
-const cut = (text: string, cuts: readonly number[]): string[] => {
-  const places = [...new Set(cuts.map((place) => place % (text.length + 1)))].sort((a, b) => a - b)
-  return [...places, text.length].map((place, index) =>
-    text.slice(index === 0 ? 0 : places[index - 1], place),
-  )
-}
+const AURORA = rule('aurora', 'project aurora|борей')
+const BUDGET = rule('budget', 'bud(?:get|gie)s?', { action: 'monitor' })
 
 const DATA = [
   'alice@example.com',
@@ -112,9 +80,9 @@ t.test('plain text: pieces do not matter', async (t) => {
   const scanRules = rules({ phone: 'monitor', iban: 'allow' }, [AURORA, BUDGET])
   fc.assert(
     fc.property(sentence, cuts, (text, places) => {
-      const whole = run([text], scanRules)
-      t.same(run(cut(text, places), scanRules), whole)
-      t.same(run(text.split(''), scanRules), whole, 'one at a time')
+      const whole = scanPieces([text], scanRules)
+      t.same(scanPieces(cutText(text, places), scanRules), whole)
+      t.same(scanPieces(text.split(''), scanRules), whole, 'one at a time')
       t.ok(whole.counted)
     }),
     { numRuns: 300 },
@@ -125,8 +93,8 @@ t.test('a kind that blocks stops the text before it, whatever the pieces', async
   const scanRules = rules({ credit_card: 'block' }, [BUDGET])
   fc.assert(
     fc.property(sentence, cuts, (text, places) => {
-      const whole = run([text], scanRules)
-      t.same(run(cut(text, places), scanRules), whole)
+      const whole = scanPieces([text], scanRules)
+      t.same(scanPieces(cutText(text, places), scanRules), whole)
     }),
     { numRuns: 200 },
   )
@@ -160,10 +128,10 @@ t.test('arguments: pieces do not matter, and JSON stays JSON', async (t) => {
                 .join(''),
             )
           : plain
-        const whole = run([text], scanRules, 'json')
+        const whole = scanPieces([text], scanRules, 'json')
         t.doesNotThrow(() => JSON.parse(whole.sent), whole.sent)
-        t.same(run(cut(text, places), scanRules, 'json'), whole)
-        t.same(run(text.split(''), scanRules, 'json'), whole, 'one at a time')
+        t.same(scanPieces(cutText(text, places), scanRules, 'json'), whole)
+        t.same(scanPieces(text.split(''), scanRules, 'json'), whole, 'one at a time')
       },
     ),
     { numRuns: 300 },
@@ -182,28 +150,28 @@ t.test("the upstream's credential is taken out, whatever the pieces and however 
   const scanRules = { ...rules({}, [AURORA, BUDGET]), credential }
   // Where a word stopped the text it does not matter what was met behind it.
   const comparable = (pieces: readonly string[], encoding: 'plain' | 'json' = 'plain') => {
-    const result = run(pieces, scanRules, encoding)
+    const result = scanPieces(pieces, scanRules, encoding)
     return { ...result, redacted: result.redacted && !result.blocked }
   }
   const without = { ...scanRules, credential: null }
   fc.assert(
     fc.property(text, cuts, (said, places) => {
-      const whole = run([said], scanRules)
+      const whole = scanPieces([said], scanRules)
       t.notOk(whole.sent.includes(credential))
-      t.equal(whole.sent, run([said.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')], without).sent)
-      t.same(comparable(cut(said, places)), comparable([said]))
+      t.equal(whole.sent, scanPieces([said.replaceAll(credential, '[UPSTREAM_CREDENTIAL]')], without).sent)
+      t.same(comparable(cutText(said, places)), comparable([said]))
       t.same(comparable(said.split('')), comparable([said]), 'one at a time')
       const json = JSON.stringify({ [said]: [said, 7] }).replaceAll('k', '\\u006b')
-      const inJson = run([json], scanRules, 'json')
+      const inJson = scanPieces([json], scanRules, 'json')
       if (!inJson.blocked)
         t.notOk(JSON.stringify(JSON.parse(inJson.sent)).includes(JSON.stringify(credential).slice(1, -1)))
       t.same(comparable(json.split(''), 'json'), comparable([json], 'json'))
     }),
     { numRuns: 300 },
   )
-  const once = run([`it is ${credential}.`], scanRules)
+  const once = scanPieces([`it is ${credential}.`], scanRules)
   t.match(once, { sent: 'it is [UPSTREAM_CREDENTIAL].', redacted: true, findings: [] })
-  const digits = run(['{"a":99123456789,"b":1}'], { ...scanRules, credential: '12345678' }, 'json')
+  const digits = scanPieces(['{"a":99123456789,"b":1}'], { ...scanRules, credential: '12345678' }, 'json')
   t.same(JSON.parse(digits.sent), { a: '[UPSTREAM_CREDENTIAL]', b: 1 })
 })
 
@@ -230,7 +198,7 @@ t.test('a tool call leaves whole as soon as its JSON is complete', async (t) => 
 })
 
 t.test('what comes before a blocked value leaves, the value does not', async (t) => {
-  const blocked = run(['Pay with card 4111 1111 1111 1111 now'], rules({ credit_card: 'block' }))
+  const blocked = scanPieces(['Pay with card 4111 1111 1111 1111 now'], rules({ credit_card: 'block' }))
   t.match(blocked, { sent: 'Pay with card ', blocked: true, findings: ['credit_card'] })
 })
 
@@ -244,20 +212,20 @@ t.test('after a block nothing leaves', async (t) => {
 })
 
 t.test('a word on trial lets nothing out that may still be forbidden', async (t) => {
-  const far = keyword('far', 'secret.{0,80}plan', 'block')
-  const watched = keyword('watched', 'budget', 'monitor')
+  const far = rule('far', 'secret.{0,80}plan')
+  const watched = rule('watched', 'budget', { action: 'monitor' })
   const text = 'so the secret for our budget is part of the plan today'
   for (const restoration of [null, new Restoration(new Map([['[EMAIL_1]', 'a@example.com']]))]) {
     const scanRules = { ...rules({}, [far, watched]), restoration }
     for (const pieces of [[text], text.split(''), text.split(/(?<= )/)]) {
-      t.match(run(pieces, scanRules), { sent: 'so the ', blocked: true, hits: ['far', 'watched'] })
+      t.match(scanPieces(pieces, scanRules), { sent: 'so the ', blocked: true, hits: ['far', 'watched'] })
     }
   }
 })
 
 t.test('after a block nothing leaves, also where arguments end in the same piece', async (t) => {
   const text = '{"q":"all about project aurora and the other things that go on here and there"}'
-  const whole = run([text], rules({}, [AURORA]), 'json')
+  const whole = scanPieces([text], rules({}, [AURORA]), 'json')
   t.match(whole, { sent: '{"q":"all about ', blocked: true })
-  t.same(run(text.split(''), rules({}, [AURORA]), 'json'), whole)
+  t.same(scanPieces(text.split(''), rules({}, [AURORA]), 'json'), whole)
 })

@@ -9,26 +9,14 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
 import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
-import { Call } from '../../src/pipeline/call.ts'
+import type { Call } from '../../src/pipeline/call.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
-import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
+import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
-import { compileRules } from '../policy/rules.ts'
+import { rule } from '../policy/rules.ts'
+import { newCall, responseOf, scanPieces, selectRules } from './fixture.ts'
 
-const RULES = compileRules(
-  [
-    {
-      id: 'aurora',
-      name: 'aurora',
-      type: 'keyword_block',
-      pattern: 'project aurora',
-      action: 'block',
-      enabled: true,
-    },
-  ],
-  'r',
-)
-const selection = RULES.select(['m'], 'k')
+const selection = selectRules([rule('aurora', 'project aurora')])
 const scan: ScanRules = {
   kinds: DEFAULT_KINDS,
   piiAction: (kind) => selection.pii(kind, 'response').action,
@@ -52,17 +40,9 @@ let lastCall: Call | null = null
 /** An answer through the gateway. Time goes on with every look at the clock. */
 async function whole(body: string | Buffer) {
   let nowMs = 0
-  const call = new Call({ now: () => 0, monotonic: () => nowMs++ }, 'id', { id: 'k', name: 'k' }, 0, 'r')
+  const call = newCall({ now: () => 0, monotonic: () => nowMs++ })
   const client = new Collector()
-  const pieces = [typeof body === 'string' ? Buffer.from(body) : body]
-  const response = {
-    status: 200,
-    headers: {},
-    credential: null,
-    read: async () => pieces.shift() ?? null,
-    abort: () => {},
-    discard: () => {},
-  }
+  const response = responseOf([body])
   const placeholders = new Placeholders()
   lastCall = call
   const delivery = await deliverWholeAnswer({
@@ -93,9 +73,8 @@ async function sent(message: JsonObject) {
 
 /** As it would be sent, by a scan of the text in one piece. */
 function scanned(text: string, encoding: 'plain' | 'json') {
-  const one = new TextScanner(scan, new Placeholders(), encoding)
-  const passed = one.push(text).sent + one.finish().sent
-  return one.blocked ? null : { text: passed, found: [...one.findings].sort() }
+  const { sent, blocked, findings } = scanPieces([text], scan, encoding)
+  return blocked ? null : { text: sent, found: findings }
 }
 
 const toolCall = (json: string) => ({

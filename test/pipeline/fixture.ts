@@ -1,0 +1,159 @@
+// Calls, clients, upstream responses, scans and random cuts that the tests of the pipeline share.
+
+import { Budget } from '../../src/core/budget.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { PII_KINDS } from '../../src/core/finding.ts'
+import type { JsonObject } from '../../src/core/json.ts'
+import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { deliverStreamedAnswer } from '../../src/pipeline/answer/streamed-answer.ts'
+import { Call } from '../../src/pipeline/call.ts'
+import type { Client } from '../../src/pipeline/client.ts'
+import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
+import { Restoration } from '../../src/pipeline/scan/restore.ts'
+import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
+import type { Selection } from '../../src/policy/compile.ts'
+import type { Rule } from '../../src/policy/rule.ts'
+import type { UpstreamResponse } from '../../src/upstream/response.ts'
+import { compileRules, rule } from '../policy/rules.ts'
+
+export const ALL_KINDS = kindSet(PII_KINDS)
+
+/** A clock on which no time passes. */
+export const STILL_CLOCK: Pick<Clock, 'now' | 'monotonic'> = { now: () => 0, monotonic: () => 0 }
+
+/** The rules for model `m` and key `k`. */
+export const selectRules = (rules: readonly Rule[]): Selection => compileRules(rules, 'r').select(['m'], 'k')
+
+export const newCall = (clock = STILL_CLOCK, revision = 'r'): Call =>
+  new Call(clock as Clock, 'id', { id: 'k', name: 'k' }, 0, revision)
+
+/** A response with status 200 that arrives in these pieces. */
+export function responseOf(
+  pieces: readonly (string | Buffer)[],
+  credential: string | null = null,
+): UpstreamResponse {
+  let next = 0
+  return {
+    status: 200,
+    headers: {},
+    credential,
+    read: async () => (next < pieces.length ? Buffer.from(pieces[next++]!) : null),
+    abort: () => {},
+    discard: () => {},
+  }
+}
+
+/** Cuts a text at each number, modulo its length. */
+export function cutText(text: string, cuts: readonly number[]): string[] {
+  const offsets = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
+  return [...offsets, text.length].map((end, index) => text.slice(index === 0 ? 0 : offsets[index - 1], end))
+}
+
+/** Scans a text that arrives in these pieces. `counted` says whether the scanner counts right. */
+export function scanPieces(
+  pieces: readonly string[],
+  rules: ScanRules,
+  encoding: 'plain' | 'json' = 'plain',
+  placeholders = new Placeholders(),
+) {
+  const scanner = new TextScanner(rules, placeholders, encoding)
+  const outputs = [...pieces.map((piece) => scanner.push(piece)), scanner.finish()]
+  const sent = outputs.map((output) => output.sent).join('')
+  return {
+    sent,
+    logged: outputs.map((output) => output.logged).join(''),
+    blocked: scanner.blocked,
+    redacted: scanner.redacted,
+    findings: [...scanner.findings].sort(),
+    hits: scanner.keywordHits.map(({ name }) => name).sort(),
+    counted: scanner.sentCharacters === sent.length,
+  }
+}
+
+const STREAM_RULES = selectRules([
+  rule('aurora', 'project aurora'),
+  rule('harbour', 'harbour', { action: 'monitor' }),
+  rule('zenith', 'zenith\\b'),
+  rule('all kinds', '*', { type: 'pii', action: 'restore' }),
+])
+
+interface RelayOptions {
+  readonly credential?: string | null
+  readonly clock?: typeof STILL_CLOCK
+  readonly keep?: (bytes: number) => void
+}
+
+/**
+ * Relays a stream. It blocks `project aurora` and `zenith`, monitors `harbour`, redacts all kinds, and
+ * restores `[EMAIL_1]` as ann@example.com. Creation times become 0, so that streams can be compared.
+ */
+export async function relay(
+  events: readonly string[],
+  { credential = null, clock = STILL_CLOCK, keep = () => {} }: RelayOptions = {},
+) {
+  const call = newCall(clock)
+  const sent: string[] = []
+  const client = {
+    startStream: () => {},
+    write: (text: string) => void sent.push(text),
+    end: (text: string) => void sent.push(text),
+    cancelled: false,
+  } as unknown as Client
+  const placeholders = new Placeholders()
+  placeholders.avoid('[EMAIL_1]')
+  const answer = {
+    call,
+    client,
+    response: responseOf(events, credential),
+    scan: {
+      kinds: ALL_KINDS,
+      piiAction: () => 'redact' as const,
+      keywords: STREAM_RULES.keywords('response'),
+      credential,
+      restoration: new Restoration(new Map([['[EMAIL_1]', 'ann@example.com']])),
+    },
+    selection: STREAM_RULES,
+    placeholders,
+    searches: new Budget(0),
+    keep,
+  }
+  let failure = ''
+  try {
+    const delivered = await deliverStreamedAnswer(answer, false)
+    delivered.finish({ log: 'l', seq: 0, hash: 'h' })
+  } catch (error) {
+    failure = (error as { code: string }).code
+  }
+  const withoutTime = (text: string) => text.replaceAll(/"created":\d+/g, '"created":0')
+  return {
+    sent: sent.map(withoutTime),
+    logged: withoutTime(JSON.stringify(call.record.response as JsonObject)),
+    findings: call.record.findings,
+    hits: call.record.hits,
+    failure,
+  }
+}
+
+/** An event with one choice. */
+export const event = (choice: object): string =>
+  `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, ...choice }] })}\n\n`
+
+/** The events that end a stream. */
+export const END: readonly [string, string] = [
+  event({ delta: {}, finish_reason: 'stop' }),
+  'data: [DONE]\n\n',
+]
+
+/** An address that is cut between two deltas. */
+export const SPLIT_ADDRESS = ['write to dora@exam', 'ple.com now'] as const
+
+export const chunksOf = (sent: readonly string[]): any[] =>
+  [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+
+/** Joins a text of all deltas, as a client does. */
+export const textOf = (sent: readonly string[], read: (delta: any, choice: any) => unknown): string =>
+  chunksOf(sent)
+    .flatMap(({ choices }) =>
+      choices.map((choice: { delta?: object }) => read(choice.delta ?? {}, choice) ?? ''),
+    )
+    .join('')

@@ -1,0 +1,172 @@
+// Events of a stream beyond their growing texts: comments, other lines, fields and numbers.
+
+import t from 'tap'
+import { chunksOf, END, event, relay, SPLIT_ADDRESS } from './fixture.ts'
+
+t.test('of a key that stands twice in an event only what was read is sent', async (t) => {
+  const doubled =
+    '{"id":"x","choices":[{"index":0,"delta":{"content":"a "}}],"y":{"z":"bob@example.com","z":"fine"}}'
+  const { sent } = await relay([`data: ${doubled}\n\n`, ...END])
+  t.notMatch(sent.join(''), /bob@/)
+  t.match(sent.join(''), '"y":{"z":"fine"}')
+})
+
+t.test('comments pass, also beside data that do not', async (t) => {
+  const counts = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\n`
+  const lines = (name: string) =>
+    `: ${name} of dora@example.com\nx-${name}: y\nevent: ${name}\nid: 7\nretry: 5\n`
+  const { sent } = await relay([
+    event({ delta: { content: 'hi' } }),
+    END[0]!,
+    `${lines('counts')}${counts}`,
+    `${lines('done')}data: [DONE]\n\n`,
+  ])
+  t.match(
+    sent.join(''),
+    /\n\n: counts of \[EMAIL_2\]\nx-counts: y\n\n: done of \[EMAIL_2\]\nx-done: y\n\n: sidegate-audit [^\n]+\n\ndata: \[DONE\]\n\n$/,
+    'but for what makes an event without data one to some clients',
+  )
+  const forbidden = await relay([event({ delta: { content: 'hi' } }), ': project aurora\ndata: [DONE]\n\n'])
+  t.equal(forbidden.failure, 'response_blocked_by_policy')
+})
+
+t.test('lines that are no data pass, read like any text', async (t) => {
+  const around = async (lines: string) =>
+    relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], { credential: 'sk-secret' })
+  const { sent } = await around(': PROCESSING\nid: 7\nx-unknown: y')
+  t.match(sent.join(''), /^: PROCESSING\nid: 7\nx-unknown: y\n\n/)
+  for (const lines of [
+    ': for dora@example.com',
+    'error: {"message":"dora@example.com"}',
+    '{"error":"dora@example.com"}',
+  ]) {
+    const { sent, findings } = await around(lines)
+    t.notMatch(sent.join(''), /dora/, lines)
+    t.match(findings, [{ kind: 'email', direction: 'response', count: 1 }])
+  }
+  const quoted = await around(': Bearer sk-secret')
+  t.match(quoted.sent.join(''), /^: Bearer \[UPSTREAM_CREDENTIAL\]\n\n/)
+  const forbidden = await around('error: of project aurora')
+  t.equal(forbidden.failure, 'response_blocked_by_policy')
+  t.notMatch(forbidden.sent.join(''), /aurora/)
+  const beside = event({ delta: { role: 'assistant' } })
+  const both = await relay([`: for dora@example.com\n${beside}`, ...END])
+  t.match(both.sent.join(''), new RegExp(`^: for \\[EMAIL_\\d\\]\n${beside.slice(0, 20)}`))
+})
+
+t.test('lines beside data stay with what was rewritten, and with what was held back', async (t) => {
+  const pieces = SPLIT_ADDRESS.map(
+    (content, n) => `id: ${n}\nevent: piece\n: note\n${event({ delta: { content } })}`,
+  )
+  const { sent } = await relay([...pieces, ...END])
+  const text = sent.join('')
+  t.match(text, /^id: 0\nevent: piece\n: note\ndata: \{.*write to "/)
+  t.match(text, /\nid: 1\nevent: piece\n: note\ndata: \{.*\[EMAIL_2\]/)
+  const held = await relay([`id: 7\n${event({ delta: { content: 'dora@' } })}`, ...END])
+  t.match(
+    held.sent.join(''),
+    /^id: 7\ndata: \{.*"content":""/,
+    'an event without data is one to some clients',
+  )
+})
+
+t.test('events without data, and spaces behind the last one, are nothing', async (t) => {
+  const { sent, failure } = await relay([
+    'data:\n\n',
+    event({ delta: { content: 'hi' }, finish_reason: 'stop' }),
+    'data: \n\n',
+    'data: [DONE] \n\n',
+  ])
+  t.equal(failure, '')
+  t.match(sent.join(''), /"content":"hi"/)
+})
+
+t.test('what is whole in each chunk leaves as it came', async (t) => {
+  const cited = (n: number) => ({
+    type: 'url_citation',
+    url_citation: { url: `https://a.example/contact/u${n}`, title: `Write to u${n}`, start_index: n },
+  })
+  const deltas = [
+    { role: 'assistant', channel: 'analysis' },
+    { annotations: [cited(1)] },
+    { annotations: [cited(2), cited(3)] },
+    { images: [{ index: 0, type: 'image_url', image_url: { url: 'https://a.example/b' } }] },
+    { executed_tools: [{ index: 0, type: 'search', name: 'web', arguments: '{"q":"a"}' }] },
+    { reasoning_details: [{ index: 0, id: 'rs_a1', type: 'reasoning.encrypted', data: 'c2VhbGVk' }] },
+    { audio: { id: 'audio_a1', data: 'AAECAw==' } },
+    { provider_specific_fields: { citation: { cited_text: 'call', url: 'https://a.example/c' } } },
+    { steps: [{ note: 'call' }, 'mail'] },
+    {
+      executed_tools: [
+        { index: 0, code_results: [{ text: 'call' }], search_results: { results: [{ content: 'mail' }] } },
+      ],
+    },
+    {
+      meta: { request_id: 'abc', mediaType: 'text', tool_name: 'web', deeper: { thoughtSignature: 'c2Vh' } },
+    },
+    { content: [{ type: 'reference', reference_ids: ['a1'], note: 'see' }] },
+  ]
+  const events = deltas.map((delta) => event({ delta }))
+  const { sent } = await relay([...events, ...END])
+  t.same(sent.slice(0, events.length), events)
+})
+
+t.test('fields that are stated in each chunk stay whole', async (t) => {
+  const { sent } = await relay([
+    ...['a', 'b'].map((content) => event({ delta: { channel: 'analysis', name: 'MiniMax AI', content } })),
+    ...END,
+  ])
+  t.same(
+    chunksOf(sent).map(({ choices }) => choices[0].delta.channel),
+    ['analysis', 'analysis', undefined, undefined],
+  )
+})
+
+t.test('what stands beside a held text is not lost with it', async (t) => {
+  const filter = { content_filter_results: { hate: { filtered: false, severity: 'safe' } } }
+  const pieces = [...'bob@example.com'].map((content) => event({ delta: { content }, ...filter }))
+  const { sent } = await relay([...pieces, ...END])
+  t.equal(sent.join('').split('content_filter_results').length - 1, pieces.length)
+  const usage = (more: object) =>
+    `data: ${JSON.stringify({ id: 'x', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }, ...more })}\n\n`
+  const cited = await relay([
+    event({ delta: { content: 'hi' } }),
+    usage({ citations: ['https://a.example'] }),
+    ...END,
+  ])
+  for (const text of [cited.sent.join(''), cited.logged])
+    t.match(text, /"citations":\["https:\/\/a\.example"\]/)
+  t.notMatch(cited.sent.join(''), /total_tokens/, 'the client did not ask for it')
+  t.notMatch(
+    (await relay([event({ delta: { content: 'hi' } }), usage({}), ...END])).sent.join(''),
+    /"choices":\[\]/,
+  )
+})
+
+t.test('numbers of an event stay as they were written, wherever they stand', async (t) => {
+  const n = '12345678901234567890'
+  const says = (content: string) =>
+    `data: {"id":"x","since":${n},"choices":[{"index":0,"delta":{"content":"${content}","n":[${n},{"m":-${n}}]}}]}\n\n`
+  const { sent, logged } = await relay([says('to [EMAIL_1] and dora@example.com, '), ...END])
+  t.equal(sent[0], says('to ann@example.com and [EMAIL_2], '))
+  t.match(logged, `"since":${n}`)
+  t.match(logged, `"n":[${n},{"m":-${n}}]`)
+  const card = await relay([says('so ').replaceAll(n, '6011000990139424124'), ...END])
+  t.notMatch(card.sent.join(''), '6011000990139424124')
+  const places = [
+    `{"id":"x","choices":[${n}]}`,
+    `{"id":"x","choices":${n},"usage":${n},"error":${n}}`,
+    ...['delta', 'message', 'finish_reason', 'logprobs', 'text'].map(
+      (name) => `{"id":"x","choices":[{"index":0,"${name}":${n}}]}`,
+    ),
+    ...['content', 'tool_calls', 'audio', 'reasoning_details'].flatMap((name) => [
+      `{"id":"x","choices":[{"index":0,"delta":{"${name}":${n}}}]}`,
+      `{"id":"x","choices":[{"index":0,"delta":{"${name}":[${n},{"index":${n},"type":${n},"text":${n}}]}}]}`,
+    ]),
+  ]
+  for (const data of places) {
+    const odd = await relay([event({ delta: { content: 'hi ' } }), `data: ${data}\n\n`, ...END])
+    t.equal(odd.failure, '', data)
+    t.ok(odd.sent.includes(`data: ${data}\n\n`), data)
+  }
+})
