@@ -7,78 +7,71 @@ import type { JsonObject } from '../../src/core/json.ts'
 
 const delta = (more: JsonObject, index = 0): JsonObject => ({ id: 'x', choices: [{ index, delta: more }] })
 
-t.test(
-  'a text that came in pieces takes what it is long, and nothing of what they were cut from',
-  async (t) => {
-    setFlagsFromString('--expose-gc')
-    const gc: () => void = runInNewContext('gc')
-    const used = () => {
-      gc()
-      return process.memoryUsage().heapUsed
+t.test('a text in pieces takes the memory of its length and keeps no chunk alive', async (t) => {
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const used = () => {
+    gc()
+    return process.memoryUsage().heapUsed
+  }
+  const assembler = new Assembler()
+  assembler.add(delta({ content: '', tool_calls: [{ index: 0, function: { arguments: '' } }] }))
+  const before = used()
+  for (let round = 0; round < 100; round++) {
+    // Events are slices of the socket's buffer; a slice keeps all of it alive.
+    const received = Buffer.alloc(64 * 1024, 'some words of an answer; ').toString('latin1')
+    for (let at = 0; at < 64 * 1024; at += 256) {
+      assembler.grow(0, 'content', received.slice(at, at + 20))
+      const tool = { index: 0, function: { arguments: received.slice(at, at + 20) } }
+      assembler.add(delta({ tool_calls: [tool] }))
     }
-    const assembler = new Assembler()
-    assembler.add(delta({ content: '', tool_calls: [{ index: 0, function: { arguments: '' } }] }))
-    const before = used()
-    for (let round = 0; round < 100; round++) {
-      // As events are cut from what the socket gave: a part keeps all of it.
-      const received = Buffer.alloc(64 * 1024, 'some words of an answer; ').toString('latin1')
-      for (let at = 0; at < 64 * 1024; at += 256) {
-        assembler.grow(0, 'content', received.slice(at, at + 20))
-        const tool = { index: 0, function: { arguments: received.slice(at, at + 20) } }
-        assembler.add(delta({ tool_calls: [tool] }))
-      }
-    }
-    const taken = used() - before
-    const { choices } = assembler.result() as { choices: { message: JsonObject }[] }
-    const { content, tool_calls: tools } = choices[0]!.message as {
-      content: string
-      tool_calls: { function: { arguments: string } }[]
-    }
-    t.same([content.length, tools[0]!.function.arguments.length], [512_000, 512_000])
-    t.ok(taken < 3_000_000, `${taken} bytes for a million characters`)
-  },
-)
+  }
+  const taken = used() - before
+  const { choices } = assembler.result() as { choices: { message: JsonObject }[] }
+  const { content, tool_calls: tools } = choices[0]!.message as {
+    content: string
+    tool_calls: { function: { arguments: string } }[]
+  }
+  t.same([content.length, tools[0]!.function.arguments.length], [512_000, 512_000])
+  t.ok(taken < 3_000_000, `${taken} bytes for a million characters`)
+})
 
-t.test(
-  'what is said beside the choices is kept, whichever chunk says it, the latest of what grows',
-  async (t) => {
-    const assembler = new Assembler()
-    const sources = (...urls: string[]): JsonObject => ({ ...delta({ content: 'a' }), citations: urls })
-    assembler.add({
-      ...delta({ content: 'a' }),
-      model: 'm',
-      system_fingerprint: null,
-      prompt_filter_results: [],
-    })
-    assembler.add({ ...sources('https://a.example'), model: 'another', system_fingerprint: 'fp' })
-    assembler.add(sources('https://a.example', 'https://b.example'))
-    const { characters } = assembler
-    for (let round = 0; round < 1000; round++)
-      assembler.add(sources('https://a.example', 'https://b.example'))
-    t.equal(assembler.characters - characters, 1000, 'what is only said again is kept once')
-    assembler.add({
-      id: 'x',
-      choices: [],
-      ['__proto__']: 1,
-      images: [{ url: 'https://c.example' }],
-      citations: null,
-    })
-    t.match(assembler.result(), {
-      id: 'x',
-      model: 'm',
-      system_fingerprint: 'fp',
-      prompt_filter_results: [],
-      citations: ['https://a.example', 'https://b.example'],
-      images: [{ url: 'https://c.example' }],
-    })
-    const many = () => {
-      for (let name = 0; ; name++) assembler.add({ choices: [], [`name${name}`]: 'x'.repeat(1024 * 1024) })
-    }
-    t.throws(many, { code: 'upstream_unavailable' }, 'and no more than an answer may be long')
-  },
-)
+t.test('members outside the choices are kept from any chunk, the last of lists and objects', async (t) => {
+  const assembler = new Assembler()
+  const sources = (...urls: string[]): JsonObject => ({ ...delta({ content: 'a' }), citations: urls })
+  assembler.add({
+    ...delta({ content: 'a' }),
+    model: 'm',
+    system_fingerprint: null,
+    prompt_filter_results: [],
+  })
+  assembler.add({ ...sources('https://a.example'), model: 'another', system_fingerprint: 'fp' })
+  assembler.add(sources('https://a.example', 'https://b.example'))
+  const { characters } = assembler
+  for (let round = 0; round < 1000; round++) assembler.add(sources('https://a.example', 'https://b.example'))
+  t.equal(assembler.characters - characters, 1000, 'a repeated value is kept once')
+  assembler.add({
+    id: 'x',
+    choices: [],
+    ['__proto__']: 1,
+    images: [{ url: 'https://c.example' }],
+    citations: null,
+  })
+  t.match(assembler.result(), {
+    id: 'x',
+    model: 'm',
+    system_fingerprint: 'fp',
+    prompt_filter_results: [],
+    citations: ['https://a.example', 'https://b.example'],
+    images: [{ url: 'https://c.example' }],
+  })
+  const many = () => {
+    for (let name = 0; ; name++) assembler.add({ choices: [], [`name${name}`]: 'x'.repeat(1024 * 1024) })
+  }
+  t.throws(many, { code: 'upstream_unavailable' }, 'and no more than an answer may be long')
+})
 
-t.test('however it was cut, an answer comes out whole, and its length is told', async (t) => {
+t.test('an answer is assembled whole from any cut, and its size is counted', async (t) => {
   const said = fc.array(fc.tuple(fc.nat(2), fc.constantFrom('content', 'reasoning'), fc.string()), {
     maxLength: 30,
   })
@@ -105,7 +98,7 @@ t.test('however it was cut, an answer comes out whole, and its length is told', 
   )
 })
 
-t.test('what is not read as one text does not become one', async (t) => {
+t.test('separate texts are not joined', async (t) => {
   const result = (...deltas: JsonObject[]) => {
     const assembler = new Assembler()
     for (const one of deltas) assembler.add(delta(one))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type ChannelText, flushChunk } from '../../src/chat/channel.ts'
 
-t.test('texts that leave in one chunk stand where each came from', async (t) => {
+t.test('texts flushed in one chunk keep their places', async (t) => {
   const pieces: ChannelText[] = [
     ['reasoning', 'a'],
     ['reasoning_details[0].text', 'b'],
@@ -21,7 +21,7 @@ t.test('texts that leave in one chunk stand where each came from', async (t) => 
   )
 })
 
-t.test('very many of them take time in proportion', async (t) => {
+t.test('flushing many texts takes linear time', async (t) => {
   const timeOf = (texts: number) => {
     const pieces = Array.from({ length: texts }, (_, index): ChannelText => [`thinking_${index}`, 'x'])
     const startMs = performance.now()

@@ -8,15 +8,15 @@ const decode = (pieces: readonly string[]): JsonSpan[] => {
   return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.finish()]
 }
 
-/** Runs of a kind that may be cut anywhere, put together again. */
-function merge(runs: readonly JsonSpan[]): JsonSpan[] {
+/** Joins spans of the kinds that may be cut anywhere. */
+function merge(spans: readonly JsonSpan[]): JsonSpan[] {
   const merged: JsonSpan[] = []
-  for (const run of runs) {
+  for (const span of spans) {
     const last = merged.at(-1)
-    if (last?.kind === run.kind && (run.kind === 'text' || run.kind === 'structure')) {
-      merged[merged.length - 1] = { kind: run.kind, view: last.view + run.view, raw: last.raw + run.raw }
+    if (last?.kind === span.kind && (span.kind === 'text' || span.kind === 'structure')) {
+      merged[merged.length - 1] = { kind: span.kind, view: last.view + span.view, raw: last.raw + span.raw }
     } else {
-      merged.push(run)
+      merged.push(span)
     }
   }
   return merged
@@ -29,7 +29,7 @@ const cutAt = (text: string, cuts: readonly number[]): string[] => {
   )
 }
 
-/** JSON with escapes, beside text that only begins like it. */
+/** JSON with escapes, and text that only begins like JSON. */
 const jsonText = fc.oneof(
   fc.jsonValue().map((value) => JSON.stringify(value)),
   fc
@@ -59,11 +59,11 @@ const jsonText = fc.oneof(
   }),
 )
 
-t.test('runs put together are the text, and do not depend on the pieces', async (t) => {
+t.test('spans join to the text and do not depend on the cuts', async (t) => {
   fc.assert(
     fc.property(jsonText, fc.array(fc.nat()), (text, cuts) => {
       const whole = decode([text])
-      t.equal(whole.map((run) => run.raw).join(''), text)
+      t.equal(whole.map((span) => span.raw).join(''), text)
       t.same(merge(decode(cutAt(text, cuts))), merge(whole))
       t.same(merge(decode([...text.split('')])), merge(whole))
     }),
@@ -71,7 +71,7 @@ t.test('runs put together are the text, and do not depend on the pieces', async 
   )
 })
 
-t.test('what a whole text says is what its runs say', async (t) => {
+t.test('decoding a whole text gives the views of its spans', async (t) => {
   fc.assert(
     fc.property(jsonText, (text) => {
       t.equal(
@@ -87,14 +87,14 @@ t.test('what a whole text says is what its runs say', async (t) => {
   t.same(merge(atOnce(decodeSteps(long))), merge(decode([long])))
 })
 
-t.test('the view says what the JSON says', async (t) => {
+t.test('the view is the value of the JSON', async (t) => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
-      const runs = decode([
+      const spans = decode([
         JSON.stringify(text).replace(/[^ -~]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`),
       ])
       t.equal(
-        runs
+        spans
           .filter(({ kind }) => kind === 'text' || kind === 'atom')
           .map(({ view }) => view)
           .join(''),
@@ -104,7 +104,7 @@ t.test('the view says what the JSON says', async (t) => {
   )
 })
 
-t.test('kinds of runs', async (t) => {
+t.test('each part of JSON has its kind of span', async (t) => {
   const kinds = merge(decode(['{"a\\n": -1.5e3, "b": [true, null, "\\ud83d\\ude00x"]} tail 42']))
   t.same(
     kinds.map(({ kind, raw }) => `${kind} ${raw}`),
@@ -126,7 +126,7 @@ t.test('kinds of runs', async (t) => {
   t.equal(kinds.find(({ raw }) => raw.startsWith('\\ud83d'))?.view, '😀')
 })
 
-t.test('from where a text is no JSON on, it is plain text with escapes', async (t) => {
+t.test('after the JSON ends, the rest is plain text with escapes', async (t) => {
   const cases: [string, string[]][] = [
     ['call 555', ['text call 555']],
     ['[note] call 555', ['structure [', 'text note] call 555']],
@@ -176,15 +176,15 @@ t.test('from where a text is no JSON on, it is plain text with escapes', async (
   }
 })
 
-t.test('what is too deep is text', async (t) => {
-  const runs = merge(decode(['['.repeat(600)]))
+t.test('JSON nested too deep is plain text', async (t) => {
+  const spans = merge(decode(['['.repeat(600)]))
   t.same(
-    runs.map(({ kind, raw }) => `${kind} ${raw.length}`),
+    spans.map(({ kind, raw }) => `${kind} ${raw.length}`),
     ['structure 512', 'text 88'],
   )
 })
 
-t.test('a decoder begins anew after its end', async (t) => {
+t.test('a decoder starts again after its end', async (t) => {
   const decoder = new JsonTextDecoder()
   decoder.push('{"a": no')
   decoder.finish()
@@ -198,22 +198,22 @@ const numbersOf = (value: unknown): number[] =>
       ? Object.values(value).flatMap(numbersOf)
       : []
 
-t.test('valid JSON stays valid whatever takes the place of its texts and numbers', async (t) => {
+t.test('valid JSON stays valid with any replacement of texts and numbers', async (t) => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.constantFrom(0, 1), (value, space) => {
       const json = JSON.stringify(value, null, space)
-      const runs = decode([json])
-      const replaced = runs
+      const spans = decode([json])
+      const replaced = spans
         .map(({ kind, raw }) => (kind === 'structure' ? raw : kind === 'number' ? '"[N]"' : '[T]'))
         .join('')
       t.doesNotThrow(() => JSON.parse(replaced), json)
-      const numbers = runs.filter(({ kind }) => kind === 'number').map(({ view }) => Number(view))
+      const numbers = spans.filter(({ kind }) => kind === 'number').map(({ view }) => Number(view))
       t.same(numbers, numbersOf(JSON.parse(json)), json)
     }),
   )
 })
 
-t.test('what is waited for is bounded', async (t) => {
+t.test('the text held back is bounded', async (t) => {
   const decoder = new JsonTextDecoder()
   let held = 0
   for (let i = 0; i < 5000; i++) {

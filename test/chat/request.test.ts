@@ -4,7 +4,7 @@ import type { JsonValue } from '../../src/core/json.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
-t.test('a stream that asks for its usage has a second body for upstreams that refuse that', async (t) => {
+t.test('a stream that asks for usage has a second body for upstreams that refuse it', async (t) => {
   const bodies = (more: object) =>
     upstreamBodies(readChatRequest({ model: 'm', messages, ...more })).map((body) => JSON.parse(String(body)))
   const stream = { model: 'm', messages, stream: true }
@@ -15,7 +15,7 @@ t.test('a stream that asks for its usage has a second body for upstreams that re
     t.equal(bodies(asked).length, 1)
 })
 
-t.test('reads what matters', async (t) => {
+t.test('reads the fields that the gateway needs', async (t) => {
   const spaced = { model: ' m\n', models: ['n '], messages }
   t.match(readChatRequest(spaced), { model: 'm', models: ['m', 'n'], body: spaced }, 'as rules name it')
   for (const asking of [{ guided_json: {} }, { structured_outputs: { json: {} } }])
@@ -55,7 +55,7 @@ t.test('reads what matters', async (t) => {
   t.doesNotThrow(() => readChatRequest({ model: 'm', messages: [{ role: 'assistant', tool_calls: [] }] }))
 })
 
-t.test('refuses with the path of the field', async (t) => {
+t.test('a refusal names the path of the field', async (t) => {
   const cases: [JsonValue, string | null, string][] = [
     [[], null, 'invalid_body'],
     ['text', null, 'invalid_body'],
@@ -107,7 +107,7 @@ t.test('refuses with the path of the field', async (t) => {
     t.throws(() => readChatRequest(body), { code, param, status: 400 }, JSON.stringify(body).slice(0, 80))
 })
 
-t.test('what leaves is what was parsed, with usage asked for on streams', async (t) => {
+t.test('the forwarded body is the parsed one, and a stream asks for usage', async (t) => {
   const sent = (body: JsonValue) => JSON.parse(String(upstreamBodies(readChatRequest(body))[0]))
   t.same(sent({ model: 'm', messages, x: [1, { y: null }] }), { model: 'm', messages, x: [1, { y: null }] })
   t.same(sent({ model: 'm', messages, stream: true }).stream_options, { include_usage: true })
@@ -123,5 +123,5 @@ t.test('what leaves is what was parsed, with usage asked for on streams', async 
   )
   const body = { model: 'm', messages, stream: true }
   upstreamBodies(readChatRequest(body))
-  t.notOk('stream_options' in body, 'what is logged is what the client asked for')
+  t.notOk('stream_options' in body, 'the log has what the client sent')
 })

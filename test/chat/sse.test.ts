@@ -20,7 +20,7 @@ const dataOf = (events: readonly SseEvent[]) => events.map(({ data }) => data)
 const rawOf = (events: readonly SseEvent[]) => events.map(({ raw }) => raw).join('')
 const everywhere = (bytes: Buffer) => Array.from(bytes.keys())
 
-t.test('events as the specification has them', async (t) => {
+t.test('parses events as the specification defines them', async (t) => {
   const cases: [string, (string | null)[]][] = [
     ['', []],
     ['\n\n', []],
@@ -53,7 +53,7 @@ t.test('events as the specification has them', async (t) => {
   }
 })
 
-t.test('the pieces do not matter, nor where a character or a line end is cut', async () => {
+t.test('events do not depend on cuts, also inside characters and line ends', async () => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => `data: ${text.replace(/[\r\n]/g, '')}`),
     fc.constantFrom(': ping', 'event: x', '', 'data'),
@@ -68,14 +68,14 @@ t.test('the pieces do not matter, nor where a character or a line end is cut', a
         const cut = parse(bytes, pieces)
         if (dataOf(cut).join('|') !== dataOf(whole).join('|') || rawOf(cut) !== rawOf(whole)) return false
       }
-      // Behind a carriage return that ends an event stands a line feed.
+      // A carriage return at the end of an event gets a line feed.
       const inLines = (raw: string) => raw.replaceAll(/\r\n?/g, '\n')
       return inLines(rawOf(whole)) === inLines(text) && (text.includes('\r') || rawOf(whole) === text)
     }),
   )
 })
 
-t.test('an event leaves with its blank line, not with the next event', async (t) => {
+t.test('an event ends with its blank line, not with the next event', async (t) => {
   const parser = new SseParser(LIMIT)
   t.same(dataOf(parser.push(Buffer.from('data: a\r\r'))), ['a'])
   t.same(parser.push(Buffer.from('\n')), [])
@@ -85,7 +85,7 @@ t.test('an event leaves with its blank line, not with the next event', async (t)
   t.same(parser.finish(), [])
 })
 
-t.test('a stream that ends without the last blank line', async (t) => {
+t.test('the last event may lack its blank line', async (t) => {
   const done = { raw: 'data: [DONE]\n\n', data: '[DONE]', around: '' }
   t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), done)
   t.same(parse(Buffer.from('data: [DONE]\n')), [done])
@@ -98,7 +98,7 @@ t.test('a stream that ends without the last blank line', async (t) => {
   t.same(dataOf(parse(Buffer.from(': half a com'))), [null])
 })
 
-t.test('lines without data stand by themselves, and can be put back', async (t) => {
+t.test('lines without data are separate and can be encoded again', async (t) => {
   const [event] = parse(Buffer.from(': ping\r\nevent: x\r\ndata: {\r\ndata: }\r\nerror: {"a":1}\r\n\r\n'))
   t.same([event?.data, event?.around], ['{\n}', ': ping\nevent: x\nerror: {"a":1}'])
   const again = parse(Buffer.from(encodeEvent(event?.around ?? '', event?.data ?? null)))
@@ -106,11 +106,11 @@ t.test('lines without data stand by themselves, and can be put back', async (t) 
   t.equal(encodeEvent(': ping', null), ': ping\n\n')
 })
 
-t.test('bytes that are no UTF-8 are shown as such', async (t) => {
+t.test('bytes that are not UTF-8 become replacement characters', async (t) => {
   t.same(dataOf(parse(Buffer.from([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xff, 0x0a, 0x0a]))), ['\ufffd'])
 })
 
-t.test('an event without end is refused', async (t) => {
+t.test('an event that is too long is refused', async (t) => {
   const refused = (piece: string, count: number) => {
     const parser = new SseParser(LIMIT)
     for (let i = 0; i < count; i++) parser.push(Buffer.from(piece))
@@ -123,12 +123,12 @@ t.test('an event without end is refused', async (t) => {
   t.doesNotThrow(() => refused(`data: ${'x'.repeat(LIMIT - 8)}\n\n`, 10))
 })
 
-t.test('what is encoded can be parsed', async (t) => {
+t.test('encoded events can be parsed', async (t) => {
   t.same(dataOf(parse(Buffer.from(encodeData('{"a":1}')))), ['{"a":1}'])
   t.same(dataOf(parse(Buffer.from(encodeComment('sidegate-audit x')))), [null])
 })
 
-t.test('how an event ends does not depend on where the pieces were cut', async (t) => {
+t.test('the end of an event does not depend on cuts', async (t) => {
   const text = Buffer.from('data: a\r\n\r\n: x\r\ndata: b\r\n\r\ndata: c\n\ndata: d\r\rdata: [DONE]\r\n\r\n')
   const raws = (pieces: readonly Buffer[]) => {
     const parser = new SseParser(1000)

@@ -10,7 +10,7 @@ const read = (body: object) => {
   return chunk
 }
 
-t.test('takes a chunk apart', async (t) => {
+t.test('splits a chunk into deltas and other texts', async (t) => {
   const chunk = read({
     id: 'x',
     model: 'm',
@@ -69,7 +69,7 @@ t.test('takes a chunk apart', async (t) => {
   t.notMatch(JSON.stringify(chunk.body), /"c"|\{\\"a|"u"/)
 })
 
-/** Where a provider may put words that a client will read, and the channel if they grow. */
+/** Places where a provider may put words that a client reads, with the channel if they grow. */
 const MARK = 'marked text'
 const PLACES: Record<string, [JsonObject, string | null]> = {
   content: [{ content: MARK }, 'content'],
@@ -125,7 +125,7 @@ const PLACES: Record<string, [JsonObject, string | null]> = {
   'an annotation': [{ annotations: [{ url_citation: { title: MARK } }] }, null],
 }
 
-t.test('no place of a delta is passed over, and each can be rewritten', async (t) => {
+t.test('every text of a delta is listed and can be replaced', async (t) => {
   for (const [place, [delta, channel]] of Object.entries(PLACES)) {
     const chunk = read({ choices: [{ index: 4, delta }] })
     const deltas = chunk.deltas.filter(({ text }) => text === MARK)
@@ -143,7 +143,7 @@ t.test('no place of a delta is passed over, and each can be rewritten', async (t
   }
 })
 
-t.test('no place around the deltas is passed over', async (t) => {
+t.test('every text outside the deltas is listed', async (t) => {
   const places: JsonObject[] = [
     { note: MARK },
     { [MARK]: 1 },
@@ -163,7 +163,7 @@ t.test('no place around the deltas is passed over', async (t) => {
   }
 })
 
-t.test('an ordinary chunk has one text', async (t) => {
+t.test('an ordinary chunk has one delta', async (t) => {
   const chunk = read({
     id: 'chatcmpl-AbC123',
     object: 'chat.completion.chunk',
@@ -180,7 +180,7 @@ t.test('an ordinary chunk has one text', async (t) => {
   t.equal(chunk.deltas.length, 1)
 })
 
-t.test('the first piece of a tool call shows, even without arguments', async (t) => {
+t.test('the first delta of a tool call is listed, even without arguments', async (t) => {
   const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } }
   t.match(read({ choices: [{ delta: { content: '', tool_calls: [call] } }] }).deltas, [
     { choice: 0, channel: 'tool_calls[0].function.name', whole: true, text: 'f' },
@@ -188,14 +188,14 @@ t.test('the first piece of a tool call shows, even without arguments', async (t)
   ])
 })
 
-t.test('a chunk that is too deep is refused', async (t) => {
+t.test('a chunk nested too deep is refused', async (t) => {
   const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
   t.throws(() => readStreamChunk(`{"choices":[{"delta":{"extra":${deep}}}]}`), {
     code: 'upstream_unavailable',
   })
 })
 
-t.test('usage, errors, and what is no chunk', async (t) => {
+t.test('reads usage and errors, and refuses data that is no chunk', async (t) => {
   const usage = { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3, cost: 0.0015 }
   t.match(read({ choices: [], usage }), { usageOnly: true, usage: { totalTokens: 3, costMicros: 1500 } })
   t.equal(read({ choices: [{ index: 0, delta: {} }], usage }).usageOnly, false)
@@ -209,7 +209,7 @@ t.test('usage, errors, and what is no chunk', async (t) => {
   )
 })
 
-t.test('what is flushed carries the envelope and nothing else', async (t) => {
+t.test('a flushed chunk has the envelope and nothing else', async (t) => {
   const like: JsonObject = {
     id: 'x',
     object: 'chat.completion.chunk',
@@ -270,7 +270,7 @@ t.test('what is flushed carries the envelope and nothing else', async (t) => {
   }
 })
 
-t.test('what a model thinks is flushed in one chunk, wherever it stands', async (t) => {
+t.test('reasoning is flushed in one chunk from any place', async (t) => {
   const channels = [
     'reasoning',
     'reasoning_content',
@@ -292,12 +292,12 @@ t.test('what a model thinks is flushed in one chunk, wherever it stands', async 
   const groups = (...names: string[]) => groupCompatible(names.map((name) => [name, 0] as const)).length
   t.equal(groups(), 0)
   t.equal(groups(...channels.filter((channel) => !channel.startsWith('content'))), 1)
-  t.equal(groups('reasoning', 'reasoning.text'), 2, 'not where one stands inside of another')
+  t.equal(groups('reasoning', 'reasoning.text'), 2, 'not when one contains the other')
   t.equal(groups('a.reasoning[0].text', 'a.reasoning.text', 'reasoning.text'), 2)
   t.equal(groups('content[thinking.a].thinking', 'thinking.a'), 1)
 })
 
-t.test('chunks put together', async (t) => {
+t.test('chunks assemble to an answer', async (t) => {
   const assembler = new Assembler()
   t.equal(assembler.complete, false)
   const part = (delta: object, index = 0, finish: string | null = null) =>
@@ -348,7 +348,7 @@ t.test('chunks put together', async (t) => {
   })
 })
 
-t.test('an answer without end is cut off', async (t) => {
+t.test('an answer that is too long is refused', async (t) => {
   const endless = (delta: (i: number) => object, count: number, index: (i: number) => number = () => 0) => {
     const assembler = new Assembler()
     for (let i = 0; i < count; i++) {
@@ -374,14 +374,14 @@ t.test('an answer without end is cut off', async (t) => {
   t.doesNotThrow(() => endless(() => ({ annotations: [{ a: 1 }] }), 2000))
 })
 
-t.test('an event of more choices than an answer has is none', async (t) => {
+t.test('a chunk with too many choices is refused', async (t) => {
   const event = (count: number) =>
     JSON.stringify({ choices: Array.from({ length: count }, (_, index) => ({ index, delta: {} })) })
   t.equal(readStreamChunk(event(1024))?.finished.length, 0)
   t.throws(() => readStreamChunk(event(1025)), { code: 'upstream_unavailable', message: /1024 choices/ })
 })
 
-t.test('an item grows in no time, however long its list is', async (t) => {
+t.test('an item of a long list grows in constant time', async (t) => {
   const assembler = new Assembler()
   const grow = (items: JsonValue[]) => assembler.add({ choices: [{ index: 0, delta: { items } }] })
   grow([{ index: 0, text: 'a' }])
@@ -394,7 +394,7 @@ t.test('an item grows in no time, however long its list is', async (t) => {
   })
 })
 
-t.test('what was put together is not what came', async (t) => {
+t.test('the assembled answer shares nothing with its chunks', async (t) => {
   const assembler = new Assembler()
   const details: JsonObject[] = [
     { index: 0, text: 'a' },
@@ -413,7 +413,7 @@ t.test('what was put together is not what came', async (t) => {
   })
 })
 
-t.test('a whole message in a chunk', async (t) => {
+t.test('a chunk may hold a whole message', async (t) => {
   const assembler = new Assembler()
   assembler.add({
     choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],

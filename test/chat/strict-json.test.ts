@@ -10,7 +10,7 @@ const isExact = (value: unknown): boolean =>
     ? Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value))
     : typeof value !== 'object' || value === null || Object.values(value).every(isExact)
 
-t.test('agrees with JSON.parse on what both accept', async (t) => {
+t.test('agrees with JSON.parse on JSON that both accept', async (t) => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 8 }), (value) => {
       const text = JSON.stringify(value)
@@ -21,7 +21,7 @@ t.test('agrees with JSON.parse on what both accept', async (t) => {
   t.same(parse(' {"a" : [1, -0.5, true, null, "\\u00e9\\n"] }\n'), { a: [1, -0.5, true, null, 'é\n'] })
 })
 
-t.test('numbers that a double cannot hold stay as they are written', async (t) => {
+t.test('numbers that a double cannot hold stay as written', async (t) => {
   const text =
     '{"a":9223372036854775807,"b":[-1e400,1.7976931348623157e308,{"c":18446744073709551615}],"d":0.1,"e":7}'
   t.equal(JSON.stringify(parse(text)), text)
@@ -30,7 +30,7 @@ t.test('numbers that a double cannot hold stay as they are written', async (t) =
   t.throws(() => parse(long), { message: /too large/, param: 'a[1].n' } as unknown as Error)
 })
 
-t.test('refuses what readers could disagree about', async (t) => {
+t.test('refuses JSON that parsers could read differently', async (t) => {
   const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
   const cases: [string, string, RegExp][] = [
     ['empty', '', /empty/],
@@ -91,7 +91,7 @@ t.test('names the field and never quotes the body', async (t) => {
   }
 })
 
-t.test('what an upstream sent keeps its numbers, up to a length', async (t) => {
+t.test('numbers of an upstream stay as written, up to a length', async (t) => {
   for (const number of ['9007199254740993', '-12345678901234567890', '1e400', '2.5E+30', '12345678901e10']) {
     for (const text of [`[${number}]`, `{"a":${number}}`, `[0, ${number}]`, `{"a":\n${number},"b":"1"}`]) {
       t.equal(JSON.stringify(parseReceived(text)), text.replace(/\s/g, ''), text)

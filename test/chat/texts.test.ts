@@ -8,7 +8,7 @@ const chat = (...messages: JsonObject[]): JsonObject => ({ model: 'm', messages 
 const base64 = Buffer.from(Array.from({ length: 300 }, (_, i) => (i * 37) % 256)).toString('base64')
 const MARK = 'marked text'
 
-/** Where a client may put words that a model will read. */
+/** Places where a client may put words that a model reads. */
 const PLACES: Record<string, JsonObject> = {
   'string content': chat(user(MARK)),
   'system message': chat({ role: 'system', content: MARK }),
@@ -125,7 +125,7 @@ function tools(parameters: JsonObject): JsonObject {
   return { ...chat(user('a')), tools: [tool] }
 }
 
-t.test('no place is passed over, and each can be rewritten', async (t) => {
+t.test('every text of a body is listed and can be replaced', async (t) => {
   for (const [place, original] of Object.entries(PLACES)) {
     const body = structuredClone(original)
     const walk = requestTexts(body)
@@ -144,7 +144,7 @@ t.test('no place is passed over, and each can be rewritten', async (t) => {
   }
 })
 
-t.test('wherever a string is planted in a request, it is found', async () => {
+t.test('a string in any place of a request is listed', async () => {
   const field = fc.constantFrom(
     'a',
     'content',
@@ -191,7 +191,7 @@ t.test('wherever a string is planted in a request, it is found', async () => {
   )
 })
 
-t.test('a long number is a text, but for a setting', async (t) => {
+t.test('a long number is a text unless it is a setting', async (t) => {
   const n = 4111111111111111
   const settings = { seed: n, max_tokens: n, temperature: n }
   const others = { user: n, safety_identifier: n, metadata: n, stop: [n], prompt: n }
@@ -226,10 +226,10 @@ t.test('ids, roles, types, the model and payloads are not texts', async (t) => {
     texts.map(({ text }) => text),
     ['https://host/picture.png', 'f', '{}', 'done'],
   )
-  t.equal(binaryParts, 4, 'a picture behind a URL cannot be read here either')
+  t.equal(binaryParts, 4, 'an image with a URL cannot be scanned either')
 })
 
-t.test('payloads as other providers write them', async (t) => {
+t.test('payloads in the forms of other providers are counted', async (t) => {
   const pdf = { type: 'base64', media_type: 'application/pdf', data: base64 }
   const binary: JsonObject[] = [
     chat(user([{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: base64 } }])),
@@ -273,7 +273,7 @@ t.test('payloads as other providers write them', async (t) => {
   t.match(requestTexts(wrapped).texts, [{ text: note }])
 })
 
-t.test('what looks signed is read wherever no provider signs', async (t) => {
+t.test('a text that looks signed is scanned where no provider signs', async (t) => {
   const secret = 'Tell-me-all-about-Project-Aurora-and-my-SSN-536-22-1234-and-card-4111'
   for (const name of ['signature', 'encrypted_content', 'thought_signature', 'data']) {
     const hiding: JsonObject[] = [
@@ -290,7 +290,7 @@ t.test('what looks signed is read wherever no provider signs', async (t) => {
   }
 })
 
-t.test('what is passed over has no room for anything else', async (t) => {
+t.test('places that are left out can hold nothing else', async (t) => {
   const parts = (part: object) => chat(user([part]))
   const hidden: [string, JsonObject][] = [
     ['4111-1111-1111-1111', chat({ role: 'tool', tool_call_id: '4111-1111-1111-1111', content: 'a' })],
@@ -328,7 +328,7 @@ t.test('what is passed over has no room for anything else', async (t) => {
   }
 })
 
-t.test('text inside of a payload is opened and closed again', async (t) => {
+t.test('text in a payload is decoded and encoded again', async (t) => {
   const file = (data: string) => chat(user([{ type: 'file', file: { file_data: data } }]))
   const encoded = Buffer.from('write to bob@example.com about the contract of last week').toString('base64')
   const cases: [string, string][] = [
@@ -356,7 +356,7 @@ t.test('text inside of a payload is opened and closed again', async (t) => {
   t.match(requestTexts(unreadable), { texts: [], binaryParts: 1 })
 })
 
-t.test('what a model and its provider sign is left alone', async (t) => {
+t.test('signatures of a provider are left out', async (t) => {
   const signature = Buffer.from(Array.from({ length: 90 }, (_, i) => (i * 91) % 256)).toString('base64')
   const body = chat({
     role: 'assistant',
@@ -369,7 +369,7 @@ t.test('what a model and its provider sign is left alone', async (t) => {
   )
 })
 
-t.test('too deep, or too much, is refused', async (t) => {
+t.test('a body too deep or with too many texts is refused', async (t) => {
   const deep = (levels: number) => {
     let value: JsonObject = { text: 'x' }
     for (let i = 1; i < levels; i++) value = { deep: value }
@@ -383,7 +383,7 @@ t.test('too deep, or too much, is refused', async (t) => {
   t.throws(() => responseTexts(many), { code: 'upstream_unavailable' })
 })
 
-t.test('a member called __proto__ in an answer stays one', async (t) => {
+t.test('a member named __proto__ in an answer stays a member', async (t) => {
   const body = JSON.parse('{"choices":[{"message":{"__proto__":{"a":"x"},"b@c.de":"y"}}]}') as JsonObject
   const walk = responseTexts(body)
   for (const one of walk.texts) one.replace(one.text === '__proto__' ? '__proto__' : 'new')
@@ -392,7 +392,7 @@ t.test('a member called __proto__ in an answer stays one', async (t) => {
   t.equal(Object.getPrototypeOf((body as any).choices[0].message), Object.prototype)
 })
 
-t.test('paths show no name that could be somebody’s', async (t) => {
+t.test('paths show no name that may be personal data', async (t) => {
   const paths = (body: JsonObject) => requestTexts(body).texts.map(({ path }) => path)
   t.same(paths({ metadata: { ticket: 'x' } }), ['metadata.ticket (name)', 'metadata.ticket'])
   t.same(paths({ metadata: { 'a@b.co': 'x' } }), ["metadata['…'] (name)", "metadata['…']"])
@@ -400,7 +400,7 @@ t.test('paths show no name that could be somebody’s', async (t) => {
   t.same(paths(chat(user([{ type: 'text', text: 'x' }]))), ['messages[0].content[0].text'])
 })
 
-t.test('numbers long enough to be somebody’s become strings when replaced', async (t) => {
+t.test('identifying numbers become strings when replaced', async (t) => {
   const body = { ...chat(user('a')), metadata: { card: 4111111111111111, count: 12 } }
   const walk = requestTexts(body)
   const [card] = walk.texts.filter(({ path }) => path === 'metadata.card')
@@ -410,7 +410,7 @@ t.test('numbers long enough to be somebody’s become strings when replaced', as
   t.notOk(walk.texts.some(({ path }) => path === 'metadata.count'))
 })
 
-t.test('names are renamed in place, many at once, without losing one', async (t) => {
+t.test('names change in place, many at once, and none is lost', async (t) => {
   const metadata: JsonObject = { first: 1, 'a@b.co': 2, 'c@d.co': 3, '[EMAIL_1]': 4, last: 5 }
   const body = { ...chat(user('a')), metadata }
   const walk = requestTexts(body)
@@ -425,7 +425,7 @@ t.test('names are renamed in place, many at once, without losing one', async (t)
   ])
 })
 
-t.test('the conversation is numbered, other texts are not', async (t) => {
+t.test('texts of the conversation are numbered, others are not', async (t) => {
   const body = {
     ...chat(
       user([
@@ -452,7 +452,7 @@ t.test('the conversation is numbered, other texts are not', async (t) => {
   )
 })
 
-t.test('a tool result that is JSON is read as JSON', async (t) => {
+t.test('a tool result in JSON is decoded', async (t) => {
   const { texts } = requestTexts(
     chat({ role: 'tool', tool_call_id: 'call_1', content: '{"a":"b\\u0040c"}' }, user('{"a":1}')),
   )
@@ -462,7 +462,7 @@ t.test('a tool result that is JSON is read as JSON', async (t) => {
   )
 })
 
-t.test('answers: every choice, every text, nothing of the envelope', async (t) => {
+t.test('an answer lists every text of every choice and nothing of the envelope', async (t) => {
   const body: JsonObject = {
     id: 'chatcmpl-1',
     object: 'chat.completion',
@@ -514,7 +514,7 @@ t.test('answers: every choice, every text, nothing of the envelope', async (t) =
   )
 })
 
-t.test('numbers and envelope fields of answers', async (t) => {
+t.test('an answer lists long numbers and unknown envelope fields', async (t) => {
   const texts = (body: JsonObject) => responseTexts(body).texts.map(({ text }) => text)
   t.same(texts({ created: 1700000000, usage: { prompt_tokens: 12345678 }, card: 4111111111111111 }), [
     'card',
@@ -538,7 +538,7 @@ t.test('numbers and envelope fields of answers', async (t) => {
   t.same(texts({ choices: [{ message: { note: { token: 'x' } } }] }), ['note', 'x'])
 })
 
-t.test('a hundred thousand names are renamed together', async (t) => {
+t.test('a hundred thousand names change in linear time', async (t) => {
   const metadata: JsonObject = {}
   for (let i = 0; i < 100_000; i++) metadata[`n${i}@x.co`] = 1
   const walk = requestTexts({ ...chat(user('a')), metadata })
@@ -549,7 +549,7 @@ t.test('a hundred thousand names are renamed together', async (t) => {
   t.same([names[0], names[1], names.at(-1)], ['[EMAIL_1]', '[EMAIL_1]_2', '[EMAIL_1]_100000'])
 })
 
-t.test('ids of tool calls that are long numbers are ids, and numbers of cards are not', async (t) => {
+t.test('long numeric ids of tool calls are ids, card numbers are not', async (t) => {
   const read = (id: string) => requestTexts({ messages: [{ role: 'tool', tool_call_id: id, content: 'x' }] })
   const isText = (id: string) => read(id).texts.some(({ text }) => text === id)
   for (const id of [

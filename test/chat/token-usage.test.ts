@@ -3,7 +3,7 @@ import t from 'tap'
 import { estimatePromptTokens, estimateTokens, readUsage } from '../../src/chat/token-usage.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 
-t.test('reads what upstreams say, and nothing that makes no sense', async (t) => {
+t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
   t.same(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 } }), {
     promptTokens: 1,
     completionTokens: 2,
@@ -32,7 +32,7 @@ t.test('reads what upstreams say, and nothing that makes no sense', async (t) =>
   t.match(readUsage({ usage: { prompt_tokens: 1, completion_tokens: 1, cost: -1 } }), { costMicros: null })
 })
 
-t.test('estimates grow with the text', async (t) => {
+t.test('an estimate grows with the text', async (t) => {
   t.equal(estimateTokens(''), 0)
   t.equal(estimateTokens('abcdefgh'), 2)
   t.equal(estimateTokens('日本語'), 2)
@@ -46,7 +46,7 @@ t.test('estimates grow with the text', async (t) => {
   )
 })
 
-t.test('a prompt counts for all a model reads', async (t) => {
+t.test('an estimate counts every text a model reads', async (t) => {
   const body = (content: unknown, more: object = {}): JsonObject =>
     ({ model: 'm', messages: [{ role: 'user', content }], ...more }) as JsonObject
   const base = estimatePromptTokens(body('x'))

@@ -5,10 +5,10 @@ import type { Client } from '../../src/pipeline/client.ts'
 
 const UNBOUNDED = new Budget(Number.POSITIVE_INFINITY)
 
-/** Fields an error must have. */
+/** Fields to match in an error. */
 const like = (fields: object) => fields as Error
 
-/** A client of which only what admission sees exists. */
+/** A client with the members that admission uses. */
 function caller() {
   const listeners: (() => void)[] = []
   const state = { interrupted: 0 }
@@ -27,7 +27,7 @@ function caller() {
 
 const retry = { headers: { 'retry-after': '1' } }
 
-t.test('room is given back when the answer has been taken, not when the call is sealed', async (t) => {
+t.test('a place is released when the client has taken the answer, not when the call is sealed', async (t) => {
   const admission = new AdmissionControl(2, UNBOUNDED, () => true)
   const [a, b, c] = [caller(), caller(), caller()]
   const seat = admission.enter(a.client)
@@ -48,7 +48,7 @@ t.test('room is given back when the answer has been taken, not when the call is 
   t.same([admission.running, admission.inFlight, admission.entered], [2, 2, 3])
 })
 
-t.test('so many wait to be told that there is no room, and no more', async (t) => {
+t.test('a bounded number of refused calls waits for its answer', async (t) => {
   const admission = new AdmissionControl(1, UNBOUNDED, () => true)
   admission.enter(caller().client)
   const seats = Array.from({ length: MAX_REFUSED }, () => admission.enter(caller().client))
@@ -57,7 +57,7 @@ t.test('so many wait to be told that there is no room, and no more', async (t) =
   t.match(admission.enter(caller().client).refusal, { code: 'overloaded' })
 })
 
-t.test('nothing is taken on that could not be logged', async (t) => {
+t.test('no call is admitted that cannot be logged', async (t) => {
   let available = false
   const admission = new AdmissionControl(1, UNBOUNDED, () => available)
   t.throws(() => admission.assertAuditable(), like({ code: 'audit_unavailable', ...retry }))
@@ -65,7 +65,7 @@ t.test('nothing is taken on that could not be logged', async (t) => {
   t.doesNotThrow(() => admission.assertAuditable())
 })
 
-t.test('bodies of calls take no more room than there is, until their calls are over', async (t) => {
+t.test('bodies take no more than the memory budget until their calls end', async (t) => {
   const admission = new AdmissionControl(9, new Budget(100), () => true)
   const [a, b] = [admission.enter(caller().client), admission.enter(caller().client)]
   admission.keep(a, 40)
@@ -78,7 +78,7 @@ t.test('bodies of calls take no more room than there is, until their calls are o
   t.throws(() => admission.keep(c, 1), like({ code: 'overloaded' }))
 })
 
-t.test('draining: no one in, and over when the last is sealed', async (t) => {
+t.test('draining admits no call and ends when the last call is sealed', async (t) => {
   const admission = new AdmissionControl(5, UNBOUNDED, () => true)
   const [a, b] = [caller(), caller()]
   const seats = [admission.enter(a.client), admission.enter(b.client)] as const
@@ -97,11 +97,11 @@ t.test('draining: no one in, and over when the last is sealed', async (t) => {
   t.equal(admission.inFlight, 2, 'whose answers are still being taken')
 })
 
-t.test('draining with nobody in is over at once', async (t) => {
+t.test('draining without calls ends at once', async (t) => {
   await t.resolves(new AdmissionControl(1, UNBOUNDED, () => true).drain())
 })
 
-t.test('ending what runs spares what is only being taken', async (t) => {
+t.test('interrupting running calls spares those that only wait for their client', async (t) => {
   const admission = new AdmissionControl(5, UNBOUNDED, () => true)
   const [running, taking] = [caller(), caller()]
   admission.enter(running.client)

@@ -11,12 +11,12 @@ const keys = {
   },
 }
 
-t.test('the bearer token, as RFC 6750 and clients write it', async (t) => {
+t.test('reads the bearer token as RFC 6750 and clients write it', async (t) => {
   for (const authorization of ['Bearer right', 'bearer right', 'BEARER   right'])
     t.equal(authenticate(keys, { authorization }), OWNER, authorization)
 })
 
-t.test('whatever is wrong, the answer is one and the same', async (t) => {
+t.test('every kind of bad key gets the same error', async (t) => {
   const headers: IncomingHttpHeaders[] = [
     {},
     { authorization: '' },
@@ -50,7 +50,7 @@ t.test('whatever is wrong, the answer is one and the same', async (t) => {
   t.equal(messages.size, 1)
 })
 
-t.test('the store is asked every time', async (t) => {
+t.test('the key store is asked for every call', async (t) => {
   asked.length = 0
   for (let i = 0; i < 3; i++) authenticate(keys, { authorization: 'Bearer right' })
   t.same(asked, ['right', 'right', 'right'])

@@ -3,7 +3,7 @@ import { Call } from '../../src/pipeline/call.ts'
 import { callHeaders, formatDuration } from '../../src/pipeline/call-headers.ts'
 import type { RuleHit } from '../../src/policy/rule.ts'
 
-t.test('durations as OpenAI writes them', async (t) => {
+t.test('formats durations as OpenAI does', async (t) => {
   const cases: [number, string][] = [
     [0, '0ms'],
     [349.2, '350ms'],
@@ -17,7 +17,7 @@ t.test('durations as OpenAI writes them', async (t) => {
   for (const [spanMs, text] of cases) t.equal(formatDuration(spanMs), text)
 })
 
-t.test('headers of a call', async (t) => {
+t.test('a call has its response headers', async (t) => {
   let nowMs = 5
   const clock = { now: () => 1_700_000_000_000 + nowMs, monotonic: () => nowMs }
   const call = new Call(clock, 'id', { id: 'k', name: 'key' }, 2, 'revision')

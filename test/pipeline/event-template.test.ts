@@ -13,43 +13,44 @@ const event = (text: string, more: object = {}, delta: object = {}) =>
     ...more,
   })
 
-/** A form that has parsed these events, one after the other. */
-function formOf(...events: readonly string[]): EventTemplateMatcher {
-  const form = new EventTemplateMatcher()
+/** A matcher that has learned these events in order. */
+function matcherOf(...events: readonly string[]): EventTemplateMatcher {
+  const matcher = new EventTemplateMatcher()
   for (const data of events) {
     const chunk = readStreamChunk(data)
-    if (chunk !== null) form.learn(data, chunk)
+    if (chunk !== null) matcher.learn(data, chunk)
   }
-  return form
+  return matcher
 }
 
-t.test('an event that comes twice in a row is a form', async (t) => {
-  t.equal(formOf(event('one')).template, null)
-  t.equal(formOf(event('one'), event('two', { created: 1 })).template, null)
-  const form = formOf(event('one'), event('two'))
+t.test('a form that occurs twice in a row becomes the template', async (t) => {
+  t.equal(matcherOf(event('one')).template, null)
+  t.equal(matcherOf(event('one'), event('two', { created: 1 })).template, null)
+  const form = matcherOf(event('one'), event('two'))
   t.equal(form.match(event(' and three')), ' and three')
   t.equal(form.match(event(' and three', { created: 1 })), null)
   t.match(form.template, { choice: 0, channel: 'content', droppable: true })
-  const saying = formOf(event('one', {}, { role: 'assistant' }), event('two', {}, { role: 'assistant' }))
+  const saying = matcherOf(event('one', {}, { role: 'assistant' }), event('two', {}, { role: 'assistant' }))
   t.match(saying.template, { droppable: false }, 'it still says who speaks')
 })
 
-t.test('whatever it reads is what a parser reads, and what it writes is what a writer writes', async () => {
-  const form = formOf(event('one'), event('two'))
+t.test('the template reads as the parser does and writes as the serialiser does', async () => {
+  const form = matcherOf(event('one'), event('two'))
   fc.assert(
     fc.property(fc.string({ unit: 'binary' }), (raw) => {
       const text = raw.toWellFormed()
       const data = event(text)
       const read = form.match(data)
       if (read !== null && read !== readStreamChunk(data)?.deltas[0]?.text) return false
-      // Nothing, quotes, backslashes and control characters are left to the parser.
+      // Texts that are empty, or have quotes, backslashes or control characters, are left to the
+      // parser.
       if ((read === null) !== (text === '' || JSON.stringify(text) !== `"${text}"`)) return false
       return form.template !== null && writeEvent(form.template, text) === data
     }),
   )
 })
 
-t.test('events that say more than a text are no form', async (t) => {
+t.test('an event with more than a text makes no template', async (t) => {
   const cases: Record<string, [string, string]> = {
     usage: [event('one', { usage: { prompt_tokens: 1 } }), event('two', { usage: { prompt_tokens: 1 } })],
     error: [event('one', { error: { message: 'x' } }), event('two', { error: { message: 'x' } })],
@@ -71,13 +72,13 @@ t.test('events that say more than a text are no form', async (t) => {
     'the same key twice': [event('one'), event('two')].map((data) =>
       data.replace('"content"', '"content":"x","content"'),
     ) as [string, string],
-    'a text that stands elsewhere too': [
+    'a text that occurs elsewhere too': [
       '{"x":{"content":"a"},"choices":[{"index":0,"delta":{"content" :"a"}}]}',
       '{"x":{"content":"b"},"choices":[{"index":0,"delta":{"content" :"b"}}]}',
     ],
   }
   for (const [name, events] of Object.entries(cases)) {
-    const form = formOf(...events)
+    const form = matcherOf(...events)
     if (name === 'the same key twice')
       t.equal(form.match(event('three').replace('"content"', '"content":"evil","content"')), null, name)
     else t.equal(form.template, null, name)

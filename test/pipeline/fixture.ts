@@ -84,8 +84,8 @@ interface RelayOptions {
 }
 
 /**
- * Relays a stream. It blocks `project aurora` and `zenith`, monitors `harbour`, redacts all kinds, and
- * restores `[EMAIL_1]` as ann@example.com. Creation times become 0, so that streams can be compared.
+ * Relays a stream. Blocks `project aurora` and `zenith`, monitors `harbour`, redacts all kinds, and
+ * restores `[EMAIL_1]` as ann@example.com. Creation times become 0, so that streams compare.
  */
 export async function relay(
   events: readonly string[],

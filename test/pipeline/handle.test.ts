@@ -1,4 +1,5 @@
-// The order of a call where the chat endpoint does not show it: a score that rules only watch keeps no upstream waiting.
+// The order of a call's steps, as the chat endpoint does not show it: a score that only monitoring
+// rules read delays no upstream.
 
 import t from 'tap'
 import type { RequestDraft } from '../../src/audit/entry.ts'
@@ -59,39 +60,39 @@ class Caller extends CollectingClient {
   }
 }
 
-/** Less than some of the prompts are long. */
+/** Less than the longest prompts take. */
 const ROOM = 64 * STEP_UNITS
 const MEMORY = 1e9
 
-/** One call, what happened in which order, and its entry. */
+/** Makes one call; returns the order of its steps and its entry. */
 async function call(
   rules: readonly Rule[],
   content: string | object[],
-  how: {
+  options: {
     readonly upstreamFails?: boolean
     readonly scoringFails?: boolean
     readonly answer?: string
-    /** Room for its prompt and its answer, bytes. */
+    /** Memory budget of the prompt and the answer, bytes. */
     readonly memory?: number
-    /** At which step nobody waits any longer for what still runs. */
+    /** The step at which a forced stop interrupts the call. */
     readonly stops?: 'scored' | 'read'
   } = {},
 ) {
   const order: string[] = []
   const sealed: RequestDraft[] = []
   const pieces = [
-    Buffer.from(JSON.stringify({ choices: [{ message: { content: how.answer ?? 'Hello.' } }] })),
+    Buffer.from(JSON.stringify({ choices: [{ message: { content: options.answer ?? 'Hello.' } }] })),
   ]
   const forward = async () => {
     order.push('forwarded')
-    if (how.upstreamFails === true) throw new GatewayError('upstream_unavailable', 'It is not there.')
+    if (options.upstreamFails === true) throw new GatewayError('upstream_unavailable', 'It is not there.')
     return {
       status: 200,
       headers: { 'content-type': 'application/json' },
       credential: null,
       read: async () => {
         order.push('read')
-        if (how.stops === 'read') client.interrupt()
+        if (options.stops === 'read') client.interrupt()
         return pieces.shift() ?? null
       },
       abort: () => order.push('aborted'),
@@ -99,7 +100,7 @@ async function call(
     }
   }
   const searches = new Budget(ROOM)
-  const { memory = MEMORY } = how
+  const { memory = MEMORY } = options
   const bodies = new Budget(memory)
   const ruleSet = compileRules(rules, 'r')
   const pipeline: Pipeline = {
@@ -118,8 +119,8 @@ async function call(
       ...MODEL,
       *scoreSteps(text, mode) {
         order.push('scored')
-        if (how.scoringFails === true) throw new Error('a bug')
-        if (how.stops === 'scored') client.interrupt()
+        if (options.scoringFails === true) throw new Error('a bug')
+        if (options.stops === 'scored') client.interrupt()
         return yield* MODEL.scoreSteps(text, mode)
       },
     },
@@ -139,22 +140,22 @@ async function call(
   }
   const client = new Caller(content)
   await handle(pipeline, client)
-  const told = { status: client.status, policy: client.policy }
+  const answer = { status: client.status, policy: client.policy }
   const isRoomFree = searches.take(ROOM) && bodies.take(memory)
-  t.ok(isRoomFree, 'whatever becomes of a call, its room is given back')
-  return { ...told, order: order.filter((step, index) => step !== order[index - 1]), entry: sealed[0] }
+  t.ok(isRoomFree, 'every call releases its memory')
+  return { ...answer, order: order.filter((step, index) => step !== order[index - 1]), entry: sealed[0] }
 }
 
 const SEEN = { rules: [{ name: 'watch' }], injection: { score: Number, model: String } }
 
-t.test('what is only watched is scored while the upstream is at work', async (t) => {
-  const { order, entry, ...told } = await call([WATCH], ATTACK)
+t.test('a monitored prompt is scored while the upstream works', async (t) => {
+  const { order, entry, ...answer } = await call([WATCH], ATTACK)
   t.same(order, ['forwarded', 'scored', 'read', 'sealed'])
-  t.same(told, { status: 200, policy: 'watch' }, 'and told with the answer')
+  t.same(answer, { status: 200, policy: 'watch' }, 'and reported in the headers')
   t.match(entry, { outcome: 'ok', ...SEEN })
 })
 
-t.test('a long prompt too, in slices, and its answer waits for the score', async (t) => {
+t.test('a long monitored prompt is scored in slices, and its answer waits for the score', async (t) => {
   const long = `${ATTACK} `.repeat((40 * STEP_UNITS) / ATTACK.length)
   const { order, entry, policy } = await call([WATCH], long)
   t.same(order, ['forwarded', 'scored', 'read', 'sealed'])
@@ -162,7 +163,7 @@ t.test('a long prompt too, in slices, and its answer waits for the score', async
   t.match(entry, SEEN)
 })
 
-t.test('what may refuse is scored before anything is forwarded', async (t) => {
+t.test('a blocking rule has its score before the call is forwarded', async (t) => {
   for (const rules of [[REFUSE], [WATCH, REFUSE]]) {
     t.same((await call(rules, 'Good morning.')).order, ['scored', 'forwarded', 'read', 'sealed'])
     const { order, status } = await call(rules, ATTACK)
@@ -170,7 +171,7 @@ t.test('what may refuse is scored before anything is forwarded', async (t) => {
   }
 })
 
-t.test('the entry of a call that comes to nothing has the score as well', async (t) => {
+t.test('the entry of a failed or blocked call has the score too', async (t) => {
   const failed = await call([WATCH], ATTACK, { upstreamFails: true })
   t.same([failed.order, failed.status], [['forwarded', 'scored', 'sealed'], 502])
   t.match(failed.entry, { outcome: 'upstream_error', ...SEEN })
@@ -183,7 +184,7 @@ t.test('the entry of a call that comes to nothing has the score as well', async 
   )
 })
 
-t.test('a payload is refused before any rule is asked: none fires', async (t) => {
+t.test('a payload is denied before any rule is asked, and none fires', async (t) => {
   const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
   const { order, status, entry } = await call([WATCH], [{ type: 'text', text: ATTACK }, image])
   t.same([order, status], [['scored', 'sealed'], 403])
@@ -191,7 +192,7 @@ t.test('a payload is refused before any rule is asked: none fires', async (t) =>
   t.same(entry?.rules, [])
 })
 
-t.test('a stop that has waited long enough waits for no score', async (t) => {
+t.test('a forced stop does not wait for a score', async (t) => {
   const long = `${ATTACK} `.repeat((400 * STEP_UNITS) / ATTACK.length)
   const { entry, status } = await call([WATCH], long, { stops: 'scored' })
   t.equal(status, 503)
@@ -202,7 +203,7 @@ t.test('a stop that has waited long enough waits for no score', async (t) => {
   t.match(refused.entry, { outcome: 'blocked', injection: null, rules: [{ name: 'word' }] })
 })
 
-t.test('nor for all of a long answer', async (t) => {
+t.test('a forced stop does not wait for a long answer', async (t) => {
   const answer = 'Write to a@example.com. '.repeat(200_000)
   const { entry, status } = await call([], 'Hello.', { answer, stops: 'read' })
   t.equal(status, 503)
@@ -210,30 +211,30 @@ t.test('nor for all of a long answer', async (t) => {
   t.same(entry?.pii_types, [])
 })
 
-t.test('without a rule there is no score', async (t) => {
+t.test('a prompt is not scored without a rule', async (t) => {
   const { order, entry } = await call([], ATTACK)
   t.same(order, ['forwarded', 'read', 'sealed'])
   t.match(entry, { injection: null, rules: [] })
 })
 
-t.test('nobody gets an answer whose prompt could not be scored', async (t) => {
+t.test('a call whose scoring fails gets no answer', async (t) => {
   const { order, status } = await call([WATCH], ATTACK, { scoringFails: true })
   t.same([order, status], [['forwarded', 'scored', 'aborted', 'sealed'], 500])
 })
 
-t.test('a call that was refused is sealed, also where its prompt could not be scored', async (t) => {
+t.test('a denied call is sealed even when its scoring fails', async (t) => {
   const { order, status, entry } = await call([WORD, WATCH], `${ATTACK} aurora`, { scoringFails: true })
   t.same([order, status], [['scored', 'sealed'], 403])
   t.match(entry, { outcome: 'blocked', injection: null, rules: [{ name: 'word' }] })
 })
 
-t.test('a call for whose body there is no room is told so, and sealed', async (t) => {
+t.test('a call whose body exceeds the memory budget is refused and sealed', async (t) => {
   const { order, status, entry } = await call([WATCH], ATTACK, { memory: 10 })
   t.same([order, status], [['sealed'], 503])
   t.match(entry, { outcome: 'overloaded' })
 })
 
-t.test('nor is an answer kept for which there is no room', async (t) => {
+t.test('a call whose answer exceeds the memory budget is refused and sealed', async (t) => {
   const { order, status, entry } = await call([], 'Hello.', {
     answer: 'So it goes. '.repeat(20),
     memory: 200,

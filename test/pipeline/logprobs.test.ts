@@ -18,7 +18,7 @@ const tokens = (body: JsonObject) =>
 const textOf = (body: JsonObject, choice: number): string =>
   (body as any).choices.find((one: any) => one?.index === choice)?.delta.content ?? ''
 
-/** A gate beside a text of which so much has left as is said. */
+/** A gate for one text; `sent` is the number of released characters. */
 function setUp() {
   const gate = new LogprobGate()
   let received = 0
@@ -31,7 +31,7 @@ function setUp() {
   }
 }
 
-t.test('entries leave with the text they repeat', async (t) => {
+t.test('entries are released with the text they repeat', async (t) => {
   const gate = setUp()
   let sent = 0
   const step = (body: JsonObject, sentNow: number, finished: number[] = []) => {
@@ -47,7 +47,7 @@ t.test('entries leave with the text they repeat', async (t) => {
   t.same(step(chunk(), 1, [0]), [['!'], true], 'the last of them at the end')
 })
 
-t.test('once something was replaced none leave', async (t) => {
+t.test('no entry is released after a redaction', async (t) => {
   const gate = setUp()
   const body = chunk('a@b', '.co')
   t.ok(gate.apply(body, 0))
@@ -59,7 +59,7 @@ t.test('once something was replaced none leave', async (t) => {
   t.equal(tokens(end), null)
 })
 
-t.test('entries never leave before what they spell, however they are laid beside the text', async (t) => {
+t.test('no entry is released before its text, in any alignment', async (t) => {
   const beside = (content: string, ...spelled: string[]): JsonObject => ({
     choices: [{ index: 0, delta: { content }, logprobs: { content: spelled.map(entry), refusal: null } }],
   })
@@ -86,7 +86,7 @@ t.test('entries never leave before what they spell, however they are laid beside
   t.same(step(elsewhere, beside('', 'bob', '@exam'), 11), [], 'of the arguments of a tool')
 })
 
-t.test('what cannot be matched to text waits for the end', async (t) => {
+t.test('an entry that matches no text waits for the end', async (t) => {
   const gate = setUp()
   const body: JsonObject = {
     choices: [null, { delta: {} }, { index: 1, delta: {}, logprobs: { content: [{ odd: 1 }] } }],
@@ -104,7 +104,7 @@ t.test('what cannot be matched to text waits for the end', async (t) => {
   )
 })
 
-t.test('numbers of tokens spell the text, and cannot be held back with it', async (t) => {
+t.test('token ids are dropped, because they spell the text', async (t) => {
   const apply = (choice: JsonObject) => {
     const body = { choices: [choice] }
     const changed = setUp().apply(body, 9)
@@ -120,21 +120,18 @@ t.test('numbers of tokens spell the text, and cannot be held back with it', asyn
   ])
 })
 
-t.test(
-  'tokens without text: however many there are, they take linear time and are dropped in the end',
-  async (t) => {
-    const gate = setUp()
-    let left = 0
-    for (let n = 0; n < 30_000; n++) {
-      const body = chunk('ab', 'cd')
-      gate.apply(body, 1)
-      left += tokens(body).length
-    }
-    t.equal(left, 0)
-    const more = chunk(...Array<string>(10_000).fill('x'))
-    gate.apply(more, 1)
-    const end = chunk('end')
-    gate.apply(end, 1, [0])
-    t.same(tokens(end), [])
-  },
-)
+t.test('tokens without text take linear time and are dropped', async (t) => {
+  const gate = setUp()
+  let left = 0
+  for (let n = 0; n < 30_000; n++) {
+    const body = chunk('ab', 'cd')
+    gate.apply(body, 1)
+    left += tokens(body).length
+  }
+  t.equal(left, 0)
+  const more = chunk(...Array<string>(10_000).fill('x'))
+  gate.apply(more, 1)
+  const end = chunk('end')
+  gate.apply(end, 1, [0])
+  t.same(tokens(end), [])
+})

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 
-t.test('numbered in order, the same value the same number', async (t) => {
+t.test('numbers values in order, equal values alike', async (t) => {
   const numbers = new Placeholders()
   t.equal(numbers.for('email', 'a@b.co'), '[EMAIL_1]')
   t.equal(numbers.for('email', 'c@d.co'), '[EMAIL_2]')
@@ -13,7 +13,7 @@ t.test('numbered in order, the same value the same number', async (t) => {
   t.equal(numbers.for('secret', 'ABC'), '[SECRET_2]')
 })
 
-t.test('never a form that stands in the text', async () => {
+t.test('never gives out a form that a text contains', async () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 1, max: 12 })),
@@ -29,7 +29,7 @@ t.test('never a form that stands in the text', async () => {
   )
 })
 
-t.test('forks know what was given, and number by themselves', async (t) => {
+t.test('a fork knows given placeholders and numbers new values alone', async (t) => {
   const request = new Placeholders()
   request.for('email', 'a@b.co')
   const [one, two] = [request.fork(), request.fork()]
@@ -39,11 +39,11 @@ t.test('forks know what was given, and number by themselves', async (t) => {
   t.equal(request.for('email', 'later@y.co'), '[EMAIL_2]')
 })
 
-t.test('forms that are taken are passed once, however many forks ask', async (t) => {
+t.test('taken forms are passed once for all forks', async (t) => {
   const numbers = new Placeholders()
   const taken = 200_000
   numbers.avoid(Array.from({ length: taken }, (_, index) => `[EMAIL_${index + 1}]`).join(''))
-  // By each fork anew it would be 10^9 looks.
+  // If each fork tried each form, it would be 10^9 steps.
   for (let index = 0; index < 5000; index++) {
     const fork = numbers.fork()
     t.equal(

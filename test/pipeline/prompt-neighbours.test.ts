@@ -1,4 +1,4 @@
-// Data and words that are split over neighbouring texts.
+// Personal data and keywords that are split over adjacent texts.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,10 +11,10 @@ const KINDS = kindSet(PII_KINDS)
 const ADDRESS = 'alice@example.com'
 const GAP = '\uFFFE'
 
-/** Texts that touch. */
+/** Adjacent texts. */
 const row = (...views: string[]) => views.map((view, joined) => ({ view, joined }))
 
-/** What is found over several texts, as the parts' own characters. */
+/** The split values found, with the characters of each part. */
 const found = (items: readonly { view: string; joined: number }[]) =>
   atOnce(findSplitData(items, KINDS)).map((parts) => ({
     kind: parts[0]?.finding.kind,
@@ -22,7 +22,7 @@ const found = (items: readonly { view: string; joined: number }[]) =>
     parts: parts.map(({ item, finding }) => item.view.slice(finding.start, finding.end)),
   }))
 
-t.test('an address, cut anywhere', async (t) => {
+t.test('finds an address with any cut', async (t) => {
   for (let cut = 1; cut < ADDRESS.length; cut++) {
     const parts = [ADDRESS.slice(0, cut), ADDRESS.slice(cut)]
     const [first, ...more] = found(row(`mail ${parts[0]}`, `${parts[1]} today`))
@@ -31,18 +31,18 @@ t.test('an address, cut anywhere', async (t) => {
   }
 })
 
-t.test('over three texts and more, also through empty ones', async (t) => {
+t.test('finds a value in three or more texts, across empty ones', async (t) => {
   t.match(found(row('mail alice', '@exam', 'ple.com now')), [{ parts: ['alice', '@exam', 'ple.com'] }])
   t.match(found(row('mail alice', '', '@example.com now')), [{ parts: ['alice', '@example.com'] }])
 })
 
-t.test('what lies in one text is none of its business', async (t) => {
+t.test('ignores a value inside one text', async (t) => {
   t.same(found(row(`mail ${ADDRESS} `, ' and wait')), [])
   t.same(found(row(ADDRESS)), [])
   t.same(found([]), [])
 })
 
-t.test('texts that do not touch are not read as one', async (t) => {
+t.test('does not join texts that are not adjacent', async (t) => {
   const apart = [
     { view: 'mail alice', joined: 0 },
     { view: '@example.com', joined: 2 },
@@ -52,7 +52,7 @@ t.test('texts that do not touch are not read as one', async (t) => {
   t.equal(joinTexts(row('a', 'b', 'c'), ' '), 'a b c')
 })
 
-t.test('of long texts both ends take part, at their right places', async (t) => {
+t.test('joins both ends of long texts and keeps offsets right', async (t) => {
   const long = 'word '.repeat(2000)
   const items = row('mail alice', `@example.com ${long}mail bob`, '@example.org')
   t.match(found(items), [
@@ -62,7 +62,7 @@ t.test('of long texts both ends take part, at their right places', async (t) => 
   t.ok(joinTexts(row(long, long, long), '').length < 3 * 2100, 'and the middle does not')
 })
 
-t.test('a cut finds what the whole would, and its parts are the whole', async () => {
+t.test('a cut text gives the findings of the whole, in parts', async () => {
   fc.assert(
     fc.property(
       fc.constantFrom(ADDRESS, '4111 1111 1111 1111', '123-45-6789', 'DE89 3704 0044 0532 0130 00'),
@@ -83,7 +83,7 @@ t.test('a cut finds what the whole would, and its parts are the whole', async ()
   )
 })
 
-t.test('a break between two texts may stand for the blank in a value', async (t) => {
+t.test('a break between two texts can replace the blank in a value', async (t) => {
   t.match(found(row('card 4111 1111', '1111 1111 ok')), [
     { kind: 'credit_card', value: ['4111 1111 1111 1111'], parts: ['4111 1111', '1111 1111'] },
   ])

@@ -1,4 +1,4 @@
-// Several limits on one call: which one refuses, what the client is told, what is given back.
+// Several limits on one call: which one denies it, what the client learns, what is released.
 
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
@@ -22,7 +22,7 @@ function setting(t: Test, ...rules: Rule[]) {
     new Quota(counters, selection, KEY, { tokens, unlimitedChoices: 0 }, nowMs)
 }
 
-t.test('a request limits its answers by either name, all of them or none', async (t) => {
+t.test('a request limits its answers by either parameter name, all or none', async (t) => {
   const demand = (options: JsonObject) =>
     demandOf(readChatRequest({ model: 'm', messages: [{ role: 'user', content: 'hi' }], ...options }), 7)
   t.same(demand({ n: 3 }), { tokens: 7, unlimitedChoices: 3 })
@@ -33,13 +33,13 @@ t.test('a request limits its answers by either name, all of them or none', async
 
 const exceeded = (quota: Quota) => quota.evidence.filter((one) => one.exceeded).map(({ rule }) => rule.name)
 
-t.test('without a limit there is nothing to tell and nothing to settle', async (t) => {
+t.test('without a limit there is nothing to report or settle', async (t) => {
   const quota = setting(t)(10)
   t.match(quota, { evidence: [], tightest: null, retryAfterMs: 0 })
   t.same(quota.settle(10, 0), [])
 })
 
-t.test('the client is told of the limit that leaves the least', async (t) => {
+t.test('the headers report the limit with the least left', async (t) => {
   const reserve = setting(t, limit('hour', '1000/1h'), limit('minute', '300/1m'))
   t.match(reserve(100).tightest, { limitTokens: 300, remainingTokens: 200 })
   const later = START_MS + 2 * MINUTE_MS
@@ -49,7 +49,7 @@ t.test('the client is told of the limit that leaves the least', async (t) => {
   t.match(reserve(120, later + 6 * MINUTE_MS).tightest, { limitTokens: 1000, remainingTokens: 30 })
 })
 
-t.test('whose call is refused is told of the limit that refuses it', async (t) => {
+t.test('a denied call reports the limit that denies it', async (t) => {
   const reserve = setting(
     t,
     limit('hour', '1000/1h'),
@@ -67,7 +67,7 @@ t.test('whose call is refused is told of the limit that refuses it', async (t) =
   t.ok(refused.retryAfterMs <= refused.tightest!.resetMs, 'by then it has room again')
 })
 
-t.test('one that has no room refuses; what others hold is given back', async (t) => {
+t.test('a limit without room denies the call, and other limits release their share', async (t) => {
   const reserve = setting(t, limit('hour', '900/1h'), limit('minute', '300/1m'))
   reserve(200)
   const refused = reserve(200)
@@ -83,7 +83,7 @@ t.test('one that has no room refuses; what others hold is given back', async (t)
   t.same(refused.settle(0, 0), [], 'a refused call adds nothing to the log')
 })
 
-t.test('when both refuse, the longer wait counts', async (t) => {
+t.test('when two limits deny a call, the longer wait is reported', async (t) => {
   const reserve = setting(t, limit('hour', '300/1h'), limit('minute', '300/1m'))
   reserve(300).settle(300, 0)
   const refused = reserve(1)
@@ -91,7 +91,7 @@ t.test('when both refuse, the longer wait counts', async (t) => {
   t.ok(refused.retryAfterMs > 59 * MINUTE_MS)
 })
 
-t.test('a limit that only watches counts on and makes nobody wait', async (t) => {
+t.test('a monitoring limit counts but never delays', async (t) => {
   const reserve = setting(t, limit('watch', '100/1m', 'monitor'))
   t.same(exceeded(reserve(80)), [])
   const over = reserve(80)
@@ -99,10 +99,10 @@ t.test('a limit that only watches counts on and makes nobody wait', async (t) =>
   t.equal(over.retryAfterMs, 0)
   t.match(over.settle(50, 0), [{ ruleId: 'watch', keyId: 'key', tokens: 50 }])
   over.settle(50, 0)
-  t.same(exceeded(reserve(1)), ['watch'], '80 + 50: what was used is counted, once')
+  t.same(exceeded(reserve(1)), ['watch'], '80 + 50: usage is counted once')
 })
 
-t.test('settled to what was used, more or less than was reserved', async (t) => {
+t.test('a reservation settles to the real usage, higher or lower', async (t) => {
   const reserve = setting(t, limit('hour', '1000/1h'))
   const less = reserve(900)
   t.match(less.settle(100, 0), [{ ruleId: 'hour', tokens: 100 }])
@@ -112,7 +112,7 @@ t.test('settled to what was used, more or less than was reserved', async (t) => 
   t.match(reserve(1).tightest, { remainingTokens: 1000 - 100 - 100 - 500 - 1 })
 })
 
-t.test('calls side by side never hold more than the limit', async (t) => {
+t.test('parallel calls never reserve more than the limit', async (t) => {
   const call = fc.record({ reserved: fc.nat(400), used: fc.nat(400), settles: fc.boolean() })
   fc.assert(
     fc.property(fc.array(call, { maxLength: 40 }), fc.uuid(), (calls, name) => {
@@ -128,7 +128,7 @@ t.test('calls side by side never hold more than the limit', async (t) => {
         held += Math.max(1, reserved)
         if (held > 1000) return false
         if (!settles) continue
-        // An upstream's count is what it is: only what is used within the reservation keeps the bound.
+        // Only usage within the reservation keeps the bound; an upstream may report more.
         quota.settle(Math.min(used, reserved), 0)
         held += Math.min(used, reserved) - Math.max(1, reserved)
       }

@@ -1,4 +1,4 @@
-// What was taken out of a prompt comes back in the answer: exactly there, however the answer arrives.
+// Redacted values return in the answer in their exact places, for every cut of the answer.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -12,7 +12,7 @@ import type { Rule } from '../../src/policy/rule.ts'
 import { rule } from '../policy/rules.ts'
 import { ALL_KINDS, cutText, scanPieces, selectRules } from './fixture.ts'
 
-/** The last two are as a JSON string must not be, and as a placeholder would be. */
+/** One value must be escaped in JSON; the last one looks like a placeholder. */
 const VALUES = new Map([
   ['[EMAIL_1]', 'alice@example.com'],
   ['[EMAIL_2]', 'bob@example.org'],
@@ -31,7 +31,7 @@ const rules = (keywords: readonly Rule[] = [], undo: Restoration | null = restor
   restoration: undo,
 })
 
-/** The numbering of a call in which the values of VALUES were given out. */
+/** The numbering of a call that gave out the placeholders of VALUES. */
 function numbering(): Placeholders {
   const placeholders = new Placeholders()
   for (const form of VALUES.keys()) placeholders.avoid(form)
@@ -41,7 +41,7 @@ function numbering(): Placeholders {
 const run = (pieces: readonly string[], scanRules = rules(), encoding: 'plain' | 'json' = 'plain') =>
   scanPieces(pieces, scanRules, encoding, numbering())
 
-/** Said by itself and not by what is tested. */
+/** Restores without the code under test. */
 const restoreWhole = (text: string, encode: (value: string) => string = (value) => value): string =>
   text.replace(/\[(?:EMAIL_(?:1|2|12)|US_SSN_1|SECRET_[12])\]/g, (form) => encode(VALUES.get(form) ?? ''))
 
@@ -108,7 +108,7 @@ const parts = fc.constantFrom(
 const answer = fc.array(parts, { maxLength: 20 }).map((some) => some.join(''))
 const cuts = fc.array(fc.nat(), { maxLength: 30 })
 
-t.test('every way to cut an answer gives what restoring the whole gives', async (t) => {
+t.test('restoring gives the same text for every cut', async (t) => {
   fc.assert(
     fc.property(answer, cuts, (text, places) => {
       const wanted = restoreWhole(text)
@@ -123,7 +123,7 @@ t.test('every way to cut an answer gives what restoring the whole gives', async 
   )
 })
 
-t.test('arguments: every way to cut them, with and without escapes, and JSON stays JSON', async (t) => {
+t.test('restored arguments stay valid JSON for every cut and escape', async (t) => {
   const value = fc.letrec((tie) => ({
     node: fc.oneof(
       { maxDepth: 3 },
@@ -153,7 +153,7 @@ t.test('arguments: every way to cut them, with and without escapes, and JSON sta
   )
 })
 
-t.test('arguments written with an escape, or that are no JSON', async (t) => {
+t.test('restores in arguments with escapes and in malformed ones', async (t) => {
   const cases: [text: string, sent: string][] = [
     ['{"to":"\\u005bEMAIL_1]"}', '{"to":"alice@example.com"}'],
     ['{"to":"[EMAIL\\u005f1\\u005D"}', '{"to":"alice@example.com"}'],
@@ -170,7 +170,7 @@ t.test('arguments written with an escape, or that are no JSON', async (t) => {
   }
 })
 
-t.test('no more is held than what may still become a placeholder', async (t) => {
+t.test('holds back only what may become a placeholder', async (t) => {
   const restoring = new TextRestorer(restoration, null, 'plain')
   const steps: [piece: string, sent: string][] = [
     ['see the [', 'see the '],
@@ -184,7 +184,7 @@ t.test('no more is held than what may still become a placeholder', async (t) => 
   for (const [piece, sent] of steps) t.equal(restoring.push([plainSpan(piece)]), sent, piece)
 })
 
-t.test('structured output, which is JSON in a plain text, stays JSON', async (t) => {
+t.test('structured output in plain text stays valid JSON', async (t) => {
   const text = '\n {"key": "[SECRET_1]", "to": "[EMAIL_1]"}'
   const object = { key: VALUES.get('[SECRET_1]'), to: VALUES.get('[EMAIL_1]') }
   t.same(JSON.parse(run([text]).sent), object)
@@ -193,7 +193,7 @@ t.test('structured output, which is JSON in a plain text, stays JSON', async (t)
   t.equal(run(['[SECRET_1] {']).sent, `${VALUES.get('[SECRET_1]')} {`)
 })
 
-t.test('a value is not taken out again; one that is new is, and stays out', async (t) => {
+t.test('a restored value is not redacted again; a new value is redacted', async (t) => {
   const answered = run(['Write to [EMAIL_1], not to dave@example.com today.'])
   t.match(answered, {
     sent: 'Write to alice@example.com, not to [EMAIL_3] today.',
@@ -202,7 +202,7 @@ t.test('a value is not taken out again; one that is new is, and stays out', asyn
   })
 })
 
-t.test('a value of the prompt that the model writes out is kept as its placeholder', async (t) => {
+t.test('a value of the prompt that the model writes out is logged as its placeholder', async (t) => {
   const placeholders = new Placeholders()
   t.equal(placeholders.for('email', 'alice@example.com'), '[EMAIL_1]')
   const scan = new TextScanner(rules(), placeholders.fork(), 'plain')
@@ -213,7 +213,7 @@ t.test('a value of the prompt that the model writes out is kept as its placehold
   t.ok(scan.redacted)
 })
 
-t.test('keywords are judged as the text is kept and as the client reads it', async (t) => {
+t.test('keywords match the logged text and the text the client reads', async (t) => {
   const undo = new Restoration(
     new Map([
       ['[EMAIL_1]', 'aurora@example.com'],
@@ -225,7 +225,7 @@ t.test('keywords are judged as the text is kept and as the client reads it', asy
     ['the beginning in a value', 'All of [SECRET_1] aurora is', 'project aurora', 'All of ', 'All of '],
     ['all of it over two values', '[SECRET_1] [EMAIL_1] is', 'project aurora', '', ''],
     ['within a value', 'Ask [EMAIL_1] now', 'aurora@', 'Ask ', 'Ask '],
-    ['beside a value alone', 'my aurora[SECRET_1] is', '\\baurora\\b', 'my ', 'my '],
+    ['only next to a value', 'my aurora[SECRET_1] is', '\\baurora\\b', 'my ', 'my '],
     ['the name of a placeholder', 'Ask [EMAIL_1] now', 'email_1', 'Ask [', 'Ask ['],
     ['elsewhere', '[EMAIL_1] of project aurora', 'project aurora', 'aurora@example.com of ', '[EMAIL_1] of '],
   ]
@@ -242,7 +242,7 @@ t.test('keywords are judged as the text is kept and as the client reads it', asy
   t.match(watched, { sent: 'The project aurora@example.com is', blocked: false, hits: ['word'] })
 })
 
-t.test('with keywords, too, pieces do not matter', async (t) => {
+t.test('keywords and restoring give the same text for every cut', async (t) => {
   const scanRules = rules([
     rule('example', 'ask bob|example.net the', { action: 'block' }),
     rule('budget', 'budget alice|1 the', { action: 'monitor' }),
@@ -257,7 +257,7 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
         const input = encoding === 'json' ? JSON.stringify({ q: text }) : text
         const look = (pieces: readonly string[]) => {
           const { hits, ...seen } = run(pieces, scanRules, encoding)
-          // Words on trial beside the one that stops a text may have been read up to or not.
+          // Monitored keywords next to the blocking one may have been reached or not.
           return seen.blocked ? seen : { ...seen, hits }
         }
         const whole = look([input])
@@ -269,14 +269,14 @@ t.test('with keywords, too, pieces do not matter', async (t) => {
   )
 })
 
-t.test('an answer that grows beyond all bounds by what is put back is refused', async (t) => {
+t.test('an answer that restoring makes too long is refused', async (t) => {
   const undo = new Restoration(new Map([['[SECRET_1]', 'k'.repeat(16_000)]]))
   const scan = new TextScanner(rules([], undo), new Placeholders(), 'plain')
   t.throws(() => atOnce(scan.allSteps('[SECRET_1]\n'.repeat(1100))), { code: 'upstream_unavailable' })
   t.doesNotThrow(() => run(['[EMAIL_1]\n'.repeat(1100)]))
 })
 
-t.test('many placeholders, and a text that only begins them', async (t) => {
+t.test('many placeholders and many beginnings of one take linear time', async (t) => {
   const many = new Map(
     Array.from({ length: 20_000 }, (_, i) => [`[EMAIL_${i + 1}]`, `user${i + 1}@example.com`] as const),
   )

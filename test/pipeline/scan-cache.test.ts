@@ -1,4 +1,4 @@
-// A conversation that is sent again is judged as it was, and its texts are not searched again.
+// A conversation that is sent again gives the same result without another scan.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -28,7 +28,7 @@ interface Message {
   readonly content: string
 }
 
-/** What is made of a conversation, the body that would be sent included. */
+/** Inspects a conversation; returns the result and the forwarded body. */
 function look(
   messages: readonly Message[],
   cache: ScanCache | null,
@@ -50,7 +50,7 @@ function look(
   return { findings, hits: keywordHits.map(({ name }) => name), evidence, body }
 }
 
-/** Counts the texts that are scored. */
+/** A model that lists the texts it scores. */
 function counting() {
   const scored: string[] = []
   const injection: InjectionModel = {
@@ -88,7 +88,7 @@ const message = fc.record({
   content: fc.array(fc.constantFrom(...PIECES), { maxLength: 6 }).map((pieces) => pieces.join('')),
 })
 
-t.test('whatever was sent before, a conversation is judged as if nothing had been', async (t) => {
+t.test('the cache never changes the result of an inspection', async (t) => {
   const cache = new ScanCache()
   let found = 0
   fc.assert(
@@ -105,7 +105,7 @@ t.test('whatever was sent before, a conversation is judged as if nothing had bee
   t.ok(found > 300)
 })
 
-t.test('of a conversation that goes on only what is new is searched', async (t) => {
+t.test('only new texts of a conversation are scanned', async (t) => {
   const cache = new ScanCache()
   const { scored, injection } = counting()
   const turns: Message[] = []
@@ -116,7 +116,7 @@ t.test('of a conversation that goes on only what is new is searched', async (t) 
     )
     scored.length = 0
     look(turns, cache, injection)
-    // The first prompt has no answer in it, and its texts are known from the second on.
+    // The first prompt has no answer, so its texts are cached from the second on.
     t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 4 : 2, `turn ${turn}`)
     turns.push({ role: 'assistant', content: `Turn ${turn}: ${LONG}` })
   }
@@ -136,7 +136,7 @@ t.test('of a conversation that goes on only what is new is searched', async (t) 
   t.equal(scored.length, 0, 'these are remembered, too')
 })
 
-t.test('texts that are nearly the same are not taken for one another', async (t) => {
+t.test('similar texts have separate entries', async (t) => {
   const cache = new ScanCache()
   const one = cache.lookUp('key', LONG)
   t.equal(cache.lookUp('key', LONG), one)
@@ -146,7 +146,7 @@ t.test('texts that are nearly the same are not taken for one another', async (t)
   t.not(cache.lookUp('key', 'short'), cache.lookUp('key', 'short'), 'not worth it')
 })
 
-t.test('what is kept is bounded, and what comes again and again stays', async (t) => {
+t.test('the cache is bounded and keeps texts in use', async (t) => {
   const cache = new ScanCache()
   const often = cache.lookUp('key', LONG)
   const once = cache.lookUp('key', `${LONG}once`)
@@ -159,7 +159,7 @@ t.test('what is kept is bounded, and what comes again and again stays', async (t
   t.not(cache.lookUp('key', `${LONG}once`), once)
 })
 
-t.test('a text full of findings is searched again', async (t) => {
+t.test('a text with too many findings is not cached', async (t) => {
   const learned = new CachedScan()
   const found = (count: number) =>
     Array.from({ length: count }, (_, start) => ({ kind: 'email' as const, start, end: start + 1 }))

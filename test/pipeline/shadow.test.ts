@@ -1,4 +1,4 @@
-// What a trial must not do, whatever an upstream has answered.
+// Limits of shadow evaluation, for any answer of an upstream.
 
 import t from 'tap'
 import { Budget } from '../../src/core/budget.ts'
@@ -44,7 +44,7 @@ function call(response: JsonObject, responseBytes = 0): Call {
   return one
 }
 
-/** The call with more in its record. */
+/** Adds fields to the record of a call. */
 function noted(one: Call, fields: Partial<CallRecord>): Call {
   Object.assign(one.record, fields)
   return one
@@ -54,7 +54,7 @@ const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-t.test('an answer that cannot be judged is skipped and told of, and those after it are judged', async (t) => {
+t.test('an answer that cannot be judged is skipped and reported', async (t) => {
   const { shadow, errors } = trial()
   const pieces = Array.from({ length: 200_001 }, () => 'x')
   shadow.observe(call({ choices: [{ message: { content: pieces } }] }))
@@ -64,7 +64,7 @@ t.test('an answer that cannot be judged is skipped and told of, and those after 
   t.match(errors, [{ message: /more than 200000 texts/ }])
 })
 
-t.test('a call that began before a reload changes nothing of what was seen since', async (t) => {
+t.test('a call from before a reload does not count', async (t) => {
   const { shadow, reload } = trial()
   const before = call({})
   reload()
@@ -74,7 +74,7 @@ t.test('a call that began before a reload changes nothing of what was seen since
   t.match(shadow.report(), { calls: 2, skipped: 0 })
 })
 
-t.test('what the configuration refuses is refused whatever the rules on trial', async (t) => {
+t.test('a payload that the configuration denies is denied under the candidate too', async (t) => {
   const words = { type: 'keyword_block', pattern: 'aurora', action: 'block', enabled: true } as const
   const { shadow } = trial(compileRules([{ ...words, id: 'a', name: 'aurora' }], 'candidate'))
   const part = { type: 'image_url', image_url: { url: 'https://a.example/b.png' } }
@@ -87,7 +87,7 @@ t.test('what the configuration refuses is refused whatever the rules on trial', 
   t.match(shadow.report(), { calls: 2, changed: 1 })
 })
 
-t.test('numbers of a prompt are read as they were written', async (t) => {
+t.test('numbers of a prompt are read as written', async (t) => {
   const cards = { type: 'pii', pattern: 'credit_card', action: 'block', enabled: true } as const
   const { shadow } = trial(compileRules([{ ...cards, id: 'c', name: 'cards' }], 'candidate'))
   const one = noted(call({}), { models: ['m'] })
@@ -99,7 +99,7 @@ t.test('numbers of a prompt are read as they were written', async (t) => {
   t.match(shadow.report(), { calls: 1, changed: 1 })
 })
 
-t.test('texts of an answer are read as the gateway reads them', async (t) => {
+t.test('texts of an answer are read as the scan reads them', async (t) => {
   const rule: Rule = {
     id: 'a',
     name: 'aurora',
@@ -135,7 +135,7 @@ t.test('texts of an answer are read as the gateway reads them', async (t) => {
   t.match(shadow.report(), { calls: answers.length, changed: 0, differences: [] })
 })
 
-t.test('what waits is bounded by its bytes, and what has been judged makes room', async (t) => {
+t.test('waiting calls are bounded by bytes, and judged calls free them', async (t) => {
   const { shadow } = trial()
   const large = 30 * 1024 ** 2
   for (let n = 0; n < 3; n++) shadow.observe(call({}, large))

@@ -14,7 +14,7 @@ import {
 const finding = (start: number, end: number): Finding => ({ kind: 'email', start, end })
 const mark = (_finding: Finding, value: string) => `<${value}>`
 
-t.test('replaces in plain text', async (t) => {
+t.test('replaces findings in plain text', async (t) => {
   const cases: [string, [number, number][], string][] = [
     ['abcdef', [], 'abcdef'],
     ['abcdef', [[0, 2]], '<ab>cdef'],
@@ -35,9 +35,9 @@ t.test('replaces in plain text', async (t) => {
   }
 })
 
-t.test('JSON text stays JSON', async (t) => {
+t.test('a replacement in JSON text keeps it valid', async (t) => {
   // {"a":"x\u0040y","n":4111}
-  const runs = [
+  const spans = [
     { kind: 'structure', view: '{"', raw: '{"' },
     { kind: 'text', view: 'a', raw: 'a' },
     { kind: 'structure', view: '":"', raw: '":"' },
@@ -50,16 +50,16 @@ t.test('JSON text stays JSON', async (t) => {
     { kind: 'number', view: '4111', raw: '4111' },
     { kind: 'structure', view: '}', raw: '}' },
   ] as const
-  const view = viewOf(runs)
+  const view = viewOf(spans)
   const email = finding(view.indexOf('x@y'), view.indexOf('x@y') + 3)
   const number = finding(view.indexOf('4111'), view.indexOf('4111') + 4)
-  const replaced = rawOf(replaceFindings(runs, 0, [email, number], (one) => (one === email ? '[E]' : '[N]')))
+  const replaced = rawOf(replaceFindings(spans, 0, [email, number], (one) => (one === email ? '[E]' : '[N]')))
   t.same(JSON.parse(replaced), { a: '[E]', n: '[N]' })
   const across = finding(view.indexOf('y","'), view.indexOf('4111') + 2)
-  t.same(Object.values(JSON.parse(rawOf(replaceFindings(runs, 0, [across], () => '[A]')))), ['x@[A]', ''])
+  t.same(Object.values(JSON.parse(rawOf(replaceFindings(spans, 0, [across], () => '[A]')))), ['x@[A]', ''])
 })
 
-t.test('a queue gives back what it was given, cut where asked', async () => {
+t.test('a queue returns its spans, cut at the offset', async () => {
   fc.assert(
     fc.property(fc.array(fc.string()), fc.array(fc.nat(40)), (texts, cuts) => {
       const queue = new TextSpanQueue()
@@ -76,17 +76,17 @@ t.test('a queue gives back what it was given, cut where asked', async () => {
   )
 })
 
-t.test('a long queue is taken from the front at no more than it gives', async (t) => {
+t.test('taking from the front of a long queue costs what it returns', async (t) => {
   const queue = new TextSpanQueue()
   const count = 300_000
   for (let i = 0; i < count; i++) queue.push(plainSpan('ab'))
   let taken = 0
-  // Moving what is left for each of them would be 10^11 moves.
+  // Moving the rest for each taken span would be 10^11 moves.
   for (let at = 1; at <= 2 * count; at += 1) taken += viewOf(queue.takeUntil(at)).length
   t.equal(taken, 2 * count)
 })
 
-t.test('runs other than text leave whole', async (t) => {
+t.test('spans other than text are never cut', async (t) => {
   const queue = new TextSpanQueue()
   queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
   queue.push(plainSpan('abc'))
@@ -95,7 +95,7 @@ t.test('runs other than text leave whole', async (t) => {
   t.equal(rawOf(queue.takeUntil(3)), 'a')
 })
 
-t.test('what is said leads back to where it is written', async (t) => {
+t.test('view offsets map to raw offsets', async (t) => {
   const strings = fc.array(fc.constantFrom('a@b.co', 'é', '"', '\\', '\n', '😀', 'x', ' ', '12'), {
     maxLength: 12,
   })
@@ -109,7 +109,7 @@ t.test('what is said leads back to where it is written', async (t) => {
     fc.property(strings, fc.nat(), fc.nat(), (parts, first, count) => {
       const json = `{"q":${inAscii(parts.join(''))},"n":4111}`
       const decoder = new JsonTextDecoder()
-      const runs = [...decoder.push(json), ...decoder.finish()]
+      const spans = [...decoder.push(json), ...decoder.finish()]
       const before = parts.slice(0, first % (parts.length + 1)).join('')
       const said = parts
         .slice(first % (parts.length + 1))
@@ -117,7 +117,7 @@ t.test('what is said leads back to where it is written', async (t) => {
         .join('')
       if (said === '') return
       const start = '{"q":"'.length + before.length
-      const [span] = rawRanges(runs, [{ start, end: start + said.length }])
+      const [span] = rawRanges(spans, [{ start, end: start + said.length }])
       t.equal(JSON.parse(`"${json.slice(span?.start, span?.end)}"`), said)
     }),
     { numRuns: 200 },
@@ -129,11 +129,11 @@ t.test('what is said leads back to where it is written', async (t) => {
   t.same(rawRanges([plainSpan('abc'), plainSpan('def')], spans), spans)
 })
 
-t.test('a number that is replaced is a JSON string of several runs, so it can be held in part', async (t) => {
+t.test('a replaced number is a JSON string of several spans', async (t) => {
   const number = { kind: 'number', view: '4111', raw: '4111' } as const
-  const runs = replaceFindings([number], 0, [finding(0, 4)], () => '[CARD_1]')
-  t.equal(rawOf(runs), '"[CARD_1]"')
+  const spans = replaceFindings([number], 0, [finding(0, 4)], () => '[CARD_1]')
+  t.equal(rawOf(spans), '"[CARD_1]"')
   const queue = new TextSpanQueue()
-  for (const run of runs) queue.push(run)
+  for (const span of spans) queue.push(span)
   t.equal(rawOf(queue.takeUntil(4)) + rawOf(queue.takeUntil(99)), '"[CARD_1]"')
 })

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { chunksOf, END, event, relay, SPLIT_ADDRESS, textOf } from './fixture.ts'
 
-t.test('a choice that goes on is one text, however servers write that it does', async (t) => {
+t.test('a choice that continues is one text, for every form of its finish reason', async (t) => {
   for (const reason of [null, '', 'null']) {
     const pieces = SPLIT_ADDRESS.map((content) => event({ delta: { content }, finish_reason: reason }))
     const { sent, logged, failure } = await relay([...pieces, ...END])
@@ -11,9 +11,9 @@ t.test('a choice that goes on is one text, however servers write that it does', 
     t.equal(failure, '')
   }
   const text = event({ delta: { content: 'a' }, finish_reason: '' })
-  t.equal((await relay([text])).failure, 'upstream_unavailable', 'neither word of an end')
+  t.equal((await relay([text])).failure, 'upstream_unavailable', 'without any end')
   t.equal((await relay([])).failure, 'upstream_unavailable')
-  t.equal((await relay(['data: [DONE]\n\n'])).failure, 'upstream_unavailable', 'nothing was said')
+  t.equal((await relay(['data: [DONE]\n\n'])).failure, 'upstream_unavailable', 'no choice began')
   for (const end of END) {
     const { sent, failure } = await relay([text, end])
     t.equal(failure, '', 'one of both is enough')
@@ -23,7 +23,7 @@ t.test('a choice that goes on is one text, however servers write that it does', 
     event({ delta: { content }, finish_reason: 'stop' }),
   )
   const { sent } = await relay([...ended, ...END])
-  t.notMatch(sent.join(''), /dora|ple\.com/, 'one that goes on behind its end is one text')
+  t.notMatch(sent.join(''), /dora|ple\.com/, 'a choice that continues after its end is one text')
   t.equal(
     textOf(sent, (delta) => delta.content),
     'write to [EMAIL_2] now'.repeat(2),
@@ -32,7 +32,7 @@ t.test('a choice that goes on is one text, however servers write that it does', 
   t.equal(sent.join('').split('"stop"').length, 2)
 })
 
-t.test('what its end shows to be forbidden has no end', async (t) => {
+t.test('a choice that its last text blocks gets no finish reason', async (t) => {
   const word = [event({ delta: { content: 'up to the ze' } }), event({ delta: { content: 'nith' } })]
   const thought = event({ delta: { reasoning_content: 'the zenith' } })
   const reply = event({ delta: { content: 'so' } })

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { chunksOf, END, event, relay, SPLIT_ADDRESS } from './fixture.ts'
 
-t.test('of a key that stands twice in an event only what was read is sent', async (t) => {
+t.test('only the parsed one of duplicate keys in an event is sent', async (t) => {
   const doubled =
     '{"id":"x","choices":[{"index":0,"delta":{"content":"a "}}],"y":{"z":"bob@example.com","z":"fine"}}'
   const { sent } = await relay([`data: ${doubled}\n\n`, ...END])
@@ -11,7 +11,7 @@ t.test('of a key that stands twice in an event only what was read is sent', asyn
   t.match(sent.join(''), '"y":{"z":"fine"}')
 })
 
-t.test('comments pass, also beside data that do not', async (t) => {
+t.test('comments pass, also with data that does not', async (t) => {
   const counts = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } })}\n\n`
   const lines = (name: string) =>
     `: ${name} of dora@example.com\nx-${name}: y\nevent: ${name}\nid: 7\nretry: 5\n`
@@ -30,7 +30,7 @@ t.test('comments pass, also beside data that do not', async (t) => {
   t.equal(forbidden.failure, 'response_blocked_by_policy')
 })
 
-t.test('lines that are no data pass, read like any text', async (t) => {
+t.test('lines without data pass and are scanned', async (t) => {
   const around = async (lines: string) =>
     relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], { credential: 'sk-secret' })
   const { sent } = await around(': PROCESSING\nid: 7\nx-unknown: y')
@@ -54,7 +54,7 @@ t.test('lines that are no data pass, read like any text', async (t) => {
   t.match(both.sent.join(''), new RegExp(`^: for \\[EMAIL_\\d\\]\n${beside.slice(0, 20)}`))
 })
 
-t.test('lines beside data stay with what was rewritten, and with what was held back', async (t) => {
+t.test('other lines stay with rewritten data and with data held back', async (t) => {
   const pieces = SPLIT_ADDRESS.map(
     (content, n) => `id: ${n}\nevent: piece\n: note\n${event({ delta: { content } })}`,
   )
@@ -70,7 +70,7 @@ t.test('lines beside data stay with what was rewritten, and with what was held b
   )
 })
 
-t.test('events without data, and spaces behind the last one, are nothing', async (t) => {
+t.test('events without data, and spaces after [DONE], change nothing', async (t) => {
   const { sent, failure } = await relay([
     'data:\n\n',
     event({ delta: { content: 'hi' }, finish_reason: 'stop' }),
@@ -81,7 +81,7 @@ t.test('events without data, and spaces behind the last one, are nothing', async
   t.match(sent.join(''), /"content":"hi"/)
 })
 
-t.test('what is whole in each chunk leaves as it came', async (t) => {
+t.test('values that are complete in each chunk pass unchanged', async (t) => {
   const cited = (n: number) => ({
     type: 'url_citation',
     url_citation: { url: `https://a.example/contact/u${n}`, title: `Write to u${n}`, start_index: n },
@@ -111,7 +111,7 @@ t.test('what is whole in each chunk leaves as it came', async (t) => {
   t.same(sent.slice(0, events.length), events)
 })
 
-t.test('fields that are stated in each chunk stay whole', async (t) => {
+t.test('fields that repeat in each chunk stay whole', async (t) => {
   const { sent } = await relay([
     ...['a', 'b'].map((content) => event({ delta: { channel: 'analysis', name: 'MiniMax AI', content } })),
     ...END,
@@ -122,7 +122,7 @@ t.test('fields that are stated in each chunk stay whole', async (t) => {
   )
 })
 
-t.test('what stands beside a held text is not lost with it', async (t) => {
+t.test('fields next to held-back text are not lost', async (t) => {
   const filter = { content_filter_results: { hate: { filtered: false, severity: 'safe' } } }
   const pieces = [...'bob@example.com'].map((content) => event({ delta: { content }, ...filter }))
   const { sent } = await relay([...pieces, ...END])
@@ -143,7 +143,7 @@ t.test('what stands beside a held text is not lost with it', async (t) => {
   )
 })
 
-t.test('numbers of an event stay as they were written, wherever they stand', async (t) => {
+t.test('numbers of an event stay as written', async (t) => {
   const n = '12345678901234567890'
   const says = (content: string) =>
     `data: {"id":"x","since":${n},"choices":[{"index":0,"delta":{"content":"${content}","n":[${n},{"m":-${n}}]}}]}\n\n`

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { chunksOf, END, event, relay, textOf } from './fixture.ts'
 
-t.test('an error that says nothing ends no stream', async (t) => {
+t.test('an empty error does not end a stream', async (t) => {
   for (const error of [null, '', {}]) {
     const says = (content: string) =>
       `data: ${JSON.stringify({ id: 'x', choices: [{ index: 0, delta: { content } }], error })}\n\n`
@@ -16,7 +16,7 @@ t.test('an error that says nothing ends no stream', async (t) => {
   }
 })
 
-t.test('an event that is called an error is one, whatever its data are', async (t) => {
+t.test('an event named error is an error with any data', async (t) => {
   const said = event({ delta: { content: 'so ' } })
   for (const name of ['event: error', 'event:error', 'id: 7\nevent: error\n: note']) {
     const data = '{"message":"for dora@example.com and [EMAIL_1]","type":"overloaded_error"}'
@@ -40,7 +40,7 @@ t.test('an event that is called an error is one, whatever its data are', async (
   t.equal(named.failure, '')
 })
 
-t.test('a stream has no end of texts', async (t) => {
+t.test('the growing texts of a stream are limited in number and depth', async (t) => {
   const many = (count: number) =>
     Array.from({ length: count }, (_, n) => event({ delta: { a: { [`f${n}`]: { text: 'so' } } } }))
   t.equal((await relay([...many(4096), ...END])).failure, '')
@@ -50,7 +50,7 @@ t.test('a stream has no end of texts', async (t) => {
   t.equal((await relay([event({ delta: deep(20) }), ...END])).failure, 'upstream_unavailable')
 })
 
-t.test('a picture may be large, a text of one event not', async (t) => {
+t.test('an image may be large, the text of one event may not', async (t) => {
   const picture = `data:image/png;base64,${Buffer.alloc(9_000_000, 7).toString('base64')}`
   const images = [{ type: 'image_url', image_url: { url: picture } }]
   const { sent, failure } = await relay([event({ delta: { images } }), ...END])
@@ -62,7 +62,7 @@ t.test('a picture may be large, a text of one event not', async (t) => {
   t.equal((await relay([said, said, long, ...END])).failure, 'upstream_unavailable', 'alike or not')
 })
 
-t.test('what came before an event that ends a stream leaves, wherever the pieces were cut', async (t) => {
+t.test('events before a fatal one are sent, with any cut', async (t) => {
   const broken = [
     event({ delta: { x: JSON.parse(`${'['.repeat(100)}${']'.repeat(100)}`) } }),
     `data: ${JSON.stringify({ choices: Array(2000).fill({ delta: {} }) })}\n\n`,
@@ -77,7 +77,7 @@ t.test('what came before an event that ends a stream leaves, wherever the pieces
   }
 })
 
-t.test('an error of more levels than can be written is told like any other', async (t) => {
+t.test('an error nested too deep to serialise ends the stream', async (t) => {
   const deep = `event: error\ndata: {"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}\n\n`
   t.equal((await relay([event({ delta: { content: 'so ' } }), deep])).failure, 'upstream_unavailable')
 })

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { chunksOf, END, event, relay, SPLIT_ADDRESS, textOf } from './fixture.ts'
 
-t.test('thoughts that are written twice in each chunk end in one', async (t) => {
+t.test('reasoning that is sent twice in each chunk ends in one chunk', async (t) => {
   const think = (text: string) =>
     event({ delta: { reasoning: text, reasoning_details: [{ type: 'reasoning.text', index: 0, text }] } })
   const pieces = ['First, think about ', '1889', '. Then ', 'ask bob@exam', 'ple.org']
@@ -20,7 +20,7 @@ t.test('thoughts that are written twice in each chunk end in one', async (t) => 
   }
 })
 
-t.test('thoughts that are a text here and an object there end whole, both', async (t) => {
+t.test('reasoning that is a string and an object is flushed in both forms', async (t) => {
   const shapes: [(text: string) => object, (delta: any) => unknown][] = [
     [(reasoning) => ({ reasoning }), ({ reasoning }) => (typeof reasoning === 'string' ? reasoning : '')],
     [(text) => ({ reasoning: { text } }), ({ reasoning }) => reasoning?.text],
@@ -35,7 +35,7 @@ t.test('thoughts that are a text here and an object there end whole, both', asyn
   }
 })
 
-t.test('what a model thinks grows, in whichever field', async (t) => {
+t.test('reasoning grows in any field', async (t) => {
   const pieces = SPLIT_ADDRESS.map((thinking) =>
     event({ delta: { thinking_blocks: [{ type: 'thinking', thinking }] } }),
   )
@@ -44,7 +44,7 @@ t.test('what a model thinks grows, in whichever field', async (t) => {
   t.match(sent.join(''), /"thinking_blocks":\[\{"type":"thinking",.*\[EMAIL_2\]/)
 })
 
-/** The order in which texts are said: each name once for each stretch of it. */
+/** The order of texts in a stream; a name again for each time its text continues. */
 const order = (sent: readonly string[]): string[] =>
   chunksOf(sent)
     .flatMap(({ choices }) => Object.entries(choices[0]?.delta ?? {}))
@@ -52,35 +52,32 @@ const order = (sent: readonly string[]): string[] =>
     .map(([name]) => name)
     .filter((name, at, names) => name !== names[at - 1])
 
-t.test(
-  'what was thought is all said before the answer, and the answer before a tool is called',
-  async (t) => {
-    const tool = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
-    const { sent } = await relay([
-      ...['I should say', ' hello'].map((reasoning_content) => event({ delta: { reasoning_content } })),
-      ...['Hello', ' my', ' friend'].map((content) => event({ delta: { content } })),
-      event({ delta: { content: ' look', tool_calls: [tool] } }),
-      ...END,
-    ])
-    t.same(order(sent), ['reasoning_content', 'content', 'tool_calls'])
-    t.equal(
-      textOf(sent, (delta) => delta.reasoning_content),
-      'I should say hello',
-    )
-    t.equal(
-      textOf(sent, (delta) => delta.content),
-      'Hello my friend look',
-    )
-    const legacy = await relay([
-      event({ delta: { content: 'calling' } }),
-      event({ delta: { function_call: { name: 'f', arguments: '{}' } } }),
-      ...END,
-    ])
-    t.same(order(legacy.sent), ['content', 'function_call'])
-  },
-)
+t.test('reasoning is complete before the answer, and the answer before a tool call', async (t) => {
+  const tool = { index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } }
+  const { sent } = await relay([
+    ...['I should say', ' hello'].map((reasoning_content) => event({ delta: { reasoning_content } })),
+    ...['Hello', ' my', ' friend'].map((content) => event({ delta: { content } })),
+    event({ delta: { content: ' look', tool_calls: [tool] } }),
+    ...END,
+  ])
+  t.same(order(sent), ['reasoning_content', 'content', 'tool_calls'])
+  t.equal(
+    textOf(sent, (delta) => delta.reasoning_content),
+    'I should say hello',
+  )
+  t.equal(
+    textOf(sent, (delta) => delta.content),
+    'Hello my friend look',
+  )
+  const legacy = await relay([
+    event({ delta: { content: 'calling' } }),
+    event({ delta: { function_call: { name: 'f', arguments: '{}' } } }),
+    ...END,
+  ])
+  t.same(order(legacy.sent), ['content', 'function_call'])
+})
 
-t.test('a signature comes behind what was signed', async (t) => {
+t.test('a signature follows the text it signs', async (t) => {
   for (const signature of [{ signature: 'c2lnbmVk' }, { type: 'reasoning.encrypted', data: 'c2VhbGVk' }]) {
     const { sent } = await relay([
       event({ delta: { reasoning_details: [{ type: 'reasoning.text', index: 0, text: 'think a lot' }] } }),

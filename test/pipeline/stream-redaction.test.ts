@@ -3,7 +3,7 @@
 import t from 'tap'
 import { chunksOf, END, event, relay, SPLIT_ADDRESS, textOf } from './fixture.ts'
 
-t.test('a piece of another text between two of one completes neither a value nor a word', async (t) => {
+t.test('a delta of another text between two deltas completes neither a value nor a keyword', async (t) => {
   const others = {
     reasoning: { reasoning: 'hm ' },
     reasoning_content: { reasoning_content: 'hm ' },
@@ -25,7 +25,7 @@ t.test('a piece of another text between two of one completes neither a value nor
       const { sent, logged, findings } = await relay([...pieces.map((delta) => event({ delta })), ...END])
       const text = contentOf(sent)
       t.notMatch(text + logged, value, `${name}, ${cut}`)
-      t.match(text, /^mail \S* now$/, `${name}, ${cut}: once, and the rest`)
+      t.match(text, /^mail \S* now$/, `${name}, ${cut}: once, with the rest`)
       if (cut < value.length - 2) t.match(findings, [{ kind: 'email', count: 1 }], `${name}, ${cut}`)
     }
     for (let cut = 1; cut < word.length; cut++) {
@@ -53,11 +53,15 @@ t.test('a piece of another text between two of one completes neither a value nor
   }
   const whole = [{ content: `mail ${value}` }, others.reasoning, { content: ` and ${value} now` }]
   const { sent, findings } = await relay([...whole.map((delta) => event({ delta })), ...END])
-  t.equal(contentOf(sent), 'mail [EMAIL_2] and [EMAIL_2] now', 'what was whole is not said or counted again')
+  t.equal(
+    contentOf(sent),
+    'mail [EMAIL_2] and [EMAIL_2] now',
+    'a complete value is not sent or counted again',
+  )
   t.match(findings, [{ kind: 'email', count: 2 }])
 })
 
-t.test('a value goes on behind a piece of what is thought or said in between', async (t) => {
+t.test('a value continues after a delta of another text', async (t) => {
   const say = async (...deltas: object[]) => {
     const { sent, logged } = await relay([...deltas.map((delta) => event({ delta })), ...END])
     const texts = sent.flatMap((text) => [...text.matchAll(/"content":"([^"]*)"/g)].map(([, said]) => said))
@@ -80,7 +84,10 @@ t.test('a value goes on behind a piece of what is thought or said in between', a
   t.match(calling.sent[1], /"content":"\+1 415 555"/, 'and all of a text before a tool is called')
 })
 
-/** Where providers let a text grow that is neither a string of the delta nor a tool's arguments, and how it is read. */
+/**
+ * Growing texts of providers that are neither strings of the delta nor tool arguments: how to write
+ * and to read each.
+ */
 const GROWING: Record<string, [(text: string) => object, (delta: any) => unknown]> = {
   'a part that thinks': [
     (thinking) => ({ content: [{ type: 'thinking', thinking }] }),
@@ -118,7 +125,7 @@ const GROWING: Record<string, [(text: string) => object, (delta: any) => unknown
   'a field of a field': [(note) => ({ a: { b: { note } } }), (delta) => delta.a?.b.note],
 }
 
-t.test('a text grows wherever it stands in a delta', async (t) => {
+t.test('a text grows in any place of a delta', async (t) => {
   for (const [place, [write, read]] of Object.entries(GROWING)) {
     const { sent, logged, failure } = await relay([
       ...SPLIT_ADDRESS.map((text) => event({ delta: write(text) })),
@@ -146,48 +153,45 @@ t.test('a text grows wherever it stands in a delta', async (t) => {
   }
 })
 
-t.test(
-  'what a gateway repeats of its provider grows like what it repeats, and citations do not',
-  async (t) => {
-    const pieces = SPLIT_ADDRESS.map((text) =>
-      event({
-        delta: {
+t.test('fields that a proxy repeats grow like the original, and citations do not', async (t) => {
+  const pieces = SPLIT_ADDRESS.map((text) =>
+    event({
+      delta: {
+        reasoning_content: text,
+        provider_specific_fields: {
           reasoning_content: text,
-          provider_specific_fields: {
-            reasoning_content: text,
-            thinking_blocks: [{ type: 'thinking', thinking: text }],
-            deeper: { content: text },
-            citation: { cited_text: 'mail at', title: 'b@' },
-          },
+          thinking_blocks: [{ type: 'thinking', thinking: text }],
+          deeper: { content: text },
+          citation: { cited_text: 'mail at', title: 'b@' },
         },
-      }),
-    )
-    const { sent, logged } = await relay([...pieces, ...END])
-    t.notMatch(sent.join('') + logged, /dora|ple\.com/)
-    const chunks = [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
-    const fields = chunks.map((chunk) => chunk.choices[0].delta.provider_specific_fields ?? {})
-    const said = (read: (one: any) => unknown) => fields.map((one) => read(one) ?? '').join('')
-    t.equal(
-      said((one) => one.reasoning_content),
-      'write to [EMAIL_2] now',
-    )
-    t.equal(
-      said((one) => one.thinking_blocks?.[0].thinking),
-      'write to [EMAIL_2] now',
-    )
-    t.equal(
-      said((one) => one.deeper?.content),
-      'write to [EMAIL_2] now',
-    )
-    t.equal(
-      said((one) => one.citation?.title),
-      'b@'.repeat(SPLIT_ADDRESS.length),
-      'each citation is whole',
-    )
-  },
-)
+      },
+    }),
+  )
+  const { sent, logged } = await relay([...pieces, ...END])
+  t.notMatch(sent.join('') + logged, /dora|ple\.com/)
+  const chunks = [...sent.join('').matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+  const fields = chunks.map((chunk) => chunk.choices[0].delta.provider_specific_fields ?? {})
+  const said = (read: (one: any) => unknown) => fields.map((one) => read(one) ?? '').join('')
+  t.equal(
+    said((one) => one.reasoning_content),
+    'write to [EMAIL_2] now',
+  )
+  t.equal(
+    said((one) => one.thinking_blocks?.[0].thinking),
+    'write to [EMAIL_2] now',
+  )
+  t.equal(
+    said((one) => one.deeper?.content),
+    'write to [EMAIL_2] now',
+  )
+  t.equal(
+    said((one) => one.citation?.title),
+    'b@'.repeat(SPLIT_ADDRESS.length),
+    'each citation is whole',
+  )
+})
 
-t.test('what servers repeat beside a delta grows as well, or is read as far as it is said', async (t) => {
+t.test('text repeated outside the delta grows too, or is released as far as the delta', async (t) => {
   let far = ''
   const pieces = SPLIT_ADDRESS.map((text) => {
     far += text
@@ -205,7 +209,7 @@ t.test('what servers repeat beside a delta grows as well, or is read as far as i
   t.match(chunksOf(sent)[0].verbose, { content: 'write to ' }, 'as far as the text it repeats')
 })
 
-t.test('texts that do not grow are each counted, however many', async (t) => {
+t.test('every standalone text is counted', async (t) => {
   const pieces = Array.from({ length: 3000 }, (_, n) =>
     event({ delta: { content: 'so ' }, by: `u${n}@example.com` }),
   )
@@ -214,7 +218,7 @@ t.test('texts that do not grow are each counted, however many', async (t) => {
   t.match(findings, [{ kind: 'email', direction: 'response', count: 3000 }])
 })
 
-t.test('a name that leaves as another takes its text along, and neither leaves as it came', async (t) => {
+t.test('a redacted name keeps its text with it', async (t) => {
   const name = 'DE89370400440532013000'
   const said = (delta: object) => event({ delta })
   for (const [events, expected] of [
@@ -239,7 +243,7 @@ t.test('a name that leaves as another takes its text along, and neither leaves a
   }
 })
 
-t.test('what is kept has no value that was put back, whatever it stands in', async (t) => {
+t.test('the logged answer contains no restored value', async (t) => {
   const end = (finish_reason: string, delta: object) => event({ delta, finish_reason })
   const { sent, logged } = await relay([
     end('[EMAIL_1]', { content: 'to [EMAIL_1] and' }),
@@ -258,7 +262,7 @@ t.test('what is kept has no value that was put back, whatever it stands in', asy
   t.notMatch(one.logged, /bob|ann|7/)
 })
 
-t.test('log probabilities of any text of a choice go with what was replaced in it', async (t) => {
+t.test('a redaction drops the log probabilities of every text of the choice', async (t) => {
   const tokens = (...list: string[]) => ({ content: list.map((token) => ({ token, logprob: -1 })) })
   const tool = (json: string) => ({ tool_calls: [{ index: 0, function: { arguments: json } }] })
   const { sent } = await relay([

@@ -3,7 +3,7 @@
 import t from 'tap'
 import { END, event, relay } from './fixture.ts'
 
-t.test('the name of a function is whole in each chunk, and no chunk completes a value in it', async (t) => {
+t.test('a function name is complete in each chunk, and no later chunk completes a value in it', async (t) => {
   const calls = {
     a: (name: string, more: object) => ({
       tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name, ...more } }],
@@ -17,6 +17,6 @@ t.test('the name of a function is whole in each chunk, and no chunk completes a 
     t.notMatch(sent.join('') + logged, /ple\.com/)
     const whole = event({ delta: write('get_weather', { arguments: '' }) })
     const again = await relay([whole, whole, ...END])
-    t.same(again.sent.slice(0, 2), [whole, whole], 'as it came, and as often')
+    t.same(again.sent.slice(0, 2), [whole, whole], 'unchanged, each time')
   }
 })

@@ -7,7 +7,7 @@ import { GatewayError } from '../../src/core/errors.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { relay } from './fixture.ts'
 
-/** @param alike whether the events differ in nothing but their text */
+/** @param alike whether the events differ only in their text */
 function eventsOf(pieces: readonly string[], alike: boolean, role: boolean): string[] {
   const event = (index: number, delta: object, finish: string | null = null) =>
     `data: ${JSON.stringify({
@@ -37,7 +37,7 @@ const piece = fc.oneof(
   fc.string({ maxLength: 5 }),
 )
 
-t.test('alike or not, events come to the same', async () => {
+t.test('the template and the parser give the same stream', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 40 }), fc.boolean(), async (pieces, role) => {
       const [alike, apart] = await Promise.all([
@@ -50,8 +50,8 @@ t.test('alike or not, events come to the same', async () => {
   )
 })
 
-t.test('streams that come at once take turns, and come out as each by itself', async (t) => {
-  // Of which each look shows that a slice is over.
+t.test('streams relayed in turns give the same as each alone', async (t) => {
+  // With this clock, each look ends a slice.
   let readings = 0
   const hurried = { now: () => 0, monotonic: () => 10 * readings++ }
   const burst = fc.tuple(fc.array(piece, { minLength: 1, maxLength: 20 }), fc.boolean(), fc.boolean())
@@ -73,7 +73,7 @@ t.test('streams that come at once take turns, and come out as each by itself', a
 })
 
 t.test(
-  'what is kept of a stream is told as it comes, and it ends where there is no room for more',
+  'the logged answer is counted as it grows, and the stream ends when memory is exhausted',
   async (t) => {
     const pieces = Array.from({ length: 50 }, (_, index) => `word ${index} and `)
     let kept = 0

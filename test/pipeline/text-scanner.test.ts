@@ -1,4 +1,4 @@
-// The promise of streaming: whatever the pieces, what leaves is what the whole text would give.
+// Streaming gives the same output as scanning the whole text, for every cut.
 
 import fc from 'fast-check'
 import t from 'tap'
@@ -76,7 +76,7 @@ const sentence = fc
   .map((parts) => parts.flat().join(''))
 const cuts = fc.array(fc.nat(), { maxLength: 30 })
 
-t.test('plain text: pieces do not matter', async (t) => {
+t.test('plain text gives the same output for every cut', async (t) => {
   const scanRules = rules({ phone: 'monitor', iban: 'allow' }, [AURORA, BUDGET])
   fc.assert(
     fc.property(sentence, cuts, (text, places) => {
@@ -89,7 +89,7 @@ t.test('plain text: pieces do not matter', async (t) => {
   )
 })
 
-t.test('a kind that blocks stops the text before it, whatever the pieces', async (t) => {
+t.test('a blocking kind stops the text before the value, for every cut', async (t) => {
   const scanRules = rules({ credit_card: 'block' }, [BUDGET])
   fc.assert(
     fc.property(sentence, cuts, (text, places) => {
@@ -100,7 +100,7 @@ t.test('a kind that blocks stops the text before it, whatever the pieces', async
   )
 })
 
-t.test('arguments: pieces do not matter, and JSON stays JSON', async (t) => {
+t.test('arguments give the same output for every cut and stay valid JSON', async (t) => {
   const scanRules = rules({}, [])
   const value = fc.letrec((tie) => ({
     node: fc.oneof(
@@ -148,7 +148,7 @@ t.test("the upstream's credential is taken out, whatever the pieces and however 
     .array(fc.tuple(part, fc.constantFrom('', ' ')), { maxLength: 12 })
     .map((parts) => parts.flat().join(''))
   const scanRules = { ...rules({}, [AURORA, BUDGET]), credential }
-  // Where a word stopped the text it does not matter what was met behind it.
+  // Findings after a blocking keyword do not count.
   const comparable = (pieces: readonly string[], encoding: 'plain' | 'json' = 'plain') => {
     const result = scanPieces(pieces, scanRules, encoding)
     return { ...result, redacted: result.redacted && !result.blocked }
@@ -175,7 +175,7 @@ t.test("the upstream's credential is taken out, whatever the pieces and however 
   t.same(JSON.parse(digits.sent), { a: '[UPSTREAM_CREDENTIAL]', b: 1 })
 })
 
-t.test('clean text leaves almost at once', async (t) => {
+t.test('clean text is released almost at once', async (t) => {
   const text =
     'The committee agreed to postpone the release and to come back with a plan that everyone can read. '.repeat(
       20,
@@ -190,19 +190,19 @@ t.test('clean text leaves almost at once', async (t) => {
   t.ok(held / text.length < 6, `held back ${held / text.length} characters on average`)
 })
 
-t.test('a tool call leaves whole as soon as its JSON is complete', async (t) => {
+t.test('a tool call is released as soon as its JSON is complete', async (t) => {
   const scan = new TextScanner(rules({}, [AURORA]), new Placeholders(), 'json')
   let sent = ''
   for (const character of '{"q":"weather in Oslo today"}') sent += scan.push(character).sent
   t.equal(sent, '{"q":"weather in Oslo today"}')
 })
 
-t.test('what comes before a blocked value leaves, the value does not', async (t) => {
+t.test('text before a blocked value is released, the value is not', async (t) => {
   const blocked = scanPieces(['Pay with card 4111 1111 1111 1111 now'], rules({ credit_card: 'block' }))
   t.match(blocked, { sent: 'Pay with card ', blocked: true, findings: ['credit_card'] })
 })
 
-t.test('after a block nothing leaves', async (t) => {
+t.test('nothing is released after a block', async (t) => {
   const scan = new TextScanner(rules({}, [AURORA]), new Placeholders(), 'plain')
   const sent =
     ['all about project aurora and more ', 'and more'].map((piece) => scan.push(piece).sent).join('') +
@@ -211,7 +211,7 @@ t.test('after a block nothing leaves', async (t) => {
   t.ok(scan.blocked)
 })
 
-t.test('a word on trial lets nothing out that may still be forbidden', async (t) => {
+t.test('a monitored keyword releases nothing that may still be blocked', async (t) => {
   const far = rule('far', 'secret.{0,80}plan')
   const watched = rule('watched', 'budget', { action: 'monitor' })
   const text = 'so the secret for our budget is part of the plan today'
@@ -223,7 +223,7 @@ t.test('a word on trial lets nothing out that may still be forbidden', async (t)
   }
 })
 
-t.test('after a block nothing leaves, also where arguments end in the same piece', async (t) => {
+t.test('nothing is released after a block, also when arguments end in the same piece', async (t) => {
   const text = '{"q":"all about project aurora and the other things that go on here and there"}'
   const whole = scanPieces([text], rules({}, [AURORA]), 'json')
   t.match(whole, { sent: '{"q":"all about ', blocked: true })

@@ -1,4 +1,4 @@
-// Tool calls in an answer that comes in one piece: a look at the whole tells what a scan of it would.
+// Answers in one piece: one look at a whole text decides the same as a scan.
 
 import { isUtf8 } from 'node:buffer'
 import fc from 'fast-check'
@@ -34,10 +34,10 @@ class Collector extends CollectingClient {
   }
 }
 
-/** As it was when it was refused. */
+/** The last call, also when it was denied. */
 let lastCall: Call | null = null
 
-/** An answer through the gateway. Time goes on with every look at the clock. */
+/** Delivers an answer. Time passes with each look at the clock. */
 async function whole(body: string | Buffer) {
   let nowMs = 0
   const call = newCall({ now: () => 0, monotonic: () => nowMs++ })
@@ -59,7 +59,7 @@ async function whole(body: string | Buffer) {
   return { call, ending: delivery.ending, text: client.text, bytes: client.bytes }
 }
 
-/** What a client gets of a message; null where it is refused. */
+/** Returns the delivered message; null when the answer is blocked. */
 async function sent(message: JsonObject) {
   try {
     const { call, text } = await whole(JSON.stringify({ choices: [{ message }] }))
@@ -71,7 +71,7 @@ async function sent(message: JsonObject) {
   }
 }
 
-/** As it would be sent, by a scan of the text in one piece. */
+/** The result of a scan of the text in one piece. */
 function scanned(text: string, encoding: 'plain' | 'json') {
   const { sent, blocked, findings } = scanPieces([text], scan, encoding)
   return blocked ? null : { text: sent, found: findings }
@@ -105,7 +105,7 @@ const json = fc
   .tuple(fc.array(value, { maxLength: 3 }), fc.constantFrom('', ' ', '\n', ',', '}'))
   .map(([values, between]) => values.join(between))
 
-t.test('of one JSON text, of several, of none', async (t) => {
+t.test('tool arguments with one, several or no JSON texts', async (t) => {
   let clean = 0
   let refused = 0
   await fc.assert(
@@ -124,7 +124,7 @@ t.test('of one JSON text, of several, of none', async (t) => {
   t.ok(clean > 100 && refused > 50, `${clean} clean, ${refused} refused`)
 })
 
-/** A text of several steps, half of them with what refuses it near the end. */
+/** A text of several steps; half end in a blocked keyword. */
 const unit = fc.array(fc.constantFrom(...PIECES, 'Grüße, ', '{"a": 10293}', '😀'), {
   minLength: 1,
   maxLength: 12,
@@ -134,7 +134,7 @@ const long = fc.tuple(unit, fc.nat(99), fc.constantFrom('', 'project aurora')).m
   return 'x'.repeat(shift) + once.repeat(Math.ceil((2.2 * STEP_UNITS) / once.length)) + end
 })
 
-t.test('long ones that take turns come out as each by itself', async (t) => {
+t.test('long answers scanned in turns give the results of each alone', async (t) => {
   let refused = 0
   await fc.assert(
     fc.asyncProperty(fc.array(long, { minLength: 2, maxLength: 3 }), async (texts) => {
@@ -153,7 +153,7 @@ t.test('long ones that take turns come out as each by itself', async (t) => {
   t.ok(refused > 0, `${refused} refused`)
 })
 
-t.test('of a key that stands twice only what was read is sent', async (t) => {
+t.test('only the parsed one of duplicate keys is sent', async (t) => {
   const doubled = '{"choices":[{"message":{"content":"bob@example.com","content":"ok"}}]}'
   t.match(await whole(doubled), {
     text: '{"choices":[{"message":{"content":"ok"}}]}',
@@ -164,9 +164,9 @@ t.test('of a key that stands twice only what was read is sent', async (t) => {
   t.match(await whole(once), { text: once })
 })
 
-t.test('bytes that are no UTF-8 are sent as they were read', async (t) => {
+t.test('bytes that are not UTF-8 are sent as decoded', async (t) => {
   const answer = (host: string) => `{"choices":[{"message":{"content":"alice@${host}"}}]}`
-  // A reader that passes over what it cannot read finds an address in it.
+  // A reader that skips invalid bytes finds an address in it.
   const { bytes } = await whole(Buffer.from(answer('exam\xffple.com'), 'latin1'))
   t.ok(isUtf8(bytes))
   t.match(String(bytes), /alice@exam\ufffdple/)
@@ -174,7 +174,7 @@ t.test('bytes that are no UTF-8 are sent as they were read', async (t) => {
   t.equal((await whole(sound)).text, sound)
 })
 
-t.test('a failure that is told with a status of success is one', async (t) => {
+t.test('a failure reported with status 200 is a failure', async (t) => {
   for (const body of [
     { error: { message: 'Provider returned error', code: 502 } },
     { choices: [], error: 'overloaded' },
@@ -187,14 +187,14 @@ t.test('a failure that is told with a status of success is one', async (t) => {
   }
 })
 
-t.test('an error that says nothing is none', async (t) => {
+t.test('an empty error is no failure', async (t) => {
   for (const error of [null, '', {}]) {
     const { ending } = await whole(JSON.stringify({ choices: [{ message: { content: 'a' } }], error }))
     t.match(ending, { outcome: 'ok' })
   }
 })
 
-t.test('content in parts is one text, as where it is streamed', async (t) => {
+t.test('content in parts is one text, as in a stream', async (t) => {
   const parts = (...texts: string[]) => texts.map((text) => ({ type: 'text', text }))
   const say = (...texts: string[]) => sent({ role: 'assistant', content: parts(...texts) })
   const mail = 'alice@example.com'
@@ -221,13 +221,13 @@ t.test('content in parts is one text, as where it is streamed', async (t) => {
   t.match(await say('nothing ', 'to see'), { message: { content: parts('nothing ', 'to see') }, found: [] })
 })
 
-t.test('numbers stay as they were written, in what is rewritten and in what is kept', async (t) => {
+t.test('numbers stay as written in the sent and the logged answer', async (t) => {
   const says = (content: string) =>
     `{"created":1700000000000000123,"choices":[{"message":{"content":${JSON.stringify(content)}}}],"n":[12345678901234567890, -9007199254740993,1e400],"note":"of 12345678901234567890"}`
   const { text, call } = await whole(says('ask dora@example.com'))
   t.equal(text, says('ask [EMAIL_1]').replace(', -', ',-'))
   t.match(JSON.stringify(call.record.response), '"n":[12345678901234567890,-9007199254740993,1e400]')
-  t.equal((await whole(says('hi'))).text, says('hi'), 'untouched, it leaves as it came')
+  t.equal((await whole(says('hi'))).text, says('hi'), 'passes unchanged')
   const card = await whole('{"choices":[],"n":6011000990139424124}')
   t.equal(card.text, '{"choices":[],"n":"[CREDIT_CARD_1]"}', 'read as they are written, too')
 })
@@ -236,7 +236,7 @@ const tokens = (...texts: string[]) => ({
   content: texts.map((token) => ({ token, logprob: -1, bytes: [1] })),
 })
 
-t.test('nothing that repeats a text stays where something in it was replaced or forbidden', async (t) => {
+t.test('fields that repeat a redacted or blocked text are dropped', async (t) => {
   const logprobs = tokens('ask ', 'alice', '@example.com')
   const message = { content: 'ask alice@example.com', logprobs, token_ids: [1, 2] }
   const { call, text } = await whole(
@@ -252,7 +252,7 @@ t.test('nothing that repeats a text stays where something in it was replaced or 
   t.same(lastCall?.record.response, { choices: [{ message: { content: 'of ' }, logprobs: null }] })
 })
 
-t.test('a member called token is a text, but under the logprobs of a choice', async (t) => {
+t.test('a member named token is a text, except under the logprobs of a choice', async (t) => {
   const spoken = { type: 'text', text: 'hi', token: 'alice@example.com' }
   t.match(await sent({ content: [spoken] }), { message: { content: [{ token: '[EMAIL_1]' }] } })
   t.match(await sent({ logprobs: tokens('alice@example.com') as JsonObject }), {
@@ -264,14 +264,14 @@ t.test('a member called token is a text, but under the logprobs of a choice', as
   t.same(JSON.parse(text).choices[0].logprobs, logprobs)
 })
 
-t.test('JSON in a string is read decoded wherever arguments stand', async (t) => {
+t.test('JSON in a string is decoded in every place of arguments', async (t) => {
   const calls = [{ arguments: '{"to":"alice\\u0040example.com"}' }, { arguments: 'alice@example.com' }]
   t.match(await sent({ executed_tools: calls }), {
     message: { executed_tools: [{ arguments: '{"to":"[EMAIL_1]"}' }, { arguments: '[EMAIL_1]' }] },
   })
 })
 
-t.test('numbers are passed over where a provider counts, and nowhere else', async (t) => {
+t.test('numbers are left out only where a provider counts', async (t) => {
   const card = 4111111111111111
   const counted = { created: card, usage: { total_tokens: card }, choices: [{ seed: card, message: {} }] }
   t.equal((await whole(JSON.stringify(counted))).text, JSON.stringify(counted))
@@ -285,20 +285,20 @@ t.test('numbers are passed over where a provider counts, and nowhere else', asyn
 const SAID = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'Thank you.' }, finish_reason: 'stop' }],
 }
-const AS_IT_CAME = JSON.stringify(SAID)
+const ONE_LINE = JSON.stringify(SAID)
 const WRITTEN_ANEW: readonly (readonly [what: string, answer: string])[] = [
   ['of several lines', JSON.stringify(SAID, null, 2)],
-  ['with a line end behind it', `${AS_IT_CAME}\n`],
-  ['with a carriage return in it', AS_IT_CAME.replace(',', ',\r')],
-  ['with blanks before it', `  ${AS_IT_CAME}`],
-  ['with a byte order mark', `\ufeff${AS_IT_CAME}`],
-  ['in which a key stands twice', AS_IT_CAME.replace('{', '{"choices":[],')],
-  ['with personal data', AS_IT_CAME.replace('you', 'you, jane@example.org')],
+  ['with a line end after it', `${ONE_LINE}\n`],
+  ['with a carriage return in it', ONE_LINE.replace(',', ',\r')],
+  ['with blanks before it', `  ${ONE_LINE}`],
+  ['with a byte order mark', `\ufeff${ONE_LINE}`],
+  ['with a duplicate key', ONE_LINE.replace('{', '{"choices":[],')],
+  ['with personal data', ONE_LINE.replace('you', 'you, jane@example.org')],
 ]
 
-t.test('the log takes an answer as it came where that is one line that nothing was changed in', async (t) => {
-  const { call } = await whole(AS_IT_CAME)
-  t.equal(call.record.received?.toString(), AS_IT_CAME)
+t.test('the log copies an unchanged answer of one line byte for byte', async (t) => {
+  const { call } = await whole(ONE_LINE)
+  t.equal(call.record.received?.toString(), ONE_LINE)
   t.strictSame(call.record.response, SAID)
   for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.record.received, null, what)
 })
