@@ -23,7 +23,7 @@ const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
  * string is a text of its own.
  * @param asksForJson whether message content is JSON
  */
-export function readTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
+export function readAnswerTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
   const read: GrowingText[] = []
   const contents = new Map<string, GrowingText>()
   for (const [index, { path, text, encoding }] of texts.entries()) {

@@ -6,7 +6,7 @@
 // a value that they replaced is judged as a finding. Token limits are left out; they would need
 // counters of their own.
 
-import { readTexts } from '../chat/answer-texts.ts'
+import { readAnswerTexts } from '../chat/answer-texts.ts'
 import { decodeEscapes } from '../chat/json-text.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { responseTexts } from '../chat/texts.ts'
@@ -200,7 +200,7 @@ export class Shadow {
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
     const keywords = selection.keywords('response')
-    for (const { text, encoding } of readTexts(
+    for (const { text, encoding } of readAnswerTexts(
       responseTexts(call.record.response).texts,
       call.record.asksForJson,
     )) {

@@ -8,9 +8,10 @@ import { GatewayError } from '../../src/core/errors.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { STEP_UNITS } from '../../src/core/steps.ts'
 import { DEFAULT_KINDS } from '../../src/detect/pii/kinds.ts'
-import { deliverWholeAnswer } from '../../src/pipeline/answer/whole-answer.ts'
+import { deliverWholeAnswer, readAll } from '../../src/pipeline/answer/whole-answer.ts'
 import type { Call } from '../../src/pipeline/call.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
+import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
@@ -38,18 +39,21 @@ class Collector extends CollectingClient {
 let lastCall: Call | null = null
 
 /** Delivers an answer. Time passes with each look at the clock. */
-async function whole(body: string | Buffer) {
+async function whole(
+  body: string | Buffer,
+  { status = 200, restoration = null }: { status?: number; restoration?: Restoration | null } = {},
+) {
   let nowMs = 0
   const call = newCall({ now: () => 0, monotonic: () => nowMs++ })
   const client = new Collector()
-  const response = responseOf([body])
+  const response = { ...responseOf([body]), status }
   const placeholders = new Placeholders()
   lastCall = call
   const delivery = await deliverWholeAnswer({
     call,
     client,
     response,
-    scan,
+    scan: { ...scan, restoration },
     selection,
     placeholders,
     searches: new Budget(STEP_UNITS),
@@ -301,4 +305,46 @@ t.test('the log copies an unchanged answer of one line byte for byte', async (t)
   t.equal(call.record.received?.toString(), ONE_LINE)
   t.strictSame(call.record.response, SAID)
   for (const [what, answer] of WRITTEN_ANEW) t.equal((await whole(answer)).call.record.received, null, what)
+})
+
+t.test('a body larger than memory allows is refused, and the upstream call ends', async (t) => {
+  const mebibyte = Buffer.alloc(1024 ** 2)
+  let aborted = false
+  const abort = () => {
+    aborted = true
+  }
+  const endless = { ...responseOf([]), read: async () => mebibyte, abort }
+  await t.rejects(readAll(endless), { code: 'upstream_unavailable', message: /larger than \d+ bytes/ })
+  t.ok(aborted)
+})
+
+t.test('a body that is no JSON object is refused with a status of success', async (t) => {
+  for (const body of ['', 'busy', '[]', '[{"choices":[]}]', '"choices"'])
+    await t.rejects(whole(body), { code: 'upstream_unavailable', message: /not a JSON object/ }, body)
+})
+
+t.test('an error of the upstream keeps its reason, redacted, in the form that clients read', async (t) => {
+  const cases: [string, string][] = [
+    ['busy, ask bob@example.com', 'busy, ask [EMAIL_1]'],
+    ['"busy, ask bob\\u0040example.com"', 'busy, ask [EMAIL_1]'],
+    ['["busy",7]', '["busy",7]'],
+    ['', 'The upstream answered with status 503.'],
+    ['<html>busy</html>', 'The upstream answered with status 503.'],
+    ['busy '.repeat(1000), 'The upstream answered with status 503.'],
+  ]
+  for (const [body, message] of cases) {
+    const { text, ending } = await whole(body, { status: 503 })
+    t.same(JSON.parse(text).error, { message, type: 'upstream_error', param: null, code: null }, body)
+    t.equal(ending.outcome, 'upstream_error')
+  }
+  const list = '[{"error":{"message":"for bob@example.com"}}]'
+  t.same(JSON.parse((await whole(list, { status: 400 })).text), [{ error: { message: 'for [EMAIL_1]' } }])
+})
+
+t.test('the client gets restored values, the log gets placeholders', async (t) => {
+  const restoration = new Restoration(new Map([['[EMAIL_7]', 'ann@example.com']]))
+  const answer = { choices: [{ message: { content: 'to [EMAIL_7]' }, logprobs: { content: [] } }] }
+  const { text, call } = await whole(JSON.stringify(answer), { restoration })
+  t.equal(JSON.parse(text).choices[0].message.content, 'to ann@example.com')
+  t.match(call.record.response, { choices: [{ message: { content: 'to [EMAIL_7]' }, logprobs: null }] })
 })

@@ -134,7 +134,7 @@ export const isDroppable = (chunk: StreamChunk, deltas: readonly ScanOutput[]): 
   )
 
 /** Reports whether a choice of a chunk carries nothing but its delta. */
-export function hasOnlyDelta({ index: _index, delta: _delta, ...others }: JsonObject): boolean {
+function hasOnlyDelta({ index: _index, delta: _delta, ...others }: JsonObject): boolean {
   return hasOnlyText(others)
 }
 

@@ -2,7 +2,7 @@
 // entry is sealed.
 
 import { isUtf8 } from 'node:buffer'
-import { readTexts } from '../../chat/answer-texts.ts'
+import { readAnswerTexts } from '../../chat/answer-texts.ts'
 import { decodeEscapes } from '../../chat/json-text.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys, parseReceived } from '../../chat/strict-json.ts'
@@ -82,11 +82,11 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
 
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
 async function scanLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
-  const leave = await searches.wait(bytes)
+  const release = await searches.wait(bytes)
   try {
     return await call.measureSlices('response', steps, client)
   } finally {
-    leave()
+    release()
   }
 }
 
@@ -157,7 +157,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
-  for (const { parts, text, encoding } of readTexts(walk.texts, call.record.asksForJson)) {
+  for (const { parts, text, encoding } of readAnswerTexts(walk.texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.record.usage === null) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.

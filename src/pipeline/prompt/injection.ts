@@ -4,7 +4,7 @@
 import type { Text } from '../../chat/texts.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
-import { type Joinable, joinTexts } from './prompt-neighbours.ts'
+import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 
 export interface InjectionEvidence {
@@ -17,7 +17,7 @@ export interface InjectionEvidence {
 }
 
 /** A redacted text with its cached scan. */
-interface Scorable extends Joinable {
+interface Scorable extends PromptNeighbour {
   readonly text: Pick<Text, 'path' | 'role'>
   readonly cached: CachedScan
 }

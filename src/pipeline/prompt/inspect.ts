@@ -18,7 +18,7 @@ import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
 import { plainSpan, rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { type InjectionEvidence, scoreInjection } from './injection.ts'
-import { findRestsOfKeys, findSplitData, type JointPart, joinTexts, overlap } from './prompt-neighbours.ts'
+import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
 /**
@@ -60,17 +60,17 @@ export interface InspectOptions {
 const newScan = () => new CachedScan()
 
 /** A text with the replacements to make in it. */
-interface Item {
+interface InspectedText {
   readonly text: Text
   readonly joined: number
   /** The decoded text; the redacted one once `rewrite` has run. */
   view: string
   /** The cached scan of `view`. */
   cached: CachedScan
-  edits: Edit[]
+  replacements: Replacement[]
 }
 
-interface Edit {
+interface Replacement {
   readonly finding: Finding
   /** The value to replace. Empty for the later parts of a split value. */
   readonly value: string
@@ -93,12 +93,12 @@ export function* inspect(
   const isForeign = foreignForms(answered)
   const restoring = PII_KINDS.filter((kind) => selection.pii(kind, 'request').action === 'restore')
   const pace = new Pace()
-  const items: Item[] = []
+  const items: InspectedText[] = []
   let found = 0
   for (const text of walk.texts) {
     if (pace.isOver(text.text.length)) yield
-    const item = yield* open(text, kinds, scanOf)
-    found += item.edits.length
+    const item = yield* readText(text, kinds, scanOf)
+    found += item.replacements.length
     if (found > MAX_FINDINGS)
       throw new GatewayError(
         'invalid_body',
@@ -119,7 +119,7 @@ export function* inspect(
   for (const [index, item] of items.entries()) {
     if (pace.isOver(item.view.length)) yield
     if (!isForeign(item.text, index)) placeholders.avoid(item.view)
-    if (item.edits.length === 0) continue
+    if (item.replacements.length === 0) continue
     for (const finding of yield* rewrite(item, selection, placeholders, restored, scanOf))
       findings.push(finding)
   }
@@ -148,33 +148,36 @@ const foreignForms =
   ({ role }: Text, index: number): boolean =>
     answered < 0 || index < answered || role === null
 
-function* open(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<Item> {
+function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<InspectedText> {
   const view = text.encoding === 'plain' ? text.text : yield* decodeEscapes(text.text)
   const cached = scanOf(view)
   const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
-  const edits = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
-  return { text, joined: text.joined ?? -1, view, cached, edits }
+  const replacements = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
+  return { text, joined: text.joined ?? -1, view, cached, replacements }
 }
 
 /**
  * Adds findings that span several texts. A finding inside one text wins over a split one that
  * overlaps it.
  */
-function* addSplitData(conversation: readonly Item[], kinds: KindSet): Steps<void> {
-  const isFound = ({ item, finding }: JointPart<Item>) =>
-    item.edits.some((edit) => overlap(edit.finding, finding))
+function* addSplitData(conversation: readonly InspectedText[], kinds: KindSet): Steps<void> {
+  const isFound = ({ item, finding }: SplitPart<InspectedText>) =>
+    item.replacements.some((replacement) => overlap(replacement.finding, finding))
   const found = yield* findSplitData(conversation, kinds)
   const split = found.filter((parts) => !parts.some(isFound))
-  for (const { item, finding, value } of split.flat()) item.edits.push({ finding, value })
-  for (const { item } of split.flat()) item.edits.sort((a, b) => a.finding.start - b.finding.start)
+  for (const { item, finding, value } of split.flat()) item.replacements.push({ finding, value })
+  for (const { item } of split.flat()) item.replacements.sort((a, b) => a.finding.start - b.finding.start)
   for (const { item, finding, value } of findRestsOfKeys(conversation, endsInKey)) {
     // A finding inside the rest of a key is part of the key.
-    item.edits = [{ finding, value }, ...item.edits.filter((edit) => edit.finding.start >= finding.end)]
+    item.replacements = [
+      { finding, value },
+      ...item.replacements.filter((replacement) => replacement.finding.start >= finding.end),
+    ]
   }
 }
 
-function endsInKey({ edits, view }: Item): boolean {
-  const last = edits.at(-1)
+function endsInKey({ replacements, view }: InspectedText): boolean {
+  const last = replacements.at(-1)
   return last !== undefined && isOpenKey(last.value) && last.finding.end >= view.trimEnd().length
 }
 
@@ -183,23 +186,23 @@ function endsInKey({ edits, view }: Item): boolean {
  * @param restored receives each placeholder to restore, with its value
  */
 function* rewrite(
-  item: Item,
+  item: InspectedText,
   selection: Selection,
   placeholders: Placeholders,
   restored: Map<string, string>,
   scanOf: (text: string) => CachedScan,
 ): Steps<LocatedFinding[]> {
-  const { text, edits } = item
+  const { text, replacements } = item
   // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
   const spans = text.encoding === 'plain' ? [plainSpan(text.text)] : yield* decodeSteps(text.text)
   const counted: Finding[] = []
-  const replaced: Edit[] = []
-  for (const edit of edits) {
-    const { action } = selection.pii(edit.finding.kind, 'request')
+  const replaced: Replacement[] = []
+  for (const replacement of replacements) {
+    const { action } = selection.pii(replacement.finding.kind, 'request')
     if (action === 'allow') continue
-    if (edit.value !== '') counted.push(edit.finding)
-    if (action === 'block' || isReplacing(action)) replaced.push(edit)
+    if (replacement.value !== '') counted.push(replacement.finding)
+    if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }
   if (replaced.length > 0) {
     if (isLong) yield
@@ -230,8 +233,8 @@ function* rewrite(
 }
 
 function* matchKeywords(
-  items: readonly Item[],
-  conversation: readonly Item[],
+  items: readonly InspectedText[],
+  conversation: readonly InspectedText[],
   selection: Selection,
   pace: Pace,
 ): Steps<RuleReference[]> {

@@ -11,7 +11,7 @@ import type { KindSet } from '../../detect/pii/kinds.ts'
  * Characters at the start and end of a text that take part in the joined search. Longer than any
  * personal data and any sensible keyword; keeps the search linear in the number of texts.
  */
-const JOINT_CHARACTERS = 1024
+const EXCERPT_CHARACTERS = 1024
 
 /**
  * Replaces the middle of a long text, and separates texts that are not adjacent. No pattern matches
@@ -20,14 +20,14 @@ const JOINT_CHARACTERS = 1024
 const GAP = '\uFFFE'
 
 /** A text that may continue in the next one. */
-export interface Joinable {
+export interface PromptNeighbour {
   readonly view: string
   /** Consecutive numbers mark adjacent texts. */
   readonly joined: number
 }
 
 /** The part of a split value in one text. */
-export interface JointPart<T> {
+export interface SplitPart<T> {
   readonly item: T
   readonly finding: Finding
   /** The whole value in the first part; empty in the others. */
@@ -46,15 +46,15 @@ interface Excerpt<T> {
 }
 
 /** Joins the texts, with `separator` between adjacent ones. */
-export function joinTexts<T extends Joinable>(items: readonly T[], separator: string): string {
-  return layOut(items, separator).joined
+export function joinTexts<T extends PromptNeighbour>(items: readonly T[], separator: string): string {
+  return joinExcerpts(items, separator).joined
 }
 
 /** Finds values that begin in one text and end in a later one; returns the parts of each. */
-export function* findSplitData<T extends Joinable>(
+export function* findSplitData<T extends PromptNeighbour>(
   items: readonly T[],
   kinds: KindSet,
-): Steps<JointPart<T>[][]> {
+): Steps<SplitPart<T>[][]> {
   if (items.length < 2) return []
   const data = yield* findJoined(items, kinds, '')
   // A model also reads a break between two texts, as in `4111 1111` and `1111 1111`.
@@ -66,30 +66,30 @@ export function* findSplitData<T extends Joinable>(
 export const overlap = (one: Finding, other: Finding): boolean =>
   one.start < other.end && other.start < one.end
 
-const shareText = <T>(some: readonly JointPart<T>[], others: readonly JointPart<T>[]): boolean =>
+const shareText = <T>(some: readonly SplitPart<T>[], others: readonly SplitPart<T>[]): boolean =>
   some.some(({ item, finding }) =>
     others.some((other) => other.item === item && overlap(other.finding, finding)),
   )
 
-function* findJoined<T extends Joinable>(
+function* findJoined<T extends PromptNeighbour>(
   items: readonly T[],
   kinds: KindSet,
   separator: string,
-): Steps<JointPart<T>[][]> {
-  const { joined, excerpts } = layOut(items, separator)
-  const joints = excerpts
+): Steps<SplitPart<T>[][]> {
+  const { joined, excerpts } = joinExcerpts(items, separator)
+  const boundaries = excerpts
     .filter(
       ({ end }, index) =>
         joined.slice(end, excerpts[index + 1]?.start) === separator && index + 1 < excerpts.length,
     )
     .map(({ end }) => end)
-  const data: JointPart<T>[][] = []
+  const data: SplitPart<T>[][] = []
   let first = 0
-  for (const finding of yield* detectInAdjacentTexts(joined, joints, kinds)) {
+  for (const finding of yield* detectInAdjacentTexts(joined, boundaries, kinds)) {
     while (excerpts[first]!.end <= finding.start) first++
     if (excerpts[first]!.end >= finding.end) continue
     const value = joined.slice(finding.start, finding.end)
-    const parts: JointPart<T>[] = []
+    const parts: SplitPart<T>[] = []
     for (let i = first; i < excerpts.length && excerpts[i]!.start < finding.end; i++) {
       const { item, start, end, shift } = excerpts[i]!
       const part = {
@@ -109,11 +109,11 @@ function* findJoined<T extends Joinable>(
  * joined excerpts.
  * @param isOpen whether a text ends inside a key
  */
-export function findRestsOfKeys<T extends Joinable>(
+export function findRestsOfKeys<T extends PromptNeighbour>(
   items: readonly T[],
   isOpen: (item: T) => boolean,
-): JointPart<T>[] {
-  const parts: JointPart<T>[] = []
+): SplitPart<T>[] {
+  const parts: SplitPart<T>[] = []
   let inKey = false
   for (const [index, item] of items.entries()) {
     const continues: boolean = inKey && items[index - 1]!.joined + 1 === item.joined
@@ -124,7 +124,7 @@ export function findRestsOfKeys<T extends Joinable>(
   return parts
 }
 
-function layOut<T extends Joinable>(
+function joinExcerpts<T extends PromptNeighbour>(
   items: readonly T[],
   separator: string,
 ): { readonly joined: string; readonly excerpts: readonly Excerpt<T>[] } {
@@ -138,13 +138,13 @@ function layOut<T extends Joinable>(
     const { view } = item
     const before = items[index - 1]
     if (before !== undefined) joined += before.joined + 1 === item.joined ? separator : GAP
-    if (view.length <= 2 * JOINT_CHARACTERS) {
+    if (view.length <= 2 * EXCERPT_CHARACTERS) {
       add(item, 0, view.length)
       return
     }
-    add(item, 0, JOINT_CHARACTERS)
+    add(item, 0, EXCERPT_CHARACTERS)
     joined += GAP
-    add(item, view.length - JOINT_CHARACTERS, view.length)
+    add(item, view.length - EXCERPT_CHARACTERS, view.length)
   })
   return { joined, excerpts }
 }

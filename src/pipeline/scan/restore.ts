@@ -8,9 +8,73 @@ import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
+/** First character of every placeholder, and no other. */
+const OPENING = '['
 const CLOSING = ']'
 /** The rest of a possible placeholder; matches the empty string too. */
 const AFTER_OPENING = /[A-Z0-9_]*\]?/y
+
+/**
+ * Most characters restored in one answer. A placeholder of ten characters may restore a key of
+ * sixteen thousand, so a short answer could exhaust memory.
+ */
+const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
+
+/**
+ * Placeholders of one call with the values to restore. Only the exact form counts: `[email_1]`,
+ * `\[EMAIL\_1\]` and unknown numbers stay. A value in the wrong place does more harm than a
+ * placeholder.
+ */
+export class Restoration {
+  readonly #values: ReadonlyMap<string, string>
+  /** Sorted by code units, for the search by prefix. */
+  readonly #forms: readonly string[]
+  #left = MAX_RESTORED_CHARACTERS
+
+  /** @param values by placeholder, in the first spelling of each */
+  constructor(values: ReadonlyMap<string, string>) {
+    this.#values = values
+    this.#forms = [...values.keys()].sort()
+  }
+
+  /** Reports whether this is a placeholder to restore. */
+  has(form: string): boolean {
+    return this.#values.has(form)
+  }
+
+  /**
+   * Returns the value of a placeholder, which must be one to restore.
+   * @throws GatewayError `upstream_unavailable` beyond MAX_RESTORED_CHARACTERS
+   */
+  take(form: string): string {
+    const value = this.#values.get(form)!
+    this.#left -= value.length
+    if (this.#left < 0) {
+      throw new GatewayError(
+        'upstream_unavailable',
+        `The values restored in the upstream's answer have more than ${MAX_RESTORED_CHARACTERS} characters.`,
+      )
+    }
+    return value
+  }
+
+  /** False for a text that cannot contain a placeholder. */
+  mayOccurIn(text: string): boolean {
+    return text.includes(OPENING)
+  }
+
+  /** Reports whether a placeholder begins with `start`. */
+  begins(start: string): boolean {
+    let low = 0
+    let high = this.#forms.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.#forms[middle]! < start) low = middle + 1
+      else high = middle
+    }
+    return this.#forms[low]?.startsWith(start) === true
+  }
+}
 
 /**
  * Restores the values of one growing text. Holds back what may become a placeholder or a blocked
@@ -178,70 +242,5 @@ export class TextRestorer {
     this.#logged += loggedOf(spans)
     this.restored ||= spans.some(({ logged }) => logged !== undefined)
     return rawOf(spans)
-  }
-}
-
-/**
- * Most characters restored in one answer. A placeholder of ten characters may restore a key of
- * sixteen thousand, so a short answer could exhaust memory.
- */
-const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
-
-/** First character of every placeholder. */
-export const OPENING = '['
-
-/**
- * Placeholders of one call with the values to restore. Only the exact form counts: `[email_1]`,
- * `\[EMAIL\_1\]` and unknown numbers stay. A value in the wrong place does more harm than a
- * placeholder.
- */
-export class Restoration {
-  readonly #values: ReadonlyMap<string, string>
-  /** Sorted by code units, for the search by prefix. */
-  readonly #forms: readonly string[]
-  #left = MAX_RESTORED_CHARACTERS
-
-  /** @param values by placeholder, in the first spelling of each */
-  constructor(values: ReadonlyMap<string, string>) {
-    this.#values = values
-    this.#forms = [...values.keys()].sort()
-  }
-
-  /** Reports whether this is a placeholder to restore. */
-  has(form: string): boolean {
-    return this.#values.has(form)
-  }
-
-  /**
-   * Returns the value of a placeholder, which must be one to restore.
-   * @throws GatewayError `upstream_unavailable` beyond MAX_RESTORED_CHARACTERS
-   */
-  take(form: string): string {
-    const value = this.#values.get(form)!
-    this.#left -= value.length
-    if (this.#left < 0) {
-      throw new GatewayError(
-        'upstream_unavailable',
-        `The values restored in the upstream's answer have more than ${MAX_RESTORED_CHARACTERS} characters.`,
-      )
-    }
-    return value
-  }
-
-  /** False for a text that cannot contain a placeholder. */
-  mayOccurIn(text: string): boolean {
-    return text.includes(OPENING)
-  }
-
-  /** Reports whether a placeholder begins with `start`. */
-  begins(start: string): boolean {
-    let low = 0
-    let high = this.#forms.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (this.#forms[middle]! < start) low = middle + 1
-      else high = middle
-    }
-    return this.#forms[low]?.startsWith(start) === true
   }
 }

@@ -118,7 +118,8 @@ export class TextScanner implements ScanResult {
 
   /**
    * Flushes the text held back. Text may still arrive afterwards, because a delta of another text
-   * can look like the end of this one; matches never span a flush.
+   * can look like the end of this one. It never completes a value or a keyword that began before
+   * the flush: the flushed text is scanned again in front of it.
    */
   finish(): ScanOutput {
     if (this.blocked) return NO_OUTPUT
@@ -180,11 +181,11 @@ export class TextScanner implements ScanResult {
 
   #detect(spans: readonly JsonSpan[]): string {
     if (this.blocked || spans.length === 0) return ''
-    const goingOn = this.#released === '' ? spans : [releasedSpan(this.#released), ...spans]
+    const continued = this.#released === '' ? spans : [releasedSpan(this.#released), ...spans]
     this.#releasedEnd += this.#released.length
     this.#released = ''
-    for (const span of goingOn) this.#undetected.push(span)
-    const findings = this.#detector.push(viewOf(goingOn))
+    for (const span of continued) this.#undetected.push(span)
+    const findings = this.#detector.push(viewOf(continued))
     return this.#redact(findings, this.#detector.safe)
   }
 
@@ -267,9 +268,9 @@ export class TextScanner implements ScanResult {
   }
 
   /** Releases text to the client, values restored. */
-  #release(leaving: readonly TextSpan[]): string {
-    if (this.#releasing !== null) this.#releasing += viewOf(leaving)
-    const spans = this.#releasedEnd === 0 ? leaving : leaving.filter(({ released }) => released !== true)
+  #release(safe: readonly TextSpan[]): string {
+    if (this.#releasing !== null) this.#releasing += viewOf(safe)
+    const spans = this.#releasedEnd === 0 ? safe : safe.filter(({ released }) => released !== true)
     if (this.#restorer === null) return rawOf(spans)
     const sent = this.#restorer.push(spans)
     this.#apply(this.#restorer)
