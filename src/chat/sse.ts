@@ -10,7 +10,7 @@ export interface SseEvent {
   /** Values of the data lines, joined by line feeds; null when empty. */
   readonly data: string | null
   /** All other lines (comments, ids, unknown fields), joined by line feeds; usually empty. */
-  readonly around: string
+  readonly otherLines: string
 }
 
 const BYTE_ORDER_MARK = '\ufeff'
@@ -144,35 +144,35 @@ function eventOf(raw: string): SseEvent {
   // Most events are one data line.
   if (raw.startsWith('data: ') && raw.indexOf('\n') === raw.length - 2 && !raw.includes('\r')) {
     const data = raw.slice('data: '.length, -2)
-    return { raw, data: data === '' ? null : data, around: '' }
+    return { raw, data: data === '' ? null : data, otherLines: '' }
   }
   const values: string[] = []
-  const around: string[] = []
+  const otherLines: string[] = []
   for (const line of raw.split(END_OF_LINE)) {
     const colon = line.indexOf(':')
     if ((colon < 0 ? line : line.slice(0, colon)) === 'data') {
       values.push(colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1))
-    } else if (line !== '') around.push(line)
+    } else if (line !== '') otherLines.push(line)
   }
   const data = values.join('\n')
-  return { raw, data: data === '' ? null : data, around: around.join('\n') }
+  return { raw, data: data === '' ? null : data, otherLines: otherLines.join('\n') }
 }
 
 /** Encodes an event. The data must not contain line breaks; JSON does not. */
 export const encodeData = (data: string): string => `data: ${data}\n\n`
 
 /** Encodes an event of other lines and data; '' without both. */
-export function encodeEvent(around: string, data: string | null): string {
-  if (around === '') return data === null ? '' : `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
-  return data === null ? `${around}\n\n` : `${around}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+export function encodeEvent(otherLines: string, data: string | null): string {
+  if (otherLines === '') return data === null ? '' : `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  return data === null ? `${otherLines}\n\n` : `${otherLines}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 /** Fields that make some clients see an event without data. */
 const OF_AN_EVENT = /^(?:event|id|retry)(?::|$)/
 
 /** Encodes the lines that may be sent without their data: comments and unknown fields. */
-export function encodeRemarks(around: string): string {
-  const remarks = around.split('\n').filter((line) => !OF_AN_EVENT.test(line))
+export function encodeRemarks(otherLines: string): string {
+  const remarks = otherLines.split('\n').filter((line) => !OF_AN_EVENT.test(line))
   return encodeEvent(remarks.join('\n'), null)
 }
 

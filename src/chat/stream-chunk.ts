@@ -91,11 +91,11 @@ const ERROR_EVENT = /^event: ?error$/m
  * Adds `error` to the data of an event that is an error by name only. Most clients ignore the name.
  */
 export function withErrorInData(event: SseEvent): SseEvent {
-  const { data, around } = event
-  const body = data !== null && ERROR_EVENT.test(around) && !isTooDeep(data) ? parseObject(data) : null
+  const { data, otherLines } = event
+  const body = data !== null && ERROR_EVENT.test(otherLines) && !isTooDeep(data) ? parseObject(data) : null
   if (body === null || isErrorBody(body)) return event
   const written = JSON.stringify({ error: { message: 'The upstream reported an error.', ...body } })
-  return { data: written, around, raw: encodeEvent(around, written) }
+  return { data: written, otherLines, raw: encodeEvent(otherLines, written) }
 }
 
 /** Most choices of one answer. */

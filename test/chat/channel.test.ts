@@ -28,8 +28,10 @@ t.test('flushing many texts takes linear time', async (t) => {
     flushChunk({}, 0, pieces)
     return performance.now() - startMs
   }
+  // Other processes may take the CPU during a run; the fastest run counts.
+  const fastestOf = (count: number) => Math.min(...Array.from({ length: 10 }, () => timeOf(count)))
   timeOf(256)
-  const shortMs = Math.min(timeOf(256), timeOf(256), timeOf(256))
-  const longMs = Math.min(timeOf(4096), timeOf(4096), timeOf(4096))
+  const shortMs = fastestOf(256)
+  const longMs = fastestOf(4096)
   t.ok(longMs < 16 * 4 * shortMs, `${longMs} ms for 16 times what took ${shortMs} ms`)
 })

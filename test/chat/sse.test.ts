@@ -86,7 +86,7 @@ t.test('an event ends with its blank line, not with the next event', async (t) =
 })
 
 t.test('the last event may lack its blank line', async (t) => {
-  const done = { raw: 'data: [DONE]\n\n', data: '[DONE]', around: '' }
+  const done = { raw: 'data: [DONE]\n\n', data: '[DONE]', otherLines: '' }
   t.same(parse(Buffer.from('data: a\n\ndata: [DONE]')).at(-1), done)
   t.same(parse(Buffer.from('data: [DONE]\n')), [done])
   const returned = parse(Buffer.from('data: a\r\n\r\ndata: b\r'))
@@ -100,9 +100,9 @@ t.test('the last event may lack its blank line', async (t) => {
 
 t.test('lines without data are separate and can be encoded again', async (t) => {
   const [event] = parse(Buffer.from(': ping\r\nevent: x\r\ndata: {\r\ndata: }\r\nerror: {"a":1}\r\n\r\n'))
-  t.same([event?.data, event?.around], ['{\n}', ': ping\nevent: x\nerror: {"a":1}'])
-  const again = parse(Buffer.from(encodeEvent(event?.around ?? '', event?.data ?? null)))
-  t.match(again, [{ data: event?.data, around: event?.around }])
+  t.same([event?.data, event?.otherLines], ['{\n}', ': ping\nevent: x\nerror: {"a":1}'])
+  const again = parse(Buffer.from(encodeEvent(event?.otherLines ?? '', event?.data ?? null)))
+  t.match(again, [{ data: event?.data, otherLines: event?.otherLines }])
   t.equal(encodeEvent(': ping', null), ': ping\n\n')
 })
 

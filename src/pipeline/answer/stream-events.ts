@@ -45,7 +45,7 @@ const incompleteAnswer = (details: ErrorDetails = {}) =>
 /** An event as text, in case its data does not change, and its lines other than data. */
 interface Written {
   readonly raw: string
-  readonly around: string
+  readonly otherLines: string
 }
 
 export class StreamEvents {
@@ -128,34 +128,34 @@ export class StreamEvents {
   }
 
   *#relayEvent(received: SseEvent): Steps<string> {
-    const event = received.around === '' ? received : withErrorInData(received)
+    const event = received.otherLines === '' ? received : withErrorInData(received)
     const { data: written } = event
-    const around = event.around === '' ? '' : yield* this.#standalone.scanLines(event.around)
+    const otherLines = event.otherLines === '' ? '' : yield* this.#standalone.scanLines(event.otherLines)
     if (this.#standalone.blocked) this.#block()
-    const raw = around === event.around ? event.raw : encodeEvent(around, written)
+    const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
-    if (written.trimEnd() === DONE) return encodeRemarks(around) + this.#relayDone()
+    if (written.trimEnd() === DONE) return encodeRemarks(otherLines) + this.#relayDone()
     const { template } = this.#templates
     const text = template === null ? null : this.#templates.match(written)
-    const quoted = this.#credential !== null && written.includes(this.#credential)
-    if (template !== null && text !== null && !quoted && !this.#logprobs.hasTokens) {
-      return this.#relayTemplated(template, text, { raw, around })
+    const quotesCredential = this.#credential !== null && written.includes(this.#credential)
+    if (template !== null && text !== null && !quotesCredential && !this.#logprobs.hasTokens) {
+      return this.#relayTemplated(template, text, { raw, otherLines })
     }
-    const data = quoted ? removeFromText(written, this.#credential) : written
+    const data = quotesCredential ? removeFromText(written, this.#credential) : written
     const chunk = readStreamChunk(data)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
     if (chunk.usage !== null) this.#answer.call.record.usage = chunk.usage
-    const doubled = hasDuplicateKeys(data, chunk.body)
-    if (!quoted && !doubled) this.#templates.learn(data, chunk)
-    let out = quoted ? encodeEvent(around, data) : raw
+    const hasDuplicates = hasDuplicateKeys(data, chunk.body)
+    if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)
+    let out = quotesCredential ? encodeEvent(otherLines, data) : raw
     // Only the last of duplicate keys was scanned, so only that is sent.
-    if (doubled) out = encodeEvent(around, JSON.stringify(chunk.body))
+    if (hasDuplicates) out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
-      if (!stripUsage(chunk.body)) return encodeRemarks(around) + this.#sendPostponedEnds()
-      out = encodeEvent(around, JSON.stringify(chunk.body))
+      if (!stripUsage(chunk.body)) return encodeRemarks(otherLines) + this.#sendPostponedEnds()
+      out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     }
-    return yield* this.#relayChunk(chunk, data, { raw: out, around })
+    return yield* this.#relayChunk(chunk, data, { raw: out, otherLines })
   }
 
   #relayDone(): string {
@@ -169,7 +169,7 @@ export class StreamEvents {
   }
 
   /** Relays an event that fits the template; everything but its text is known. */
-  #relayTemplated(template: EventTemplate, text: string, { raw, around }: Written): string {
+  #relayTemplated(template: EventTemplate, text: string, { raw, otherLines }: Written): string {
     const { choice, channel, envelope } = template
     const scanner = this.#texts.scannerOf({ choice, channel, encoding: 'plain' })
     const output = scanner.push(text)
@@ -182,11 +182,11 @@ export class StreamEvents {
     this.#writer.log(choice, channel, logged)
     if (sent === text) return raw
     // Some clients read lines without data as an event.
-    const isDropped = sent === '' && template.droppable && around === ''
-    return isDropped ? '' : encodeEvent(around, writeEvent(template, sent))
+    const isDropped = sent === '' && template.droppable && otherLines === ''
+    return isDropped ? '' : encodeEvent(otherLines, writeEvent(template, sent))
   }
 
-  *#relayChunk(chunk: StreamChunk, data: string, { raw, around }: Written): Steps<string> {
+  *#relayChunk(chunk: StreamChunk, data: string, { raw, otherLines }: Written): Steps<string> {
     const alone = yield* this.#standalone.scanChunk(chunk)
     if (this.#standalone.blocked) this.#block()
     let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
@@ -219,8 +219,8 @@ export class StreamEvents {
     // The chunk reports the error itself.
     if (chunk.error) this.#fail(incompleteAnswer({ isReported: true }))
     if (!changed) return out + raw
-    const isDropped = around === '' && isDroppable(chunk, deltas)
-    return isDropped ? out : out + encodeEvent(around, JSON.stringify(chunk.body))
+    const isDropped = otherLines === '' && isDroppable(chunk, deltas)
+    return isDropped ? out : out + encodeEvent(otherLines, JSON.stringify(chunk.body))
   }
 
   /** Flushes the texts that end before this chunk: where the next begins, or by a signature. */

@@ -242,13 +242,13 @@ function* matchKeywords(
   if (keywords === null) return []
   const hits = new Set<RuleReference>()
   // Most conversations match nothing; one pass of the prefilter replaces three searches.
-  const quiet = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
+  const matchesNothing = conversation.length > 1 && !(yield* keywords.matcher.mayMatchJoined(conversation))
   for (const { text, view } of items) {
-    if (quiet && text.joined !== null) continue
+    if (matchesNothing && text.joined !== null) continue
     if (pace.isOver(view.length)) yield
     yield* matchInto(hits, keywords, view)
   }
-  if (conversation.length > 1 && !quiet) {
+  if (conversation.length > 1 && !matchesNothing) {
     // A split may fall inside a word or between two words.
     yield* matchInto(hits, keywords, joinTexts(conversation, ''))
     yield* matchInto(hits, keywords, joinTexts(conversation, ' '))
