@@ -144,7 +144,7 @@ t.test('only the owner can read a copy while it is written, in a folder open to 
 })
 
 t.test('a copy and its folder are synced to the disk before the command ends', async (t) => {
-  if (spawnSync('strace', ['true']).status !== 0) {
+  if (spawnSync('strace', ['true'], { timeout: STRACE_MS }).status !== 0) {
     t.pass('the system calls', { skip: 'NOT TESTED: strace is not installed or may not trace' })
     return
   }

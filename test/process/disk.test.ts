@@ -21,6 +21,8 @@ import { completion, json, startUpstream } from './upstream.ts'
 // The runner's own limit is too short for a busy machine.
 t.setTimeout(300_000)
 
+const MOUNT_MS = 30_000
+
 const upstream = await startUpstream(json(completion('ok')))
 t.teardown(() => upstream.close())
 
@@ -31,14 +33,17 @@ t.teardown(() => upstream.close())
 function mountSmallDisk(t: Test, size: string): string | null {
   const disk = mkdtempSync(join(tmpdir(), 'sidegate-disk-'))
   try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], { stdio: 'ignore' })
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk], {
+      stdio: 'ignore',
+      timeout: MOUNT_MS,
+    })
   } catch {
     rmSync(disk, { recursive: true, force: true })
     t.pass('a full disk', { skip: 'NOT TESTED: a tmpfs cannot be mounted here' })
     return null
   }
   t.teardown(() => {
-    execFileSync('umount', [disk])
+    execFileSync('umount', [disk], { timeout: MOUNT_MS })
     rmSync(disk, { recursive: true, force: true })
   })
   return disk
@@ -153,7 +158,7 @@ t.test('a command cannot read a log on a read-only disk and says to copy it', as
   if (disk === null) return
   const gateway = await startOn(t, disk)
   await gateway.stop()
-  execFileSync('mount', ['-o', 'remount,ro', disk])
+  execFileSync('mount', ['-o', 'remount,ro', disk], { timeout: MOUNT_MS })
   const config = join(gateway.folder, 'sidegate.yaml')
   for (const action of ['verify', 'export']) {
     t.match(await runCli(['audit', action, '--config', config]), {

@@ -240,7 +240,7 @@ t.test('a client that pauses longer than the idle timeout gets the whole stream'
   upstream.answer = answer
   const socket = callOnSocket(gateway, key, streamed)
   await state.stalled
-  // The idle timeout of the upstream must not end a stream that the client does not read.
+  // Proves an absence: the idle timeout does not end a stream that the client does not read.
   await delay(timeouts.idleMs)
   let bytes = 0
   let tail = ''

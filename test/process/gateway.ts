@@ -1,7 +1,7 @@
 // Starts the real gateway as its own process, like an operator, and talks to it over real sockets.
 
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -198,6 +198,18 @@ export async function discard(gateway: TestGateway): Promise<void> {
     await gateway.kill('SIGTERM').finally(() => gateway.child.kill('SIGKILL'))
   }
   rmSync(gateway.folder, { recursive: true, force: true })
+}
+
+/** Texts that a stopped gateway has written, by place. */
+export function writtenBy(gateway: TestGateway): { store: string; logs: string; errorOutput: string } {
+  const data = join(gateway.folder, 'data')
+  return {
+    store: readdirSync(data)
+      .map((name) => readFileSync(join(data, name)).toString('latin1'))
+      .join('\n'),
+    logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
+    errorOutput: gateway.stderr.join(''),
+  }
 }
 
 /** Starts a gateway until the end of the test. */

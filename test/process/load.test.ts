@@ -150,7 +150,7 @@ t.test('calls beyond the limit are refused and sealed at once, and later calls a
   t.equal(await sealed(), before + 2 * LIMIT + 1)
 })
 
-/** Waits until 20 readings in a row are the same. */
+/** Waits until 20 readings in a row are the same. Proves an absence, so 20 must do. */
 async function still(what: string, read: () => number | Promise<number>): Promise<void> {
   let last = Number.NaN
   let same = 0

@@ -1,10 +1,8 @@
 // Deploys a gateway whose rules restore values, with a prompt that has one value of each kind.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Test } from 'tap'
 import { openAi } from './client.ts'
-import { type Deployment, deploy } from './gateway.ts'
+import { type Deployment, deploy, writtenBy } from './gateway.ts'
 
 const RULES = `
 rules:
@@ -44,13 +42,8 @@ export async function assertNoValueIsLeft(t: Test, { gateway, upstream }: Deploy
   )
   const { body: report } = await gateway.api('GET', '/usage/security?limit=1000')
   await gateway.stop()
-  const data = join(gateway.folder, 'data')
   const places: Record<string, string> = {
-    store: readdirSync(data)
-      .map((name) => readFileSync(join(data, name)).toString('latin1'))
-      .join('\n'),
-    logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
-    'error output': gateway.stderr.join(''),
+    ...writtenBy(gateway),
     upstream: upstream.received.map(({ body, headers }) => body + JSON.stringify(headers)).join('\n'),
     'usage log': JSON.stringify(details),
     'security events': JSON.stringify(report),

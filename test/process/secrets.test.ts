@@ -1,11 +1,11 @@
 // Secrets and personal data appear in no log, metric, error, command line, store or upstream
 // request.
 
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { ADMIN_TOKEN, deploy, prompt, UPSTREAM_KEY } from './gateway.ts'
+import { ADMIN_TOKEN, deploy, prompt, UPSTREAM_KEY, writtenBy } from './gateway.ts'
 import { until } from './until.ts'
 import { completion, json, stream } from './upstream.ts'
 
@@ -51,13 +51,9 @@ t.test('secrets and personal data are in no log, metric, error, store or command
   const commandLine = readFileSync(`/proc/${gateway.child.pid}/cmdline`, 'utf8')
   await gateway.stop()
 
-  const data = join(gateway.folder, 'data')
-  const store = readdirSync(data)
-    .map((name) => readFileSync(join(data, name)).toString('latin1'))
-    .join('\n')
+  const { store, ...output } = writtenBy(gateway)
   const places: Record<string, string> = {
-    logs: gateway.logs.map((line) => JSON.stringify(line)).join('\n'),
-    'error output': gateway.stderr.join(''),
+    ...output,
     metrics,
     'command line': commandLine,
     answers: answers.join('\n'),
