@@ -147,7 +147,8 @@ t.test('an export whose entries are pruned meanwhile says so, and its lines veri
   const [dump, errorOutput] = await inTime('the export ends its output', output)
   t.equal((await inTime('the export exits', ended))[0], 1)
   const [, seq] =
-    /^sidegate audit: entry (\d+) was pruned before .*: the export ends before it\n$/.exec(errorOutput) ?? []
+    /^sidegate audit: entry (\d+) was pruned before .*; the export ends before it; .*\n$/.exec(errorOutput) ??
+    []
   t.match(dump, new RegExp(`"seq":${Number(seq) - 1},`))
   const path = join(folder, 'dump.jsonl')
   writeFileSync(path, dump)
