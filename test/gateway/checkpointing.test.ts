@@ -181,7 +181,7 @@ t.test('a signing key that cannot be used prevents the start', async (t) => {
   const missing = await start({ audit: { signingKey: { env: 'NO_SUCH_KEY' } } })
   t.match(
     [missing.code, missing.stderr],
-    [2, /audit\.signingKey.*NO_SUCH_KEY is not set; make one with: openssl/],
+    [2, /audit\.signingKey.*NO_SUCH_KEY is not set; create a key with: openssl/],
   )
   const broken = await start({})
   t.match([broken.code, broken.stderr], [2, /signing-key\.pem holds no Ed25519 private key; restore it/])
