@@ -5,7 +5,10 @@ import { Pieces } from '../core/chunks.ts'
 import { GatewayError } from '../core/errors.ts'
 
 export interface SseEvent {
-  /** The event as received, up to and including the blank line. It ends in a line feed. */
+  /**
+   * The lines as received, each with a line feed, and a blank line after data. Without data, as
+   * `encodeEvent` has it.
+   */
   readonly raw: string
   /** Values of the data lines, joined by line feeds; null when empty. */
   readonly data: string | null
@@ -13,12 +16,16 @@ export interface SseEvent {
   readonly otherLines: string
 }
 
-const BYTE_ORDER_MARK = '\ufeff'
+/** A line that begins with a second one is dropped: as the first line sent it would be a field. */
+const MARK = '\ufeff'
+const BYTE_ORDER_MARK = Buffer.from(MARK)
 const END_OF_LINE = /\r\n|\n|\r/
+const NO_EVENT: SseEvent = { raw: '', data: null, otherLines: '' }
 
 /**
  * Splits a stream into events. Pieces may be cut anywhere, also inside characters and line ends.
- * Searches bytes for line ends and decodes whole events only; linear in the stream.
+ * Searches bytes for line ends and decodes whole events only; linear in the stream. A comment before
+ * the first field of an event is returned as soon as its line ends: it keeps the connection alive.
  */
 export class SseParser {
   readonly #maxEventBytes: number
@@ -27,13 +34,16 @@ export class SseParser {
   #bytes = 0
   /** True when the current line has characters. */
   #inLine = false
-  /** True when the current event has lines. */
+  /** True when the current line is a comment. */
+  #isComment = false
+  /** True when the current event has lines besides the comments already returned. */
   #hasLines = false
   /**
    * True when the last piece ended in a carriage return; a line feed that follows belongs to it.
    */
   #afterReturn = false
-  #first = true
+  /** Bytes of the byte order mark read so far; all of them once the stream has begun. */
+  #markBytes = 0
 
   /** @param maxEventBytes longest event */
   constructor(maxEventBytes: number) {
@@ -41,11 +51,11 @@ export class SseParser {
   }
 
   /**
-   * Takes a piece and returns the events that end in it. Blank lines between events belong to the
-   * next event.
+   * Takes a piece and returns the events that end in it. Skips blank lines between events.
    * @throws GatewayError `upstream_unavailable` for an event that is too long
    */
-  push(piece: Buffer): SseEvent[] {
+  push(received: Buffer): SseEvent[] {
+    const piece = this.#withoutMark(received)
     const events: SseEvent[] = []
     // One character a byte: as fast to search as the bytes, without a native call for each line.
     const text = piece.toString('latin1')
@@ -58,21 +68,21 @@ export class SseParser {
     while (at < text.length) {
       const end = ends.after(at)
       const isBlank = end === at && !this.#inLine
+      if (!this.#inLine) this.#isComment = text[at] === ':'
       this.#inLine = end === text.length
       if (this.#inLine) break
       const isPair = text.startsWith('\r\n', end)
       at = end + (isPair ? 2 : 1)
       this.#afterReturn = at === text.length && text.endsWith('\r')
-      if (!isBlank) {
-        this.#hasLines = true
-      } else if (this.#hasLines) {
+      if (isBlank ? this.#hasLines : this.#isComment && !this.#hasLines) {
         const whole = isPlain && this.#bytes === 0
         // A slice of `text` would keep all of `text` in memory.
         events.push(
           whole ? this.#event(piece.toString('latin1', start, at)) : this.#take(piece.subarray(start, at)),
         )
         start = at
-      }
+      } else if (isBlank) start = at
+      else this.#hasLines = true
     }
     this.#keep(piece.subarray(start))
     return events
@@ -86,6 +96,20 @@ export class SseParser {
     if (!this.#hasLines && !this.#inLine) return []
     // After a carriage return, the first line feed would belong to it.
     return [this.#take(Buffer.from(this.#inLine || this.#afterReturn ? '\n\n' : '\n'))]
+  }
+
+  /** Drops a byte order mark at the start of the stream (§9.2.5). */
+  #withoutMark(piece: Buffer): Buffer {
+    if (this.#markBytes === BYTE_ORDER_MARK.length) return piece
+    let at = 0
+    while (at < piece.length && piece[at] === BYTE_ORDER_MARK[this.#markBytes]) {
+      at++
+      this.#markBytes++
+    }
+    if (at === piece.length || this.#markBytes === BYTE_ORDER_MARK.length) return piece.subarray(at)
+    const others = BYTE_ORDER_MARK.subarray(0, this.#markBytes)
+    this.#markBytes = BYTE_ORDER_MARK.length
+    return others.length === 0 ? piece : Buffer.concat([others, piece.subarray(at)])
   }
 
   #keep(piece: Buffer): void {
@@ -103,16 +127,13 @@ export class SseParser {
   #take(piece: Buffer): SseEvent {
     this.#keep(piece)
     this.#bytes = 0
-    const raw = this.#pieces.take().toString('utf8')
-    return this.#event(this.#first && raw.startsWith(BYTE_ORDER_MARK) ? raw.slice(1) : raw)
+    return this.#event(this.#pieces.take().toString('utf8'))
   }
 
   #event(raw: string): SseEvent {
-    this.#first = false
     this.#hasLines = false
     this.#inLine = false
-    // Parsers skip the added line feed, and clients that split at line feeds only need it.
-    return eventOf(raw.endsWith('\r') ? `${raw}\n` : raw)
+    return eventOf(raw)
   }
 }
 
@@ -139,42 +160,52 @@ class LineEnds {
   }
 }
 
-/** Separates data lines from other lines (§9.2.6). */
+/** Separates data lines from other lines (§9.2.6). Some clients split at line feeds only. */
 function eventOf(raw: string): SseEvent {
   // Most events are one data line.
   if (raw.startsWith('data: ') && raw.indexOf('\n') === raw.length - 2 && !raw.includes('\r')) {
     const data = raw.slice('data: '.length, -2)
-    return { raw, data: data === '' ? null : data, otherLines: '' }
+    return data === '' ? NO_EVENT : { raw, data, otherLines: '' }
   }
   const values: string[] = []
   const otherLines: string[] = []
-  for (const line of raw.split(END_OF_LINE)) {
+  const lines = raw.split(END_OF_LINE).filter((line) => line !== '' && !line.startsWith(MARK))
+  for (const line of lines) {
     const colon = line.indexOf(':')
     if ((colon < 0 ? line : line.slice(0, colon)) === 'data') {
       values.push(colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1))
-    } else if (line !== '') otherLines.push(line)
+    } else otherLines.push(line)
   }
   const data = values.join('\n')
-  return { raw, data: data === '' ? null : data, otherLines: otherLines.join('\n') }
+  const others = otherLines.join('\n')
+  if (data === '') return { raw: encodeEvent(others, null), data: null, otherLines: others }
+  return { raw: `${lines.join('\n')}\n\n`, data, otherLines: others }
 }
 
 /** Encodes an event. The data must not contain line breaks; JSON does not. */
 export const encodeData = (data: string): string => `data: ${data}\n\n`
 
-/** Encodes an event of other lines and data; '' without both. */
+/**
+ * Encodes an event. Without data it has no blank line: its lines belong to the next event, because
+ * some clients take a block without data for an event. The name of an event is dropped with its
+ * data, or it would name the next one.
+ */
 export function encodeEvent(otherLines: string, data: string | null): string {
-  if (otherLines === '') return data === null ? '' : `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
-  return data === null ? `${otherLines}\n\n` : `${otherLines}\ndata: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  if (data === null) return otherLines === '' ? '' : encodeLines(otherLines)
+  const encoded = `data: ${data.replaceAll('\n', '\ndata: ')}\n\n`
+  return otherLines === '' ? encoded : `${otherLines}\n${encoded}`
 }
 
-/** Fields that make some clients see an event without data. */
-const OF_AN_EVENT = /^(?:event|id|retry)(?::|$)/
+const EVENT_NAME = /^event(?::|$)/
 
-/** Encodes the lines that may be sent without their data: comments and unknown fields. */
-export function encodeRemarks(otherLines: string): string {
-  const remarks = otherLines.split('\n').filter((line) => !OF_AN_EVENT.test(line))
-  return encodeEvent(remarks.join('\n'), null)
-}
+const encodeLines = (lines: string): string =>
+  lines
+    .split('\n')
+    .map((line) => (EVENT_NAME.test(line) ? '' : `${line}\n`))
+    .join('')
 
-/** Encodes a comment, which clients ignore. It must not contain line breaks. */
-export const encodeComment = (comment: string): string => `: ${comment}\n\n`
+/**
+ * Encodes a comment, which clients ignore, as a line of the event that follows. It must not contain
+ * line breaks.
+ */
+export const encodeComment = (comment: string): string => `: ${comment}\n`

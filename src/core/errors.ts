@@ -71,8 +71,8 @@ export interface ErrorDetails {
   /** Extra members of the body's `error` object, e.g. the rule that blocked. */
   readonly extra?: Readonly<Record<string, string>>
   readonly cause?: unknown
-  /** True when the stream already carries the upstream's own error event. */
-  readonly isReported?: boolean
+  /** The upstream's own error event, which ends the stream in place of one made of this error. */
+  readonly event?: string
 }
 
 /**
@@ -87,7 +87,7 @@ export class GatewayError extends Error {
   readonly param: string | null
   readonly headers: Readonly<Record<string, string>>
   readonly extra: Readonly<Record<string, string>>
-  readonly isReported: boolean
+  readonly event: string | null
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
@@ -97,7 +97,7 @@ export class GatewayError extends Error {
     this.param = details.param ?? null
     this.headers = details.headers ?? {}
     this.extra = details.extra ?? {}
-    this.isReported = details.isReported ?? false
+    this.event = details.event ?? null
   }
 }
 

@@ -61,12 +61,17 @@ export function respondJson(
   )
 }
 
+const FIRST_DATA = /^data(?::|$)/m
+
 /**
- * Ends a failed event stream: the receipt, if the call is sealed, and the error, without `[DONE]`.
+ * The end of a failed event stream: the receipt, if the call is sealed, directly above the error's data,
+ * without `[DONE]`.
  */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
   const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
-  return error.isReported ? comment : comment + encodeData(errorBody(error))
+  const event = error.event ?? encodeData(errorBody(error))
+  const data = event.search(FIRST_DATA)
+  return event.slice(0, data) + comment + event.slice(data)
 }
 
 /** Sends an error, unless another answer has begun. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeComment, encodeData, encodeEvent, type SseEvent, SseParser } from '../../src/chat/sse.ts'
+import { decodeAsClients, decodeStream } from './sse-clients.ts'
 
 const LIMIT = 10_000
 
@@ -56,7 +57,7 @@ t.test('parses events as the specification defines them', async (t) => {
 t.test('events do not depend on cuts, also inside characters and line ends', async () => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => `data: ${text.replace(/[\r\n]/g, '')}`),
-    fc.constantFrom(': ping', 'event: x', '', 'data'),
+    fc.constantFrom(': ping', 'event: x', 'id: 7', 'retry: 5', ':', '\ufeff', 'x', '', 'data'),
   )
   const stream = fc.array(fc.tuple(line, fc.constantFrom('\n', '\r\n', '\r')), { maxLength: 20 })
   fc.assert(
@@ -68,9 +69,11 @@ t.test('events do not depend on cuts, also inside characters and line ends', asy
         const cut = parse(bytes, pieces)
         if (dataOf(cut).join('|') !== dataOf(whole).join('|') || rawOf(cut) !== rawOf(whole)) return false
       }
-      // A carriage return at the end of an event gets a line feed.
-      const inLines = (raw: string) => raw.replaceAll(/\r\n?/g, '\n')
-      return inLines(rawOf(whole)) === inLines(text) && (text.includes('\r') || rawOf(whole) === text)
+      const sent = rawOf(whole)
+      return sent.includes('\r') === false &&
+        decodeStream(sent, { all: true }).every(({ data }) => data !== '')
+        ? JSON.stringify(decodeStream(sent)) === JSON.stringify(decodeStream(text))
+        : false
     }),
   )
 })
@@ -99,11 +102,40 @@ t.test('the last event may lack its blank line', async (t) => {
 })
 
 t.test('lines without data are separate and can be encoded again', async (t) => {
-  const [event] = parse(Buffer.from(': ping\r\nevent: x\r\ndata: {\r\ndata: }\r\nerror: {"a":1}\r\n\r\n'))
-  t.same([event?.data, event?.otherLines], ['{\n}', ': ping\nevent: x\nerror: {"a":1}'])
+  const [event] = parse(Buffer.from('event: x\r\n: ping\r\ndata: {\r\ndata: }\r\nerror: {"a":1}\r\n\r\n'))
+  t.same([event?.data, event?.otherLines], ['{\n}', 'event: x\n: ping\nerror: {"a":1}'])
+  t.equal(event?.raw, 'event: x\n: ping\ndata: {\ndata: }\nerror: {"a":1}\n\n')
   const again = parse(Buffer.from(encodeEvent(event?.otherLines ?? '', event?.data ?? null)))
   t.match(again, [{ data: event?.data, otherLines: event?.otherLines }])
-  t.equal(encodeEvent(': ping', null), ': ping\n\n')
+  t.equal(encodeEvent(': ping', null), ': ping\n', 'a line of the event that follows')
+  t.equal(encodeEvent('event: x\nevent\nid: 7\nevents: y', null), 'id: 7\nevents: y\n')
+})
+
+t.test('a comment is returned as soon as its line ends', async (t) => {
+  for (const end of ['\n', '\r', '\r\n']) {
+    for (const start of ['', '\ufeff', end, `data: a${end}${end}`]) {
+      const parser = new SseParser(LIMIT)
+      const bytes = Buffer.from(`${start}: ping${end}`)
+      const events = Array.from(bytes, (byte) => parser.push(Buffer.of(byte))).flat()
+      t.match(events.at(-1), { raw: ': ping\n', data: null, otherLines: ': ping' })
+      t.same(dataOf(parser.push(Buffer.from(`data: b${end}${end}`))), ['b'])
+    }
+  }
+})
+
+t.test('no block without data is encoded, for any client', async (t) => {
+  for (const block of [': ping', ':', 'event: x', 'id: 7', 'retry: 5', 'data', 'data:\nid: 7', 'x: y', '']) {
+    for (const end of ['\n', '\r', '\r\n']) {
+      const stream = [`data: a`, block, 'data: b', block, block, 'data: c'].join(`\n\n`).replaceAll('\n', end)
+      const sent = rawOf(parse(Buffer.from(stream + end + end)))
+      for (const events of decodeAsClients(sent))
+        t.same(
+          events.map(({ data, name }) => data + name),
+          ['a', 'b', 'c'],
+          JSON.stringify(stream),
+        )
+    }
+  }
 })
 
 t.test('bytes that are not UTF-8 become replacement characters', async (t) => {
@@ -118,14 +150,16 @@ t.test('an event that is too long is refused', async (t) => {
   const error = { code: 'upstream_unavailable', message: /more than \d+ bytes/ }
   t.throws(() => refused('x', LIMIT + 1), error)
   t.throws(() => refused('data: x\n', LIMIT), error)
-  t.throws(() => refused('\n', LIMIT + 1), error)
+  t.doesNotThrow(() => refused('\n', LIMIT + 1), 'blank lines are skipped')
+  t.doesNotThrow(() => refused(': x\n', LIMIT), 'comments are not kept')
+  t.throws(() => refused('id: 7\n: x\n', LIMIT), error)
   t.throws(() => refused(`data: ${'x'.repeat(LIMIT)}\n\n`, 1), error)
   t.doesNotThrow(() => refused(`data: ${'x'.repeat(LIMIT - 8)}\n\n`, 10))
 })
 
 t.test('encoded events can be parsed', async (t) => {
   t.same(dataOf(parse(Buffer.from(encodeData('{"a":1}')))), ['{"a":1}'])
-  t.same(dataOf(parse(Buffer.from(encodeComment('sidegate-audit x')))), [null])
+  t.equal(encodeComment('sidegate-audit x') + encodeData('b'), ': sidegate-audit x\ndata: b\n\n')
 })
 
 t.test('the end of an event does not depend on cuts', async (t) => {
@@ -135,7 +169,7 @@ t.test('the end of an event does not depend on cuts', async (t) => {
     return pieces.flatMap((piece) => parser.push(piece)).map(({ raw }) => raw)
   }
   const whole = raws([text])
-  t.same(whole.slice(0, 3), ['data: a\r\n\r\n', ': x\r\ndata: b\r\n\r\n', 'data: c\n\n'])
+  t.same(whole.slice(0, 4), ['data: a\n\n', ': x\n', 'data: b\n\n', 'data: c\n\n'])
   for (let cut = 1; cut < text.length; cut++)
     t.same(raws([text.subarray(0, cut), text.subarray(cut)]), whole, `${cut}`)
   t.same(raws(Array.from(text, (byte) => Buffer.of(byte))), whole)

@@ -2,6 +2,7 @@
 
 import { Budget } from '../../src/core/budget.ts'
 import type { Clock } from '../../src/core/clock.ts'
+import type { GatewayError } from '../../src/core/errors.ts'
 import { PII_KINDS } from '../../src/core/finding.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
@@ -13,6 +14,7 @@ import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
 import type { Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
+import { errorEvent } from '../../src/server/respond.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { compileRules, rule } from '../policy/rules.ts'
 
@@ -118,15 +120,21 @@ export async function relay(
     keep,
   }
   let failure = ''
+  let end = ''
   try {
     const delivered = await deliverStreamedAnswer(answer, false)
     delivered.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
-    failure = (error as { code: string }).code
+    failure = (error as GatewayError).code
+    end = errorEvent(error as GatewayError, 'l;seq=0;hash=h')
+    // An error of the upstream is part of its answer.
+    if ((error as GatewayError).event !== null) sent.push(end)
   }
   const withoutTime = (text: string) => text.replaceAll(/"created":\d+/g, '"created":0')
   return {
     sent: sent.map(withoutTime),
+    /** The stream as the client reads it, with the error of the gateway. */
+    stream: withoutTime(sent.at(-1) === end ? sent.join('') : sent.join('') + end),
     logged: withoutTime(JSON.stringify(call.record.response as JsonObject)),
     findings: call.record.findings,
     hits: call.record.hits,

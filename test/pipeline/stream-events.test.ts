@@ -1,6 +1,7 @@
 // Events of a stream beyond their growing texts: comments, other lines, fields and numbers.
 
 import t from 'tap'
+import { decodeAsClients } from '../chat/sse-clients.ts'
 import { chunksOf, END, event, relay, SPLIT_ADDRESS } from './fixture.ts'
 
 t.test('only the parsed one of duplicate keys in an event is sent', async (t) => {
@@ -23,8 +24,8 @@ t.test('comments pass, also with data that does not', async (t) => {
   ])
   t.match(
     sent.join(''),
-    /\n\n: counts of \[EMAIL_2\]\nx-counts: y\n\n: done of \[EMAIL_2\]\nx-done: y\n\n: sidegate-audit [^\n]+\n\ndata: \[DONE\]\n\n$/,
-    'but for what makes an event without data one to some clients',
+    /\n\n: counts of \[EMAIL_2\]\nx-counts: y\nid: 7\nretry: 5\n: done of \[EMAIL_2\]\nx-done: y\nid: 7\nretry: 5\n: sidegate-audit [^\n]+\ndata: \[DONE\]\n\n$/,
+    'without the names of the events',
   )
   const forbidden = await relay([event({ delta: { content: 'hi' } }), ': project aurora\ndata: [DONE]\n\n'])
   t.equal(forbidden.failure, 'response_blocked_by_policy')
@@ -34,7 +35,7 @@ t.test('lines without data pass and are scanned', async (t) => {
   const around = async (lines: string) =>
     relay([`${lines}\n\n`, event({ delta: { content: 'hi' } }), ...END], { credential: 'sk-secret' })
   const { sent } = await around(': PROCESSING\nid: 7\nx-unknown: y')
-  t.match(sent.join(''), /^: PROCESSING\nid: 7\nx-unknown: y\n\n/)
+  t.match(sent.join(''), /^: PROCESSING\nid: 7\nx-unknown: y\ndata: /)
   for (const lines of [
     ': for dora@example.com',
     'error: {"message":"dora@example.com"}',
@@ -45,7 +46,7 @@ t.test('lines without data pass and are scanned', async (t) => {
     t.match(findings, [{ kind: 'email', direction: 'response', count: 1 }])
   }
   const quoted = await around(': Bearer sk-secret')
-  t.match(quoted.sent.join(''), /^: Bearer \[UPSTREAM_CREDENTIAL\]\n\n/)
+  t.match(quoted.sent.join(''), /^: Bearer \[UPSTREAM_CREDENTIAL\]\ndata: /)
   const forbidden = await around('error: of project aurora')
   t.equal(forbidden.failure, 'response_blocked_by_policy')
   t.notMatch(forbidden.sent.join(''), /aurora/)
@@ -169,4 +170,58 @@ t.test('numbers of an event stay as written', async (t) => {
     t.equal(odd.failure, '', data)
     t.ok(odd.sent.includes(`data: ${data}\n\n`), data)
   }
+})
+
+t.test('no block without data reaches a client', async (t) => {
+  const blocks = [
+    ': PROCESSING',
+    ':',
+    'id: 7',
+    'retry: 5',
+    'event: wait',
+    'data:',
+    'data: ',
+    'id: 7\ndata:',
+    '',
+  ]
+  const held = SPLIT_ADDRESS.map((content) => event({ delta: { content } }))
+  const usage = `id: 8\nevent: usage\ndata: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n`
+  const endings: readonly (readonly string[])[] = [
+    END,
+    [END[0]],
+    [`event: end\nid: 9\n${END[1]}`],
+    [usage, ...END],
+    ['event: error\ndata: {"message":"busy"}\n\n'],
+    [': busy\ndata: {"error":{"message":"busy"}}\n\n'],
+    [event({ delta: { content: 'project aurora' } })],
+    ['data: {\n\n'],
+    [],
+  ]
+  for (const ending of endings) {
+    for (const end of ['\n', '\r\n', '\r']) {
+      const events = [...blocks.map((block) => `${block}\n\n`), ...held].flatMap((one, at) => [
+        one,
+        `${blocks[at % blocks.length]}\n\n`,
+      ])
+      const { stream } = await relay([...events, ...ending].map((one) => one.replaceAll('\n', end)))
+      const [events1, ...others] = decodeAsClients(stream)
+      for (const events2 of others) t.same(events2, events1, JSON.stringify(ending))
+      t.ok(events1!.length > 0 && events1!.every(({ data }) => data !== ''))
+      t.match(stream, /: sidegate-audit [^\n]+\ndata: [^\n]+\n\n$/, 'the receipt is above the last data')
+      t.notMatch(stream, /^event: (?:wait|usage)/m, 'a name without data would name the next event')
+    }
+  }
+})
+
+t.test('a comment is sent before its block ends', async (t) => {
+  const { sent } = await relay([
+    ': PROCESS',
+    'ING\n',
+    ': and',
+    '\r\n',
+    '\n',
+    event({ delta: { content: 'a' } }),
+    ...END,
+  ])
+  t.same(sent.slice(0, 2), [': PROCESSING\n', ': and\n'])
 })

@@ -139,7 +139,7 @@ t.test('retry headers and errors in a stream pass from the upstream to the clien
   const failure = { error: { message: 'Out of memory', code: 502 }, choices: [] }
   const { text, outcome } = await ask(events(delta('It is '), failure))
   t.equal(outcome, 'upstream_error')
-  t.match(text, /Out of memory[\s\S]*: sidegate-audit /)
+  t.match(text, /: sidegate-audit [^\n]+\ndata: [^\n]*Out of memory[^\n]*\n\n$/)
   t.equal(text.split('"error"').length, 2, 'once')
   t.notMatch(text, /DONE/)
 })

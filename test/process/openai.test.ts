@@ -282,7 +282,7 @@ t.test('the receipt of an answer or a stream names its entry', async (t) => {
   upstream.answer = stream(['ok'])
   const raw = await (await gateway.chat(key, prompt('hi', { stream: true }))).text()
   const sealed = await newest()
-  t.ok(raw.endsWith(`: sidegate-audit ${/sidegate-audit (.*)/.exec(raw)?.[1]}\n\ndata: [DONE]\n\n`))
+  t.ok(raw.endsWith(`: sidegate-audit ${/sidegate-audit (.*)/.exec(raw)?.[1]}\ndata: [DONE]\n\n`))
   t.match(raw, `seq=${sealed.seq};hash=${sealed.hash}`)
   t.equal(raw.split('data: ').length - 1, streamOf(['ok'], false).length)
 })

@@ -3,7 +3,7 @@
 
 import type { Assembler } from '../../chat/assembler.ts'
 import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
-import { encodeEvent, encodeRemarks, type SseEvent, SseParser } from '../../chat/sse.ts'
+import { encodeEvent, type SseEvent, SseParser } from '../../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, withErrorInData } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { type ErrorDetails, GatewayError } from '../../core/errors.ts'
@@ -35,6 +35,9 @@ import type { Answer } from './whole-answer.ts'
 
 /** Largest event in bytes; larger ones end the call. An image is one event. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/** What lines without data cost besides their length, in UTF-16 units. */
+const LINE_UNITS = 512
 
 export const DONE = '[DONE]'
 
@@ -91,7 +94,7 @@ export class StreamEvents {
     let out = ''
     try {
       for (const event of this.#parser.push(piece)) {
-        if (this.#pace.isOver(event.raw.length)) yield
+        if (this.#pace.isOver(event.raw.length + (event.data === null ? LINE_UNITS : 0))) yield
         out += yield* this.#relayEvent(event)
         if (this.done) break
       }
@@ -134,7 +137,7 @@ export class StreamEvents {
     if (this.#standalone.blocked) this.#block()
     const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
-    if (written.trimEnd() === DONE) return encodeRemarks(otherLines) + this.#relayDone()
+    if (written.trimEnd() === DONE) return encodeEvent(otherLines, null) + this.#relayDone()
     const { template } = this.#templates
     const text = template === null ? null : this.#templates.match(written)
     const quotesCredential = this.#credential !== null && written.includes(this.#credential)
@@ -152,7 +155,7 @@ export class StreamEvents {
     // Only the last of duplicate keys was scanned, so only that is sent.
     if (hasDuplicates) out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
-      if (!stripUsage(chunk.body)) return encodeRemarks(otherLines) + this.#sendPostponedEnds()
+      if (!stripUsage(chunk.body)) return encodeEvent(otherLines, null) + this.#sendPostponedEnds()
       out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     }
     return yield* this.#relayChunk(chunk, data, { raw: out, otherLines })
@@ -181,7 +184,6 @@ export class StreamEvents {
     const { sent, logged } = output
     this.#writer.log(choice, channel, logged)
     if (sent === text) return raw
-    // Some clients read lines without data as an event.
     const isDropped = sent === '' && template.droppable && otherLines === ''
     return isDropped ? '' : encodeEvent(otherLines, writeEvent(template, sent))
   }
@@ -216,11 +218,12 @@ export class StreamEvents {
     changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
     this.#writer.envelope = logged
     this.assembler.add(logged)
-    // The chunk reports the error itself.
-    if (chunk.error) this.#fail(incompleteAnswer({ isReported: true }))
-    if (!changed) return out + raw
-    const isDropped = otherLines === '' && isDroppable(chunk, deltas)
-    return isDropped ? out : out + encodeEvent(otherLines, JSON.stringify(chunk.body))
+    if (changed && !chunk.error && otherLines === '' && isDroppable(chunk, deltas)) return out
+    const event = changed ? encodeEvent(otherLines, JSON.stringify(chunk.body)) : raw
+    if (!chunk.error) return out + event
+    // It ends the stream, so it waits for the receipt.
+    this.#fail(incompleteAnswer({ event }))
+    return out
   }
 
   /** Flushes the texts that end before this chunk: where the next begins, or by a signature. */
