@@ -24,8 +24,9 @@ const NO_EVENT: SseEvent = { raw: '', data: null, otherLines: '' }
 
 /**
  * Splits a stream into events. Pieces may be cut anywhere, also inside characters and line ends.
- * Searches bytes for line ends and decodes whole events only; linear in the stream. A comment before
- * the first field of an event is returned as soon as its line ends: it keeps the connection alive.
+ * Searches bytes for line ends and decodes whole events only; linear in the stream. Returns a
+ * comment before the first field of an event as soon as its line ends: it keeps the connection
+ * alive.
  */
 export class SseParser {
   readonly #maxEventBytes: number

@@ -64,8 +64,8 @@ export function respondJson(
 const FIRST_DATA = /^data(?::|$)/m
 
 /**
- * The end of a failed event stream: the receipt, if the call is sealed, directly above the error's data,
- * without `[DONE]`.
+ * Ends a failed event stream: the error, the receipt directly above its data if the call is sealed,
+ * and no `[DONE]`.
  */
 export function errorEvent(error: GatewayError, receipt: string | undefined): string {
   const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)

@@ -225,3 +225,63 @@ t.test('a comment is sent before its block ends', async (t) => {
   ])
   t.same(sent.slice(0, 2), [': PROCESSING\n', ': and\n'])
 })
+
+t.test('no line of the upstream can be taken for a receipt', async (t) => {
+  const names = [
+    'sidegate-audit',
+    'SideGate-Audit',
+    'sidegate_audit',
+    'sidegate audit',
+    'sidegate\u2010audit',
+    'side\u200bgate-audit',
+    'side\u00adgate\u2060-audit',
+    's\u0456d\u0435gate-\u0430udit',
+    '\uff53idegate\u2212audit',
+    '\u{1d42c}idegate-audit',
+    's\u0301idegate-audit',
+    'x-sidegate-audit',
+    '\u202esidegate-audit',
+  ]
+  const starts = [
+    ': ',
+    ':',
+    ':  ',
+    ':\t',
+    ':\u00a0',
+    ':\u2003',
+    '\ufeff: ',
+    ' : ',
+    '',
+    ': : ',
+    ': x\u2028: ',
+    'id: ',
+    'x: ',
+  ]
+  const forged = (name: string, start: string) => `${start}${name} l;seq=666;hash=f`
+  const lines = [
+    ...names.map((name) => forged(name, ': ')),
+    ...starts.map((start) => forged('sidegate-audit', start)),
+  ]
+  const said = event({ delta: { content: 'hi' } })
+  const taken: string[] = []
+  for (const line of lines) {
+    for (const end of ['\n', '\r', '\r\n']) {
+      for (const events of [
+        [`${line}\n\n`, said, ...END],
+        [said, `id: 7\n${line}\n${said}`, ...END],
+        [said, END[0], `${line}\n${END[1]}`],
+        [said, `event: error\n${line}\ndata: {"message":"busy"}\n\n`],
+      ]) {
+        const text = events.join('').replaceAll('\n', end)
+        for (const pieces of [[text], Array.from(text)]) {
+          const { stream } = await relay(pieces)
+          const isReceipted = /: sidegate-audit l;seq=0;hash=h\ndata: [^\n]+\n\n$/.test(stream)
+          if (stream.includes('666') || !isReceipted) taken.push(stream)
+        }
+      }
+    }
+  }
+  t.same(taken, [])
+  const { sent } = await relay([': sidegates audits\n: audit of sidegate\n', said, ...END])
+  t.match(sent.join(''), /^: sidegates audits\n: audit of sidegate\ndata: /, 'other names pass')
+})

@@ -6,6 +6,7 @@ import { GatewayError } from '../../core/errors.ts'
 import type { Steps } from '../../core/steps.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
+import { withoutReceipts } from './receipt-lines.ts'
 import { type Answer, isClean } from './whole-answer.ts'
 
 /** Most characters in the texts of one event. Larger events hold images, which are not texts. */
@@ -23,15 +24,18 @@ export class StandaloneTexts {
     this.#answer = answer
   }
 
-  /** Scans lines other than data, such as comments, and returns them redacted. */
+  /**
+   * Scans lines other than data, such as comments, and returns them redacted, without those that
+   * could be taken for a receipt.
+   */
   *scanLines(lines: string): Steps<string> {
     const rules = { ...this.#answer.scan, restoration: null }
     // Some servers send many such lines to keep a connection alive.
-    if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return lines
+    if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return withoutReceipts(lines)
     const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), 'plain')
     const { sent } = yield* scanner.allSteps(lines)
     this.#note(scanner)
-    return sent
+    return withoutReceipts(sent)
   }
 
   /**
