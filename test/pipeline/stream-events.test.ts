@@ -71,15 +71,88 @@ t.test('other lines stay with rewritten data and with data held back', async (t)
   )
 })
 
-t.test('events without data, and spaces after [DONE], change nothing', async (t) => {
-  const { sent, failure } = await relay([
-    'data:\n\n',
-    event({ delta: { content: 'hi' }, finish_reason: 'stop' }),
-    'data: \n\n',
-    'data: [DONE] \n\n',
-  ])
-  t.equal(failure, '')
-  t.match(sent.join(''), /"content":"hi"/)
+t.test('events that hold no answer, and spaces after [DONE], change nothing', async (t) => {
+  const heartbeats = [
+    ...[
+      '',
+      ' ',
+      '\ndata:',
+      '\t',
+      'null',
+      ' null ',
+      'NULL',
+      'ping',
+      'PING',
+      '"ping"',
+      '[PING]',
+      'pong',
+      '[]',
+      '{}',
+      '""',
+    ],
+    ...[
+      'keepalive',
+      'keep-alive',
+      ': keepalive',
+      ':keep-alive',
+      ': OPENROUTER PROCESSING',
+      ':',
+      'heartbeat',
+      '[heartbeat]',
+    ],
+    ...['{"type":"ping"}', '{"type":"keepalive","time":1}', '{"event":"heartbeat"}', '{ }', 'undefined'],
+  ]
+  const pieces = SPLIT_ADDRESS.map((content) => event({ delta: { content } }))
+  const plain = await relay([...pieces, ...END])
+  const quiet = async (block: string) => {
+    for (const place of [0, 1, 2, 3]) {
+      const events = [...pieces, ...END]
+      const { stream, logged, failure } = await relay(events.toSpliced(place, 0, block, block))
+      t.same({ stream, logged, failure }, { stream: plain.stream, logged: plain.logged, failure: '' }, block)
+    }
+  }
+  for (const data of heartbeats) {
+    await quiet(`data: ${data}\n\n`)
+    await quiet(`event: message\ndata:${data}\n\n`)
+  }
+  for (const data of ['{"cost":0}', '1764070000', 'now']) await quiet(`event: ping\ndata: ${data}\n\n`)
+  const named = await relay([pieces[0]!, 'id: 7\ndata: null\n\n', ...pieces.slice(1), ...END])
+  t.match(named.stream, /\n\nid: 7\ndata: \{/)
+  t.equal((await relay([...pieces, END[0], 'data: [DONE] \n\n'])).failure, '')
+})
+
+t.test('data that may hold an answer is not skipped', async (t) => {
+  const odd = [
+    'hello',
+    'true',
+    '42',
+    '"hello"',
+    '[1]',
+    '{"a":',
+    'pinging',
+    'ping: {"a":1}',
+    ': {"a":1}',
+    '[{}]',
+    ': "a"',
+  ]
+  for (const data of [...odd, `:${'x'.repeat(300)}`, `${'['.repeat(100_000)}ping`]) {
+    const { failure } = await relay([event({ delta: { content: 'hi' } }), `data: ${data}\n\n`, ...END])
+    t.equal(failure, 'upstream_unavailable', data.slice(0, 50))
+  }
+  for (const data of ['null', 'ping', '{}', '{"type":"ping"}']) {
+    const { failure } = await relay([
+      event({ delta: { content: 'hi' } }),
+      `event: error\ndata: ${data}\n\n`,
+      ...END,
+    ])
+    t.equal(failure, 'upstream_unavailable', `an error with ${data}`)
+  }
+  const kept = ['{"type":"ping","choices":[]}', '{"id":"x","note":"see"}']
+  for (const data of kept)
+    t.ok(
+      (await relay([`data: ${data}\n\n`, event({ delta: { content: 'hi' } }), ...END])).stream.includes(data),
+      data,
+    )
 })
 
 t.test('values that are complete in each chunk pass unchanged', async (t) => {

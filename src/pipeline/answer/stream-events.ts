@@ -3,6 +3,7 @@
 
 import type { Assembler } from '../../chat/assembler.ts'
 import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
+import { isHeartbeat } from '../../chat/heartbeat.ts'
 import { encodeEvent, type SseEvent, SseParser } from '../../chat/sse.ts'
 import { type Delta, readStreamChunk, type StreamChunk, withErrorInData } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
@@ -146,6 +147,7 @@ export class StreamEvents {
     }
     const data = quotesCredential ? removeFromText(written, this.#credential) : written
     const chunk = readStreamChunk(data)
+    if (isHeartbeat(data, chunk?.body ?? null, otherLines)) return encodeEvent(otherLines, null)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
     if (chunk.usage !== null) this.#answer.call.record.usage = chunk.usage
