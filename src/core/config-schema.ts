@@ -92,7 +92,7 @@ export const CONFIG_SCHEMA = {
           idleMs: integer('Time between two chunks of a response, milliseconds.', 100, HOUR_MS, 60_000),
         }),
         retries: section(
-          'Retries after connect errors and statuses 429, 502, 503 and 504, before any byte of an answer was delivered.',
+          'Retries after connect errors and statuses 502, 503 and 504, before any byte of an answer was delivered. A 429 is passed on at once.',
           {
             attempts: integer('Retries per call, at most; 0 disables them.', 0, 5, 2),
           },

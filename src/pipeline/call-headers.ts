@@ -7,10 +7,17 @@ import type { Call } from './call.ts'
 /** Longest `x-sidegate-policy`: common clients refuse more than 16 KiB of headers in all. */
 const MAX_POLICY_CHARACTERS = 4096
 
-/** `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`. */
+/**
+ * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*` and
+ * `x-sidegate-attempts`.
+ */
 export function callHeaders(call: Call): Record<string, string> {
   const { hits, limit } = call.record
-  const headers: Record<string, string> = { 'x-request-id': call.id, 'server-timing': serverTiming(call) }
+  const headers: Record<string, string> = {
+    'x-request-id': call.id,
+    'server-timing': serverTiming(call),
+    ...attemptsHeader(call.record),
+  }
   if (hits.length > 0) headers['x-sidegate-policy'] = policyNames(call)
   if (limit !== null) {
     headers['x-ratelimit-limit-tokens'] = String(limit.limitTokens)
@@ -19,6 +26,10 @@ export function callHeaders(call: Call): Record<string, string> {
   }
   return headers
 }
+
+/** `x-sidegate-attempts`, the number of requests to the upstream; nothing before the first. */
+export const attemptsHeader = ({ attempts }: { readonly attempts: number }): Record<string, string> =>
+  attempts === 0 ? {} : { 'x-sidegate-attempts': String(attempts) }
 
 /** Names of the rules that fired, percent-encoded, as many as fit. */
 function policyNames({ record: { hits } }: Call): string {

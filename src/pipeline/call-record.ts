@@ -62,6 +62,8 @@ export class CallRecord {
   /** True once the upstream may have read the call; only then tokens were used. */
   forwarded = false
   finishReason: string | null = null
+  /** Number of requests sent to the upstream, retries included. */
+  attempts = 0
   /** Status of the upstream's answer; 0 when there was none. */
   upstreamStatus = 0
   /** The upstream's own `x-request-id`; null when it sent none. */

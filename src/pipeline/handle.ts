@@ -188,7 +188,7 @@ async function forward(
   { call, client }: Admitted,
   { permit }: Permitted,
 ): Promise<UpstreamResponse> {
-  const forwarding = call.waitForUpstream(upstream.forward(permit, client.headers, client))
+  const forwarding = call.waitForUpstream(upstream.forward(permit, client.headers, client, call.record))
   const scoring = call.deferredScore?.finish() ?? DONE
   // Both end first: the entry of a call that fails upstream holds the score too.
   const response = await settledWith(forwarding, scoring)

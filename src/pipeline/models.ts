@@ -7,6 +7,7 @@ import { clientHeaders } from '../upstream/headers.ts'
 import { type Admission, drainingError } from './admission.ts'
 import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
+import { attemptsHeader } from './call-headers.ts'
 import type { Client } from './client.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeFromJson } from './scan/credential-filter.ts'
@@ -30,7 +31,9 @@ async function answer(
   choose: (list: Buffer) => string | Buffer,
 ): Promise<void> {
   const { admission } = pipeline
-  const headers = { 'x-request-id': pipeline.newId() }
+  const id = pipeline.newId()
+  const sent = { attempts: 0 }
+  const headers = () => ({ 'x-request-id': id, ...attemptsHeader(sent) })
   let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
@@ -38,16 +41,16 @@ async function answer(
     // A list uses one of the upstream connections, so it counts as a call in flight.
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
-    const response = await pipeline.upstream.models(client.headers, client)
+    const response = await pipeline.upstream.models(client.headers, client, sent)
     const list = removeFromJson(await readAll(response), response.credential)
     const body = response.status === 200 ? choose(list) : list
-    client.respond(response.status, { ...clientHeaders(response.headers), ...headers }, body)
+    client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
   } catch (error) {
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
     pipeline.metrics.refusals.inc({ code: failure.code })
     if (failure.code === 'internal_error')
       pipeline.logger.error({ err: error }, 'unexpected error listing models')
-    client.fail(failure, headers)
+    client.fail(failure, headers())
   } finally {
     if (place !== null) admission.leave(place)
   }

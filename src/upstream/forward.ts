@@ -31,6 +31,12 @@ export interface Cancellation {
   onCancel(listener: () => void): void
 }
 
+/** The call that is forwarded, as far as forwarding knows it. */
+export interface ForwardedCall {
+  /** Number of requests sent to the upstream, retries included. Forwarding counts them. */
+  attempts: number
+}
+
 interface Attempt {
   readonly origin: string
   readonly method: 'GET' | 'POST'
@@ -63,7 +69,7 @@ export class Upstream {
   /**
    * Sends what a permit holds: its first request, and the next one when the upstream refuses a
    * request (400, 422). Resolves with the head of the answer for any status; 3xx, 5xx and content
-   * encodings become errors.
+   * encodings become errors. All requests of a call share its retries.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
    * @throws Error for a permit that was used before
    */
@@ -71,20 +77,27 @@ export class Upstream {
     permit: Permit,
     client: IncomingHttpHeaders,
     cancellation: Cancellation,
+    call: ForwardedCall,
   ): Promise<UpstreamResponse> {
     const requests = usePermit(permit)
+    const retries = this.#retries()
     for (let number = 0; ; number++) {
       const { target, body } = requests[number]!
       const attempt = { method: 'POST', ...this.#target(target, client), body } as const
-      const response = await this.#send(attempt, cancellation)
+      const response = await this.#send(attempt, cancellation, call, retries)
       if (number === requests.length - 1 || !REFUSED_STATUSES.has(response.status)) return response
       response.discard()
     }
   }
 
   /** Requests the upstream's list of models. Sends only the allowed headers of the client. */
-  models(client: IncomingHttpHeaders, cancellation: Cancellation): Promise<UpstreamResponse> {
-    return this.#send({ method: 'GET', ...this.#target('/models', client), body: null }, cancellation)
+  models(
+    client: IncomingHttpHeaders,
+    cancellation: Cancellation,
+    call: ForwardedCall,
+  ): Promise<UpstreamResponse> {
+    const attempt = { method: 'GET', ...this.#target('/models', client), body: null } as const
+    return this.#send(attempt, cancellation, call, this.#retries())
   }
 
   /** Reads the credential once per call, because it may change before the response arrives. */
@@ -104,13 +117,23 @@ export class Upstream {
     return this.#connections.destroy()
   }
 
-  async #send(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
+  /** The retries of one call. */
+  #retries(): { left: number } {
     this.#budget.earn()
-    for (let number = 1; ; number++) {
-      const mayRetry = number <= this.#attempts && !cancellation.cancelled
+    return { left: this.#attempts }
+  }
+
+  async #send(
+    attempt: Attempt,
+    cancellation: Cancellation,
+    call: ForwardedCall,
+    retries: { left: number },
+  ): Promise<UpstreamResponse> {
+    for (let number = 1; ; number++, retries.left--) {
+      const mayRetry = retries.left > 0 && !cancellation.cancelled
       let delayMs: number | null
       try {
-        const response = await this.#once(attempt, cancellation)
+        const response = await this.#once(attempt, cancellation, call)
         delayMs =
           mayRetry && isRetried(response.status, response.headers)
             ? retryDelayMs(number, response.headers, Math.random())
@@ -127,11 +150,14 @@ export class Upstream {
     }
   }
 
-  #once(attempt: Attempt, cancellation: Cancellation): Promise<UpstreamResponse> {
+  #once(attempt: Attempt, cancellation: Cancellation, call: ForwardedCall): Promise<UpstreamResponse> {
     const pending = new PendingResponse(attempt.credential)
     cancellation.onCancel(() => pending.abort())
     // A cancelled call opens no connection.
-    if (!cancellation.cancelled) this.#connections.dispatch(attempt, pending)
+    if (!cancellation.cancelled) {
+      call.attempts++
+      this.#connections.dispatch(attempt, pending)
+    }
     return pending.started
   }
 }

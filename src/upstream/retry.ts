@@ -4,8 +4,8 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
 import { REFUSED_BY_PROXY } from './response.ts'
 
-/** Statuses of temporary failures. */
-const RETRIED_STATUSES = new Set([429, 502, 503, 504])
+/** Statuses of temporary failures. A 429 is not one: clients retry it, and retries multiply. */
+const RETRIED_STATUSES = new Set([502, 503, 504])
 
 /** Errors before a connection exists, so that the upstream cannot have acted on the request. */
 const CONNECT_CODES = new Set([

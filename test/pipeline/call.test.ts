@@ -33,6 +33,7 @@ t.test('a call has its response headers', async (t) => {
     }),
   )
   call.record.forwarded = true
+  call.record.attempts = 2
   await call.waitForUpstream(
     Promise.resolve().then(() => {
       nowMs += 10
@@ -47,6 +48,7 @@ t.test('a call has its response headers', async (t) => {
   t.same(callHeaders(call), {
     'x-request-id': 'id',
     'server-timing': 'inspect;dur=1.500, policy;dur=1.000, upstream;dur=10.000',
+    'x-sidegate-attempts': '2',
     'x-sidegate-policy': '%C3%BCber%2C%20all,b',
     'x-ratelimit-limit-tokens': '100',
     'x-ratelimit-remaining-tokens': '40',

@@ -1,6 +1,7 @@
 // Upstreams that fail, clients that leave or do not read, and too many calls.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import OpenAI from 'openai'
 import t from 'tap'
 import { callOnSocket, headOf, openSocket } from './client.ts'
 import { deploy, openGateway, prompt } from './gateway.ts'
@@ -114,6 +115,34 @@ t.test('an error of the upstream keeps its status, and its personal data are red
     t.match(await errorOf(page, 'text/plain'), { message: 'The upstream answered with status 422.' })
   const marked = await ask(json(`\ufeff${JSON.stringify(completion('ask alice@example.com'))}`))
   t.match(marked, { status: 200, text: /ask \[EMAIL_1\]/ }, 'a byte order mark is skipped')
+})
+
+t.test("a 429 is the client's to retry, and answers state the attempts", async (t) => {
+  const attemptsOf = ({ headers }: { headers: Headers }) => headers.get('x-sidegate-attempts')
+  const limited = await ask(json({ error: { message: 'slow down' } }, 429))
+  t.match([limited.tries, attemptsOf(limited)], [1, '1'])
+  t.equal(attemptsOf(await ask(json(completion('ok')))), '1')
+  const broken = await ask(json({}, 504))
+  t.match([broken.tries, attemptsOf(broken)], [3, '3'])
+  upstream.answer = json({ error: { message: 'slow down' } }, 429)
+  const before = upstream.received.length
+  const sdk = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, fetch: fetchInTime })
+  const messages = [{ role: 'user', content: 'hi' }] as const
+  const failed = sdk.chat.completions.create({ model: 'm', messages: [...messages] })
+  t.match(await failed.catch((error: unknown) => error), { status: 429 })
+  t.equal(upstream.received.length - before, 3, 'the SDK retries twice, the gateway not at all')
+  upstream.answer = events(delta('ok'), finish(), '[DONE]')
+  const stream = await gateway.chat(key, streamed)
+  t.equal(attemptsOf(stream), '1')
+  await stream.text()
+  upstream.answer = json({ object: 'list', data: [] }, 503)
+  const list = await fetchInTime(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  t.match(attemptsOf(list), /^[123]$/)
+  t.equal(
+    attemptsOf(await gateway.chat(key, { ...body, model: '' })),
+    null,
+    'a refused call is not forwarded',
+  )
 })
 
 t.test('without an upstream calls fail and the gateway stays ready', async (t) => {

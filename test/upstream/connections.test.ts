@@ -12,6 +12,7 @@ import {
   deploy,
   errorOf,
   listen,
+  newCall,
   open,
   outcomeOf,
   readAll,
@@ -63,11 +64,11 @@ t.test('no connection is opened for a disconnected client', async (t) => {
   const upstream = open(t, settings(await listen(t, server)))
   const early = new Client()
   early.disconnect()
-  const never = await soon(errorOf(upstream.models({}, early)), 'error')
+  const never = await soon(errorOf(upstream.models({}, early, newCall())), 'error')
   t.match(never, { code: 'upstream_unavailable' })
   t.notOk(wasSent(never))
   const late = new Client()
-  const call = errorOf(upstream.models({}, late))
+  const call = errorOf(upstream.models({}, late, newCall()))
   await soon(once(server, 'request'), 'request')
   late.disconnect()
   await soon(call, 'error')
@@ -139,7 +140,7 @@ t.test('a proxy tunnels to an upstream without TLS, and its connections are reus
   t.teardown(() => proxy.close())
   const { server, upstream, forward } = await deploy(t, json({ ok: 1 }), { proxy: fixedSecret(proxy.url) })
   for (let i = 0; i < 5; i++) t.equal(await readAll(await forward()), '{"ok":1}')
-  t.equal(await readAll(await upstream.models({}, new Client())), '{"ok":1}')
+  t.equal(await readAll(await upstream.models({}, new Client(), newCall())), '{"ok":1}')
   const [chat, models] = [server.received[4], server.received[5]]
   t.match(chat, {
     url: '/v1/chat/completions',

@@ -18,7 +18,7 @@ import {
   type PermittedRequest,
   type PermittedRequests,
 } from '../../src/policy/decide.ts'
-import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
+import { type Cancellation, type ForwardedCall, Upstream } from '../../src/upstream/forward.ts'
 import { type UpstreamResponse, upstreamCause } from '../../src/upstream/response.ts'
 import { select } from '../policy/rules.ts'
 import { type Answer, startUpstream } from '../process/upstream.ts'
@@ -70,11 +70,14 @@ export function permit(...requests: PermittedRequests): Permit {
   return decision.permit
 }
 
+/** A call that is not forwarded yet. */
+export const newCall = (): ForwardedCall => ({ attempts: 0 })
+
 const HEADERS = { 'x-title': 'app', cookie: 'c' }
 
 /** Forwards one chat call with the body `{"model":"m"}`. */
 export const chat = (upstream: Upstream, client: Cancellation = new Client()): Promise<UpstreamResponse> =>
-  upstream.forward(permit(requestTo('{"model":"m"}')), HEADERS, client)
+  upstream.forward(permit(requestTo('{"model":"m"}')), HEADERS, client, newCall())
 
 export const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}): Config['upstream'] => ({
   baseUrl,

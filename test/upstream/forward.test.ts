@@ -2,7 +2,19 @@
 
 import t from 'tap'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
-import { Client, chat, deploy, inTurn, open, readAll, settings, soon } from './fixture.ts'
+import {
+  Client,
+  chat,
+  deploy,
+  inTurn,
+  newCall,
+  open,
+  permit,
+  readAll,
+  requestTo,
+  settings,
+  soon,
+} from './fixture.ts'
 
 t.test('a chat call is sent with the credential and allowed headers, and its answer returned', async (t) => {
   const { server, upstream, forward } = await deploy(t, json({ ok: 1 }, 200, { 'x-a': 'b' }))
@@ -21,7 +33,7 @@ t.test('a chat call is sent with the credential and allowed headers, and its ans
     },
   })
   t.equal(server.received[0]?.headers.cookie, undefined)
-  const models = await upstream.models({}, new Client())
+  const models = await upstream.models({}, new Client(), newCall())
   t.equal(await readAll(models), '{"ok":1}')
   t.match(server.received[1], { method: 'GET', url: '/v1/models', body: '' })
   t.equal(response.credential, 'credential')
@@ -49,7 +61,7 @@ t.test('a response carries the credential of its own request, null for a placeho
     },
     { apiKey: { current: () => value, onTurn: () => {} } },
   )
-  const ask = () => upstream.models({}, new Client())
+  const ask = () => upstream.models({}, new Client(), newCall())
   t.equal((await ask()).credential, 'the-first-credential', 'it changed during the call')
   t.equal((await ask()).credential, 'the-second-credential')
   value = 'ollama'
@@ -71,7 +83,7 @@ t.test('repeated response headers are joined by commas', async (t) => {
 })
 
 t.test('a 4xx response is returned and not retried', async (t) => {
-  for (const status of [400, 401, 404, 422]) {
+  for (const status of [400, 401, 404, 422, 429]) {
     const { server, forward } = await deploy(t, json({ error: {} }, status))
     t.equal((await forward()).status, status)
     t.equal(server.received.length, 1)
@@ -79,14 +91,11 @@ t.test('a 4xx response is returned and not retried', async (t) => {
 })
 
 t.test('temporary failures are retried up to the limit', async (t) => {
-  for (const status of [429, 502, 503, 504]) {
+  for (const status of [502, 503, 504]) {
     const { server, forward } = await deploy(t, inTurn(json({}, status), json({ ok: 1 })))
     t.equal((await forward()).status, 200, `${status}, then 200`)
     t.equal(server.received.length, 2)
   }
-  const limited = await deploy(t, json({}, 429))
-  t.equal((await limited.forward()).status, 429, 'the last 429 is returned')
-  t.equal(limited.server.received.length, 3)
   const broken = await deploy(t, json({}, 503))
   await t.rejects(broken.forward(), { code: 'upstream_unavailable', message: /503/ })
   t.equal(broken.server.received.length, 3)
@@ -95,10 +104,36 @@ t.test('temporary failures are retried up to the limit', async (t) => {
   t.equal(once.server.received.length, 1)
 })
 
-t.test('a response with a long retry-after is returned to the client', async (t) => {
-  const long = await deploy(t, json({}, 429, { 'retry-after': '30' }))
-  t.match(await long.forward(), { status: 429, headers: { 'retry-after': '30' } })
-  t.equal(long.server.received.length, 1)
+t.test('a 429 is returned at once, with any retry-after', async (t) => {
+  for (const headers of [{}, { 'retry-after': '0' }, { 'retry-after': '30' }, { 'retry-after-ms': '1' }]) {
+    const { server, forward } = await deploy(t, json({}, 429, headers))
+    t.match(await forward(), { status: 429, headers })
+    t.equal(server.received.length, 1)
+  }
+})
+
+t.test('the requests of a call are counted, and share its retries', async (t) => {
+  const { server, upstream } = await deploy(
+    t,
+    inTurn(json({}, 503), json({}, 400), json({}, 503), json({}, 503)),
+  )
+  const call = newCall()
+  const both = permit(requestTo('1'), requestTo('2'))
+  await t.rejects(upstream.forward(both, {}, new Client(), call), { code: 'upstream_unavailable' })
+  t.same(
+    server.received.map(({ body }) => body),
+    ['1', '1', '2', '2'],
+  )
+  t.equal(call.attempts, 4)
+  const gone = newCall()
+  const unreachable = open(t, settings('http://127.0.0.1:1/v1'))
+  await t.rejects(unreachable.models({}, new Client(), gone), { code: 'upstream_unavailable' })
+  t.equal(gone.attempts, 3, 'requests that found no connection too')
+  const left = new Client()
+  left.disconnect()
+  const never = newCall()
+  await t.rejects(upstream.models({}, left, never), { code: 'upstream_unavailable' })
+  t.equal(never.attempts, 0)
 })
 
 t.test('a request that the upstream may have acted on is not repeated', async (t) => {

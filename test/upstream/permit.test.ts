@@ -2,13 +2,13 @@
 
 import t from 'tap'
 import { json } from '../process/upstream.ts'
-import { Client, deploy, inTurn, permit, readAll, requestTo } from './fixture.ts'
+import { Client, deploy, inTurn, newCall, permit, readAll, requestTo } from './fixture.ts'
 
 t.test('only what the permit holds is sent, and only once', async (t) => {
   const { server, upstream } = await deploy(t, json({ ok: true }))
   const granted = permit(requestTo('{"model":"m"}', '/elsewhere'))
-  await readAll(await upstream.forward(granted, {}, new Client()))
-  await t.rejects(upstream.forward(granted, {}, new Client()), /was used before/)
+  await readAll(await upstream.forward(granted, {}, new Client(), newCall()))
+  await t.rejects(upstream.forward(granted, {}, new Client(), newCall()), /was used before/)
   t.same(
     server.received.map(({ url, body }) => [url, body]),
     [['/v1/elsewhere', '{"model":"m"}']],
@@ -18,7 +18,12 @@ t.test('only what the permit holds is sent, and only once', async (t) => {
 t.test('a request that the upstream refuses gives way to the next one of the permit', async (t) => {
   for (const status of [400, 422]) {
     const { server, upstream } = await deploy(t, inTurn(json({ no: 1 }, status), json({ ok: 1 })))
-    const response = await upstream.forward(permit(requestTo('1'), requestTo('2')), {}, new Client())
+    const response = await upstream.forward(
+      permit(requestTo('1'), requestTo('2')),
+      {},
+      new Client(),
+      newCall(),
+    )
     t.same([response.status, await readAll(response)], [200, '{"ok":1}'])
     t.same(
       server.received.map(({ body }) => body),
@@ -29,9 +34,9 @@ t.test('a request that the upstream refuses gives way to the next one of the per
 
 t.test('any other status is the answer, and so is the answer to the last request', async (t) => {
   const { server, upstream } = await deploy(t, json({ no: 1 }, 401))
-  const response = await upstream.forward(permit(requestTo('1'), requestTo('2')), {}, new Client())
+  const response = await upstream.forward(permit(requestTo('1'), requestTo('2')), {}, new Client(), newCall())
   t.same([response.status, server.received.length], [401, 1])
   const { upstream: stubborn } = await deploy(t, json({ no: 1 }, 400))
-  const last = await stubborn.forward(permit(requestTo('1'), requestTo('2')), {}, new Client())
+  const last = await stubborn.forward(permit(requestTo('1'), requestTo('2')), {}, new Client(), newCall())
   t.equal(last.status, 400)
 })
