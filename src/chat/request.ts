@@ -1,7 +1,8 @@
-// Checks that a JSON value is a chat request. Unknown fields pass; fields of the wrong type do not.
+// Checks that a JSON value is a chat request. Unknown fields pass, and so do values that the gateway
+// does not need; a field that it needs must have the right type.
 
 import { GatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { REQUEST_FIELDS } from './vocabulary.ts'
 
 export interface ChatRequest {
@@ -19,7 +20,7 @@ export interface ChatRequest {
   readonly includeUsage: boolean
   /** Whether the client asked for JSON content. */
   readonly asksForJson: boolean
-  /** `max_completion_tokens` or `max_tokens`, times `n`; null without either. */
+  /** `max_completion_tokens` or `max_tokens`, times `n`; null when neither is a positive number. */
   readonly maxTokens: number | null
   /** `n`, the number of answers. */
   readonly choices: number
@@ -62,10 +63,8 @@ export function readChatRequest(body: JsonValue): ChatRequest {
   }
   for (const name of PROMPT_FIELDS) refuseTokenIds(body[name], name)
   if (isObject(body['prediction'])) refuseTokenIds(body['prediction']['content'], 'prediction.content')
-  checkNumber(body, 'temperature', 0, 2)
-  const n = checkWhole(body, 'n') ?? 1
-  if (n > MAX_CHOICES) throw invalid('n', `must be at most ${MAX_CHOICES}.`)
-  const perChoice = checkWhole(body, 'max_completion_tokens') ?? checkWhole(body, 'max_tokens')
+  const choices = readChoices(body)
+  const perChoice = tokensOf(body['max_completion_tokens'] ?? body['max_tokens'])
   return {
     body,
     model: model.trim(),
@@ -73,8 +72,8 @@ export function readChatRequest(body: JsonValue): ChatRequest {
     stream: stream === true,
     includeUsage: hasUsageOption(body) || (isObject(body['usage']) && body['usage']['include'] === true),
     asksForJson: asksForJson(body),
-    maxTokens: perChoice === null ? null : Math.min(perChoice * n, Number.MAX_SAFE_INTEGER),
-    choices: n,
+    maxTokens: perChoice === null ? null : Math.min(perChoice * choices, Number.MAX_SAFE_INTEGER),
+    choices,
   }
 }
 
@@ -129,11 +128,14 @@ function checkFieldNames(body: JsonObject): void {
 const fold = (name: string): string => name.toUpperCase().toLowerCase()
 
 function refuseTokenIds(value: JsonValue | undefined, param: string): void {
-  if (!Array.isArray(value)) return
-  const isNumber = (item: JsonValue) => typeof item === 'number'
-  if (value.some((item) => isNumber(item) || (Array.isArray(item) && item.some(isNumber)))) {
+  if (Array.isArray(value)) for (const item of value) refuseTokenId(item, param)
+}
+
+/** Refuses a number, and a list with one, in the place of a text. */
+function refuseTokenId(item: JsonValue, param: string): void {
+  const isNumber = (value: JsonValue) => typeof value === 'number' || isRawNumber(value)
+  if (isNumber(item) || (Array.isArray(item) && item.some(isNumber)))
     throw invalid(param, 'must be text; token ids cannot be scanned.')
-  }
 }
 
 function checkMessage(message: JsonValue, path: string): void {
@@ -143,30 +145,25 @@ function checkMessage(message: JsonValue, path: string): void {
   if (typeof role !== 'string' || role === '' || role.length > MAX_ROLE_CHARACTERS) {
     throw invalid(`${path}.role`, 'must be a string like user, assistant, system or tool.')
   }
-  if (content === undefined || content === null || typeof content === 'string') return
-  if (!Array.isArray(content))
-    throw invalid(`${path}.content`, 'must be a string, null or an array of parts.')
-  content.forEach((part, index) => {
-    // Token ids cannot be scanned.
-    if (!isObject(part)) throw invalid(`${path}.content[${index}]`, 'must be a content part object.')
-  })
+  if (!Array.isArray(content)) return
+  for (const [index, part] of content.entries()) refuseTokenId(part, `${path}.content[${index}]`)
 }
 
-function checkNumber(body: JsonObject, name: string, minimum: number, maximum: number): void {
-  const value = body[name]
-  if (value === undefined || value === null) return
-  if (typeof value !== 'number' || value < minimum || value > maximum) {
-    throw invalid(name, `must be a number from ${minimum} to ${maximum}.`)
+/** Reads `n`. Token limits reserve for each answer, so that it must be known. */
+function readChoices({ n = null }: JsonObject): number {
+  if (n === null) return 1
+  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > MAX_CHOICES) {
+    throw invalid('n', `must be a whole number from 1 to ${MAX_CHOICES}.`)
   }
+  return n
 }
 
-function checkWhole(body: JsonObject, name: string): number | null {
-  const value = body[name]
-  if (value === undefined || value === null) return null
-  if (typeof value !== 'number' || !Number.isInteger(value) || value < 1) {
-    throw invalid(name, 'must be a whole number of at least 1.')
-  }
-  return value
+/** A limit of tokens, rounded up; null for a value that limits nothing, such as -1. */
+function tokensOf(value: JsonValue | undefined): number | null {
+  const tokens = isRawNumber(value) ? Number(value.rawJSON) : value
+  return typeof tokens === 'number' && tokens > 0
+    ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
+    : null
 }
 
 const MODEL_NAME = `a string of 1 to ${MAX_MODEL_CHARACTERS} characters`

@@ -1,6 +1,6 @@
 // Reads the token usage that upstreams report, or estimates it.
 
-import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { isBase64, readDataUrl } from './payload.ts'
 
 export interface Usage {
@@ -59,9 +59,17 @@ function charactersBeyondAscii(text: string): number {
 export function estimatePromptTokens(body: JsonObject): number {
   const messages = Array.isArray(body['messages']) ? body['messages'] : []
   let tokens = messages.length * TOKENS_A_MESSAGE
-  for (const message of messages) tokens += estimateValue(message, '')
+  for (const message of messages) tokens += estimateValue(withText(message), '')
   for (const field of PROMPT_FIELDS) tokens += estimateValue(body[field], field)
   return tokens
+}
+
+/** Replaces a content that is neither text nor parts with its JSON, which is what a model reads. */
+function withText(message: JsonValue): JsonValue {
+  if (!isObject(message)) return message
+  const { content } = message
+  const isOdd = isObject(content) || typeof content === 'number' || isRawNumber(content)
+  return isOdd ? { ...message, content: JSON.stringify(content) } : message
 }
 
 /** Fields outside `messages` that become part of the prompt. */

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
-import type { JsonValue } from '../../src/core/json.ts'
+import { type JsonObject, type JsonValue, parseExactly } from '../../src/core/json.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
@@ -55,6 +55,37 @@ t.test('reads the fields that the gateway needs', async (t) => {
   t.doesNotThrow(() => readChatRequest({ model: 'm', messages: [{ role: 'assistant', tool_calls: [] }] }))
 })
 
+t.test('values that the gateway does not need pass as they are', async (t) => {
+  const passes = (more: object) => {
+    const body = { model: 'm', messages, ...more } as JsonObject
+    const request = readChatRequest(body)
+    t.equal(String(upstreamBodies(request)[0]), JSON.stringify(body))
+    return request
+  }
+  for (const value of [2.5, -1, 'hot', {}, null]) {
+    passes({ temperature: value, top_p: value, seed: value, stop: value, user: value, tools: value })
+  }
+  const contents = [{ a: { b: 'c' }, d: [1, 2] }, {}, 5, true, ['one', 'two'], [null, { type: 'text' }], []]
+  for (const content of contents) passes({ messages: [...messages, { role: 'tool', content }] })
+  const limits: [unknown, number | null][] = [
+    [-1, null],
+    [0, null],
+    ['100', null],
+    [{}, null],
+    [1.5, 4],
+    [1e300, Number.MAX_SAFE_INTEGER],
+    [5, 10],
+  ]
+  for (const [value, maxTokens] of limits) {
+    for (const name of ['max_tokens', 'max_completion_tokens'])
+      t.match(passes({ [name]: value, n: 2 }), { maxTokens, choices: 2 }, `${name}: ${value}`)
+  }
+  const both = passes({ max_completion_tokens: -1, max_tokens: 5 })
+  t.equal(both.maxTokens, null, 'an upstream may read the first as no limit')
+  const large = parseExactly('{"model":"m","messages":[{"role":"user"}],"max_tokens":1e400}')
+  t.equal(readChatRequest(large).maxTokens, Number.MAX_SAFE_INTEGER)
+})
+
 t.test('a refusal names the path of the field', async (t) => {
   const cases: [JsonValue, string | null, string][] = [
     [[], null, 'invalid_body'],
@@ -76,16 +107,17 @@ t.test('a refusal names the path of the field', async (t) => {
       'missing_required_parameter',
     ],
     [{ model: 'm', messages: [{ role: 5 }] }, 'messages[0].role', 'invalid_body'],
-    [{ model: 'm', messages: [{ role: 'user', content: 5 }] }, 'messages[0].content', 'invalid_body'],
-    [{ model: 'm', messages: [{ role: 'user', content: {} }] }, 'messages[0].content', 'invalid_body'],
     [{ model: 'm', messages: [{ role: 'user', content: [1, 2] }] }, 'messages[0].content[0]', 'invalid_body'],
     [{ model: 'm', messages, stream: 'yes' }, 'stream', 'invalid_body'],
     [{ model: 'm', messages, stream_options: 1 }, 'stream_options', 'invalid_body'],
-    [{ model: 'm', messages, temperature: 'hot' }, 'temperature', 'invalid_body'],
-    [{ model: 'm', messages, temperature: 2.5 }, 'temperature', 'invalid_body'],
-    [{ model: 'm', messages, max_tokens: 0 }, 'max_tokens', 'invalid_body'],
-    [{ model: 'm', messages, max_tokens: 1.5 }, 'max_tokens', 'invalid_body'],
+    [
+      { model: 'm', messages: [{ role: 'tool', content: ['x', [7]] }] },
+      'messages[0].content[1]',
+      'invalid_body',
+    ],
     [{ model: 'm', messages, n: -1 }, 'n', 'invalid_body'],
+    [{ model: 'm', messages, n: 1.5 }, 'n', 'invalid_body'],
+    [{ model: 'm', messages, n: '3' }, 'n', 'invalid_body'],
     [{ model: 'm', messages, base_url: 'http://evil' }, 'base_url', 'invalid_body'],
     [{ model: 'm', messages, API_Key: 'x' }, 'api_key', 'invalid_body'],
     [{ model: 'm', messages, api_base: 'x' }, 'api_base', 'invalid_body'],

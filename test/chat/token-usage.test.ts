@@ -53,6 +53,10 @@ t.test('an estimate counts every text a model reads', async (t) => {
   t.ok(estimatePromptTokens(body('x'.repeat(400))) >= base + 99)
   t.ok(estimatePromptTokens(body([{ type: 'text', text: 'x'.repeat(400) }])) >= base + 99)
   t.ok(estimatePromptTokens(body('x', { tools: [{ description: 'x'.repeat(400) }] })) >= base + 99)
+  t.ok(
+    estimatePromptTokens(body({ ['x'.repeat(200)]: Array(100).fill(7) })) >= base + 99,
+    'names and numbers too',
+  )
   t.equal(
     estimatePromptTokens(body('x', { metadata: { a: 'x'.repeat(400) } })),
     base,

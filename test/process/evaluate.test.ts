@@ -202,7 +202,7 @@ t.test('a dry run refuses a bad body like the chat endpoint', async (t) => {
     { model: 'm', messages: [{ content: 'x' }] },
     { ...prompt('x'), base_url: 'http://example.com' },
     { ...prompt('x'), stream: 'yes' },
-    { ...prompt('x'), temperature: 9 },
+    { ...prompt('x'), n: 129 },
     { ...prompt('x'), prompt: [1, 2] },
     `${'['.repeat(80)}${']'.repeat(80)}`,
     '{"model":"m","messages":[{"role":"user","content":"\\ud800"}]}',

@@ -44,6 +44,26 @@ t.test('a prompt reaches the upstream redacted, with the upstream’s credential
   t.match(await newest(), { outcome: 'ok', status: 200, model: 'test/model', pii_types: ['email'], ...USAGE })
 })
 
+t.test('values that the gateway does not need are forwarded, their texts redacted', async (t) => {
+  upstream.answer = json(completion('ok'))
+  const odd = (address: string) => ({
+    ...prompt('hi', { temperature: 2.5, max_tokens: -1, top_p: 'high' }),
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'tool', tool_call_id: 'call_1', content: { to: address, list: [1, { again: address }] } },
+      { role: 'tool', tool_call_id: 'call_2', content: [address, 'x'] },
+      { role: 'tool', tool_call_id: 'call_3', content: 5 },
+    ],
+  })
+  const response = await gateway.chat(key, odd('alice@example.com'))
+  t.equal(response.status, 200, await response.text())
+  t.equal(lastReceived()?.body, JSON.stringify(odd('[EMAIL_1]')))
+  const limited = await gateway.createKey('limited')
+  const settled = await gateway.chat(limited.key, prompt('hi', { max_tokens: -1_000_000 }))
+  t.equal(settled.headers.get('x-ratelimit-limit-tokens'), '50')
+  t.ok(Number(settled.headers.get('x-ratelimit-remaining-tokens')) < 50, 'a negative limit frees nothing')
+})
+
 t.test('an answer is redacted, and its log probabilities are removed', async (t) => {
   const body = completion('Ask bob@example.org or [EMAIL_1].')
   upstream.answer = json({
