@@ -1,5 +1,5 @@
-// Checks that a JSON value is a chat request. Unknown fields pass, and so do values that the gateway
-// does not need; a field that it needs must have the right type.
+// Checks that a JSON value is a chat request. Unknown fields pass, and so do values that the
+// gateway does not need; a field that it needs must have the right type.
 
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'

@@ -88,8 +88,13 @@ export const CONFIG_SCHEMA = {
         ),
         timeouts: section('Time limits for the upstream.', {
           connectMs: integer('Time to open a connection, milliseconds.', 100, HOUR_MS, 5000),
-          headersMs: integer('Time to the response headers, milliseconds.', 100, HOUR_MS, 120_000),
-          idleMs: integer('Time between two chunks of a response, milliseconds.', 100, HOUR_MS, 60_000),
+          headersMs: integer(
+            'Time to the response headers, milliseconds. Reasoning models are silent for minutes.',
+            100,
+            HOUR_MS,
+            600_000,
+          ),
+          idleMs: integer('Time between two chunks of a response, milliseconds.', 100, HOUR_MS, 600_000),
         }),
         retries: section(
           'Retries after connect errors and statuses 502, 503 and 504, before any byte of an answer was delivered. A 429 is passed on at once.',

@@ -22,7 +22,7 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
       baseUrl: 'https://host/v1',
       apiKey: null,
       proxy: null,
-      timeouts: { connectMs: 5000, headersMs: 120_000, idleMs: 60_000 },
+      timeouts: { connectMs: 5000, headersMs: 600_000, idleMs: 600_000 },
       retries: { attempts: 2 },
     },
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
