@@ -19,6 +19,7 @@ import {
 import { codeAt, isLetter, isSpacedLetter } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { scanUserInfo } from './secrets.ts'
+import { isTopLevelDomain } from './top-level-domains.ts'
 
 /** RFC 5321 §4.5.3.1. */
 const MAX_LOCAL = 64
@@ -34,20 +35,24 @@ const LOCAL_PUNCTUATION = "._%+-'&~=#!"
 const LEADING = /^(?:[.'&~=#!%+-]+|[^=]*=(?=[^=]))+/
 /** Escapes of JSON before an address in a text that is not decoded: `\nfoo@…`, `\u003cfoo@…`. */
 const ESCAPED = /^(?:u00[0-9a-f]{2}|[nrt])/
-const ENCODED_TOP_LEVEL = /^xn--[a-z0-9-]{2,59}$/i
-/** Endings of files and of members in code: `logo@2x.png`, `this@Service.java`. */
+/**
+ * Top-level domains that are also endings of files or members in code, as in `logo@2x.zip` and
+ * `x@meta.data`, or names of environments. Most of them have no public names.
+ */
 const NOT_TOP_LEVEL = new Set(
-  (
-    'png jpg jpeg gif svg webp avif ico bmp tiff pdf css scss less html htm js mjs cjs jsx ts tsx json map lock toml ' +
-    'yaml yml xml md txt py rb java kt cs cpp hpp php exe dll zip tar gz tgz whl jar conf cfg ini log sql csv tmp bak ' +
-    'service socket target timer mount length prototype exports'
-  ).split(' '),
+  'zip mov py java map md target data docs prod call read save open select search author'.split(' '),
 )
 /** Endings of files that people send to each other. */
 const FILE_ENDING = /^(?:pdf|txt|csv|jpe?g|png|zip|json|html?|xml|md)$/i
 /** Users of version control over SSH. */
 const NOT_LOCAL = /^(?:git|svn|hg)$/i
 const MAX_VERSION_CONTROL_USER = 3
+/** A repository, of which the rest is a branch or tag: `lib.git@release.dev`. */
+const REPOSITORY = '.git'
+/** A version with a label: `10.0.0-next.dev`. */
+const VERSION = /\d{1,9}\.\d/y
+/** The scope of a package before its name: `@nestjs/`. */
+const PACKAGE_SCOPE = /@[\w.-]+\/$/
 /** The part before a local part in `scheme://user:password@host`. */
 const USER_INFO = /\/\/[^\s/@]*$/
 
@@ -112,6 +117,7 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   if (isMatrixProduct(text, end)) return domain
   const start = trimLocalStart(text, localStart, at, end)
   if (start === at || isVersionControlUser(text, start, at)) return domain
+  if (isPackage(text, start, at, domain) || isLogin(text, start)) return domain
   const before = codeAt(text, start - 1)
   if (before === AT_SIGN) return domain
   if (
@@ -120,6 +126,38 @@ function scanAround(segment: Segment, localStart: number, at: number, domain: nu
   )
     return domain
   return segment.add('email', start, end) ? end : domain
+}
+
+/** Reports whether it is a version of a package, or a branch of a repository. */
+function isPackage(text: string, start: number, at: number, domain: number): boolean {
+  VERSION.lastIndex = domain
+  if (VERSION.test(text) || text.startsWith(REPOSITORY, at - REPOSITORY.length)) return true
+  return (
+    codeAt(text, start - 1) === SLASH && PACKAGE_SCOPE.test(text.slice(Math.max(0, start - MAX_LOCAL), start))
+  )
+}
+
+/** Characters of a command that are read before a user at a host. */
+const MAX_COMMAND = 64
+/** A program that connects to a host as a user, and its first arguments if they are words. */
+const COMMAND =
+  /(?<![\w.@-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id|psql|mysql|mysqldump|pg_dump|git\s+(?:clone|fetch|pull|push|archive|ls-remote|submodule\s+add|remote\s+(?:add|set-url)\s+\w+))(?:\s+|$)/
+/** An option, a path, a host or a setting, and no word of prose. */
+const ARGUMENT = /^-|[/.:~=].*[^,;.:]$|^[.~]$/
+/** What may directly precede the user. */
+const OPENING = /^(?:["'`]?(?:ssh:\/\/)?)$/
+
+/** Reports whether it names a user at a host, after a command: `ssh -p 22 `, `rsync -a x/ `. */
+function isLogin(text: string, start: number): boolean {
+  const before = text.slice(Math.max(0, start - MAX_COMMAND), start)
+  const command = COMMAND.exec(before)
+  if (command === null) return false
+  const args = before.slice(command.index + command[0].length).split(/\s+/)
+  return args.every((argument, index) =>
+    index === args.length - 1
+      ? OPENING.test(argument)
+      : ARGUMENT.test(argument) || args[index - 1]?.startsWith('-') === true,
+  )
 }
 
 /**
@@ -208,6 +246,6 @@ function hyphenAfterTopLevel(text: string, label: number, end: number): number {
 }
 
 const isTopLevel = (label: string, isAlphabetic: boolean): boolean =>
-  isAlphabetic
-    ? label.length > 1 && label.length <= MAX_TOP_LEVEL && !NOT_TOP_LEVEL.has(label.toLowerCase())
-    : ENCODED_TOP_LEVEL.test(label)
+  (!isAlphabetic || (label.length > 1 && label.length <= MAX_TOP_LEVEL)) &&
+  isTopLevelDomain(label) &&
+  !NOT_TOP_LEVEL.has(label.toLowerCase())
