@@ -4,43 +4,11 @@
 import { COLON, DIGIT_0, DOT, HYPHEN, isDigit, isHexDigit, SLASH } from '../../core/ascii.ts'
 import { codeAt, codesOf, isLetter, isWordAfter, isWordBefore } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
-import { isPathData } from './number/pathdata.ts'
+import { isVersion } from './version-number.ts'
 
 const DOTTED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})/y
 const THOUSANDS = /^\d{1,3}(?:\.\d{3}){3}$/
 const PREFIX_LENGTH = /\/(?:12[0-8]|1[01]\d|[1-9]?\d)(?![\w./])/y
-/**
- * Comparisons and section signs before a version or a section number: `foo==1.2.3.4`, `>= 1.2.3.4`,
- * `§ 1.2.3.4`.
- */
-const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?|\w<)$/
-/** `Chrome/122.0.3231.213`, `foo-1.2.3.4` */
-const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
-/** `node@0.10.33.1`, but also `root@203.0.113.7`. */
-const AT_NAME_BEFORE = /\w@$/
-const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
-/** Text allowed between a word for a version and the version; it may contain other versions. */
-const AFTER_VERSION_WORD =
-  /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
-/** After the word come at most "number is" or another version. */
-const VERSION_DISTANCE = 24
-/** A capitalised word directly before, perhaps with a digit; MACHINES are excluded. */
-const PRODUCT_BEFORE = /(?<![\w.-])([A-Z][A-Za-z]{2,23}|[A-Z][A-Za-z]{0,9}\d) $/
-const MAX_PRODUCT = 26
-const MACHINES =
-  /^(?:ip|ipv4|hosts?|servers?|addr|address|adresse|indirizzo|gateway|router|dns|from|to|via|at|on|clients?|peer|nodes?|source|destination|remote|local|proxy|ping|connect|subnet|network|interface|resolver|upstream|block|ban|allow|deny|login|user|von|an|de|da|use|set|the|machine|vm|pod|cluster|database|firewall|endpoint|master|worker|replica|primary|secondary|camera|printer|nas|switch)$/i
-const SMALL_OCTET = 20
-/** Public DNS resolvers. */
-const RESOLVERS = new Set(
-  '1.1.1.1 1.0.0.1 1.1.1.2 8.8.8.8 8.8.4.4 9.9.9.9 4.4.4.4 4.2.2.1 4.2.2.2'.split(' '),
-)
-const PORT_OR_PREFIX = codesOf(':/')
-const ADDRESS_SIGNS = codesOf('/@=["')
-const NETWORK_WORD =
-  /\b(?:ip|ips|ipv4|hosts?|servers?|dns|nameservers?|address(?:es)?|addr|gateway|router|ping|ssh|clients?|peer|nodes?|src|dst|subnet|network|proxy|firewall|login|logged)\b/
-/** Versions have smaller octets. */
-const LARGE_OCTET = 100
-
 /**
  * @param at of a digit that starts a word
  * @param digitsEnd end of the digits that start there
@@ -70,65 +38,6 @@ export function scanIpv4(segment: Segment, at: number, digitsEnd: number): numbe
 
 const isOctet = (octet: string): boolean => Number(octet) <= 255 && (octet.length === 1 || octet[0] !== '0')
 
-function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
-  const { text } = segment
-  const before = text.slice(Math.max(0, at - 4), at)
-  // Directly after an address it is the other end of a range.
-  if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true
-  if (COMPARED_BEFORE.test(before)) return true
-  if (AT_NAME_BEFORE.test(before) && !isLarge(octets)) return !REMOTE_SHELL.test(segment.windowBefore(at))
-  if (text[end] === '-' && /[a-z]/i.test(text[end + 1] ?? '')) return true
-  // The number of a heading.
-  if (
-    end - at === '1.2.3.4'.length &&
-    (at === 0 || text[at - 1] === '\n') &&
-    /^ [A-Z]/.test(text.slice(end, end + 2))
-  )
-    return true
-  if (isProductVersion(segment, at, octets) || isSectionNumber(segment, at, end, octets)) return true
-  if (TABLE_BEFORE.test(segment.windowBefore(at, MAX_TABLE)) && !isLarge(octets)) return true
-  if (!isLarge(octets) && isPathData(segment.windowBefore(at))) return true
-  const distance = segment.before(at).version
-  return distance <= VERSION_DISTANCE && AFTER_VERSION_WORD.test(text.slice(at - distance, at))
-}
-
-/** `Table 10.3.2.6`, `Fig. 2.5.29.17` */
-const TABLE_BEFORE =
-  /\b(?:tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing|sec\.|sect\.?) $/
-const MAX_TABLE = 12
-
-const isLarge = (octets: readonly string[]): boolean => octets.some((octet) => Number(octet) >= LARGE_OCTET)
-
-/** Reports whether all octets are below a limit, except in the private range of 10. */
-const areSmall = (octets: readonly string[], limit: number): boolean =>
-  octets[0] !== '10' && octets.every((octet) => Number(octet) < limit)
-
-/**
- * Reports whether small numbers follow the name of a product, not of a machine: `Oracle 11.2.0.4`.
- */
-function isProductVersion(segment: Segment, at: number, octets: readonly string[]): boolean {
-  if (!areSmall(octets, LARGE_OCTET)) return false
-  const name = PRODUCT_BEFORE.exec(segment.text.slice(Math.max(0, at - MAX_PRODUCT), at))?.[1]
-  return name !== undefined && !MACHINES.test(name)
-}
-
-/**
- * Object identifiers of attributes and extensions in certificates (X.500), and of organisations.
- */
-const ARCS = /^(?:2\.5\.(?:4|29)|1\.3\.(?:6|14|36|101|132))\./
-
-/**
- * Reports whether it is a section number or an object identifier: `3.2.1.4`, `2.5.29.31`. Public
- * resolvers are the only machines with numbers so small.
- */
-function isSectionNumber(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
-  const { text } = segment
-  if (ARCS.test(text.slice(at, end))) return !NETWORK_WORD.test(segment.windowBefore(at))
-  if (!areSmall(octets, SMALL_OCTET)) return false
-  if (RESOLVERS.has(text.slice(at, end)) || PORT_OR_PREFIX.has(codeAt(text, end))) return false
-  return !ADDRESS_SIGNS.has(codeAt(text, at - 1)) && !NETWORK_WORD.test(segment.windowBefore(at))
-}
-
 function endOfDottedRun(text: string, at: number): number {
   let end = at
   while (codeAt(text, end) === DOT || isDigit(codeAt(text, end))) end++
@@ -144,6 +53,13 @@ const MAX_MAC = 17
 const DOTTED_BEFORE = codesOf('.*')
 /** Broadcast and null addresses. */
 const NOT_MAC = /^(?:ff\W?)+$|^(?:00\W?)+$/i
+
+/** Characters of a group in Cisco's form. */
+const DOTTED_GROUP = 4
+const HEX_LETTER = /[a-f]/i
+/** Words for such an address or for what has one. */
+const MAC_WORD =
+  /(?<![a-z])(?:macs?|mac_?addr\w*|ether\w*|hw_?addr\w*|b?ssid|lladdr|arp|nic|bluetooth|wi-?fi|wlan\d*|eth\d+|dhcp|physical|hardware|adapter|devices?|interface|oui|eui)(?![a-z])/
 
 export const isMacCharacter = (code: number): boolean =>
   isHexDigit(code) || code === COLON || code === HYPHEN || code === DOT
@@ -176,9 +92,15 @@ function macAt(segment: Segment, at: number): number {
   if (found === undefined) {
     if (DOTTED_BEFORE.has(codeAt(text, at - 1))) return 0
     found = DOTTED_MAC.exec(text)?.[0]
-    if (found !== undefined && !/[a-f]/i.test(found) && !/\bmac\b/.test(segment.windowBefore(at))) return 0
   }
   if (found === undefined || NOT_MAC.test(found)) return 0
+  // Pairs of digits are also times, dates and picked numbers.
+  if (!HEX_LETTER.test(found)) {
+    const isNamed = (codeAt(found, DOTTED_GROUP) === DOT ? /\bmac\b/ : MAC_WORD).test(
+      segment.windowBefore(at),
+    )
+    if (!isNamed) return 0
+  }
   const end = at + found.length
   return segment.add('mac_address', at, end) ? end : 0
 }
@@ -248,6 +170,14 @@ function hasColons(text: string, start: number, end: number): boolean {
 const isAddressCharacter = (code: number, dots = false): boolean =>
   isHexDigit(code) || code === COLON || (dots && code === DOT)
 
+/**
+ * First groups of ranges in use: global unicast, NAT64, discard-only, unique local, link-local,
+ * multicast (RFC 4291, RFC 6890). Names in code have others: `DBD::DB2`, `f64::`.
+ */
+const FIRST_IN_USE = /^(?:[23][0-9a-f]{3}|64:ff9b|100:|f[cd][0-9a-f]{2}|fe[89a-f][0-9a-f]|ff[0-9a-f]{2}):/i
+/** A shortened address with so many groups is one with any first group. */
+const MIN_OWN_GROUPS = 4
+
 /** May replace the last two groups of an address. */
 const MAPPED = /(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/y
 const MAX_GROUP = 4
@@ -261,7 +191,6 @@ const LOOPBACK_OR_UNSPECIFIED = /^[0:]*1?$/
  */
 function isIpv6(text: string): boolean {
   let groups = 0
-  let longest = 0
   let isShortened = text.startsWith('::')
   let at = isShortened ? 2 : 0
   while (at < text.length) {
@@ -275,7 +204,6 @@ function isIpv6(text: string): boolean {
     const length = at - start
     if (length === 0 || length > MAX_GROUP || groups === GROUPS) return false
     groups++
-    longest = Math.max(longest, length)
     if (at === text.length) break
     if (codeAt(text, at) !== COLON || ++at === text.length) return false
     if (codeAt(text, at) !== COLON) continue
@@ -283,7 +211,10 @@ function isIpv6(text: string): boolean {
     isShortened = true
     at++
   }
-  const isWhole = isShortened ? groups < GROUPS && (groups >= 3 || longest >= 3) : groups === GROUPS
+  const isWhole = isShortened
+    ? groups < GROUPS &&
+      (groups >= MIN_OWN_GROUPS || FIRST_IN_USE.test(text) || (text.startsWith('::') && groups > 1))
+    : groups === GROUPS
   return isWhole && !LOOPBACK_OR_UNSPECIFIED.test(text) && /\d/.test(text)
 }
 

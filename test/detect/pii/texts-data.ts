@@ -256,7 +256,7 @@ export const TEXTS: readonly string[] = [
   'std::vector<int>',
   'a::b::c',
   '12:34:56',
-  '«00-14-22-01-23-45»',
+  'MAC «00-14-22-01-23-45»',
   '«DE89370400440532013000»',
   'iban: «de89 3704 0044 0532 0130 00»',
   'CV of «jane.doe@example.com».pdf attached',

@@ -8,13 +8,16 @@ import { DEFAULT_PII_KINDS, type Finding, PII_KINDS } from '../../../src/core/fi
 import { detect } from '../../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
+import { AMONG_LOOKALIKES, LOOKALIKES } from './lookalikes-data.ts'
 import { TEXTS } from './texts-data.ts'
+
+const EVERY_TEXT = [...TEXTS, ...LOOKALIKES, ...AMONG_LOOKALIKES]
 
 const EVERY_KIND = kindSet(PII_KINDS)
 const plain = (marked: string): string => marked.replace(/[«»]/g, '')
 
 t.test('each text has exactly the marked findings', async (t) => {
-  for (const marked of TEXTS) {
+  for (const marked of EVERY_TEXT) {
     const text = plain(marked)
     const expected = [...marked.matchAll(/«([^»]*)»/g)].map(([, value]) => value)
     t.same(
@@ -55,7 +58,7 @@ const FILLER = [
   '-',
 ]
 const glued = fc
-  .array(fc.oneof(fc.constantFrom(...TEXTS.map(plain)), fc.constantFrom(...FILLER)), { maxLength: 24 })
+  .array(fc.oneof(fc.constantFrom(...EVERY_TEXT.map(plain)), fc.constantFrom(...FILLER)), { maxLength: 24 })
   .map((parts) => parts.join(''))
 
 function inChunks(text: string, sizes: readonly number[], kinds = EVERY_KIND): Finding[] {
@@ -85,7 +88,7 @@ t.test('a stream finds what the whole text has, also with chunks that split a su
 })
 
 t.test('two chunks, split at any offset of any text, give the findings of the whole', async (t) => {
-  for (const text of TEXTS.map(plain)) {
+  for (const text of EVERY_TEXT.map(plain)) {
     const whole = detect(text, EVERY_KIND)
     for (let at = 1; at < text.length; at++) {
       const detector = new StreamDetector(EVERY_KIND)

@@ -31,6 +31,7 @@ import {
   tokenStart,
 } from '../secrets.ts'
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
+import { isNumberOfThing } from '../words/other-number.ts'
 import {
   CARD,
   DASHED_SSN,
@@ -261,7 +262,7 @@ function scanSsn(segment: Segment, runs: NumberRuns): number {
       return 0
     const run = runs.run(i)
     if (!ISSUED_SSN.test(run.digits) || SAMPLE_SSNS.has(run.digits) || !isUniform(run.separators)) return 0
-    if (!named && run.separators !== '--') return 0
+    if ((!named && run.separators !== '--') || isNumberOfThing(segment.text, run.start)) return 0
     return segment.add('us_ssn', run.start, run.end) ? run.end : 0
   }
   return 0

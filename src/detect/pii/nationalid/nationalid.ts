@@ -15,6 +15,7 @@ import { codeAt, endOfDigits, isLetter } from '../code-unit-classes.ts'
 import type { Segment } from '../engine/segment.ts'
 import type { NumberRuns } from '../number/run.ts'
 import { labelBefore, toWords } from '../words/label.ts'
+import { isNumberOfThing } from '../words/other-number.ts'
 import { LETTER_IDENTIFIERS } from './letters.ts'
 import { IDENTIFIERS, identifiersOf } from './shapes.ts'
 
@@ -97,7 +98,8 @@ export function scanDigitIdentifier(segment: Segment, runs: NumberRuns): number 
       const proven = identifier.alone?.test(form) === true && !isIdentifierTail(segment.text, run.start)
       const named =
         proven || label.names(identifier.words) || (identifier.general && label.names(GENERAL_WORDS))
-      if (named) return segment.add('national_id', run.start, run.end) ? run.end : 0
+      if (!named || isNumberOfThing(segment.text, run.start)) continue
+      return segment.add('national_id', run.start, run.end) ? run.end : 0
     }
   }
   return 0
@@ -136,6 +138,7 @@ export function scanLetterIdentifier(segment: Segment, word: number, at: number,
     if (continuesAfter(text, end) || !valid(found.replace(/[^A-Za-z0-9ñÑ]/g, '').toUpperCase())) continue
     const proven = alone && !isIdentifierTail(text, word) && !HEXADECIMAL.test(found)
     if (!proven && !label.names(words) && !label.names(GENERAL_WORDS)) continue
+    if (isNumberOfThing(text, word)) continue
     return segment.add('national_id', word, end) ? end : 0
   }
   return 0

@@ -70,6 +70,20 @@ const COUNTED_THINGS =
 export const isUsageCount = (window: string, digits: number): boolean =>
   digits < MIN_CALLED_DIGITS && COUNTED_THINGS.test(window)
 
+/** Games and rows of results. */
+const DRAWN =
+  /(?<!\p{L})(?:lott\p{L}*|loto|jackpot|powerball|euro ?million\p{L}*|mega ?millions|bingo|keno|tombola|raffle|draw(?:s|n|ing|ings)?|pick(?:s|ed|ing)?(?! ?up)|lucky|winning|balls?|bets?|gewinnzahl\p{L}*|ziehung|zahlen|tirages?|tirés|boules?|gagnants?|sorteo|números|estrazione|numeri)(?!\p{L})[^\d\n]{0,32}$/u
+
+/** Shape of five pairs of digits, as in France. */
+const FIVE_PAIRS = shapeOf('2-2-2-2-2')
+
+/**
+ * Reports whether five pairs of digits are the numbers of a draw.
+ * @param window the text before the number, in lower case
+ */
+export const isDraw = (run: DigitRun, window: string): boolean =>
+  run.shape === FIVE_PAIRS && DRAWN.test(window)
+
 /** Identifiers that contain numbers: DOIs, and ARNs of cloud resources. */
 const IN_IDENTIFIER = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/
 
