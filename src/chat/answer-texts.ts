@@ -3,7 +3,7 @@
 import type { Text } from './texts.ts'
 
 /** One text to scan and the strings it consists of. */
-export interface AnswerText extends Pick<Text, 'text' | 'encoding'> {
+export interface AnswerText extends Pick<Text, 'text' | 'encoding' | 'isFollowed'> {
   /** Indices among all texts of the body, in order. */
   readonly parts: readonly [number, ...number[]]
 }
@@ -13,6 +13,7 @@ interface GrowingText {
   readonly parts: [number, ...number[]]
   text: string
   encoding: Text['encoding']
+  readonly isFollowed: boolean
 }
 
 /** Message content, whole or in parts. */
@@ -26,7 +27,7 @@ const CONTENT = /^(choices\[\d+\]\.message\.content)(?:\[\d+\]\.text)?$/
 export function readAnswerTexts(texts: readonly Text[], asksForJson: boolean): AnswerText[] {
   const read: GrowingText[] = []
   const contents = new Map<string, GrowingText>()
-  for (const [index, { path, text, encoding }] of texts.entries()) {
+  for (const [index, { path, text, encoding, isFollowed }] of texts.entries()) {
     const name = CONTENT.exec(path)?.[1]
     const begun = name === undefined ? undefined : contents.get(name)
     if (begun !== undefined) {
@@ -34,7 +35,7 @@ export function readAnswerTexts(texts: readonly Text[], asksForJson: boolean): A
       begun.text += text
       continue
     }
-    const one: GrowingText = { parts: [index], text, encoding }
+    const one: GrowingText = { parts: [index], text, encoding, isFollowed }
     read.push(one)
     if (name === undefined) continue
     if (asksForJson) one.encoding = 'json'

@@ -4,9 +4,10 @@
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import type { PathNode } from './json-path.ts'
-import { isLongBase64, isOpaque, type Payload, readBase64, readDataUrl } from './payload.ts'
+import { isOpaque } from './payload.ts'
+import { isFollowedUrl, readPayload } from './payload-places.ts'
 import { MAX_DEPTH } from './strict-json.ts'
-import { NameText, Renames, type Text, UnwrappedText, ValueText } from './text.ts'
+import { NameText, Renames, type Text, type TextContext, UnwrappedText, ValueText } from './text.ts'
 import { isDisplayName, isId, isLabel, isWireName, isWireValue } from './vocabulary.ts'
 
 export type Container = JsonObject | JsonValue[]
@@ -19,17 +20,11 @@ const MAX_TEXTS = 200_000
 /** Members of content parts that a model reads as running text. */
 const RUNNING_TEXT = keys('text content refusal thinking input_text')
 
-/** Members that hold an image, audio or video, and names of objects around such a `url`. */
-const MEDIA = keys('image_url video_url audio_url file_url')
-const SOUND = keys('input_audio audio')
 /** A content part with one of these members is not text, even when it holds a URL or an id. */
 const MEDIA_PARTS = [
-  ...['image_url', 'video_url', 'audio_url', 'input_audio', 'file'],
+  ...['image_url', 'video_url', 'video', 'audio_url', 'audio', 'input_audio', 'file', 'file_url'],
   ...['image', 'inline_data', 'inlineData', 'file_data', 'fileData'],
 ] as const
-
-/** Objects around the `data` of an image, audio or document, as other providers write them. */
-const SOURCES = keys('source inline_data inlineData')
 
 /** Signed or encrypted members of reasoning, and the types of the objects around them. */
 const OPAQUE = keys('signature encrypted_content data')
@@ -154,15 +149,23 @@ export class BodyWalk {
   }
 
   #string(text: string, container: Container, key: Key, node: PathNode | null): void {
+    if (isFollowedUrl(text, key, node)) {
+      this.#add(new ValueText(text, container, key, node, { ...this.#alone, isFollowed: true }))
+      return
+    }
     const payload = readPayload(text, key, node)
     if (payload === null) {
       this.#text(text, container, key, node)
       return
     }
     if (!payload.isText) this.binaryParts++
-    const context = { encoding: 'plain', role: this.#role, joined: null } as const
     for (const inside of payload.texts)
-      if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, node, context))
+      if (inside.text !== '') this.#add(new UnwrappedText(inside, container, key, node, this.#alone))
+  }
+
+  /** Context of a text that no other text continues. */
+  get #alone(): TextContext {
+    return { encoding: 'plain', role: this.#role, joined: null }
   }
 
   #text(text: string, container: Container, key: Key, node: PathNode | null): void {
@@ -232,19 +235,6 @@ function isSigned(text: string, container: Container, key: Key, node: PathNode |
 const isInToolCall = (node: PathNode | null): boolean =>
   typeof node?.key === 'number' && node.parent?.key === 'tool_calls'
 
-/** Characters of credentials; base64 of images, audio and documents has none of them. */
-const URL_SAFE = /[-_]/
-
-/** `image` of a content part, `data` of an object in one, `images[]` of a message. */
-function isPicturePlace(key: Key, node: PathNode | null): boolean {
-  if (key === 'image') return isPart(node)
-  if (key === 'data') return SOURCES.has(node?.key ?? '') && isPart(node?.parent ?? null)
-  return node?.key === 'images' && node.parent?.parent?.key === 'messages'
-}
-
-const isPart = (node: PathNode | null): boolean =>
-  typeof node?.key === 'number' && node.parent?.key === 'content'
-
 /**
  * `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`,
  * `reasoning_details[].id`.
@@ -274,14 +264,4 @@ function isProviderNumber(key: Key, node: PathNode | null): boolean {
   if (key === 'seed') return isChoice(node)
   if (key === 'expires_at') return node?.key === 'audio'
   return node?.key === 'usage' && (node.parent === null || node.parent.key === 'x_groq')
-}
-
-const UNREADABLE: Payload = { texts: [], isText: false }
-
-function readPayload(text: string, key: Key, node: PathNode | null): Payload | null {
-  const around = node === null ? '' : node.key
-  if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
-  if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
-  if (isPicturePlace(key, node)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
-  return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
 }

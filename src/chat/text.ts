@@ -17,6 +17,8 @@ export interface Text {
    * outside it.
    */
   readonly joined: number | null
+  /** True for a URL that a machine follows. A rule may refuse it; nothing alters it. */
+  readonly isFollowed: boolean
   /** Replaces the text in the body. A number becomes a string; a name changes with `commit`. */
   replace(text: string): void
 }
@@ -26,6 +28,7 @@ export interface TextContext {
   readonly encoding: 'plain' | 'json'
   readonly role: string | null
   readonly joined: number | null
+  readonly isFollowed?: boolean
 }
 
 /** Sets a member. Plain assignment would take `__proto__` for the prototype. */
@@ -41,6 +44,7 @@ export class ValueText implements Text {
   readonly encoding: 'plain' | 'json'
   readonly role: string | null
   readonly joined: number | null
+  readonly isFollowed: boolean
   readonly #container: JsonObject | JsonValue[]
   readonly #key: string | number
   readonly #node: PathNode | null
@@ -56,6 +60,7 @@ export class ValueText implements Text {
     this.encoding = context.encoding
     this.role = context.role
     this.joined = context.joined
+    this.isFollowed = context.isFollowed === true
     this.#container = container
     this.#key = key
     this.#node = node
@@ -143,6 +148,7 @@ export class NameText implements Text {
   readonly encoding = 'plain'
   readonly role: string | null
   readonly joined = null
+  readonly isFollowed = false
   readonly #object: JsonObject
   readonly #node: PathNode | null
   readonly #renames: Renames

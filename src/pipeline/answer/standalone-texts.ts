@@ -4,6 +4,7 @@
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { Steps } from '../../core/steps.ts'
+import { rulesFor } from '../scan/followed-rules.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
 import { withoutReceipts } from './receipt-lines.ts'
@@ -55,7 +56,7 @@ export class StandaloneTexts {
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
     for (const text of chunk.others) {
-      const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), text.encoding)
+      const scanner = new TextScanner(rulesFor(text, rules), this.#answer.placeholders.fork(), text.encoding)
       // Some servers repeat the message so far in each event; its end may continue in the next.
       const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
       outputs.push(yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text))

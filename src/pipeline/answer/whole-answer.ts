@@ -26,6 +26,7 @@ import { responseBlockedBy } from '../failure.ts'
 import { countKinds } from '../prompt/inspect.ts'
 import { type Delivered, formatReceipt } from '../record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
+import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
@@ -157,7 +158,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
-  for (const { parts, text, encoding } of readAnswerTexts(walk.texts, call.record.asksForJson)) {
+  for (const { parts, text, encoding, isFollowed } of readAnswerTexts(walk.texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
     if (call.record.usage === null) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
@@ -165,7 +166,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
       continue
     }
-    const scanner = new TextScanner(rules, placeholders.fork(), encoding)
+    const scanner = new TextScanner(rulesFor({ isFollowed }, rules), placeholders.fork(), encoding)
     scanners.push(scanner)
     for (const part of parts) outputs[part] = yield* scanner.pushSteps(walk.texts[part]!.text)
     const last = parts.at(-1)!

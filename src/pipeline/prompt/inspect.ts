@@ -200,7 +200,7 @@ function* rewrite(
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
     const { action } = selection.pii(replacement.finding.kind, 'request')
-    if (action === 'allow') continue
+    if (action === 'allow' || (text.isFollowed && isReplacing(action))) continue
     if (replacement.value !== '') counted.push(replacement.finding)
     if (action === 'block' || isReplacing(action)) replaced.push(replacement)
   }

@@ -1,0 +1,69 @@
+// Finds the strings of a body that hold a payload or a URL that a machine follows. Knows places and
+// forms; payload.ts decodes.
+
+import type { PathNode } from './json-path.ts'
+import { isLongBase64, type Payload, readBase64, readDataUrl } from './payload.ts'
+
+type Key = string | number
+const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
+
+/** Members that hold an image, audio or video, and names of objects around such a `url`. */
+const MEDIA = keys('image_url video_url audio_url file_url')
+const SOUND = keys('input_audio audio')
+/** Objects around the `data` of an image, audio or document, as other providers write them. */
+const SOURCES = keys('source inline_data inlineData')
+
+/** Characters of credentials; base64 of images, audio and documents has none of them. */
+const URL_SAFE = /[-_]/
+
+/** `image` of a content part, `data` of an object in one, `images[]` of a message. */
+function isPicturePlace(key: Key, node: PathNode | null): boolean {
+  if (key === 'image') return isPart(node)
+  if (key === 'data') return SOURCES.has(node?.key ?? '') && isPart(node?.parent ?? null)
+  return node?.key === 'images' && node.parent?.parent?.key === 'messages'
+}
+
+const isPart = (node: PathNode | null): boolean =>
+  typeof node?.key === 'number' && node.parent?.key === 'content'
+
+const UNREADABLE: Payload = { texts: [], isText: false }
+
+/** Reads the payload at a place; null for a string to scan as written. */
+export function readPayload(text: string, key: Key, node: PathNode | null): Payload | null {
+  const around = node === null ? '' : node.key
+  if (MEDIA.has(key) || (key === 'url' && MEDIA.has(around))) return readDataUrl(text)
+  if (key === 'file_data') return readDataUrl(text) ?? readBase64(text)
+  if (isPicturePlace(key, node)) return readDataUrl(text) ?? (URL_SAFE.test(text) ? null : readBase64(text))
+  return key === 'data' && SOUND.has(around) && isLongBase64(text) ? UNREADABLE : null
+}
+
+/** A URL with a scheme and a host or path, as a machine follows it. `data:` URLs are payloads. */
+const URL_FORM = /^\s*[a-z][a-z0-9+.-]*:\/\//i
+/** Containers and members of content parts that hold a URL. */
+const LINKED = keys('image image_url video video_url audio audio_url input_audio file file_url')
+const LINKS = keys('url uri data file_data file_url file_uri fileUri')
+const LINK_OBJECTS = keys('file_data fileData source')
+/** Top-level members with messages. */
+const CONVERSATIONS = keys('messages prediction choices')
+
+/**
+ * Reports whether a string is a URL of a picture, sound, video or file in a message. It may be
+ * signed, so one changed character makes it useless.
+ */
+export function isFollowedUrl(text: string, key: Key, node: PathNode | null): boolean {
+  if (node === null || !isLinkPlace(key, node) || !URL_FORM.test(text)) return false
+  let top = node
+  while (top.parent !== null) top = top.parent
+  return CONVERSATIONS.has(top.key)
+}
+
+/**
+ * `image_url`, `image_url.url`, `input_audio.data`, `file.file_data`, `source.url`, `video[]` of a
+ * content part; `images[]` of a message.
+ */
+function isLinkPlace(key: Key, node: PathNode): boolean {
+  const around = node.key
+  if (typeof key === 'number') return around === 'images' || LINKED.has(around)
+  if (MEDIA.has(key) || (LINKED.has(key) && isPart(node))) return true
+  return LINKS.has(key) && (LINKED.has(around) || (LINK_OBJECTS.has(around) && isPart(node.parent)))
+}
