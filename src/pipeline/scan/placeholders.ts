@@ -2,6 +2,7 @@
 // that a text already contains.
 
 import { PII_KINDS, type PiiKind } from '../../core/finding.ts'
+import { mayHoldPlaceholder, withoutEscapes } from './placeholder-spelling.ts'
 
 const FORM = /\[([A-Z_]+)_([0-9]{1,9})\]/g
 /** Kinds whose spellings differ in separators only. */
@@ -36,8 +37,8 @@ export class Placeholders {
 
   /** Reserves the placeholder forms in a text that is sent. @param kinds kinds whose forms count */
   avoid(text: string, kinds: readonly PiiKind[] = PII_KINDS): void {
-    if (!text.includes('[')) return
-    for (const [form, label] of text.matchAll(FORM))
+    if (!mayHoldPlaceholder(text)) return
+    for (const [form, label] of withoutEscapes(text).matchAll(FORM))
       if (kinds.some((kind) => kind.toUpperCase() === label)) this.#taken.add(form)
   }
 

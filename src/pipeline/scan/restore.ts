@@ -6,13 +6,16 @@ import { GatewayError } from '../../core/errors.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import type { RuleReference } from '../../policy/rule.ts'
+import {
+  beginsSpelling,
+  type Escaping,
+  escapeValue,
+  FIRST_CHARACTER,
+  fitsJson,
+  mayHoldPlaceholder,
+  readSpelling,
+} from './placeholder-spelling.ts'
 import { loggedOf, plainSpan, rawOf, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
-
-/** First character of every placeholder, and no other. */
-const OPENING = '['
-const CLOSING = ']'
-/** The rest of a possible placeholder; matches the empty string too. */
-const AFTER_OPENING = /[A-Z0-9_]*\]?/y
 
 /**
  * Most characters restored in one answer. A placeholder of ten characters may restore a key of
@@ -21,9 +24,9 @@ const AFTER_OPENING = /[A-Z0-9_]*\]?/y
 const MAX_RESTORED_CHARACTERS = 16 * 1024 * 1024
 
 /**
- * Placeholders of one call with the values to restore. Only the exact form counts: `[email_1]`,
- * `\[EMAIL\_1\]` and unknown numbers stay. A value in the wrong place does more harm than a
- * placeholder.
+ * Placeholders of one call with the values to restore. Only the exact form counts, as written or
+ * escaped in one way: `[email_1]` and unknown numbers stay. A value in the wrong place does more
+ * harm than a placeholder.
  */
 export class Restoration {
   readonly #values: ReadonlyMap<string, string>
@@ -60,7 +63,7 @@ export class Restoration {
 
   /** False for a text that cannot contain a placeholder. */
   mayOccurIn(text: string): boolean {
-    return text.includes(OPENING)
+    return mayHoldPlaceholder(text)
   }
 
   /** Reports whether a placeholder begins with `start`. */
@@ -96,9 +99,18 @@ export class TextRestorer {
   #escaping: boolean | null = null
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
-  /** Spans held back as a possible placeholder, and their view. */
+  /** Spans held back as a possible placeholder, and the characters they spell. */
   #held: JsonSpan[] = []
   #form = ''
+  /** How the possible placeholder is escaped; null while no character is. */
+  #spelling: Escaping | null = null
+  /** How its first character is escaped. */
+  #opening: Escaping | null = null
+  /** Whether a later character is escaped. */
+  #isEscapedInside = false
+  /** Spans held back as the beginning of its next character, and their view. */
+  #begun: JsonSpan[] = []
+  #written = ''
   #logged = ''
 
   /**
@@ -114,7 +126,7 @@ export class TextRestorer {
   }
 
   get holds(): boolean {
-    return this.#form !== '' || !this.#unmatched.isEmpty
+    return this.#holdsForm || !this.#unmatched.isEmpty
   }
 
   /** Takes redacted text and returns what is safe, with values. */
@@ -152,60 +164,98 @@ export class TextRestorer {
   /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
     if (span.kind === 'atom') {
-      if (!this.#extend(span, out) && !this.#extend(span, out)) out.push(span)
+      this.#take(span, out)
       return
     }
     const { view } = span
-    let at = 0
-    while (this.#form !== '' && at < view.length && this.#extend(plainSpan(view[at]!), out)) at++
-    let from = at
+    let from = 0
     for (;;) {
-      const opening = view.indexOf(OPENING, at)
-      if (opening < 0) break
-      AFTER_OPENING.lastIndex = opening + 1
-      AFTER_OPENING.test(view)
-      at = AFTER_OPENING.lastIndex
-      const isOpen = at === view.length && view[at - 1] !== CLOSING
-      const form = view.slice(opening, at)
-      if (isOpen ? !this.#restoration.begins(form) : !this.#restoration.has(form)) continue
-      if (opening > from) out.push(plainSpan(view.slice(from, opening)))
-      from = at
-      this.#held.push(plainSpan(form))
-      this.#form = form
-      if (!isOpen) this.#restore(out)
+      while (this.#holdsForm && from < view.length) this.#take(plainSpan(view[from++]!), out)
+      if (from === view.length) return
+      FIRST_CHARACTER.lastIndex = from
+      const first = FIRST_CHARACTER.exec(view)?.index ?? view.length
+      if (first > from) out.push(plainSpan(view.slice(from, first)))
+      if (first === view.length) return
+      this.#take(plainSpan(view[first]!), out)
+      from = first + 1
     }
-    if (from < view.length) out.push(plainSpan(view.slice(from)))
   }
 
-  /**
-   * Adds to the possible placeholder. If it can no longer become one, flushes it and returns false.
-   * No placeholder contains an opening bracket, so none begins in the flushed text.
-   */
+  get #holdsForm(): boolean {
+    return this.#form !== '' || this.#written !== ''
+  }
+
+  /** Adds to the possible placeholder, or flushes what can no longer become one. */
+  #take(unit: JsonSpan, out: TextSpan[]): void {
+    if (this.#extend(unit, out)) return
+    // The character that does not fit may begin the next placeholder, as in `[EMAIL\[EMAIL_1\]`.
+    const again = this.#form === '' ? [] : this.#begun
+    if (again.length > 0) this.#begun = []
+    this.#flushHeld(out)
+    for (const span of [...again, unit]) if (!this.#extend(span, out)) this.#flushHeld(out, span)
+  }
+
+  /** Adds to the possible placeholder; false, and nothing changed, if it can no longer become one. */
   #extend(unit: JsonSpan, out: TextSpan[]): boolean {
-    const form = this.#form + unit.view
-    if (!this.#restoration.begins(form)) {
-      this.#flushHeld(out)
-      return false
+    const written = this.#written + unit.view
+    const spelling = readSpelling(written)
+    if (spelling === null) {
+      if (!beginsSpelling(written)) return false
+      this.#begun.push(unit)
+      this.#written = written
+      return true
     }
-    this.#held.push(unit)
+    const { character, escaping } = spelling
+    const form = this.#form + character
+    const isMixed = escaping !== null && this.#spelling !== null && escaping !== this.#spelling
+    if (isMixed || !this.#restoration.begins(form) || !this.#closes(character, escaping)) return false
+    this.#held.push(...this.#begun, unit)
+    this.#begun = []
+    this.#written = ''
+    this.#spelling ??= escaping
+    if (this.#form === '') this.#opening = escaping
+    else if (escaping !== null) this.#isEscapedInside = true
     this.#form = form
     if (this.#restoration.has(form)) this.#restore(out)
     return true
   }
 
-  /** Replaces the complete placeholder by its value. */
-  #restore(out: TextSpan[]): void {
-    const value = this.#restoration.take(this.#form)
-    const logged = rawOf(this.#held)
-    this.#held = []
-    this.#form = ''
-    out.push({ kind: 'atom', view: value, raw: this.#encode(value), logged })
+  /**
+   * Whether a bracket may close the placeholder: escaped like the one that opens it. Markdown needs
+   * one escape of the two.
+   */
+  #closes(character: string, escaping: Escaping | null): boolean {
+    if (character !== ']' || escaping === this.#opening) return true
+    return escaping === null && (this.#opening === 'markdown' || this.#opening === 'markdown in json')
   }
 
-  #flushHeld(out: TextSpan[]): void {
-    out.push(...this.#held)
+  /** Replaces the complete placeholder by its value. */
+  #restore(out: TextSpan[]): void {
+    // In `C:\[EMAIL_1]` nothing else is escaped, so the backslash is none of the placeholder's.
+    if (this.#opening !== null && !this.#isEscapedInside) {
+      while (this.#held[0]!.view === '\\') out.push(this.#held.shift()!)
+      this.#spelling = null
+    }
+    const value = this.#restoration.take(this.#form)
+    const logged = rawOf(this.#held)
+    const raw = this.#encode(value, this.#spelling)
+    this.#forget()
+    out.push({ kind: 'atom', view: value, raw, logged })
+  }
+
+  #flushHeld(out: TextSpan[], ...more: readonly JsonSpan[]): void {
+    out.push(...this.#held, ...this.#begun, ...more)
+    this.#forget()
+  }
+
+  #forget(): void {
     this.#held = []
     this.#form = ''
+    this.#spelling = null
+    this.#opening = null
+    this.#isEscapedInside = false
+    this.#begun = []
+    this.#written = ''
   }
 
   #readBeginning(view: string): boolean | null {
@@ -214,8 +264,10 @@ export class TextRestorer {
     return beginning === '' ? null : beginning.startsWith('{')
   }
 
-  #encode(value: string): string {
-    return this.#escaping === true ? JSON.stringify(value).slice(1, -1) : value
+  #encode(value: string, spelling: Escaping | null): string {
+    const written = spelling === null ? value : escapeValue(value, spelling)
+    const isSafe = spelling !== null && this.#encoding === 'plain' && fitsJson(spelling)
+    return this.#escaping === true && !isSafe ? JSON.stringify(written).slice(1, -1) : written
   }
 
   #match(spans: readonly TextSpan[]): string {
