@@ -9,6 +9,8 @@ export interface Usage {
   readonly totalTokens: number
   /** Millionths of the upstream's currency unit; null when unknown. */
   readonly costMicros: number | null
+  /** True when a count is estimated. */
+  readonly isEstimated?: boolean
 }
 
 /** English averages about four characters a token in current vocabularies. */
@@ -29,18 +31,97 @@ const whole = (value: JsonValue | undefined, maximum: number): number | null =>
 
 const count = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
 
-/** Reads `usage` of an answer or a chunk; null when it is missing or invalid. */
+/** Places of counts outside the choices, the best first. */
+const PLACES = [
+  ['usage'],
+  ['x_groq', 'usage'],
+  ['usageMetadata'],
+  ['usage_metadata'],
+  ['meta', 'tokens'],
+  ['meta', 'billed_units'],
+  ['amazon-bedrock-invocationMetrics'],
+  ['timings'],
+] as const
+
+const PROMPT_NAMES = [
+  'prompt_tokens',
+  'input_tokens',
+  'promptTokenCount',
+  'inputTokenCount',
+  'prompt_eval_count',
+  'prompt_n',
+] as const
+const COMPLETION_NAMES = [
+  'completion_tokens',
+  'output_tokens',
+  'candidatesTokenCount',
+  'outputTokenCount',
+  'eval_count',
+  'predicted_n',
+] as const
+const TOTAL_NAMES = ['total_tokens', 'totalTokenCount'] as const
+
+/**
+ * Reads the usage in an answer or a chunk, wherever the known servers write it; null when it is
+ * missing or invalid. A count of zero gives way to one from another place.
+ */
 export function readUsage(body: JsonObject): Usage | null {
-  const usage = body['usage']
-  if (!isObject(usage)) return null
-  const promptTokens = count(usage['prompt_tokens'])
-  const completionTokens = count(usage['completion_tokens'] ?? 0)
+  let usage: Usage | null = null
+  for (const path of PLACES) {
+    let value: JsonValue | undefined = body
+    for (const name of path) value = isObject(value) ? value[name] : undefined
+    if (isObject(value)) usage = mergeUsage(readCounts(value), usage)
+  }
+  const { choices } = body
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    // Moonshot counts in the choice.
+    if (isObject(choice) && isObject(choice['usage'])) usage = mergeUsage(readCounts(choice['usage']), usage)
+  }
+  // Ollama counts next to the message.
+  return body['eval_count'] === undefined ? usage : mergeUsage(readCounts(body), usage)
+}
+
+function readCounts(usage: JsonObject): Usage | null {
+  const promptTokens = count(firstOf(usage, PROMPT_NAMES))
+  const completionTokens = count(firstOf(usage, COMPLETION_NAMES) ?? 0)
   if (promptTokens === null || completionTokens === null) return null
-  const sum = promptTokens + completionTokens
+  const totalTokens = count(firstOf(usage, TOTAL_NAMES)) ?? promptTokens + completionTokens
   const cost = usage['cost']
   const micros = typeof cost === 'number' ? Math.round(cost * MICROS) : null
   const costMicros = whole(micros, Number.MAX_SAFE_INTEGER)
-  return { promptTokens, completionTokens, totalTokens: count(usage['total_tokens']) ?? sum, costMicros }
+  return { promptTokens, completionTokens, totalTokens, costMicros }
+}
+
+/** The first of these members that is there. */
+function firstOf(usage: JsonObject, names: readonly string[]): JsonValue | undefined {
+  for (const name of names) if (usage[name] != null) return usage[name]
+  return undefined
+}
+
+/** Replaces older counts by newer ones. A zero replaces nothing: servers send it for "unknown". */
+export function mergeUsage(older: Usage | null, newer: Usage | null): Usage | null {
+  if (older === null || newer === null) return newer ?? older
+  const promptTokens = newer.promptTokens || older.promptTokens
+  const completionTokens = newer.completionTokens || older.completionTokens
+  const isNew = newer.promptTokens > 0 && newer.completionTokens > 0
+  return {
+    promptTokens,
+    completionTokens,
+    totalTokens: isNew
+      ? newer.totalTokens
+      : Math.max(older.totalTokens, newer.totalTokens, promptTokens + completionTokens),
+    costMicros: newer.costMicros || (older.costMicros ?? newer.costMicros),
+  }
+}
+
+/** Estimates where the counts are zero although there is text. */
+export function withEstimates(usage: Usage, prompt: number, completion: number): Usage {
+  const completionTokens = usage.completionTokens || completion
+  // Without an answer nothing may have been read either.
+  const promptTokens = usage.promptTokens || (completionTokens > 0 ? prompt : 0)
+  if (promptTokens === usage.promptTokens && completionTokens === usage.completionTokens) return usage
+  const totalTokens = Math.max(usage.totalTokens, promptTokens + completionTokens)
+  return { ...usage, promptTokens, completionTokens, totalTokens, isEstimated: true }
 }
 
 /** Estimates the tokens of a text, slightly too many rather than too few. There is no tokenizer. */

@@ -1,7 +1,7 @@
 // What the steps find out about one call, for its entry, its metrics and its headers.
 // The steps write it; record.ts and the response headers read it; it decides nothing.
 
-import type { Usage } from '../chat/token-usage.ts'
+import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
 import type { Selection } from '../policy/compile.ts'
@@ -55,7 +55,7 @@ export class CallRecord {
   /** Null until the upstream reports it. */
   usage: Usage | null = null
   estimatedPromptTokens = 0
-  /** Estimated from the text that the client was sent, for upstreams that report no usage. */
+  /** Estimated from the text that the client was sent, for upstreams that count none. */
   estimatedCompletionTokens = 0
   /** Null until the call is about to be forwarded. */
   intent: OpenIntent | null = null
@@ -71,6 +71,22 @@ export class CallRecord {
 
   constructor(policyRevision: string) {
     this.policyRevision = policyRevision
+  }
+
+  /** Adds what a chunk counts. */
+  addUsage(usage: Usage | null): void {
+    this.usage = mergeUsage(this.usage, usage)
+  }
+
+  /** True when the upstream counted the answer. A zero is no count next to text. */
+  get isAnswerCounted(): boolean {
+    return this.usage !== null && this.usage.completionTokens > 0
+  }
+
+  /** Completes the upstream's usage, if there is one, with the estimates. */
+  completeUsage(): void {
+    if (this.usage !== null)
+      this.usage = withEstimates(this.usage, this.estimatedPromptTokens, this.estimatedCompletionTokens)
   }
 
   /** Adds findings, each with the action that the policy takes on its kind. */

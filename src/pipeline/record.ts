@@ -170,8 +170,9 @@ const isAnswered = ({ upstreamStatus }: CallRecord): boolean => upstreamStatus >
 /** Tokens as the upstream counted them, else estimated; none when it refused or was not asked. */
 function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   if (noted.usage !== null) {
-    const { promptTokens, completionTokens } = noted.usage
-    return { prompt: promptTokens, completion: completionTokens, source: 'upstream' }
+    const { promptTokens, completionTokens, isEstimated = false } = noted.usage
+    const source = isEstimated ? 'estimated' : 'upstream'
+    return { prompt: promptTokens, completion: completionTokens, source }
   }
   // An upstream that was at work when the call ended has read the prompt.
   const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'

@@ -1,6 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { estimatePromptTokens, estimateTokens, readUsage } from '../../src/chat/token-usage.ts'
+import {
+  estimatePromptTokens,
+  estimateTokens,
+  mergeUsage,
+  readUsage,
+  withEstimates,
+} from '../../src/chat/token-usage.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 
 t.test('reads the usage of upstreams and ignores invalid values', async (t) => {
@@ -73,4 +79,62 @@ t.test('an estimate counts every text a model reads', async (t) => {
   t.ok(estimatePromptTokens(body(disguised)) > 2000)
   t.ok(estimatePromptTokens(body('x', { prediction: { content: 'x'.repeat(400) } })) >= base + 99)
   t.equal(estimatePromptTokens({}), 0)
+})
+
+t.test('usage is read wherever known servers write it', async (t) => {
+  const counts = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 }
+  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+  const bodies: JsonObject[] = [
+    { usage: counts },
+    { usage: { input_tokens: 7, output_tokens: 5 } },
+    { x_groq: { id: 'r', usage: counts } },
+    { usage: null, x_groq: { usage: counts } },
+    { usage: zero, x_groq: { usage: counts } },
+    { usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 5, totalTokenCount: 12 } },
+    { choices: [{ index: 0, usage: counts }] },
+    { usage: zero, choices: [{ index: 0, usage: counts }] },
+    { prompt_eval_count: 7, eval_count: 5 },
+    { meta: { billed_units: { input_tokens: 7, output_tokens: 5 } } },
+    { 'amazon-bedrock-invocationMetrics': { inputTokenCount: 7, outputTokenCount: 5 } },
+    { timings: { prompt_n: 7, predicted_n: 5 } },
+    { usage: counts, x_groq: { usage: { prompt_tokens: 1, completion_tokens: 1 } } },
+    {
+      usage: { prompt_tokens: 7, completion_tokens: 0 },
+      x_groq: { usage: { prompt_tokens: 0, completion_tokens: 5 } },
+    },
+  ]
+  for (const body of bodies)
+    t.match(
+      readUsage(body),
+      { promptTokens: 7, completionTokens: 5, totalTokens: 12, costMicros: null },
+      JSON.stringify(body),
+    )
+  for (const body of [{ x_groq: {} }, { x_groq: 5 }, { choices: [null, 5, {}] }, { meta: { tokens: 5 } }])
+    t.equal(readUsage(body), null)
+})
+
+t.test('a zero replaces no count', async (t) => {
+  const usage = (
+    promptTokens: number,
+    completionTokens: number,
+    totalTokens = promptTokens + completionTokens,
+  ) => ({
+    promptTokens,
+    completionTokens,
+    totalTokens,
+    costMicros: null,
+  })
+  t.same(mergeUsage(usage(7, 5), usage(0, 0)), usage(7, 5))
+  t.same(mergeUsage(usage(7, 0), usage(0, 5)), usage(7, 5))
+  t.same(mergeUsage(usage(7, 1), usage(7, 5, 20)), usage(7, 5, 20))
+  t.same(mergeUsage(null, usage(0, 0)), usage(0, 0))
+  t.same(mergeUsage(usage(7, 5), null), usage(7, 5))
+  const estimated = { isEstimated: true }
+  t.same(withEstimates(usage(0, 0), 9, 4), { ...usage(9, 4), ...estimated })
+  t.same(withEstimates(usage(7, 0), 9, 4), { ...usage(7, 4), ...estimated })
+  t.same(withEstimates(usage(0, 5), 9, 4), { ...usage(9, 5), ...estimated })
+  t.same(withEstimates(usage(0, 0, 99), 9, 4), { ...usage(9, 4, 99), ...estimated })
+  t.same(withEstimates(usage(7, 5), 9, 4), usage(7, 5))
+  t.same(withEstimates(usage(7, 0), 9, 0), usage(7, 0), 'an answer without text')
+  t.same(withEstimates(usage(0, 0), 9, 0), usage(0, 0))
 })

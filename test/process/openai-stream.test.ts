@@ -5,7 +5,19 @@ import t from 'tap'
 import { openAi, readText } from './client.ts'
 import { deploy } from './gateway.ts'
 import { inTime } from './until.ts'
-import { chunk, delta, event, events, finish, opening, stream, USAGE, unfinished } from './upstream.ts'
+import {
+  chunk,
+  completion,
+  delta,
+  event,
+  events,
+  finish,
+  json,
+  opening,
+  stream,
+  USAGE,
+  unfinished,
+} from './upstream.ts'
 
 const RULES = `
 rules:
@@ -210,4 +222,31 @@ t.test('a forbidden word ends a stream before the word', async (t) => {
   t.match(error, { code: 'response_blocked_by_policy' })
   t.equal(text, 'The plan of ')
   t.match(await newest(), { outcome: 'blocked', blocked: true })
+})
+
+t.test('a zero next to text is no count', async (t) => {
+  const zero = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }
+  const counted = { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 }
+  const text = 'one two three four five six seven eight'
+  const ask = async (isStream: boolean, ...usages: object[]) => {
+    upstream.answer = isStream
+      ? events(delta(text), ...usages.map((more) => chunk([], more)), finish(), '[DONE]')
+      : json({ ...completion(text), usage: null, ...usages[0] })
+    await (await gateway.chat(key, { ...request, stream: isStream })).text()
+    return newest()
+  }
+  for (const isStream of [true, false]) {
+    for (const more of [{ usage: zero }, { usage: zero, x_groq: { usage: zero } }]) {
+      const entry = await ask(isStream, more)
+      t.match(entry, { usage_source: 'estimated', outcome: 'ok' })
+      t.ok(entry.prompt_tokens > 0 && entry.completion_tokens >= 8)
+      t.equal(entry.total_tokens, entry.prompt_tokens + entry.completion_tokens)
+    }
+    const half = await ask(isStream, { usage: { prompt_tokens: 7, completion_tokens: 0, total_tokens: 7 } })
+    t.match(half, { usage_source: 'estimated', prompt_tokens: 7 })
+    t.ok(half.completion_tokens >= 8 && half.total_tokens === 7 + half.completion_tokens)
+    for (const more of [{ x_groq: { usage: counted } }, { usage: zero, x_groq: { usage: counted } }])
+      t.match(await ask(isStream, more), { usage_source: 'upstream', ...counted })
+  }
+  t.match(await ask(true, { usage: counted }, { usage: zero }), { usage_source: 'upstream', ...counted })
 })

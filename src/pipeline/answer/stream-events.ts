@@ -43,7 +43,7 @@ const LINE_UNITS = 512
 export const DONE = '[DONE]'
 
 const INCOMPLETE = 'The upstream ended the stream before its answer was complete.'
-const incompleteAnswer = (details: ErrorDetails = {}) =>
+const incompleteAnswer = (details?: ErrorDetails) =>
   new GatewayError('upstream_unavailable', INCOMPLETE, details)
 
 /** An event as text, in case its data does not change, and its lines other than data. */
@@ -150,7 +150,7 @@ export class StreamEvents {
     if (isHeartbeat(data, chunk?.body ?? null, otherLines)) return encodeEvent(otherLines, null)
     if (chunk === null)
       throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
-    if (chunk.usage !== null) this.#answer.call.record.usage = chunk.usage
+    this.#answer.call.record.addUsage(chunk.usage)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)
     let out = quotesCredential ? encodeEvent(otherLines, data) : raw

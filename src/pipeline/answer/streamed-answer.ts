@@ -30,8 +30,9 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
-    if (call.record.usage === null)
+    if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.record.response)
+    call.record.completeUsage()
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
   if (relay.failure !== null) throw relay.failure

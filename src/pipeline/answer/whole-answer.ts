@@ -130,6 +130,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
   if (isFailure(body)) call.record.estimatedCompletionTokens = 0
+  call.record.completeUsage()
   yield
   call.record.response = isRestored(outputs) ? loggedBody(parseAnswer(received).body ?? {}, outputs) : body
   call.record.finishReason = finishReason(call.record.response)
@@ -160,7 +161,7 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const pace = new Pace()
   for (const { parts, text, encoding, isFollowed } of readAnswerTexts(walk.texts, call.record.asksForJson)) {
     if (pace.isOver(text.length)) yield
-    if (call.record.usage === null) call.record.estimatedCompletionTokens += estimateTokens(text)
+    if (!call.record.isAnswerCounted) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
     if (yield* isClean({ text, encoding }, rules)) {
       for (const part of parts) outputs[part] = unchanged(walk.texts[part]!)
