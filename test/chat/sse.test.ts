@@ -72,7 +72,8 @@ t.test('events do not depend on cuts, also inside characters and line ends', asy
       const sent = rawOf(whole)
       return sent.includes('\r') === false &&
         decodeStream(sent, { all: true }).every(({ data }) => data !== '')
-        ? JSON.stringify(decodeStream(sent)) === JSON.stringify(decodeStream(text))
+        ? JSON.stringify(decodeStream(sent)) ===
+            JSON.stringify(decodeStream(text).filter(({ data }) => data !== ''))
         : false
     }),
   )
