@@ -116,6 +116,7 @@ const toRequestEntry = (
   ts: envelope.ts,
   ttft_ms: draft.ttft_ms,
   type: draft.type,
+  ...(draft.upstream_request_id === undefined ? {} : { upstream_request_id: draft.upstream_request_id }),
   usage_source: draft.usage_source,
   v: envelope.v,
 })

@@ -105,6 +105,8 @@ export interface RequestDraft {
   /** Null when no injection rule asked for a score. */
   readonly injection: SealedInjection | null
   readonly policy_revision: string
+  /** The upstream's own id of the call; absent when it sent none. */
+  readonly upstream_request_id?: string
 }
 
 export type ChangeDraft =

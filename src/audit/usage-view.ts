@@ -32,6 +32,8 @@ export type UsageView = {
   readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
   readonly policy_revision: string
   readonly content_hash: string | null
+  /** Absent when the upstream sent none. */
+  readonly upstream_request_id?: string
 }
 
 /** Sealed costs are in millionths. */
@@ -66,5 +68,6 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     rules: [...rules.values()],
     policy_revision: sealed.policy_revision,
     content_hash: sealed.content_hash,
+    ...(sealed.upstream_request_id !== undefined && { upstream_request_id: sealed.upstream_request_id }),
   }
 }

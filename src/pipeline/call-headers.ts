@@ -3,20 +3,21 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { Phase } from '../metrics/registry.ts'
 import type { Call } from './call.ts'
+import type { CallRecord } from './call-record.ts'
 
 /** Longest `x-sidegate-policy`: common clients refuse more than 16 KiB of headers in all. */
 const MAX_POLICY_CHARACTERS = 4096
 
 /**
- * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*` and
- * `x-sidegate-attempts`.
+ * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`,
+ * `x-sidegate-attempts` and `x-upstream-request-id`.
  */
 export function callHeaders(call: Call): Record<string, string> {
   const { hits, limit } = call.record
   const headers: Record<string, string> = {
     'x-request-id': call.id,
     'server-timing': serverTiming(call),
-    ...attemptsHeader(call.record),
+    ...forwardedHeaders(call.record),
   }
   if (hits.length > 0) headers['x-sidegate-policy'] = policyNames(call)
   if (limit !== null) {
@@ -27,9 +28,14 @@ export function callHeaders(call: Call): Record<string, string> {
   return headers
 }
 
-/** `x-sidegate-attempts`, the number of requests to the upstream; nothing before the first. */
-export const attemptsHeader = ({ attempts }: { readonly attempts: number }): Record<string, string> =>
-  attempts === 0 ? {} : { 'x-sidegate-attempts': String(attempts) }
+/** `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if the upstream has one. */
+export const forwardedHeaders = ({
+  attempts,
+  upstreamRequestId: id,
+}: Pick<CallRecord, 'attempts' | 'upstreamRequestId'>): Record<string, string> => ({
+  ...(attempts > 0 && { 'x-sidegate-attempts': String(attempts) }),
+  ...(id !== null && { 'x-upstream-request-id': id }),
+})
 
 /** Names of the rules that fired, percent-encoded, as many as fit. */
 function policyNames({ record: { hits } }: Call): string {

@@ -4,9 +4,11 @@
 import { mergeUsage, type Usage, withEstimates } from '../chat/token-usage.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
+import { type UpstreamHead, upstreamRequestId } from '../upstream/response.ts'
 import type { InjectionEvidence } from './prompt/injection.ts'
 import type { LimitState, Quota } from './prompt/quota.ts'
 
@@ -66,7 +68,7 @@ export class CallRecord {
   attempts = 0
   /** Status of the upstream's answer; 0 when there was none. */
   upstreamStatus = 0
-  /** The upstream's own `x-request-id`; null when it sent none. */
+  /** As `upstreamRequestId`. */
   upstreamRequestId: string | null = null
 
   constructor(policyRevision: string) {
@@ -87,6 +89,12 @@ export class CallRecord {
   completeUsage(): void {
     if (this.usage !== null)
       this.usage = withEstimates(this.usage, this.estimatedPromptTokens, this.estimatedCompletionTokens)
+  }
+
+  /** Adds what the head of the upstream's answer states. */
+  addUpstream(head: UpstreamHead, kinds: KindSet): void {
+    this.upstreamStatus = head.status
+    this.upstreamRequestId = upstreamRequestId(head, kinds)
   }
 
   /** Adds findings, each with the action that the policy takes on its kind. */

@@ -7,8 +7,9 @@ import { settledWith } from '../core/deadline.ts'
 import { toGatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
 import type { PermittedRequest, PermittedRequests } from '../policy/decide.ts'
-import { type UpstreamResponse, unusableAnswer, upstreamRequestId, wasSent } from '../upstream/response.ts'
+import { type UpstreamResponse, unusableAnswer, wasSent } from '../upstream/response.ts'
 import { drainingError } from './admission.ts'
+import { deliverFailedAnswer, isFailed } from './answer/failed-answer.ts'
 import { deliverStreamedAnswer, isEventStream } from './answer/streamed-answer.ts'
 import { deliverWholeAnswer } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
@@ -184,7 +185,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
  * @throws GatewayError `upstream_unavailable` or `upstream_timeout`
  */
 async function forward(
-  { upstream }: Pipeline,
+  { upstream, kinds }: Pipeline,
   { call, client }: Admitted,
   { permit }: Permitted,
 ): Promise<UpstreamResponse> {
@@ -192,8 +193,7 @@ async function forward(
   const scoring = call.deferredScore?.finish() ?? DONE
   // Both end first: the entry of a call that fails upstream holds the score too.
   const response = await settledWith(forwarding, scoring)
-  call.record.upstreamStatus = response.status
-  call.record.upstreamRequestId = upstreamRequestId(response.headers)
+  call.record.addUpstream(response, kinds)
   await scoring.catch((error: unknown) => {
     response.abort()
     throw error
@@ -203,7 +203,7 @@ async function forward(
 
 /** @throws GatewayError `upstream_*`, `response_blocked_by_policy`, or when the client leaves */
 async function deliver(
-  { admission: control, kinds, searches }: Pipeline,
+  { admission: control, kinds, searches, metrics }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, placeholders, restoration, stream, includeUsage }: Permitted,
   response: UpstreamResponse,
@@ -222,10 +222,13 @@ async function deliver(
   try {
     // An error is one answer for every content type: its status must reach the client.
     const isStream = !isError && isEventStream(response.headers['content-type'], stream)
-    const delivered = await (isStream
-      ? deliverStreamedAnswer(answer, includeUsage)
-      : deliverWholeAnswer(answer))
+    const delivered = await (isFailed(response)
+      ? deliverFailedAnswer(answer)
+      : isStream
+        ? deliverStreamedAnswer(answer, includeUsage)
+        : deliverWholeAnswer(answer))
     assertWaiting(client)
+    if (delivered.ending.errorCode !== null) metrics.refusals.inc({ code: delivered.ending.errorCode })
     return delivered
   } catch (error) {
     // The rest of the answer is of no use; the upstream need not finish it.
@@ -245,10 +248,7 @@ async function deliverFailure(
   const noted = call.record
   if (!wasSent(cause)) noted.forwarded = false
   const unusable = unusableAnswer(cause)
-  if (unusable !== null) {
-    noted.upstreamStatus = unusable.status
-    noted.upstreamRequestId = unusable.requestId
-  }
+  if (unusable !== null) noted.addUpstream(unusable, pipeline.kinds)
   // The log has no room for the exchange; the entry alone still fits.
   if (failure.code === 'audit_unavailable') noted.request = null
   const ending = endingOf(failure, client)

@@ -1,13 +1,17 @@
 // Lists the upstream's models, after the same key check as a call. Counts and seals nothing.
 
 import { isTooDeep } from '../chat/strict-json.ts'
-import { GatewayError, toGatewayError } from '../core/errors.ts'
+import { errorBody, GatewayError, toGatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject } from '../core/json.ts'
-import { clientHeaders } from '../upstream/headers.ts'
+import { detect } from '../detect/pii/detect.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
+import { clientHeaders, retryHeaders } from '../upstream/headers.ts'
+import { type UpstreamResponse, unusableStatus, upstreamRequestId } from '../upstream/response.ts'
 import { type Admission, drainingError } from './admission.ts'
+import { failureReason, failureStatus, isFailed, readFailure } from './answer/failed-answer.ts'
 import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
-import { attemptsHeader } from './call-headers.ts'
+import { forwardedHeaders } from './call-headers.ts'
 import type { Client } from './client.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeFromJson } from './scan/credential-filter.ts'
@@ -30,10 +34,10 @@ async function answer(
   client: Client,
   choose: (list: Buffer) => string | Buffer,
 ): Promise<void> {
-  const { admission } = pipeline
+  const { admission, kinds, metrics } = pipeline
   const id = pipeline.newId()
-  const sent = { attempts: 0 }
-  const headers = () => ({ 'x-request-id': id, ...attemptsHeader(sent) })
+  const sent = { attempts: 0, upstreamRequestId: null as string | null }
+  const headers = () => ({ 'x-request-id': id, ...forwardedHeaders(sent) })
   let place: Admission | null = null
   try {
     if (admission.draining) throw drainingError()
@@ -42,18 +46,38 @@ async function answer(
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
     const response = await pipeline.upstream.models(client.headers, client, sent)
+    sent.upstreamRequestId = upstreamRequestId(response, kinds)
+    if (isFailed(response)) {
+      const reason = await reasonOf(response, kinds)
+      metrics.refusals.inc({ code: 'upstream_unavailable' })
+      const body = errorBody(new GatewayError('upstream_unavailable', reason))
+      const type = { 'content-type': 'application/json' }
+      client.respond(
+        failureStatus(response.status),
+        { ...retryHeaders(response.headers), ...type, ...headers() },
+        body,
+      )
+      return
+    }
     const list = removeFromJson(await readAll(response), response.credential)
     const body = response.status === 200 ? choose(list) : list
     client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
   } catch (error) {
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
-    pipeline.metrics.refusals.inc({ code: failure.code })
+    metrics.refusals.inc({ code: failure.code })
     if (failure.code === 'internal_error')
       pipeline.logger.error({ err: error }, 'unexpected error listing models')
     client.fail(failure, headers())
   } finally {
     if (place !== null) admission.leave(place)
   }
+}
+
+/** Why the upstream failed, without personal data: with some, its status alone. */
+async function reasonOf(response: UpstreamResponse, kinds: KindSet): Promise<string> {
+  const received = removeFromJson(await readFailure(response), response.credential)
+  const reason = failureReason(response.status, received)
+  return detect(reason, kinds).length === 0 ? reason : unusableStatus(response.status)
 }
 
 /** @throws GatewayError `model_not_found` (404) or `upstream_unavailable` (502) */

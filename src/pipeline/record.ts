@@ -216,6 +216,7 @@ function draftEntry(call: Call, tokens: UsedTokens, ending: Ending): RequestDraf
     ...(noted.hits.length > MAX_SEALED_RULES && { rules_omitted: noted.hits.length - MAX_SEALED_RULES }),
     injection: noted.injection === null ? null : sealedInjection(noted.injection),
     policy_revision: noted.policyRevision,
+    ...(noted.upstreamRequestId !== null && { upstream_request_id: noted.upstreamRequestId }),
   }
 }
 

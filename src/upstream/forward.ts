@@ -9,9 +9,11 @@ import { retryHeaders, upstreamHeaders } from './headers.ts'
 import { openConnections } from './pool.ts'
 import {
   type AttemptError,
+  isEncoded,
   PendingResponse,
-  UnusableStatus,
+  UnusableAnswer,
   type UpstreamResponse,
+  unusableStatus,
   upstreamError,
 } from './response.ts'
 import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
@@ -68,8 +70,8 @@ export class Upstream {
 
   /**
    * Sends what a permit holds: its first request, and the next one when the upstream refuses a
-   * request (400, 422). Resolves with the head of the answer for any status; 3xx, 5xx and content
-   * encodings become errors. All requests of a call share its retries.
+   * request (400, 422). Resolves with the head of the answer for any status; 3xx and content encodings
+   * become errors. All requests of a call share its retries.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
    * @throws Error for a permit that was used before
    */
@@ -167,21 +169,17 @@ export class Upstream {
  * @throws GatewayError `upstream_unavailable` for any other, after aborting it
  */
 function accept(response: UpstreamResponse): UpstreamResponse {
-  const encoding = response.headers['content-encoding']
   const { status, headers } = response
-  if (status >= 500 || (status >= 300 && status < 400)) {
-    response.abort()
-    const cause = new UnusableStatus(status, headers)
-    throw new GatewayError('upstream_unavailable', cause.message, { cause, headers: retryHeaders(headers) })
-  }
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
-    response.abort()
-    throw new GatewayError(
-      'upstream_unavailable',
-      'The upstream used a content encoding that was not requested.',
-    )
-  }
-  return response
+  // The encoded body of a failure is not read.
+  if (status >= 500) return response
+  const isRedirect = status >= 300 && status < 400
+  if (!isRedirect && !isEncoded(headers)) return response
+  response.abort()
+  const message = isRedirect
+    ? unusableStatus(status)
+    : 'The upstream used a content encoding that was not requested.'
+  const cause = new UnusableAnswer(message, response)
+  throw new GatewayError('upstream_unavailable', message, { cause, headers: retryHeaders(headers) })
 }
 
 /** Resolves after the delay, or on cancellation. */

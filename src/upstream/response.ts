@@ -5,6 +5,8 @@ import type { Dispatcher } from 'undici'
 import { Pieces } from '../core/chunks.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
+import { detect } from '../detect/pii/detect.ts'
+import type { KindSet } from '../detect/pii/kinds.ts'
 
 /** Queued bytes above which the upstream's socket is paused. */
 const PAUSE_ABOVE_BYTES = 64 * 1024
@@ -67,30 +69,43 @@ export function upstreamError(error: AttemptError): GatewayError {
       )
 }
 
-/** The cause of an error for an answer whose status is not passed on. */
-export class UnusableStatus extends Error {
-  override readonly name = 'UnusableStatus'
-  readonly status: number
-  /** As `upstreamRequestId`. */
-  readonly requestId: string | null
+/** States the status of an answer that has no other use. */
+export const unusableStatus = (status: number): string => `The upstream answered with status ${status}.`
 
-  constructor(status: number, headers: IncomingHttpHeaders) {
-    super(`The upstream answered with status ${status}.`)
-    this.status = status
-    this.requestId = upstreamRequestId(headers)
+/** The head of an answer. */
+export type UpstreamHead = Pick<UpstreamResponse, 'status' | 'headers' | 'credential'>
+
+/** The cause of an error for an answer that cannot be delivered. */
+export class UnusableAnswer extends Error {
+  override readonly name = 'UnusableAnswer'
+  readonly head: UpstreamHead
+
+  constructor(message: string, head: UpstreamHead) {
+    super(message)
+    this.head = head
   }
 }
 
-/** The answer that caused an error; null when there was none. */
-export const unusableAnswer = ({ cause }: GatewayError): UnusableStatus | null =>
-  cause instanceof UnusableStatus ? cause : null
+/** The head of the answer that caused an error; null when there was none. */
+export const unusableAnswer = ({ cause }: GatewayError): UpstreamHead | null =>
+  cause instanceof UnusableAnswer ? cause.head : null
+
+/** Reports whether an answer has a content encoding. None is requested, and none can be scanned. */
+export const isEncoded = ({ 'content-encoding': encoding }: IncomingHttpHeaders): boolean =>
+  encoding !== undefined && encoding.toLowerCase() !== 'identity'
 
 /** A request id without white space or control characters, short enough for a log line. */
 const REQUEST_ID = /^[\w.:/-]{1,128}$/
 
-/** The upstream's id of a call, from `x-request-id`; null without one that can be logged. */
-export function upstreamRequestId({ 'x-request-id': id }: IncomingHttpHeaders): string | null {
-  return typeof id === 'string' && REQUEST_ID.test(id) ? id : null
+/**
+ * The upstream's id of a call, from `x-request-id`. It is sealed and logged, so there is none when
+ * the header has another form, or repeats the credential or personal data: null then.
+ */
+export function upstreamRequestId({ headers, credential }: UpstreamHead, kinds: KindSet): string | null {
+  const id = headers['x-request-id']
+  if (typeof id !== 'string' || !REQUEST_ID.test(id)) return null
+  if (credential !== null && id.includes(credential)) return null
+  return detect(id, kinds).length === 0 ? id : null
 }
 
 /**

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t from 'tap'
 import { callOnSocket, headOf, openSocket } from './client.ts'
-import { deploy, openGateway, prompt } from './gateway.ts'
+import { deploy, openGateway, prompt, UPSTREAM_KEY } from './gateway.ts'
 import { eventually, fetchInTime, inTime } from './until.ts'
 import {
   type Answer,
@@ -60,7 +60,7 @@ t.test('an upstream that fails, stalls or sends nonsense is an error of the upst
     /^sidegate_upstream_duration_seconds_count\{status="5xx"\} 1$/m,
     'counted by its status',
   )
-  t.match(await ask(json({}, 503)), { status: 502, code: 'upstream_unavailable', tries: 3 })
+  t.match(await ask(json({}, 503)), { status: 503, code: 'upstream_unavailable', tries: 3 })
   t.match(await ask(json({}, 302, { location: 'http://127.0.0.1:1/' })), { status: 502, tries: 1 })
   t.match(await ask(json('not json')), { status: 502, code: 'upstream_unavailable' })
   t.match(await ask(json(completion('x'), 200, { 'content-encoding': 'gzip' })), { status: 502 })
@@ -145,6 +145,64 @@ t.test("a 429 is the client's to retry, and answers state the attempts", async (
   )
 })
 
+t.test('a failure of the upstream keeps its reason, scanned and bounded', async (t) => {
+  const failed = async (body: unknown, status = 500, headers = {}) => {
+    const { text, ...rest } = await ask(json(body as object, status, headers))
+    return { ...rest, ...JSON.parse(text) }
+  }
+  const shape = { type: 'upstream_error', param: null, code: 'upstream_unavailable' }
+  for (const [status, expected] of [
+    [500, 502],
+    [501, 502],
+    [503, 503],
+    [504, 504],
+    [529, 529],
+  ] as const) {
+    const error = { message: 'no room for alice@example.com', type: 'theirs', code: 'theirs', hint: 'later' }
+    const headers = { 'retry-after': '9', 'x-request-id': 'req_42', 'x-should-retry': 'false' }
+    const call = await failed({ error }, status, headers)
+    const message = 'no room for [EMAIL_1]'
+    t.match(call, { status: expected, tries: 1, outcome: 'upstream_error', error: { ...shape, message } })
+    t.equal(call.error.hint, 'later', 'its other members stay')
+    t.equal(call.headers.get('retry-after'), '9')
+    t.equal(call.headers.get('x-upstream-request-id'), 'req_42')
+    t.equal((await gateway.newestEntry()).upstream_request_id, 'req_42')
+  }
+  const reasonOf = async (body: unknown, headers = {}) => (await failed(body, 500, headers)).error.message
+  t.equal(await reasonOf('no GPU for bob@example.com'), 'no GPU for [EMAIL_1]')
+  t.equal(await reasonOf({ detail: 'no GPU' }), 'no GPU')
+  t.equal(await reasonOf({ error: 'no GPU' }), 'no GPU')
+  t.equal(await reasonOf([{ error: { message: 'no GPU' } }]), 'no GPU')
+  t.match(await reasonOf({ error: { reason: 'no GPU' } }), /no GPU/)
+  for (const none of [{}, '', '<html>no</html>', { error: { message: 'long '.repeat(20_000) } }])
+    t.equal(await reasonOf(none), 'The upstream answered with status 500.')
+  t.equal(await reasonOf('packed', { 'content-encoding': 'gzip' }), 'The upstream answered with status 500.')
+  const cut = await ask((response) => {
+    response.writeHead(500, { 'content-length': '100' }).write('{"error"')
+    setImmediate(() => response.destroy())
+  })
+  t.match(cut, { status: 502, text: /status 500/ }, 'an incomplete reason')
+  const { id } = await gateway.newestEntry()
+  const { body: detail } = await gateway.api('GET', `/usage/logs/${id}`)
+  t.match(detail.response, { error: shape }, 'the exchange holds it')
+})
+
+t.test('the id of the upstream is in the header and the entry, unless it repeats a secret', async (t) => {
+  const idOf = async (id: string, status = 200) => {
+    const { headers } = await ask(json(completion('ok'), status, { 'x-request-id': id }))
+    const { upstream_request_id: sealed = null } = await gateway.newestEntry()
+    t.equal(headers.get('x-upstream-request-id'), sealed)
+    return sealed
+  }
+  for (const status of [200, 307, 404, 500]) t.equal(await idOf('req_7', status), 'req_7', String(status))
+  for (const id of [UPSTREAM_KEY, 'two words', '4111111111111111', 'x'.repeat(200)])
+    t.equal(await idOf(id), null, id)
+  upstream.answer = json({ error: { message: 'no GPU' } }, 529, { 'x-request-id': 'req_8' })
+  const list = await fetchInTime(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${key}` } })
+  t.match([list.status, list.headers.get('x-upstream-request-id')], [529, 'req_8'])
+  t.match(await list.json(), { error: { message: 'no GPU', code: 'upstream_unavailable' } })
+})
+
 t.test('without an upstream calls fail and the gateway stays ready', async (t) => {
   const gone = await startUpstream()
   await gone.close()
@@ -158,7 +216,7 @@ t.test('without an upstream calls fail and the gateway stays ready', async (t) =
 
 t.test('retry headers and errors in a stream pass from the upstream to the client', async (t) => {
   const useless = await ask(json({}, 503, { 'x-should-retry': 'false', 'retry-after': '9' }))
-  t.match(useless, { status: 502, code: 'upstream_unavailable', tries: 1 })
+  t.match(useless, { status: 503, code: 'upstream_unavailable', tries: 1 })
   t.same(
     ['x-should-retry', 'retry-after'].map((name) => useless.headers.get(name)),
     ['false', '9'],

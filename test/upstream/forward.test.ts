@@ -97,10 +97,10 @@ t.test('temporary failures are retried up to the limit', async (t) => {
     t.equal(server.received.length, 2)
   }
   const broken = await deploy(t, json({}, 503))
-  await t.rejects(broken.forward(), { code: 'upstream_unavailable', message: /503/ })
+  t.equal((await broken.forward()).status, 503, 'the last answer is returned')
   t.equal(broken.server.received.length, 3)
   const once = await deploy(t, json({}, 503), { retries: { attempts: 0 } })
-  await t.rejects(once.forward(), { code: 'upstream_unavailable' })
+  t.equal((await once.forward()).status, 503)
   t.equal(once.server.received.length, 1)
 })
 
@@ -119,7 +119,7 @@ t.test('the requests of a call are counted, and share its retries', async (t) =>
   )
   const call = newCall()
   const both = permit(requestTo('1'), requestTo('2'))
-  await t.rejects(upstream.forward(both, {}, new Client(), call), { code: 'upstream_unavailable' })
+  t.equal((await upstream.forward(both, {}, new Client(), call)).status, 503)
   t.same(
     server.received.map(({ body }) => body),
     ['1', '1', '2', '2'],
@@ -142,14 +142,14 @@ t.test('a request that the upstream may have acted on is not repeated', async (t
   await t.rejects(forward(), { code: 'upstream_unavailable' })
   t.equal(server.received.length, 1)
   const failing = await deploy(t, json({}, 500))
-  await t.rejects(failing.forward(), { code: 'upstream_unavailable', message: /500/ })
+  t.equal((await failing.forward()).status, 500)
   t.equal(failing.server.received.length, 1)
 })
 
 t.test('retries to a failing upstream are limited by a budget', async (t) => {
   const { server, forward } = await deploy(t, json({}, 503))
   const calls = 20
-  for (let i = 0; i < calls; i++) await t.rejects(forward(), { code: 'upstream_unavailable' })
+  for (let i = 0; i < calls; i++) await readAll(await forward())
   // The budget starts with ten, and each call earns a fifth.
   t.equal(server.received.length - calls, 10 + calls / 5 - 1)
 })

@@ -18,7 +18,7 @@ import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
 import type { RuleReference } from '../../policy/rule.ts'
 import { clientHeaders } from '../../upstream/headers.ts'
-import type { UpstreamResponse } from '../../upstream/response.ts'
+import { type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
 import type { Call } from '../call.ts'
 import { callHeaders } from '../call-headers.ts'
 import type { Client } from '../client.ts'
@@ -44,10 +44,7 @@ export interface Answer {
   readonly placeholders: Placeholders
   /** As in Pipeline. */
   readonly searches: Budget
-  /**
-   * Takes bytes of the call's memory budget. @throws GatewayError `overloaded` when there is no
-   * room
-   */
+  /** Takes bytes of the call's memory budget. @throws GatewayError `overloaded` without room */
   keep(bytes: number): void
 }
 
@@ -56,11 +53,17 @@ export interface Answer {
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
 export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
-  const { call, client, response, scan } = answer
-  const received = removeFromBytes(
-    await call.waitForUpstream(readAll(response, answer.keep)),
-    scan.credential,
-  )
+  const { call, response, scan } = answer
+  const received = await call.waitForUpstream(readAll(response, answer.keep))
+  return deliverBytes(answer, removeFromBytes(received, scan.credential), response.status)
+}
+
+/**
+ * Scans and prepares the bytes of an answer. @param status for the client
+ * @throws GatewayError as `deliverWholeAnswer`
+ */
+export async function deliverBytes(answer: Answer, received: Buffer, status: number): Promise<Delivered> {
+  const { call, client, response } = answer
   call.record.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
@@ -70,13 +73,13 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
       : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400 && !isFailure(call.record.response)
   return {
-    ending: { outcome: ok ? 'ok' : 'upstream_error', status: response.status, errorCode: null },
+    ending: { outcome: ok ? 'ok' : 'upstream_error', status, errorCode: null },
     finish(receipt) {
       const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
       // The body is JSON even when a proxy sent a page.
       if (headers['content-type']?.includes('json') !== true) headers['content-type'] = 'application/json'
       headers['x-sidegate-audit'] = formatReceipt(receipt)
-      client.respond(response.status, headers, sent)
+      client.respond(status, headers, sent)
     },
   }
 }
@@ -94,11 +97,12 @@ async function scanLong<T>({ call, client, searches }: Answer, bytes: number, st
 /**
  * Reads an answer to its end.
  * @param keep as in Answer
- * @throws GatewayError `upstream_*`, also for more than MAX_ANSWER_BYTES; and what `keep` throws
+ * @throws GatewayError `upstream_*`, also for more than `maxBytes`; and what `keep` throws
  */
 export async function readAll(
   response: UpstreamResponse,
   keep: (bytes: number) => void = () => {},
+  maxBytes = MAX_ANSWER_BYTES,
 ): Promise<Buffer> {
   const pieces = new Pieces()
   let bytes = 0
@@ -106,11 +110,11 @@ export async function readAll(
     const piece = await response.read()
     if (piece === null) return pieces.take()
     bytes += piece.length
-    if (bytes > MAX_ANSWER_BYTES) {
+    if (bytes > maxBytes) {
       response.abort()
       throw new GatewayError(
         'upstream_unavailable',
-        `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes.`,
+        `The upstream's answer is larger than ${maxBytes} bytes.`,
       )
     }
     keep(piece.length)
@@ -236,7 +240,10 @@ const isOneLine = (json: Buffer): boolean =>
   !json.includes(CARRIAGE_RETURN)
 
 /** Parses an answer. A list of one object counts as that object; Google sends its errors so. */
-function parseAnswer(received: Buffer): { readonly body: JsonObject | null; readonly isList: boolean } {
+export function parseAnswer(received: Buffer): {
+  readonly body: JsonObject | null
+  readonly isList: boolean
+} {
   try {
     // Some proxies prepend a byte order mark; a parser may ignore it (RFC 8259 §8.1).
     const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
@@ -260,7 +267,7 @@ const PAGE = /^</
  * Returns why an upstream refuses, from plain text or JSON that is not an object; '' without a
  * reason.
  */
-function reasonIn(received: Buffer): string {
+export function reasonIn(received: Buffer): string {
   const text = isUtf8(received) ? received.toString('utf8').trim() : ''
   if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
   try {
@@ -273,7 +280,7 @@ function reasonIn(received: Buffer): string {
 }
 
 const plainError = (status: number, reason: string): JsonObject => ({
-  message: reason === '' ? `The upstream answered with status ${status}.` : reason,
+  message: reason === '' ? unusableStatus(status) : reason,
   type: 'upstream_error',
   param: null,
   code: null,

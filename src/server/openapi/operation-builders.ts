@@ -8,7 +8,7 @@ type Security = 'key' | 'session' | 'none'
 
 /** Errors of every operation, by what it needs. */
 const COMMON_ERRORS: Readonly<Record<Security, readonly number[]>> = {
-  key: [401, 502, 503, 504],
+  key: [401, 502, 503, 504, 529],
   session: [401, 421],
   none: [421],
 }

@@ -53,7 +53,11 @@ const USAGE_ENTRY = {
   ),
   policy_revision: text('Revision of the rule set that decided on the call.'),
   content_hash: orNull(text('Salted commitment to the captured exchange; null when nothing was captured.')),
+  upstream_request_id: text('`x-request-id` of the upstream; left out when it sent none.'),
 } satisfies Record<string, JsonObject>
+
+/** Members that only some entries have. */
+const OPTIONAL: readonly string[] = ['upstream_request_id']
 
 /** Evidence of a prompt injection, whether or not a rule fires. */
 const INJECTION = {
@@ -73,13 +77,16 @@ const INJECTION = {
 } satisfies Record<string, JsonObject>
 
 export const USAGE_SCHEMAS: Record<string, JsonObject> = {
-  UsageEntry: object(USAGE_ENTRY),
-  UsageEntryDetail: object({
-    ...USAGE_ENTRY,
-    request: {},
-    response: {},
-    erased: flag('The exchange was captured and later erased.'),
-  }),
+  UsageEntry: object(USAGE_ENTRY, OPTIONAL),
+  UsageEntryDetail: object(
+    {
+      ...USAGE_ENTRY,
+      request: {},
+      response: {},
+      erased: flag('The exchange was captured and later erased.'),
+    },
+    OPTIONAL,
+  ),
   Erasure: object({
     erased: whole('Number of exchanges erased.'),
     entries: whole('Number of `erase` entries sealed, one for each 1,000 exchanges.'),
