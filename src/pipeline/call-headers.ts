@@ -28,7 +28,7 @@ export function callHeaders(call: Call): Record<string, string> {
   return headers
 }
 
-/** `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if the upstream has one. */
+/** `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if there is one. */
 export const forwardedHeaders = ({
   attempts,
   upstreamRequestId: id,

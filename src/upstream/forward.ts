@@ -70,8 +70,8 @@ export class Upstream {
 
   /**
    * Sends what a permit holds: its first request, and the next one when the upstream refuses a
-   * request (400, 422). Resolves with the head of the answer for any status; 3xx and content encodings
-   * become errors. All requests of a call share its retries.
+   * request (400, 422). Resolves with the head of the answer for any status; 3xx and
+   * content encodings become errors. All requests of a call share its retries.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
    * @throws Error for a permit that was used before
    */

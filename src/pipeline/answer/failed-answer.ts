@@ -1,4 +1,4 @@
-// Delivers a failure of the upstream (5xx): its reason, scanned, in the form of the gateway's errors.
+// Delivers a failure of the upstream (5xx): its reason, scanned, in the form of our own errors.
 
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
