@@ -91,7 +91,8 @@ export function cardForm(run: DigitRun): CardForm {
   return grouped || digits.length >= 15 || digits.length === 14 ? 'known' : 'rare'
 }
 
-function isIssued(prefix: string, length: number): boolean {
+/** Reports whether an issuer has numbers of that length with these first four digits. */
+export function isIssued(prefix: string, length: number): boolean {
   const first = Number(prefix)
   return ISSUERS.some(({ from, to, lengths }) => first >= from && first <= to && lengths.includes(length))
 }

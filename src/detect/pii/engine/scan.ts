@@ -5,8 +5,9 @@
 import { AT_SIGN, COLON, HYPHEN, isAlphanumeric, isDigit, PLUS, UNDERSCORE } from '../../../core/ascii.ts'
 import type { Finding } from '../../../core/finding.ts'
 import { scanBirthDate } from '../birthdate.ts'
-import { cardForm, isExpiryAfter, isInRow } from '../card.ts'
-import { passesLuhnAt } from '../checksums.ts'
+import { cardForm, isExpiryAfter, isInRow, isIssued } from '../card.ts'
+import { cardGroups } from '../card-groups.ts'
+import { passesLuhn, passesLuhnAt } from '../checksums.ts'
 import { codeAt, endOfDigits, isWordBefore } from '../code-unit-classes.ts'
 import { scanDocument } from '../documents.ts'
 import { isEncodedAtSign, scanEmail, scanEncodedEmail } from '../email.ts'
@@ -203,6 +204,8 @@ function scanNumber(segment: Segment, at: number, firstEnd: number): number {
   if (!mayBeginNumber(text, at)) return firstEnd
   const dotted = codeAt(text, at - 1) === PLUS ? 0 : scanIpv4(segment, at, firstEnd)
   if (dotted > 0) return dotted
+  const card = scanCardGroups(segment, at)
+  if (card > 0) return card
   runs.read(at)
   if (runs.count === 0) return scanDocument(segment, at) || firstEnd
   const cued = hasCue(segment, at)
@@ -242,6 +245,15 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }
   return 0
+}
+
+/** Tries a card with unusual separators. In columns it needs a word for a card. */
+function scanCardGroups(segment: Segment, at: number): number {
+  const groups = cardGroups(segment.text, at)
+  if (groups === null || !passesLuhn(groups.digits)) return 0
+  if (!isIssued(groups.digits.slice(0, 4), groups.digits.length)) return 0
+  if (groups.isRow && segment.before(at).card > CARD_WORD_DISTANCE) return 0
+  return segment.add('credit_card', at, groups.end) ? groups.end : 0
 }
 
 const SSN_WORD_DISTANCE = 40

@@ -22,6 +22,7 @@ import {
   SPACE,
   UNDERSCORE,
 } from '../../../core/ascii.ts'
+import { cardGroups } from '../card-groups.ts'
 import { codeAt, codesOf, endOfDigits, isLetterBefore, isWordBefore } from '../code-unit-classes.ts'
 import { isDocumentGroup } from '../documents.ts'
 import { isEncodedAtSign } from '../email.ts'
@@ -37,6 +38,8 @@ import { CONTEXT_CHARACTERS, staysWhole } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
 import { MAX_SHORT_DIGITS, MAX_SKIPPED_WORD, skipWord } from './skip-words.ts'
 
+/** Digits of the first group of a card. */
+const CARD_GROUP = 4
 /** Fewest digits of a number in groups. */
 const MIN_DIGITS = 7
 /** Fewest digits of a decimal that cannot be a phone number. */
@@ -61,6 +64,7 @@ function skipDigits(text: string, at: number, words: ContextWords | null): numbe
   const after = codeAt(text, end)
   if (after >= ASCII_END) return at
   if (isAlphanumeric(after)) return skipWord(text, at)
+  if (end - at === CARD_GROUP && cardGroups(text, at) !== null) return at
   if (end - at >= MIN_DIGITS) return words !== null && hasNoCue(text, at, end, words) ? end : at
   if (end - at > MAX_SHORT_DIGITS)
     return isNoDocumentNumber(text, at, end, after) && isLoneShortNumber(text, at, end, after) ? end : at
