@@ -8,6 +8,10 @@ import { DIGIT_0 } from '../../core/ascii.ts'
 /** The zeros of the decimal digits in common use; nine digits follow each (Unicode category Nd). */
 const ZEROS = [
   0x0660, // Arabic
+  0x0ae6, // Gujarati
+  0x0be6, // Tamil
+  0x1040, // Burmese
+  0x17e0, // Khmer
   0x06f0, // Persian, Urdu
   0x0966, // Devanagari
   0x09e6, // Bengali
