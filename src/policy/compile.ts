@@ -157,7 +157,7 @@ function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDe
   const claims = rules
     .flatMap(({ rule, reference, pattern }) =>
       pattern.type === 'pii' && concernsDirection(rule, direction)
-        ? [{ kinds: pattern.kinds, reference }]
+        ? [{ kinds: pattern.kinds, reference, isForAnswers: rule.match?.direction === 'response' }]
         : [],
     )
     .reverse()
@@ -167,8 +167,15 @@ function piiDecisions(rules: readonly ScopedRule[], direction: Direction): PiiDe
         RULE_ACTIONS.indexOf(b.reference.action) - RULE_ACTIONS.indexOf(a.reference.action),
     )
   const decisions = new Map<PiiKind, PiiDecision>()
-  for (const { kinds, reference } of claims) {
+  const claimed = new Map<PiiKind, (typeof claims)[number]>()
+  for (const claim of claims) {
+    const { kinds, reference } = claim
     for (const kind of kinds === '*' ? PII_KINDS : kinds) {
+      // Restoring concerns values of the prompt. A rule for answers decides on values new in one.
+      const weaker = claimed.get(kind)
+      const yields = reference.action === 'restore' && direction === 'response'
+      if (yields && weaker?.isForAnswers && (weaker.kinds === '*') === (kinds === '*')) continue
+      claimed.set(kind, claim)
       decisions.set(kind, Object.freeze({ action: reference.action, rule: reference }))
     }
   }

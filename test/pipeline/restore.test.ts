@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import type { PiiKind } from '../../src/core/finding.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
@@ -305,4 +306,15 @@ t.test('many placeholders and many beginnings of one take linear time', async (t
   const scan = new TextScanner({ ...rules([], undo), kinds: kindSet([]) }, new Placeholders(), 'plain')
   const text = '[EMAIL_[EMAIL_1999[EMAIL_20000]'.repeat(5000)
   t.equal(atOnce(scan.allSteps(text)).sent, '[EMAIL_[EMAIL_1999user20000@example.com'.repeat(5000))
+})
+
+t.test('an address that the model writes follows the rule for answers', async (t) => {
+  const selection = selectRules([
+    rule('back', 'email', { type: 'pii', action: 'restore' }),
+    rule('own', 'email', { type: 'pii', action: 'allow', match: { direction: 'response' } }),
+  ])
+  const scan = { ...rules(), piiAction: (kind: PiiKind) => selection.pii(kind, 'response').action }
+  const text = '{"to":"dave@example.net","from":"[EMAIL_1]"}'
+  const sent = '{"to":"dave@example.net","from":"alice@example.com"}'
+  for (const pieces of [[text], text.split('')]) t.equal(run(pieces, scan, 'json').sent, sent)
 })

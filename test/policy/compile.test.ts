@@ -163,3 +163,17 @@ t.test('all selections use the same reference for a rule', async (t) => {
   const [second] = fired(set.select(['y'], 'k'), 'a', 'response')
   t.equal(first, second)
 })
+
+t.test('a rule for answers decides on new values before a rule that restores', async (t) => {
+  const answers = { match: { direction: 'response' } }
+  const cases: [rules: ReturnType<typeof pii>[], action: RuleAction][] = [
+    [[pii('a', 'email', 'restore'), pii('b', 'email', 'allow', answers)], 'allow'],
+    [[pii('b', 'email', 'monitor', answers), pii('a', 'email', 'restore')], 'monitor'],
+    [[pii('a', '*', 'restore'), pii('b', 'email', 'allow', answers)], 'allow'],
+    [[pii('a', 'email', 'restore'), pii('b', '*', 'allow', answers)], 'restore'],
+    [[pii('a', 'email', 'redact'), pii('b', 'email', 'allow', answers)], 'redact'],
+    [[pii('a', 'email', 'restore'), pii('b', 'email', 'allow')], 'restore'],
+  ]
+  for (const [rules, action] of cases) t.equal(select(rules).pii('email', 'response').action, action)
+  t.equal(select(cases[0]![0]).pii('email', 'request').action, 'restore')
+})
