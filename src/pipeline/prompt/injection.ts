@@ -2,6 +2,7 @@
 // adjacent texts with one role, so that a split hides nothing.
 
 import type { Text } from '../../chat/texts.ts'
+import { PII_KINDS } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
 import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
@@ -62,13 +63,37 @@ export function* scoreInjection(
   return worst
 }
 
+/** Placeholders of personal data, with the space before each. */
+const PLACEHOLDERS = new RegExp(
+  ` ?\\[(?:${PII_KINDS.map((kind) => kind.toUpperCase()).join('|')})_[0-9]{1,9}\\]`,
+  'g',
+)
+
+/**
+ * Scores a text without its placeholders, which are words of no one. A text without placeholders
+ * is scored as written. The
+ * span counts in the text as given.
+ */
+function* scoreNeutral(view: string, mode: InjectionMode, model: InjectionModel): Steps<InjectionScore> {
+  const removed = view.includes('[') ? [...view.matchAll(PLACEHOLDERS)] : []
+  if (removed.length === 0) return yield* model.scoreSteps(view, mode)
+  const scored = yield* model.scoreSteps(view.replace(PLACEHOLDERS, ''), mode)
+  if (scored.span === null) return scored
+  let { start, end } = scored.span
+  for (const { 0: form, index } of removed) {
+    if (index <= start) start += form.length
+    if (index < end) end += form.length
+  }
+  return { ...scored, span: { start, end } }
+}
+
 function* score(
   view: string,
   mode: InjectionMode,
   model: InjectionModel,
   cached: CachedScan,
 ): Steps<InjectionScore> {
-  return cached.score(mode) ?? cached.keepScore(mode, yield* model.scoreSteps(view, mode))
+  return cached.score(mode) ?? cached.keepScore(mode, yield* scoreNeutral(view, mode, model))
 }
 
 /** Yields the untrusted texts with their role; adjacent texts of one role form a group. */
