@@ -195,9 +195,7 @@ export class TextRestorer {
     for (const span of [...again, unit]) if (!this.#extend(span, out)) this.#flushHeld(out, span)
   }
 
-  /**
-   * Adds to the possible placeholder; false, and nothing changed, if it can no longer become one.
-   */
+  /** Adds to the possible placeholder; false without any change if it can no longer become one. */
   #extend(unit: JsonSpan, out: TextSpan[]): boolean {
     const written = this.#written + unit.view
     const spelling = readSpelling(written)
@@ -233,7 +231,7 @@ export class TextRestorer {
 
   /** Replaces the complete placeholder by its value. */
   #restore(out: TextSpan[]): void {
-    // In `C:\[EMAIL_1]` nothing else is escaped, so the backslash belongs to the path.
+    // In `C:\[EMAIL_1]` nothing else is escaped, so the backslash belongs to the text before it.
     if (this.#opening !== null && !this.#isEscapedInside) {
       while (this.#held[0]!.view === '\\') out.push(this.#held.shift()!)
       this.#spelling = null
