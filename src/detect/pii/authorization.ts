@@ -1,8 +1,6 @@
 // Detects credentials after a header and a scheme: `Authorization: Basic …`,
 // `Authorization: Bearer …`.
 
-import { CASE_BIT, LOWER_C, LOWER_E, LOWER_R, SPACE } from '../../core/ascii.ts'
-import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import { isRandom, NO_PASSWORD } from './randomness.ts'
 
@@ -12,14 +10,6 @@ const BASIC_VALUE = /[A-Za-z0-9+/]{15,400}={0,2}(?![A-Za-z0-9+/=])/y
 const BASIC_CREDENTIALS = /^[^:\p{Cc}]*:(?<password>\P{Cc}{4,})$/u
 /** RFC 6750 §2.1. */
 const BEARER_VALUE = /[A-Za-z0-9._~+/-]{15,400}={0,2}(?![A-Za-z0-9._~+/=-])/y
-
-/** Prefilter for `basic ` and `bearer `. */
-export function isAfterScheme(text: string, start: number): boolean {
-  if (codeAt(text, start - 1) !== SPACE) return false
-  const last = codeAt(text, start - 2) | CASE_BIT
-  if (last !== LOWER_R) return last === LOWER_C
-  return (codeAt(text, start - 3) | CASE_BIT) === LOWER_E && (codeAt(text, start - 4) | CASE_BIT) === LOWER_R
-}
 
 /**
  * @param start the offset after the scheme

@@ -53,41 +53,58 @@ export class StreamDetector {
   /** Scans every segment: for private keys, and for kinds that have no trigger. */
   #scanEverySegment(findings: Finding[]): void {
     const search = this.#newSearch(findings)
+    let searched = this.#searched
     for (;;) {
-      const end = this.#segmenter.nextCut(this.#text, this.#safe - this.#start, this.#searched)
+      const end = this.#segmenter.nextCut(this.#text, this.#safe - this.#start, searched)
       if (end < 0) return
-      this.#scan(end, search)
+      this.#scan(end, this.#segmenter.seen, search)
+      search.rewind()
+      searched = 0
     }
   }
 
   /** Scans the segments that hold a trigger and releases the others unread. */
   #scanTriggeredSegments(findings: Finding[]): void {
     const text = this.#text
+    const segmenter = this.#segmenter
     let search: SegmentSearch | null = null
-    let segment = this.#safe - this.#start
-    let trigger = nextCandidate(text, segment, this.#kinds)
+    let start = this.#safe - this.#start
+    let searched = this.#searched
+    let trigger = nextCandidate(text, start, this.#kinds)
     for (;;) {
       const triggerAt = trigger < 0 ? text.length : trigger
-      segment = this.#segmenter.lastCut(text, segment, triggerAt)
-      let end = this.#segmenter.nextCut(text, segment, this.#searched)
-      while (end >= 0 && end <= triggerAt) {
-        segment = end
-        end = this.#segmenter.nextCut(text, segment, this.#searched)
+      start = segmenter.lastCut(text, start, triggerAt)
+      let end = segmenter.nextCut(text, start, searched)
+      while (end >= 0 && segmenter.seen <= triggerAt) {
+        start = segmenter.endAfter(end, segmenter.rowStart(start))
+        end = segmenter.nextCut(text, start, 0)
       }
-      this.#safe = this.#start + segment
+      this.#safe = this.#start + start
       if (end < 0) return
+      const { seen } = segmenter
       // Created late: an unfinished segment is scanned with a later chunk.
       search ??= this.#newSearch(findings)
       trigger = nextTrigger(text, trigger, this.#kinds, search.words)
-      if (trigger >= 0 && trigger < end) trigger = scanFrom(search, trigger, segment, end)
-      segment = end
+      let last = segmenter.rowStart(start)
+      if (trigger >= 0 && trigger < seen) {
+        const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
+        const scanned = scanFrom(search, trigger, bounds)
+        last = scanned.last
+        trigger = scanned.next
+      }
+      start = segmenter.endAfter(end, last)
+      searched = 0
+      if (start < seen) {
+        search.rewind()
+        trigger = nextCandidate(text, start, this.#kinds)
+      }
     }
   }
 
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
-    this.#scan(this.#text.length, this.#newSearch(findings))
+    this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
     return findings
   }
 
@@ -96,9 +113,11 @@ export class StreamDetector {
   }
 
   /** @param end end of the segment, offset in #text */
-  #scan(end: number, search: SegmentSearch): void {
-    scanSegment(search, this.#safe - this.#start, end, true)
-    this.#safe = this.#start + end
+  #scan(end: number, seen: number, search: SegmentSearch): void {
+    const start = this.#safe - this.#start
+    const rowStart = this.#segmenter.rowStart(start)
+    const last = scanSegment(search, { start, end, seen, rowStart })
+    this.#safe = this.#start + this.#segmenter.endAfter(end, last)
   }
 
   #dropReleased(): void {

@@ -5,7 +5,7 @@ import type { Finding } from '../../core/finding.ts'
 import { atOnce, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from './detect-stream.ts'
 import { newSearch, scanFrom } from './engine/scan.ts'
-import { MAX_SEGMENT, Segmenter } from './engine/segmenter.ts'
+import { FIRST_ATTEMPT, Segmenter } from './engine/segmenter.ts'
 import { nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
 import { KEY_BEGIN } from './keyblock.ts'
@@ -40,14 +40,22 @@ export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
     }
     if (at < 0) break
     let start = segmenter.lastCut(text, end, at)
-    // No cut lies before `at`, except one forced by length.
-    end = segmenter.nextCut(text, start, at - start < MAX_SEGMENT ? at : 0)
-    while (end >= 0 && end <= at) {
-      start = end
+    // No cut lies before `at`, except one between values in a long segment.
+    end = segmenter.nextCut(text, start, at - start < FIRST_ATTEMPT ? at : 0)
+    while (end >= 0 && segmenter.seen <= at) {
+      start = segmenter.endAfter(end, segmenter.rowStart(start))
       end = segmenter.nextCut(text, start, 0)
     }
+    const seen = end < 0 ? text.length : segmenter.seen
     if (end < 0) end = text.length
-    at = scanFrom(search, at, start, end, end)
+    const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
+    const { next, last } = scanFrom(search, at, bounds, seen)
+    end = segmenter.endAfter(end, last)
+    at = next
+    if (end < seen) {
+      search.rewind()
+      at = end
+    }
   }
   return findings
 }

@@ -8,7 +8,7 @@ export interface Span {
 }
 
 export const KEY_BEGIN = '-----BEGIN '
-const KEY_END = '-----END '
+export const KEY_END = '-----END '
 
 /** A line of a key, including characters added by quoting, indentation and diffs. */
 const KEY_LINE = /^[A-Za-z0-9+/=:,.\s>|"'\\#*()@-]*$/

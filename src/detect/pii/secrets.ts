@@ -14,7 +14,8 @@ import {
   SLASH,
   SPACE,
 } from '../../core/ascii.ts'
-import { isAfterScheme, scanCredentials } from './authorization.ts'
+import { scanCredentials } from './authorization.ts'
+import { isAfterScheme } from './authorization-scheme.ts'
 import { codeAt } from './code-unit-classes.ts'
 import type { Segment } from './engine/segment.ts'
 import type { Span } from './keyblock.ts'

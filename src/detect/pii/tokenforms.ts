@@ -28,14 +28,16 @@ export const TOKEN_FORMS: readonly string[] = [
   'dop_v1_[0-9a-f]{64}', // DigitalOcean
   'LTAI[A-Za-z0-9]{16,22}(?![A-Za-z0-9])', // Alibaba
   'HRKU-[A-Za-z0-9_-]{58,64}', // Heroku
-  'fo1_[A-Za-z0-9_-]{40,60}|fm[12]r?_[A-Za-z0-9+/=_-]{50,1000}', // Fly
+  'fo1_[A-Za-z0-9_-]{40,60}', // Fly
+  'fm[12]r?_[A-Za-z0-9+/=_-]{50,1000}',
   'rnd_[A-Za-z0-9]{28,40}(?![A-Za-z0-9])', // Render
   'vc[aciprk]_[A-Za-z0-9]{24,80}(?![A-Za-z0-9])', // Vercel
   'nfp_[A-Za-z0-9]{36,60}', // Netlify
   'pul-[0-9a-f]{40}(?![0-9a-f])', // Pulumi
   'dp\\.(?:pt|st|sa|ct|scim|audit)\\.[A-Za-z0-9._-]{40,64}', // Doppler
   'dapi[0-9a-f]{32}(?:-\\d)?(?![A-Za-z0-9])', // Databricks
-  'sb(?:p_[0-9a-f]{40}|_secret_[A-Za-z0-9_-]{20,80})', // Supabase
+  'sbp_[0-9a-f]{40}', // Supabase
+  'sb_secret_[A-Za-z0-9_-]{20,80}',
   'pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}', // PlanetScale
   'shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}', // Shopify
   'sq0(?:atp|csp)-[A-Za-z0-9_-]{22,60}', // Square
@@ -45,9 +47,11 @@ export const TOKEN_FORMS: readonly string[] = [
   'x(?:keysib|smtpsib)-[0-9a-f]{64}-[A-Za-z0-9]{16}', // Brevo
   'EZ[AT]K[A-Za-z0-9]{54}', // EasyPost
   'hv[sbr]\\.[A-Za-z0-9_-]{24,300}', // Vault
-  'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}|glc_eyJ[A-Za-z0-9+/=]{32,400}', // Grafana
+  'glsa_[A-Za-z0-9]{32}_[0-9a-fA-F]{8}', // Grafana
+  'glc_eyJ[A-Za-z0-9+/=]{32,400}',
   'NRAK-[A-Z0-9]{27}(?![A-Za-z0-9])', // New Relic
-  'sntry(?:s_eyJ[A-Za-z0-9+/=_-]{50,500}|u_[0-9a-f]{64})', // Sentry
+  'sntrys_eyJ[A-Za-z0-9+/=_-]{50,500}', // Sentry
+  'sntryu_[0-9a-f]{64}',
   'dt0[a-z]\\d\\d\\.[A-Z0-9]{24}\\.[A-Z0-9]{64}', // Dynatrace
   'lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}', // LangSmith
   'jina_[A-Za-z0-9_-]{40,80}',
@@ -64,6 +68,23 @@ export const TOKEN_FORMS: readonly string[] = [
   '\\d{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])', // Telegram
 ]
 export const TOKEN = new RegExp(TOKEN_FORMS.join('|'), 'y')
+
+/** Longer tokens are longer than any other value without white space, with their prefix. */
+const MAX_SHORT_TOKEN = 90
+const PARTS = /\[[^\]]*\]\{(?:\d+,)?(?<most>\d+)\}/g
+
+function isLong(form: string): boolean {
+  let most = 0
+  for (const part of form.matchAll(PARTS)) most += Number(part.groups!['most'])
+  return most > MAX_SHORT_TOKEN
+}
+
+/** The start of a token that may be long: its prefix. */
+export const LONG_TOKEN_START = new RegExp(
+  `(?<![A-Za-z0-9])(?:${TOKEN_FORMS.filter(isLong)
+    .map((form) => form.slice(0, form.search(PARTS)))
+    .join('|')})`,
+)
 
 /** The first two characters of all tokens, except those that start with digits. */
 const BEGINNINGS = new Uint8Array(128 * 128)

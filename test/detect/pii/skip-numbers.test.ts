@@ -108,10 +108,13 @@ function everyNumber(whole: string): Finding[] {
   const findings: Finding[] = []
   const search = newSearch(text, 0, kindSet([...DEFAULT_PII_KINDS, 'address']), findings)
   const segmenter = new Segmenter(DEFAULT_KINDS)
-  for (let start = 0; start >= 0 && start < text.length; ) {
-    const end = segmenter.nextCut(text, start, 0)
-    scanSegment(search, start, end < 0 ? text.length : end, true)
-    start = end
+  for (let start = 0; start < text.length; ) {
+    const cut = segmenter.nextCut(text, start, 0)
+    const end = cut < 0 ? text.length : cut
+    const seen = cut < 0 ? text.length : segmenter.seen
+    const rowStart = segmenter.rowStart(start)
+    start = segmenter.endAfter(end, scanSegment(search, { start, end, seen, rowStart }))
+    search.rewind()
   }
   return findings
 }

@@ -9,8 +9,8 @@ import { fold } from '../fold.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
-import { MAX_SEGMENT, Segmenter } from './segmenter.ts'
-import { nextTrigger } from './trigger.ts'
+import { FIRST_ATTEMPT, Segmenter } from './segmenter.ts'
+import { nextCandidate, nextTrigger } from './trigger.ts'
 
 /**
  * Longest value that contains white space or punctuation. Longer ones, such as tokens, have
@@ -48,18 +48,32 @@ export function* detectInAdjacentTexts(
       pause = boundary + STEP_UNITS
     }
     let start = segmenter.lastCut(text, end, boundary)
+    const first = start
     end = start
-    while (end >= 0 && end <= boundary && start < boundary) {
+    while (end <= boundary && start < boundary) {
+      const cut = segmenter.nextCut(text, start, boundary - start < FIRST_ATTEMPT ? boundary : 0)
+      const seen = cut < 0 ? text.length : segmenter.seen
+      end = cut < 0 ? seen : cut
+      while (boundaries[index + 1] !== undefined && boundaries[index + 1]! < end) index++
+      // A cut between values depends on the values before it, so all of the segment is scanned.
+      const isWhole = end < seen || start > first
+      const from = isWhole ? start : delimiterBefore(text, boundary - MAX_SPACED_VALUE, start)
+      const until = isWhole ? seen : delimiterAfter(text, boundaries[index]! + MAX_SPACED_VALUE, seen)
+      if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
+      let last = segmenter.rowStart(start)
+      if (trigger >= 0 && trigger < until) {
+        const bounds = { start, end, seen, rowStart: segmenter.rowStart(start) }
+        const scanned = scanFrom(search, trigger, bounds, until)
+        last = scanned.last
+        trigger = scanned.next
+      }
+      end = segmenter.endAfter(end, last)
+      if (end < seen) {
+        search.rewind()
+        trigger = nextCandidate(text, end, kinds)
+      }
       start = end
-      end = segmenter.nextCut(text, start, boundary - start < MAX_SEGMENT ? boundary : 0)
     }
-    if (end < 0) end = text.length
-    if (start === boundary) continue
-    while (boundaries[index + 1] !== undefined && boundaries[index + 1]! < end) index++
-    const from = delimiterBefore(text, boundary - MAX_SPACED_VALUE, start)
-    const until = delimiterAfter(text, boundaries[index]! + MAX_SPACED_VALUE, end)
-    if (trigger < from) trigger = nextTrigger(text, from, kinds, search.words, until)
-    if (trigger >= 0 && trigger < until) trigger = scanFrom(search, trigger, start, end, until)
   }
   return findings
 }

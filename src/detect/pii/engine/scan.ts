@@ -42,7 +42,7 @@ import {
   SHAPE_FLAGS,
   SOCIAL_SECURITY,
 } from './number-shapes.ts'
-import { Segment, SegmentSearch } from './segment.ts'
+import { type Bounds, Segment, SegmentSearch } from './segment.ts'
 import { nextCandidate, nextTrigger, TRIGGER_CHARACTERS } from './trigger.ts'
 
 /** @param base added to the offsets of findings */
@@ -51,40 +51,42 @@ export const newSearch = (text: string, base: number, kinds: KindSet, findings: 
 
 /**
  * Adds the findings of one segment, in order.
- * @param mayHoldKey false if the text has no private key
+ * @returns end of its last value, or `rowStart`
  */
-export function scanSegment(search: SegmentSearch, start: number, end: number, mayHoldKey: boolean): void {
-  const segment = new Segment(search, start, end)
-  if (mayHoldKey && segment.text.includes(KEY_BEGIN)) {
-    let done = segment.from
+export function scanSegment(search: SegmentSearch, bounds: Bounds): number {
+  const segment = new Segment(search, bounds)
+  let done = segment.from
+  if (segment.text.includes(KEY_BEGIN)) {
     for (const key of keyBlocks(segment.text, segment.from)) {
       scanNames(segment, done, key.start)
       segment.add('secret', key.start, key.end)
       done = key.end
     }
-    scanNames(segment, done, segment.text.length)
-  } else scanNames(segment, segment.from, segment.text.length)
+  }
+  scanNames(segment, done, segment.text.length)
   SHARED_RUNS.reset('')
+  return segment.last
+}
+
+/** Where scanning stops, and the end of the last value, see `scanFrom`. */
+export interface Scanned {
+  /** The first candidate at or after the end, which need not be a trigger; -1 if there is none. */
+  readonly next: number
+  /** End of the last value of the segment, or `rowStart`. */
+  readonly last: number
 }
 
 /**
  * Adds the findings of one segment, in order. For texts without private keys and without the kind
  * `person`.
  * @param trigger the first trigger of the segment, offset in the text
- * @param until where scanning stops
- * @returns the first candidate at or after `until`, which need not be a trigger; -1 if there is
- * none
+ * @param until where scanning stops; at most `bounds.seen`
  */
-export function scanFrom(
-  search: SegmentSearch,
-  trigger: number,
-  start: number,
-  end: number,
-  until?: number,
-): number {
-  const segment = new Segment(search, start, end)
+export function scanFrom(search: SegmentSearch, trigger: number, bounds: Bounds, until?: number): Scanned {
+  const segment = new Segment(search, bounds)
   const { text, kinds } = search
   const { offset } = segment
+  const end = bounds.seen
   let at = trigger
   while (at >= 0 && at < (until ?? end)) {
     // Text after the segment does not count: in a stream it may not have arrived.
@@ -94,7 +96,7 @@ export function scanFrom(
     at = nextTrigger(text, next, kinds, search.words, until)
   }
   SHARED_RUNS.reset('')
-  return at
+  return { next: at, last: segment.last }
 }
 
 /** Adds names of persons, if enabled, and scans the text between them for everything else. */
@@ -240,7 +242,7 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
     const named = words.card <= CARD_WORD_DISTANCE && words.card < words.other
     // The last three groups of four, which together are no card number.
     if (run.digitCount === SHORT_CARD_DIGITS && isDigit(codeAt(text, run.start - 2))) continue
-    if (!named && isInRow(text, run, segment.end)) continue
+    if (!named && isInRow(text, run, segment.rowStart)) continue
     if (!named && (form !== 'known' || NOT_CARD_BEFORE.test(segment.windowBefore(run.start)))) continue
     return segment.add('credit_card', run.start, run.end) ? run.end : 0
   }

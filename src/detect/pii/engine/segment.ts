@@ -15,7 +15,7 @@ export class SegmentSearch {
   readonly base: number
   readonly kinds: KindSet
   readonly findings: Finding[]
-  readonly words: ContextWords
+  words: ContextWords
   readonly runs: NumberRuns
   #windows: Map<RegExp, TestedWindow> | null = null
 
@@ -27,6 +27,11 @@ export class SegmentSearch {
     this.findings = findings
     this.words = new ContextWords(text)
     this.runs = runs
+  }
+
+  /** Prepares for offsets before the last one that was asked for. */
+  rewind(): void {
+    this.words = new ContextWords(this.text)
   }
 
   /**
@@ -53,13 +58,28 @@ interface TestedWindow {
   readonly hasMatch: boolean
 }
 
+/** Where a segment lies in the text of a search. */
+export interface Bounds {
+  readonly start: number
+  /** Findings that start at or after it belong to the next segment. */
+  readonly end: number
+  /** How far the text is read. */
+  readonly seen: number
+  /** Where a row of numbers may start that continues in the segment; at most `start`. */
+  readonly rowStart: number
+}
+
 export class Segment {
-  /** Context and segment. Ends with the segment, so a detector cannot read beyond it. */
+  /** Context, segment and what is read after it, so a detector cannot read further. */
   readonly text: string
   /** Offset of `text` in the text of the search. */
   readonly offset: number
   /** Where the segment starts in `text`. No finding starts before. */
   readonly from: number
+  /** Whether the text of a number may continue where `text` ends. */
+  readonly continues: boolean
+  /** Where no finding starts any more: later text decides those. */
+  readonly #until: number
   readonly kinds: KindSet
   /** Refilled at every digit that may start a number. */
   readonly runs: NumberRuns
@@ -74,26 +94,46 @@ export class Segment {
   readonly #search: SegmentSearch
   /** End of the last value, in `text`. */
   #end: number
+  /** The same, of the values that start before #until; the start of the row without one. */
+  #last: number
+  #rowStart: number
   /** The last offset asked for in `isAfterLetter`, and the answer. */
   #askedAt = -1
   #isAfterLetter = false
 
-  /** Offsets are those of the text of the search. */
-  constructor(search: SegmentSearch, start: number, end: number) {
+  /**
+   * Offsets are those of the text of the search.
+   * @param bounds see `Bounds`
+   */
+  constructor(search: SegmentSearch, { start, end, seen, rowStart }: Bounds) {
     const offset = Math.max(0, start - CONTEXT_CHARACTERS)
-    this.text = search.text.slice(offset, end)
+    this.text = search.text.slice(offset, seen)
     this.from = start - offset
+    this.#until = end - offset
     this.kinds = search.kinds
     this.runs = search.runs
     this.runs.reset(this.text)
     this.#search = search
     this.offset = offset
     this.#end = this.from
+    this.#last = rowStart - offset
+    this.#rowStart = Math.max(0, rowStart - offset)
+    this.continues = end < seen
   }
 
   /** End of the last recognised value, or the start of the segment. */
   get end(): number {
     return this.#end
+  }
+
+  /** End of the last value that belongs to the segment, or `Bounds.rowStart`. */
+  get last(): number {
+    return this.offset + this.#last
+  }
+
+  /** Where the text starts that may form a row with a number: after the last value. */
+  get rowStart(): number {
+    return this.#rowStart
   }
 
   /**
@@ -104,6 +144,9 @@ export class Segment {
   add(kind: PiiKind, start: number, end: number): boolean {
     if (start < this.#end) return false
     this.#end = end
+    this.#rowStart = end
+    if (start >= this.#until) return true
+    this.#last = end
     if (hasKind(this.kinds, kind)) {
       const base = this.#search.base + this.offset
       this.#search.findings.push({ kind, start: base + start, end: base + end })

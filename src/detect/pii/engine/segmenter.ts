@@ -15,27 +15,34 @@ import {
   SPACE,
 } from '../../../core/ascii.ts'
 import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
-import { isInsideKey, KEY_BEGIN } from '../keyblock.ts'
+import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
+import { openToken, openValue } from './open-value.ts'
 import { isAfterWord, mayContainWords } from './word-boundaries.ts'
 
 /** Characters before a segment that a detector, or the test for a cut, may read. */
 export const CONTEXT_CHARACTERS = 64
-/**
- * Longest segment of ordinary text; a cut is forced there. Longer than any value except keys and
- * tokens.
- */
-export const MAX_SEGMENT = 1024
-/** How far back from there a better offset for the forced cut is sought. */
-const FORCED_CUT_CHOICE = 256
+/** Longest segment without a private key or long token. */
+const MAX_SEGMENT = 1024
 /** Longest segment that holds one private key or token. PKCS#8 of RSA-16384 takes 12.6 KB. */
 const MAX_LONG_VALUE = 16_384
+/** Length of a segment at which a cut is first sought between values. */
+export const FIRST_ATTEMPT = 48
+/** After a failed attempt the segment must grow by so much, or by a fraction of its length. */
+const MIN_GROWTH = 16
+const GROWTH = 1 / 4
 
-/** No value continues across one of these. */
-const DELIMITER = /[\s,;"'<>{}|\\]/
-/** Matches the start of a JSON web token, or one line of a key, at the end of the text so far. */
-const LONG_VALUE =
-  /(?:(?<![A-Za-z0-9])eyJ[A-Za-z0-9_.-]*|-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY-----[A-Za-z0-9+/=\\: -]*)$/
+/**
+ * The length at which to try again. A cut must shorten the segment by a share of its length, and
+ * attempts lie a share apart; so each character is read a bounded number of times.
+ */
+function nextAttempt(length: number): number {
+  const next = length + Math.max(MIN_GROWTH, Math.ceil(length * GROWTH))
+  return length < MAX_SEGMENT ? Math.min(next, MAX_SEGMENT) : Math.min(next, MAX_LONG_VALUE)
+}
+
+/** `-----END ` and the rest of that line. */
+const MAX_KEY_END = 64
 
 /** Characters next to which a text without spaces may be cut: after them, or before them. */
 const CUT_AFTER = 1
@@ -128,6 +135,10 @@ export class Segmenter {
   #key = -1
   #keySearched = 0
   readonly #strict: boolean
+  #seen = 0
+  /** Where a segment starts that has no value and no natural cut before it; -1 without one. */
+  #open = -1
+  #rowStart = 0
 
   /** @param kinds enabled kinds: with names or addresses, fewer words allow a cut after them */
   constructor(kinds: KindSet) {
@@ -138,6 +149,8 @@ export class Segmenter {
   dropPrefix(count: number): void {
     this.#key = Math.max(-1, this.#key - count)
     this.#keySearched = Math.max(0, this.#keySearched - count)
+    this.#open = Math.max(-1, this.#open - count)
+    this.#rowStart -= count
   }
 
   /** The last cut in (from, at], or `from`. For texts without private keys. */
@@ -148,27 +161,78 @@ export class Segmenter {
 
   /**
    * The end of the segment that starts at `start`; -1 if the text so far does not determine it.
+   * Without a natural end, it lies where no value can be unfinished at `seen`, between values or in
+   * one that ends before `seen`. See `endAfter`.
    * @param searched characters known to hold no end
    */
   nextCut(text: string, start: number, searched: number): number {
     let at = Math.max(start, searched)
-    // Where length may force the end.
-    let limit = start + MAX_SEGMENT * Math.max(1, Math.ceil((at - start) / MAX_SEGMENT))
+    let length = FIRST_ATTEMPT
+    while (start + length < searched) length = nextAttempt(length)
     const key = this.#strict ? 0 : this.#nextKey(text, start)
     const strictFrom = key < 0 ? text.length : key
     for (;;) {
+      const limit = start + length
       const cut = firstCut(text, start, at, Math.min(limit, text.length), strictFrom)
       if (cut >= 0) {
-        if (text.charCodeAt(cut - 1) !== LINE_FEED || !this.#isInsideKey(text, start, cut - 1)) return cut
         at = cut
-      } else {
-        // The character after the cut counts, too.
-        if (limit >= text.length) return -1
-        if (!this.#holdsLongValue(text, start, limit)) return forcedCut(text, limit)
-        at = limit
-        limit += MAX_SEGMENT
+        if (text.charCodeAt(cut - 1) === LINE_FEED && this.#isInsideKey(text, start, cut - 1)) continue
+        this.#seen = cut
+        return cut
       }
+      // The character after the cut counts, too.
+      if (limit >= text.length) return -1
+      const end = this.#closedBefore(text, start, limit)
+      if (end - start >= length * GROWTH) {
+        this.#seen = limit
+        return end
+      }
+      at = Math.max(at, limit)
+      length = nextAttempt(length)
     }
+  }
+
+  /**
+   * How far the text decides the findings of the segment that `nextCut` returned last. Those that
+   * start before its end and end after it belong to it.
+   */
+  get seen(): number {
+    return this.#seen
+  }
+
+  /**
+   * The end of that segment once it has been scanned.
+   * @param cut as returned by `nextCut`
+   * @param last end of its last value; without one, its `rowStart`
+   */
+  endAfter(cut: number, last: number): number {
+    this.#open = cut < this.#seen && last < cut ? cut : -1
+    this.#rowStart = last
+    return Math.max(cut, last)
+  }
+
+  /**
+   * Where the row of numbers may start that continues in the segment at `start`: a natural cut or a
+   * value ends there.
+   */
+  rowStart(start: number): number {
+    return this.#open === start ? this.#rowStart : start
+  }
+
+  /** Where the first value may start that is unfinished at `end`. */
+  #closedBefore(text: string, start: number, end: number): number {
+    if (end - start < MAX_LONG_VALUE) {
+      if (this.#isInsideKey(text, start, end) || this.#isInKeyEnd(text, start, end)) return start
+      const token = openToken(text, start, end)
+      if (token < end) return Math.min(token, openValue(text, start, end, this.#strict))
+    }
+    return openValue(text, start, end, this.#strict)
+  }
+
+  /** Reports whether the last line of a private key may be unfinished. */
+  #isInKeyEnd(text: string, start: number, end: number): boolean {
+    const key = this.#nextKey(text, start)
+    return key >= 0 && key < end && text.slice(Math.max(start, end - MAX_KEY_END), end).includes(KEY_END)
   }
 
   /** Where the first private key at or after `start` begins; -1 if there is none so far. */
@@ -185,32 +249,4 @@ export class Segmenter {
     const key = this.#nextKey(text, start)
     return key >= 0 && key < end && isInsideKey(text, start, end)
   }
-
-  #holdsLongValue(text: string, start: number, end: number): boolean {
-    if (end - start >= MAX_LONG_VALUE) return false
-    return LONG_VALUE.test(text.slice(start, end)) || this.#isInsideKey(text, start, end)
-  }
-}
-
-/**
- * Reports whether a forced cut leaves the number whole: the cut falls before the number, not inside
- * it.
- */
-export function staysWhole(text: string, number: number): boolean {
-  const before = text[number - 1] ?? ''
-  return DELIMITER.test(before) ? !isDigit(codeAt(text, number - 2)) : DELIMITER.test(text[number - 2] ?? '')
-}
-
-/**
- * Where a segment without a natural end is cut: after a delimiter that is not between digits, if
- * one is near.
- */
-function forcedCut(text: string, end: number): number {
-  for (let cut = end; cut > end - FORCED_CUT_CHOICE; cut--) {
-    if (!DELIMITER.test(text[cut - 1] ?? '')) continue
-    if (!isDigit(codeAt(text, cut)) || !isDigit(codeAt(text, cut - 2))) return cut
-  }
-  // Do not split a surrogate pair.
-  const last = text.charCodeAt(end - 1)
-  return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
 }

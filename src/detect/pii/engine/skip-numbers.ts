@@ -34,7 +34,7 @@ import { holdsNoSecret } from '../secrets.ts'
 import type { ContextWords } from '../words/context.ts'
 import { mayBeMonth } from '../words/months.ts'
 import { mayHaveBirthLabel, mayHaveDocumentLabel, mayHaveLabel } from './label-prefilter.ts'
-import { CONTEXT_CHARACTERS, staysWhole } from './segmenter.ts'
+import { CONTEXT_CHARACTERS } from './segmenter.ts'
 import { skipDate, skipTime } from './skip-times.ts'
 import { MAX_SHORT_DIGITS, MAX_SKIPPED_WORD, skipWord } from './skip-words.ts'
 
@@ -151,9 +151,8 @@ function skipDecimal(text: string, at: number, point: number): number {
   // `0012.3456.abcd`
   if (after === DOT && point - at === 4) return at
   const digits = end - at - 1
-  if (isAlphanumeric(after))
-    return digits < MIN_DIGITS || staysWhole(text, at) ? skipUnit(text, at, point, end) : at
-  if (digits >= MIN_DIGITS && (digits < MIN_LONG_DECIMAL || !staysWhole(text, at))) return at
+  if (isAlphanumeric(after)) return skipUnit(text, at, point, end)
+  if (digits >= MIN_DIGITS && digits < MIN_LONG_DECIMAL) return at
   return endOfSeparator(text, end) === 0 && holdsNoSecret(text, at, end) ? end : at
 }
 

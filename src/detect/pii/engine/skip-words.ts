@@ -20,7 +20,6 @@ import { isInThousands, isItalianDateGroup, mayStartIdentifier } from '../nation
 import { isPartOfMac } from '../network.ts'
 import { holdsNoSecret } from '../secrets.ts'
 import { mayHaveDocumentLabel } from './label-prefilter.ts'
-import { staysWhole } from './segmenter.ts'
 
 /**
  * Most digits that form no value before a word. Document numbers have six characters; no other
@@ -85,6 +84,6 @@ function startsNoValue(text: string, at: number, end: number, wordEnd: number): 
     return false
   if (digits <= 2 && isDateInOneWord(text, end, wordEnd) && isLetterBefore(text, at)) return false
   if (digits <= MAX_SHORT_DIGITS) return !isItalianDateGroup(text, at) && !isAfterCountryCode(text, at)
-  if ((codeAt(text, end) | CASE_BIT) === LOWER_X || !staysWhole(text, at)) return false
+  if ((codeAt(text, end) | CASE_BIT) === LOWER_X) return false
   return IDENTIFIER_LENGTHS[digits]?.includes(wordEnd - at) !== true
 }

@@ -45,14 +45,17 @@ export function neighboursInRow(text: string, start: number, end: number, from: 
 /**
  * End of the last number that follows in the same form: `415 555 2671 212 555 0143`. -1 if there is
  * a list of them.
+ * @param continues the text may continue; then a repetition may be unfinished where it ends
  */
-export function endOfRepeats(text: string, start: number, end: number): number {
+export function endOfRepeats(text: string, start: number, end: number, continues: boolean): number {
   let last = end
   for (let repeats = 0; repeats < MAX_REPEATS && codeAt(text, last) === SPACE; repeats++) {
     const shift = last + 1 - start
     if ((codeAt(text, start) === DIGIT_0) !== (codeAt(text, start + shift) === DIGIT_0)) return last
-    for (let at = start; at < end; at++)
+    for (let at = start; at < end; at++) {
+      if (continues && at + shift >= text.length) return text.length
       if (shapeOfCharacter(text, at) !== shapeOfCharacter(text, at + shift)) return last
+    }
     if (isWordCharacter(codeAt(text, end + shift))) return last
     last = end + shift
   }

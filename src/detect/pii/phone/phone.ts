@@ -147,7 +147,7 @@ const hasNoPhoneWord = (words: ContextWords): boolean =>
 /** Reports whether digits precede that are no value: the label refers to them. */
 const followsDigits = (segment: Segment, start: number): boolean =>
   codeAt(segment.text, start - 1) === SPACE &&
-  start - 2 >= segment.end &&
+  start - 2 >= segment.rowStart &&
   isDigit(codeAt(segment.text, start - 2))
 
 /**
@@ -176,9 +176,9 @@ const isUnmistakable = (run: DigitRun, exitDigits: number): boolean =>
 function isInRow(segment: Segment, start: number, run: DigitRun): boolean {
   const { text } = segment
   if (run.isPlain || !isSpaceSeparated(text, run)) return false
-  const end = endOfRepeats(text, start, run.end)
+  const end = endOfRepeats(text, start, run.end, segment.continues)
   if (end < 0) return false
-  const row = neighboursInRow(text, start, end, segment.end)
+  const row = neighboursInRow(text, start, end, segment.rowStart)
   const count = row.before + row.after
   const isNamed = segment.before(start).phone <= PHONE_WORD_DISTANCE
   return count > (isNamed ? MAX_NAMED_NEIGHBOURS : row.areNamed ? 1 : 0)

@@ -1,0 +1,150 @@
+// Finds where a value may start that the end of a text leaves unfinished. Knows how long values get
+// and what ends them, not what they are. What precedes that offset is final.
+
+import {
+  ASCII_END,
+  AT_SIGN,
+  DOT,
+  HYPHEN,
+  isAlphanumeric,
+  isDigit,
+  isWordCharacter,
+  PERCENT,
+  SLASH,
+  SPACE,
+} from '../../../core/ascii.ts'
+import { isAfterScheme } from '../authorization-scheme.ts'
+import { codeAt, codesOf, isLetter, isSpace } from '../code-unit-classes.ts'
+import { MAX_DIGITS, MAX_GROUPS } from '../number/shape.ts'
+import { LONG_TOKEN_START } from '../tokenforms.ts'
+
+/** Longest value with white space in it: an IBAN, a phone number with an extension. */
+const MAX_SPACED = 48
+/** The same when names and postal addresses are enabled. */
+const MAX_WORDS = 128
+/** Longest number in groups, and how much text decides whether a number is one of a row. */
+const MAX_NUMBER = 36
+/** Longest value without white space, apart from those below: a wallet address. */
+const MAX_UNSPACED = 104
+/** RFC 5321 §4.5.3.1. */
+const MAX_LOCAL = 64
+const MAX_DOMAIN = 255
+/** `//name:password` before the host of a URL. */
+const MAX_USER_INFO = 200
+/** Credentials after `Basic` or `Bearer`. */
+const MAX_CREDENTIALS = 404
+/** Longest token, apart from WEB_TOKEN. */
+const MAX_TOKEN = 512
+
+/** No value continues across one of these, apart from passwords in URLs and lines of keys. */
+const DELIMITERS = codesOf(',;"<>{}|\\')
+/** Neither is part of a URL. */
+const QUOTES = codesOf(`"'<>`)
+const isBoundary = (code: number): boolean => isSpace(code) || DELIMITERS.has(code)
+const isDomain = (code: number): boolean => isLetter(code) || isDigit(code) || code === DOT || code === HYPHEN
+const TOKEN_SIGNS = codesOf('-.+/=~')
+const isToken = (code: number): boolean => isWordCharacter(code) || TOKEN_SIGNS.has(code)
+
+/** A JSON web token, or another token of more than MAX_TOKEN characters. */
+const WEB_TOKEN = /(?<![A-Za-z0-9])(?:eyJ|fm[12]r?_)/
+
+/**
+ * The first offset in [start, end] at which a value may start that continues after `end`; `end` if
+ * there is none. Private keys and the tokens of `openToken` do not count.
+ * @param hasWords names or postal addresses are enabled
+ */
+export function openValue(text: string, start: number, end: number, hasWords: boolean): number {
+  const sign = signBefore(text, start, end)
+  let open = Math.min(
+    hasWords ? openSpaced(text, start, end, MAX_WORDS) : openNumber(text, start, end),
+    openUserInfo(text, start, end),
+  )
+  if (sign >= 0) open = Math.min(open, Math.max(start, sign - MAX_LOCAL), openUserInfo(text, start, sign))
+  // Do not split a surrogate pair.
+  return open > start && (codeAt(text, open - 1) & 0xfc00) === 0xd800 ? open - 1 : open
+}
+
+/** The same for the tokens that may be longer than any other value. */
+export function openToken(text: string, start: number, end: number): number {
+  const run = startOfToken(text, start, end)
+  const found = WEB_TOKEN.exec(text.slice(Math.max(0, run - 1), end))
+  return found === null ? end : Math.max(start, Math.max(0, run - 1) + found.index)
+}
+
+function startOfToken(text: string, start: number, end: number): number {
+  let at = end
+  while (at > start && isToken(text.charCodeAt(at - 1))) at--
+  return at
+}
+
+/** Between numbers, only the last groups count: no number has more than MAX_GROUPS or MAX_DIGITS. */
+function openNumber(text: string, start: number, end: number): number {
+  const first = Math.max(start, end - MAX_SPACED)
+  let open = first
+  let word = -1
+  let digits = 0
+  let groups = 0
+  let groupEnd = end
+  for (let at = end; at > first; at--) {
+    const code = text.charCodeAt(at - 1)
+    if (isDigit(code)) {
+      if (at === end || !isDigit(text.charCodeAt(at))) {
+        groupEnd = at
+        groups++
+      }
+      if (groupEnd - at >= MAX_DIGITS) return openSpaced(text, start, end, MAX_SPACED)
+      digits++
+      if (open === first && (groups > MAX_GROUPS || digits > MAX_DIGITS)) open = groupEnd
+    } else if (code === SPACE) {
+      if (word < 0) word = at
+    } else if (code >= ASCII_END || code < SPACE || code === AT_SIGN || isAlphanumeric(code)) {
+      return openSpaced(text, start, end, MAX_SPACED)
+    }
+  }
+  if (word < 0) return first === start ? start : openSpaced(text, start, end, MAX_SPACED)
+  let number = Math.max(start, end - MAX_NUMBER)
+  while (number > start && isDigit(text.charCodeAt(number - 1))) number--
+  return Math.min(open, word, number)
+}
+
+/** @param reach most characters of a value with white space */
+function openSpaced(text: string, start: number, end: number, reach: number): number {
+  let first = Math.max(start, end - reach)
+  if (first === start) return start
+  while (first <= end && !isBoundary(text.charCodeAt(first - 1))) first++
+  return first <= end ? first : openUnspaced(text, start, end)
+}
+
+/** Where a value without white space may start in the word that ends at `end`. */
+function openUnspaced(text: string, start: number, end: number): number {
+  const least = Math.max(start, end - MAX_TOKEN)
+  let word = end
+  while (word > least && !isBoundary(text.charCodeAt(word - 1))) word--
+  const open = Math.max(word, end - MAX_UNSPACED)
+  if (open === word || (end - word <= MAX_CREDENTIALS && isAfterScheme(text, word))) return word
+  const from = Math.max(0, startOfToken(text, word, end) - 1)
+  const token = LONG_TOKEN_START.exec(text.slice(from, open + 1))
+  return token === null ? open : Math.min(open, Math.max(start, from + token.index))
+}
+
+/** The last `@` or `%40`, if only characters of a domain follow it; -1 otherwise. */
+function signBefore(text: string, start: number, end: number): number {
+  const first = Math.max(start, end - MAX_DOMAIN)
+  let at = end
+  while (at > first && isDomain(text.charCodeAt(at - 1))) at--
+  const sign = at - 1
+  if (sign < start) return -1
+  const code = text.charCodeAt(sign)
+  return code === AT_SIGN || (code === PERCENT && text.startsWith('40', at)) ? sign : -1
+}
+
+/** The `//` before the name and password that end at `end`; `end` if there is none. */
+function openUserInfo(text: string, start: number, end: number): number {
+  const first = Math.max(start, end - MAX_USER_INFO)
+  for (let at = end; at > first; at--) {
+    const code = text.charCodeAt(at - 1)
+    if (code === SLASH) return text.charCodeAt(at - 2) === SLASH && at - 2 >= start ? at - 2 : end
+    if (code <= SPACE || code === AT_SIGN || QUOTES.has(code)) return end
+  }
+  return end
+}
