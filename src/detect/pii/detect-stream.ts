@@ -7,6 +7,7 @@ import type { SegmentSearch } from './engine/segment.ts'
 import { CONTEXT_CHARACTERS, Segmenter } from './engine/segmenter.ts'
 import { nextCandidate, nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
+import { InvisibleFilter } from './invisible.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 
@@ -18,6 +19,7 @@ import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 export class StreamDetector {
   readonly #kinds: KindSet
   readonly #segmenter: Segmenter
+  readonly #filter = new InvisibleFilter()
   /** The context and the unfinished segment, folded. Starts at offset #start of the stream. */
   #text = ''
   #start = 0
@@ -32,7 +34,7 @@ export class StreamDetector {
 
   /** Everything before this offset is final and may be released. */
   get safe(): number {
-    return this.#safe
+    return this.#filter.startOf(this.#safe)
   }
 
   /**
@@ -41,13 +43,13 @@ export class StreamDetector {
    */
   push(chunk: string): Finding[] {
     const findings: Finding[] = []
-    this.#text += fold(chunk, this.#text)
+    this.#text += fold(this.#filter.push(chunk), this.#text)
     if ((this.#kinds & PERSON) !== 0 || this.#text.includes(KEY_BEGIN, this.#safe - this.#start))
       this.#scanEverySegment(findings)
     else this.#scanTriggeredSegments(findings)
     this.#searched = this.#text.length
     this.#dropReleased()
-    return findings
+    return this.#mapped(findings)
   }
 
   /** Scans every segment: for private keys, and for kinds that have no trigger. */
@@ -104,8 +106,20 @@ export class StreamDetector {
   /** Ends the text: scans the segment that is still held. */
   finish(): Finding[] {
     const findings: Finding[] = []
+    this.#text += this.#filter.finish()
     this.#scan(this.#text.length, this.#text.length, this.#newSearch(findings))
-    return findings
+    return this.#mapped(findings)
+  }
+
+  /** The findings with their offsets in the text with invisible characters. */
+  #mapped(findings: readonly Finding[]): Finding[] {
+    const mapped = findings.map(({ kind, start, end }) => ({
+      kind,
+      start: this.#filter.startOf(start),
+      end: this.#filter.endOf(end),
+    }))
+    this.#filter.release(this.#safe)
+    return mapped
   }
 
   #newSearch(findings: Finding[]): SegmentSearch {

@@ -8,6 +8,7 @@ import { newSearch, scanFrom } from './engine/scan.ts'
 import { FIRST_ATTEMPT, Segmenter } from './engine/segmenter.ts'
 import { nextTrigger } from './engine/trigger.ts'
 import { fold } from './fold.ts'
+import { hasInvisible } from './invisible.ts'
 import { KEY_BEGIN } from './keyblock.ts'
 import { DEFAULT_KINDS, type KindSet, PERSON } from './kinds.ts'
 
@@ -21,7 +22,8 @@ export const detect = (whole: string, kinds: KindSet = DEFAULT_KINDS): Finding[]
 /** `detect` as steps, so that the caller can pause between them. */
 export function* detectSteps(whole: string, kinds: KindSet): Steps<Finding[]> {
   // Names of persons have no trigger, and the lines of a private key do not end segments.
-  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0) return yield* detectBySegments(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & PERSON) !== 0 || hasInvisible(whole))
+    return yield* detectBySegments(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
   let at = nextTrigger(text, 0, kinds, null, STEP_UNITS)

@@ -6,6 +6,7 @@ import { STEP_UNITS, type Steps } from '../../../core/steps.ts'
 import { codesOf } from '../code-unit-classes.ts'
 import { detectSteps } from '../detect.ts'
 import { fold } from '../fold.ts'
+import { hasInvisible } from '../invisible.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
 import { newSearch, scanFrom } from './scan.ts'
@@ -32,7 +33,8 @@ export function* detectInAdjacentTexts(
   kinds: KindSet,
 ): Steps<Finding[]> {
   // Keys and names have segments of their own; addresses span lines.
-  if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0) return yield* detectSteps(whole, kinds)
+  if (whole.includes(KEY_BEGIN) || (kinds & (PERSON | ADDRESS)) !== 0 || hasInvisible(whole))
+    return yield* detectSteps(whole, kinds)
   const text = fold(whole)
   const findings: Finding[] = []
   const search = newSearch(text, 0, kinds, findings)

@@ -77,7 +77,7 @@ function startOfToken(text: string, start: number, end: number): number {
   return at
 }
 
-/** Between numbers, only the last groups count: no number has more than MAX_GROUPS or MAX_DIGITS. */
+/** Between numbers, only the last groups count: a number has MAX_GROUPS and MAX_DIGITS at most. */
 function openNumber(text: string, start: number, end: number): number {
   const first = Math.max(start, end - MAX_SPACED)
   let open = first

@@ -1,0 +1,76 @@
+// Checks that invisible characters inside values hide nothing, whole and streamed.
+
+import fc from 'fast-check'
+import t from 'tap'
+import type { Finding } from '../../../src/core/finding.ts'
+import { detect } from '../../../src/detect/pii/detect.ts'
+import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
+
+const INVISIBLE = [
+  ...'\u00ad\u034f\u061c\u115f\u1160\u17b4\u180b\u180f\u200b\u200c\u200d\u2060\ufeff\u3164\ufe00\ufe0f\uffa0',
+  '\u{e0001}',
+  '\u{e0041}',
+]
+const VALUES = [
+  'alice@example.com',
+  '4111 1111 1111 1111',
+  'DE89 3704 0044 0532 0130 00',
+  'ghp_16C7e42F292c6912E7710c838347Ae178B4a',
+  '+1 415 555 2671',
+  '123-45-6789',
+]
+
+function streamed(text: string, size: number): Finding[] {
+  const detector = new StreamDetector()
+  const findings: Finding[] = []
+  for (let at = 0; at < text.length; at += size) findings.push(...detector.push(text.slice(at, at + size)))
+  return [...findings, ...detector.finish()]
+}
+
+t.test('an invisible character inside a value does not hide it', async (t) => {
+  for (const value of VALUES)
+    for (const hidden of INVISIBLE)
+      for (let at = 1; at < value.length; at++) {
+        const text = `see ${hidden}${value.slice(0, at)}${hidden}${value.slice(at)}${hidden} now`
+        const start = 4 + hidden.length
+        const found = detect(text)
+        t.match(
+          found,
+          [{ start, end: start + value.length + hidden.length }],
+          `${value} with U+${hidden.codePointAt(0)!.toString(16)} at ${at}`,
+        )
+        t.same(streamed(text, 1 + (at % 5)), found)
+      }
+})
+
+t.test('a stream finds what the whole text has with invisible characters', async (t) => {
+  const part = fc.constantFrom(
+    ...INVISIBLE,
+    ...VALUES,
+    ' ',
+    '-----',
+    '1 ',
+    'word ',
+    '👩‍💻',
+    '\ud83d',
+    '\udb40',
+    '\n',
+  )
+  fc.assert(
+    fc.property(fc.array(part, { maxLength: 40 }), fc.integer({ min: 1, max: 9 }), (parts, size) => {
+      const text = parts.join('')
+      t.same(streamed(text, size), detect(text))
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('a long run of invisible characters is not held back', async (t) => {
+  const detector = new StreamDetector()
+  let most = 0
+  for (let at = 1; at <= 50_000; at++) {
+    detector.push('\u200b')
+    most = Math.max(most, at - detector.safe)
+  }
+  t.ok(most <= 1024, `${most}`)
+})
