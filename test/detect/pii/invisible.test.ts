@@ -2,9 +2,10 @@
 
 import fc from 'fast-check'
 import t from 'tap'
-import type { Finding } from '../../../src/core/finding.ts'
+import { type Finding, PII_KINDS } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
+import { kindSet } from '../../../src/detect/pii/kinds.ts'
 
 const INVISIBLE = [
   ...'\u00ad\u034f\u061c\u115f\u1160\u17b4\u180b\u180f\u200b\u200c\u200d\u2060\ufeff\u3164\ufe00\ufe0f\uffa0',
@@ -73,4 +74,9 @@ t.test('a long run of invisible characters is not held back', async (t) => {
     most = Math.max(most, at - detector.safe)
   }
   t.ok(most <= 1024, `${most}`)
+})
+
+t.test('emoji and Indic text with joiners have no finding', async (t) => {
+  for (const text of ['👩‍👩‍👧‍👦 and 👩🏽‍💻 at work', 'क्‍ष and क्‌ष', 'می‌خواهم بروم', 'soft­hyphen­ated'])
+    t.same(detect(text, kindSet([...PII_KINDS])), [], text)
 })
