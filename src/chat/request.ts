@@ -1,6 +1,7 @@
 // Checks that a JSON value is a chat request. Unknown fields pass, and so do values that the
 // gateway does not need; a field that it needs must have the right type.
 
+import type { StreamUsage } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
 import { REQUEST_FIELDS } from './vocabulary.ts'
@@ -95,19 +96,23 @@ const ASKING_FOR_USAGE = Buffer.from(',"stream_options":{"include_usage":true}}'
  * Returns the bodies to send upstream, in order. A stream first asks for its usage, because tokens
  * are counted for every call; the plain body is for upstreams that refuse `stream_options`.
  * @param json the redacted body, serialised
+ * @param streamUsage `always` has no plain body, `never` only that
  */
 export function upstreamBodies(
   request: ChatRequest,
   json: Buffer = Buffer.from(JSON.stringify(request.body)),
+  streamUsage: StreamUsage = 'auto',
 ): readonly [Buffer, ...Buffer[]] {
   const { body, stream } = request
-  if (!stream || hasUsageOption(body)) return [json]
-  if (!Object.hasOwn(body, 'stream_options')) {
-    return [Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE]), json]
-  }
+  if (!stream || streamUsage === 'never' || hasUsageOption(body)) return [json]
+  const asking = askForUsage(body, json)
+  return streamUsage === 'always' ? [asking] : [asking, json]
+}
+
+function askForUsage(body: JsonObject, json: Buffer): Buffer {
+  if (!Object.hasOwn(body, 'stream_options')) return Buffer.concat([json.subarray(0, -1), ASKING_FOR_USAGE])
   const options = isObject(body['stream_options']) ? body['stream_options'] : {}
-  const asking = JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } })
-  return [Buffer.from(asking), json]
+  return Buffer.from(JSON.stringify({ ...body, stream_options: { ...options, include_usage: true } }))
 }
 
 function checkFieldNames(body: JsonObject): void {

@@ -102,6 +102,12 @@ export const CONFIG_SCHEMA = {
             attempts: integer('Retries per call, at most; 0 disables them.', 0, 5, 2),
           },
         ),
+        streamUsage: {
+          description:
+            'Whether the gateway adds `stream_options.include_usage` to streams, to count their tokens. auto: adds it, and sends the request once more without it when the upstream answers 400 or 422; always: adds it; never: does not, and estimates the tokens.',
+          enum: ['auto', 'always', 'never'],
+          default: 'auto',
+        },
       },
       ['baseUrl'],
     ),

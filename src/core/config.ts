@@ -27,6 +27,11 @@ export interface FileKey {
   readonly sha256: string
 }
 
+/**
+ * Whether a stream asks the upstream for its usage: `auto` asks, and gives in when that is refused.
+ */
+export type StreamUsage = 'auto' | 'always' | 'never'
+
 /** The configuration with defaults filled in, paths absolute and secrets ready to read. */
 export interface Config {
   readonly file: string
@@ -43,6 +48,7 @@ export interface Config {
       readonly idleMs: Milliseconds
     }
     readonly retries: { readonly attempts: number }
+    readonly streamUsage: StreamUsage
   }
   readonly rules: {
     readonly path: string

@@ -134,6 +134,7 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     counters: store.counters,
     upstream,
     bodyBytes: config.limits.bodyBytes,
+    streamUsage: config.upstream.streamUsage,
     admission,
     rules: () => rules.current(),
     newId,

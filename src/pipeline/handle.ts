@@ -152,7 +152,7 @@ function* inspectAndCapture(
 
 /** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
-  const { counters, clock } = pipeline
+  const { counters, clock, streamUsage } = pipeline
   const { request, selection, inspection, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
@@ -163,7 +163,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
     return noted.quota.evidence
   }
   const requests = (): PermittedRequests => {
-    const [first, ...rest] = upstreamBodies(request, noted.request!).map(toChatTarget)
+    const [first, ...rest] = upstreamBodies(request, noted.request!, streamUsage).map(toChatTarget)
     return [first!, ...rest]
   }
   const decision = decidePrompt(inspection, selection, pipeline, reserve, requests)

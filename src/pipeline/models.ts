@@ -36,7 +36,7 @@ async function answer(
 ): Promise<void> {
   const { admission, kinds, metrics } = pipeline
   const id = pipeline.newId()
-  const sent = { attempts: 0, upstreamRequestId: null as string | null }
+  const sent = { model: '', attempts: 0, upstreamRequestId: null as string | null }
   const headers = () => ({ 'x-request-id': id, ...forwardedHeaders(sent) })
   let place: Admission | null = null
   try {

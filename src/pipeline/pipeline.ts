@@ -4,6 +4,7 @@
 import type { ChatRequest } from '../chat/request.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
+import type { StreamUsage } from '../core/config.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
@@ -28,6 +29,7 @@ export interface Pipeline extends RecordParts, DecisionParts {
   /** Remembers scans with these kinds and this injection model. */
   readonly scanCache: ScanCache
   readonly bodyBytes: number
+  readonly streamUsage: StreamUsage
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: Budget
   readonly admission: AdmissionControl

@@ -33,8 +33,15 @@ export interface Cancellation {
   onCancel(listener: () => void): void
 }
 
+/**
+ * Models that are remembered for refusing the first request of a permit; all go when it is full.
+ */
+const MAX_REFUSING_MODELS = 256
+
 /** The call that is forwarded, as far as forwarding knows it. */
 export interface ForwardedCall {
+  /** Empty for a list of models. */
+  readonly model: string
   /** Number of requests sent to the upstream, retries included. Forwarding counts them. */
   attempts: number
 }
@@ -57,6 +64,7 @@ export class Upstream {
   readonly #apiKey: Config['upstream']['apiKey']
   readonly #attempts: number
   readonly #budget = new RetryBudget()
+  readonly #refusingModels = new Set<string>()
 
   /** @param connections maximum number of sockets, see openConnections */
   constructor(config: Config['upstream'], connections: number) {
@@ -71,7 +79,8 @@ export class Upstream {
   /**
    * Sends what a permit holds: its first request, and the next one when the upstream refuses a
    * request (400, 422). Resolves with the head of the answer for any status; 3xx and
-   * content encodings become errors. All requests of a call share its retries.
+   * content encodings become errors. All requests of a call share its retries. A model for which
+   * only a later request succeeds is remembered: its next calls begin with their last request.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
    * @throws Error for a permit that was used before
    */
@@ -83,13 +92,20 @@ export class Upstream {
   ): Promise<UpstreamResponse> {
     const requests = usePermit(permit)
     const retries = this.#retries()
-    for (let number = 0; ; number++) {
+    const last = requests.length - 1
+    for (let number = this.#refusingModels.has(call.model) ? last : 0; ; number++) {
       const { target, body } = requests[number]!
       const attempt = { method: 'POST', ...this.#target(target, client), body } as const
       const response = await this.#send(attempt, cancellation, call, retries)
-      if (number === requests.length - 1 || !REFUSED_STATUSES.has(response.status)) return response
+      if (number > 0 && response.status < 400) this.#remember(call.model)
+      if (number === last || !REFUSED_STATUSES.has(response.status)) return response
       response.discard()
     }
+  }
+
+  #remember(model: string): void {
+    if (this.#refusingModels.size >= MAX_REFUSING_MODELS) this.#refusingModels.clear()
+    this.#refusingModels.add(model)
   }
 
   /** Requests the upstream's list of models. Sends only the allowed headers of the client. */

@@ -15,6 +15,14 @@ t.test('a stream that asks for usage has a second body for upstreams that refuse
     t.equal(bodies(asked).length, 1)
 })
 
+t.test('the configuration may ask for the usage of a stream always or never', async (t) => {
+  const request = readChatRequest({ model: 'm', messages, stream: true })
+  const json = Buffer.from(JSON.stringify(request.body))
+  const [auto = '', plain = ''] = upstreamBodies(request, json).map(String)
+  t.same(upstreamBodies(request, json, 'always').map(String), [auto])
+  t.same(upstreamBodies(request, json, 'never').map(String), [plain])
+})
+
 t.test('reads the fields that the gateway needs', async (t) => {
   const spaced = { model: ' m\n', models: ['n '], messages }
   t.match(readChatRequest(spaced), { model: 'm', models: ['m', 'n'], body: spaced }, 'as rules name it')

@@ -24,6 +24,7 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
       proxy: null,
       timeouts: { connectMs: 5000, headersMs: 600_000, idleMs: 600_000 },
       retries: { attempts: 2 },
+      streamUsage: 'auto',
     },
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
     keys: [],

@@ -111,6 +111,7 @@ async function call(
     kinds: DEFAULT_KINDS,
     scanCache: new ScanCache(),
     bodyBytes: 1e9,
+    streamUsage: 'auto',
     searches,
     rules: () => ruleSet,
     admission: new AdmissionControl(1, bodies, () => true),

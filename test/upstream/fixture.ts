@@ -71,7 +71,7 @@ export function permit(...requests: PermittedRequests): Permit {
 }
 
 /** A call that is not forwarded yet. */
-export const newCall = (): ForwardedCall => ({ attempts: 0 })
+export const newCall = (model = 'm'): ForwardedCall => ({ model, attempts: 0 })
 
 const HEADERS = { 'x-title': 'app', cookie: 'c' }
 
@@ -85,6 +85,7 @@ export const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}
   proxy: null,
   timeouts: { connectMs: 500, headersMs: 500, idleMs: 500 },
   retries: { attempts: 2 },
+  streamUsage: 'auto',
   ...more,
 })
 
