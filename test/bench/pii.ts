@@ -13,6 +13,7 @@ import { type Finding, PII_KINDS, type PiiKind } from '../../src/core/finding.ts
 import { detect } from '../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../src/detect/pii/detect-stream.ts'
 import { kindSet } from '../../src/detect/pii/kinds.ts'
+import { HOLD_BACK_TEXTS } from '../detect/pii/hold-back-data.ts'
 import { findSlow, UNITS } from './pii-fuzz.ts'
 
 const { values: options } = parseArgs({
@@ -96,20 +97,26 @@ function streamed(text: string): void {
   detector.finish()
 }
 
-function reportHoldBack(): void {
+/** Characters held back after each character of a text, in ascending order. */
+function heldBack(text: string): number[] {
   const detector = new StreamDetector()
-  const text = fill(PROSE, 16 * KILOBYTE)
   const held: number[] = []
   for (let at = 0; at < text.length; at++) {
     detector.push(text.charAt(at))
     held.push(at + 1 - detector.safe)
   }
-  held.sort((a, b) => a - b)
-  const mean = held.reduce((sum, count) => sum + count, 0) / held.length
-  const p99 = held[Math.floor(held.length * 0.99)]
-  console.log(
-    `\nHeld back of English prose: mean ${mean.toFixed(1)} characters, p99 ${p99}, most ${held.at(-1)}.`,
-  )
+  return held.sort((a, b) => a - b)
+}
+
+function reportHoldBack(): void {
+  console.log('\n| held back, characters | mean | p99 | most |\n|---|---:|---:|---:|')
+  const prose = ['English prose', fill(PROSE, 16 * KILOBYTE)] as const
+  for (const [name, text] of [prose, ...HOLD_BACK_TEXTS]) {
+    const held = heldBack(text)
+    const mean = held.reduce((sum, count) => sum + count, 0) / held.length
+    const p99 = held[Math.floor(held.length * 0.99)]
+    console.log(`| ${name} | ${mean.toFixed(1)} | ${p99} | ${held.at(-1)} |`)
+  }
 }
 
 const slowness = (text: string): number => best(() => detect(text), 1) / 1000

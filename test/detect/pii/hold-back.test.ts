@@ -6,28 +6,10 @@ import type { Finding } from '../../../src/core/finding.ts'
 import { detect } from '../../../src/detect/pii/detect.ts'
 import { StreamDetector } from '../../../src/detect/pii/detect-stream.ts'
 import { DEFAULT_KINDS, kindSet } from '../../../src/detect/pii/kinds.ts'
-
-const rows = (row: (index: number) => string): string =>
-  Array.from({ length: 500 }, (_, i) => row(i)).join('')
-const hex = (index: number): string => ((index * 2_654_435_761) >>> 0).toString(16).padStart(8, '0')
-
-/** Texts without values, and the most characters that may be held back of them. */
-const TEXTS: readonly (readonly [name: string, text: string, most: number])[] = [
-  ['counting', rows((i) => `${i} `), 64],
-  ['numbered items', rows((i) => `item${i} `), 64],
-  ['times', rows((i) => `${String(i % 24).padStart(2, '0')}:00 `), 64],
-  ['decimals', rows((i) => `${i / 7} `), 64],
-  ['hex dump', rows((i) => `${hex(i)} `), 64],
-  ['CSV', rows((i) => `a${i},b,`), 64],
-  ['log', rows((i) => `2026-11-10T10:15:${10 + (i % 50)}.123Z `), 64],
-  ['code', rows((i) => `a${i}=function(b,c){return b+c};`), 64],
-  ['Markdown table', rows((i) => `| ${i} | ${i * 3} `), 64],
-  ['dashes', '-'.repeat(3000), 160],
-  ['base64', Buffer.from(rows((i) => `${i * 7919}`)).toString('base64'), 160],
-]
+import { HOLD_BACK_TEXTS } from './hold-back-data.ts'
 
 t.test('a stream holds back no more than the longest value that may begin', async (t) => {
-  for (const [name, text, limit] of TEXTS)
+  for (const [name, text, limit] of HOLD_BACK_TEXTS)
     for (const kinds of [DEFAULT_KINDS, kindSet(['us_ssn'])]) {
       const detector = new StreamDetector(kinds)
       let most = 0
