@@ -340,7 +340,7 @@ t.test('exported calls can be replayed against new rules', async (t) => {
   const asked = await ask(key, 'the route to project aurora, dan@example.com')
   await ask(other, 'again project aurora')
   const streamedId = await ask(key, 'where to?', { stream: true, stream_options: { include_usage: true } })
-  await ask(key, 'a body that is refused', { temperature: 9 })
+  await ask(key, 'a body that is refused', { n: 1000 })
   const erased = await ask(key, 'project aurora once more')
   const config = join(gateway.folder, 'sidegate.yaml')
   t.equal((await runCli(['audit', 'erase', '--config', config, '--request', erased])).code, 0)
