@@ -75,7 +75,7 @@ export interface RequestDraft {
   readonly id: string
   /** When the request arrived, RFC 3339 with milliseconds. */
   readonly created_at: string
-  /** As the client requested it; empty when the body could not be read. */
+  /** As the client requested it; empty when the body was refused. */
   readonly model: string
   readonly prompt_tokens: number
   readonly completion_tokens: number

@@ -1,12 +1,13 @@
 // A dry run: inspects and judges a request without forwarding, counting, logging or sealing it.
 
-import { readChatRequest, upstreamBodies } from '../chat/request.ts'
+import { upstreamBodies } from '../chat/request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
 import type { Pipeline } from './pipeline.ts'
+import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
 import type { InjectionEvidence } from './prompt/injection.ts'
 import { inspect } from './prompt/inspect.ts'
@@ -29,7 +30,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
-  const request = readChatRequest(body)
+  const request = readCleanRequest(body)
   const { clock, kinds, injection, searches, bodyBytes } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
   const steps = inspect(request.body, selection, { kinds, injection, scored: true })

@@ -1,6 +1,6 @@
 // One chat call, step by step, in the order of the specification. Nothing else knows this order.
 
-import { readChatRequest, upstreamBodies } from '../chat/request.ts'
+import { upstreamBodies } from '../chat/request.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { estimatePromptTokens } from '../chat/token-usage.ts'
 import { settledWith } from '../core/deadline.ts'
@@ -18,6 +18,7 @@ import { callHeaders } from './call-headers.ts'
 import { assertWaiting, type Client } from './client.ts'
 import { denialError, endingOf, refuse, reportUnexpected } from './failure.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
+import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, type Inspection, inspect } from './prompt/inspect.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
@@ -99,7 +100,7 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const isLong = bytes.length > STEP_UNITS
   const release = isLong ? call.hold(await searches.wait(bytes.length)) : () => {}
   assertWaiting(client)
-  const request = readChatRequest(parseJson(bytes))
+  const request = readCleanRequest(parseJson(bytes))
   // One rule set for the whole call: a reload does not judge the answer by another policy.
   const selection = rules().select(request.models, call.key.name)
   const { model, models, stream, asksForJson } = request

@@ -2,7 +2,6 @@
 // Token limits are left out: they depend on traffic.
 
 import { Assembler } from '../chat/assembler.ts'
-import { readChatRequest } from '../chat/request.ts'
 import { SseParser } from '../chat/sse.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { Budget } from '../core/budget.ts'
@@ -15,6 +14,7 @@ import type { KindSet } from '../detect/pii/kinds.ts'
 import { deliverStreamedAnswer } from '../pipeline/answer/streamed-answer.ts'
 import { type Answer, deliverWholeAnswer } from '../pipeline/answer/whole-answer.ts'
 import { Call } from '../pipeline/call.ts'
+import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
 import type { RuleSet } from '../policy/compile.ts'
@@ -58,7 +58,7 @@ export async function runCase(
 ): Promise<CaseOutcome> {
   // Parsed anew, because inspection rewrites the body in place.
   const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
-  const request = readChatRequest(received)
+  const request = readCleanRequest(received)
   const selection = rules.select(request.models, keyName)
   const inspection = atOnce(inspect(request.body, selection, environment))
   const call = new Call(STOPPED_CLOCK, 'test', { id: 'test', name: keyName }, 0, rules.revision)

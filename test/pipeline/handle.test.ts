@@ -33,9 +33,9 @@ class Caller extends CollectingClient {
   policy = ''
   readonly #body: object
 
-  constructor(content: string | object[]) {
+  constructor(content: string | object[], named: object) {
     super()
-    this.#body = { model: 'm', messages: [{ role: 'user', content }] }
+    this.#body = { ...named, messages: [{ role: 'user', content }] }
   }
 
   override interrupt(): void {
@@ -72,6 +72,8 @@ async function call(
     readonly upstreamFails?: boolean
     readonly scoringFails?: boolean
     readonly answer?: string
+    /** The names of models in the body. */
+    readonly named?: object
     /** Memory budget of the prompt and the answer, bytes. */
     readonly memory?: number
     /** The step at which a forced stop interrupts the call. */
@@ -139,7 +141,7 @@ async function call(
     logger: { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} },
     shadow: null,
   }
-  const client = new Caller(content)
+  const client = new Caller(content, options.named ?? { model: 'm' })
   await handle(pipeline, client)
   const answer = { status: client.status, policy: client.policy }
   const isRoomFree = searches.take(ROOM) && bodies.take(memory)
@@ -183,6 +185,16 @@ t.test('the entry of a failed or blocked call has the score too', async (t) => {
     refused.entry?.rules.map(({ name }) => name),
     ['word', 'watch'],
   )
+})
+
+t.test('a model name with personal data is refused before anything is sealed with it', async (t) => {
+  const email = 'alice@example.com'
+  for (const named of [{ model: email }, { model: 'm', models: ['n', email] }, { model: 'a\u0000b' }]) {
+    const { order, status, entry } = await call([], 'Hello.', { named })
+    t.same([order, status], [['sealed'], 400])
+    t.match(entry, { model: '', outcome: 'invalid_request' })
+    t.notOk(JSON.stringify(entry).includes(email))
+  }
 })
 
 t.test('a payload is denied before any rule is asked, and none fires', async (t) => {

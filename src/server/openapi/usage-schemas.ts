@@ -9,7 +9,7 @@ import { choice, flag, list, number, object, orNull, ref, text, time, whole } fr
 const USAGE_ENTRY = {
   id: text('UUIDv7; `x-request-id` of the answer.'),
   created_at: time('When the request arrived.'),
-  model: text('Model that the client named; empty when the body could not be read.'),
+  model: text('Model that the client named; empty when the body was refused.'),
   prompt_tokens: whole('Tokens of the prompt.'),
   completion_tokens: whole('Tokens of the answer.'),
   total_tokens: whole('Tokens of prompt and answer.'),

@@ -1,0 +1,40 @@
+// Refuses names of models that the log must not keep. A name is sealed in its entry, which an
+// erasure leaves as it is, and it becomes a label of metrics.
+
+import { type ChatRequest, readChatRequest } from '../../chat/request.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { JsonValue } from '../../core/json.ts'
+import { kindInName } from '../../detect/pii/clean-name.ts'
+
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
+
+/**
+ * Reads a chat request whose names of models may be sealed.
+ * @throws GatewayError as readChatRequest and checkModels
+ */
+export function readCleanRequest(body: JsonValue): ChatRequest {
+  const request = readChatRequest(body)
+  checkModels(request.models)
+  return request
+}
+
+/**
+ * Checks `model` and the fallbacks after it. Messages never repeat a name.
+ * @throws GatewayError `invalid_body`; `param` is `model`, or `models[0]` for the first fallback
+ */
+export function checkModels(models: readonly string[]): void {
+  for (const [index, name] of models.entries()) {
+    const reason = whyNotModel(name)
+    if (reason === null) continue
+    const param = index === 0 ? 'model' : `models[${index - 1}]`
+    throw new GatewayError('invalid_body', `${param}: ${reason}`, { param })
+  }
+}
+
+function whyNotModel(name: string): string | null {
+  if (UNPRINTABLE.test(name)) return 'must have printable characters only.'
+  const kind = kindInName(name)
+  return kind === null
+    ? null
+    : `must hold no personal data and no secret, and holds a value of kind ${kind}; send the name of a model.`
+}
