@@ -12,6 +12,7 @@ import { missingPaths, readSources } from '../rulecheck/rule-sources.ts'
 import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
+import { findUnfitKeyNames } from '../store/key-names.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { inWorkspace } from './workspace.ts'
 
@@ -110,13 +111,16 @@ async function checkConfig(file: string) {
   if ((await missingPaths([file])).length > 0) {
     throw new UsageError(`there is no configuration ${file}; name it with --config, or give a PATH of rules`)
   }
-  const { partial: config, problems, problemAt } = readConfig(file, process.env, systemClock)
+  const reading = readConfig(file, process.env, systemClock)
+  const { partial: config, problems, problemAt } = reading
   const unread = problems.find(({ line }) => line === 0)
   if (unread !== undefined) throw new UsageError(formatProblem(unread))
   const remarks = problems.map((problem): Remark => {
     const severity = isAbsentSecret(problem) ? 'warning' : 'error'
     return { severity, problem }
   })
+  for (const problem of config === null ? [] : findUnfitKeyNames(reading, config))
+    remarks.push({ severity: 'error', problem })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {
     const path = config?.rules[key] ?? null

@@ -7,6 +7,7 @@ import { readConfig } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isoTime, isoTimeOrNull } from '../core/time.ts'
 import type { KeyRecord } from '../store/api-keys.ts'
+import { findUnfitKeyNames } from '../store/key-names.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { Store } from '../store/store.ts'
 import { requireLog, SourceError } from '../store/verification/log-source.ts'
@@ -40,9 +41,16 @@ export const keys: Command = {
     })
     const action = chooseAction(positionals, values.name)
     // The command does not need the gateway's secrets, so missing ones are ignored.
-    const { config, problems } = readConfig(values.config, process.env, systemClock)
+    const reading = readConfig(values.config, process.env, systemClock)
+    const { config, problems } = reading
     if (config === null) {
       printProblems(problems, 'fix the configuration: it names the data directory')
+      return 2
+    }
+    // A declared name is sealed when its key is revoked.
+    const unfit = findUnfitKeyNames(reading, config)
+    if (unfit.length > 0) {
+      printProblems(unfit, 'fix the configuration: names of keys are sealed in the log')
       return 2
     }
     let store: Store

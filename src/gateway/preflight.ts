@@ -1,5 +1,6 @@
 // Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
-// rules, a data folder that cannot be written, an unusable signing key. Changes nothing.
+// rules, names that no key may have, a data folder that cannot be written, an unusable signing key.
+// Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,13 +10,14 @@ import type { Secret } from '../core/secret.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { checkSigningKey } from '../store/folder/signingkey.ts'
+import { findUnfitKeyNames } from '../store/key-names.ts'
 
 /**
  * Returns every obstacle, at its key of the configuration. Keys that have a problem already are
  * skipped.
  */
 export async function findObstacles(reading: ConfigReading, config: Config): Promise<Problem[]> {
-  const problems: Problem[] = []
+  const problems: Problem[] = findUnfitKeyNames(reading, config)
   const add = (path: readonly string[], reason: string | null) => {
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }

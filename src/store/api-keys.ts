@@ -6,6 +6,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { uuidv5, uuidv7 } from '../core/ids.ts'
+import { whyNotKeyName } from './key-names.ts'
 import { readJson, readU64, u64, writeJson } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { UsageLog } from './log/log.ts'
@@ -21,7 +22,6 @@ const CHANGES_KEY = Buffer.from('keychanges')
 
 const KEY_RANDOM_BYTES = 32
 const ID_RANDOM_BYTES = 16
-const MAX_NAME_CHARACTERS = 128
 /** Most keys, revoked ones included: they stay listed, and a list is one answer. */
 const MAX_KEYS = 20_000
 /** Rows in the cache of parsed rows, which is cleared when full. */
@@ -93,16 +93,13 @@ export class KeyStore {
   /**
    * Creates a key. Resolves when the key is durable and its creation sealed. Names need not be
    * unique.
-   * @throws GatewayError `invalid_parameter` for a name that is empty, illegible or longer than 128
-   * characters; `conflict` at MAX_KEYS
+   * @throws GatewayError `invalid_parameter` for a name that whyNotKeyName refuses; `conflict` at
+   * MAX_KEYS
    */
   create(name: string): Promise<NewKey> {
-    // Names appear on terminals and must not control them.
-    const isLegible = name.trim() !== '' && name.isWellFormed() && !/\p{Cc}/u.test(name)
-    if (!isLegible || name.length > MAX_NAME_CHARACTERS) {
-      const message = `name must have 1 to ${MAX_NAME_CHARACTERS} characters, one of them visible and none a control character.`
-      return Promise.reject(new GatewayError('invalid_parameter', message, { param: 'name' }))
-    }
+    const reason = whyNotKeyName(name)
+    if (reason !== null)
+      return Promise.reject(new GatewayError('invalid_parameter', `name ${reason}`, { param: 'name' }))
     const { keys, keyids } = this.#environment.tables
     const key = createApiKey(this.#random(KEY_RANDOM_BYTES))
     const rowKey = Buffer.from(hashApiKey(key), 'hex')

@@ -109,6 +109,36 @@ t.test('check reports errors in test files and a manifest without rules', async 
   t.match(sidegate(['check', join(dir, 'map.yaml')]).stdout, /map\.yaml data: holds no \*\.yaml key/)
 })
 
+t.test('names of declared keys hold no personal data', async (t) => {
+  const declared = (...names: string[]) =>
+    `keys:\n${names.map((name, index) => `  - { name: '${name}', sha256: '${String(index).repeat(64)}' }\n`).join('')}`
+  const common = 'upstream: { baseUrl: http://h }\nrules: { path: rules }\n'
+  const dir = t.testdir({
+    rules: { 'a.yaml': 'rules: []\n' },
+    'good.yaml': common + declared('app', 'team-7'),
+    'bad.yaml': common + declared('app', 'alice@example.com'),
+  })
+  t.equal(sidegate(['check', '--config', 'good.yaml'], {}, dir).status, 0)
+  const problem =
+    /bad\.yaml:5:\d+ keys\[1\]\.name: must hold no personal data and no secret, and holds a value of kind email/
+  const checked = sidegate(['check', '--config', 'bad.yaml'], {}, dir)
+  t.equal(checked.status, 1)
+  t.match(checked.stdout, problem)
+  for (const args of [['serve'], ['keys', 'create', '--name', 'x'], ['keys', 'revoke', 'x']]) {
+    const { status, stdout, stderr } = sidegate([...args, '--config', 'bad.yaml'], {}, dir)
+    t.not(status, 0)
+    t.match(stdout + stderr, problem, args.join(' '))
+    t.notMatch(stdout + stderr, 'alice@')
+  }
+  const refused = sidegate(
+    ['keys', 'create', '--name', 'alice@example.com', '--config', 'good.yaml'],
+    {},
+    dir,
+  )
+  t.equal(refused.status, 2)
+  t.match(refused.stderr, '--name must hold no personal data and no secret, and holds a value of kind email')
+})
+
 t.test('check exits with 2 when it cannot run', async (t) => {
   for (const args of [
     ['none.yaml'],

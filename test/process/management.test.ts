@@ -64,6 +64,7 @@ t.test('a key is shown only once, and a revoked key is refused at once', async (
     { name: '' },
     { name: 5 },
     { name: 'x'.repeat(129) },
+    { name: 'alice@example.com' },
     { name: 'a', role: 'admin' },
     [],
   ]) {

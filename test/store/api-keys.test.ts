@@ -88,6 +88,26 @@ t.test('a key name has 1 to 128 characters', async (t) => {
   t.equal(store.keys.list().length, 1)
 })
 
+t.test('a key name with personal data is refused and not sealed', async (t) => {
+  const { store } = openTestStore(t)
+  const names = [
+    'alice@example.com',
+    'ali\u200bce@exam\u00adple.com',
+    'bot of alice%40example.com',
+    '4111 1111 1111 1111',
+    '+1 415 555 2671',
+  ]
+  for (const name of [...names, 'GB82WEST12345698765432', 'ghp_16C7e42F292c6912E7710c838347Ae178B4a']) {
+    const error = await store.keys.create(name).catch((error: unknown) => error)
+    t.match(error, { code: 'invalid_parameter', param: 'name' })
+    t.notOk(String(error).includes(name))
+  }
+  t.equal(store.log.head.seq, 0)
+  for (const name of ['batch-2024-08-06', 'team Köln / nightly', 'svc_7', 'Maria'])
+    await store.keys.create(name)
+  t.equal(store.keys.list().length, 4)
+})
+
 t.test('keys declared by hash in the configuration are accepted', async (t) => {
   const key = createApiKey(randomBytes(32))
   const fileKeys = [{ name: 'fleet', sha256: hashApiKey(key) }]
