@@ -1,4 +1,4 @@
-// Tests that the prefilter finds whatever a search of each text and of adjacent texts joined finds.
+// Tests that the prefilter misses nothing that a full search finds, in texts and across adjacent ones.
 
 import fc from 'fast-check'
 import t from 'tap'

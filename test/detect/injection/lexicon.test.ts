@@ -1,4 +1,4 @@
-// Tests that a cached word has the computed values, whatever words came before.
+// Tests that a cached word has the computed values after any other words.
 
 import fc from 'fast-check'
 import t from 'tap'

@@ -1,4 +1,4 @@
-// Tests that equal words give equal tokens, whatever trick they are written with.
+// Tests that equal words give equal tokens for every trick of writing them.
 
 import fc from 'fast-check'
 import t from 'tap'
