@@ -60,7 +60,7 @@ export const finishChunk = (like: JsonObject, choice: number, reason: string): J
   choices: [{ index: choice, delta: {}, finish_reason: reason }],
 })
 
-function envelopeOf(like: JsonObject): JsonObject {
+export function envelopeOf(like: JsonObject): JsonObject {
   const envelope: JsonObject = {}
   for (const name of ENVELOPE) if (like[name] !== undefined) envelope[name] = like[name]
   return envelope

@@ -16,6 +16,12 @@ export interface SseEvent {
   readonly otherLines: string
 }
 
+/** Largest event of an answer in bytes; larger ones end the call. An image is one event. */
+export const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/** Data of the event that ends a stream. */
+export const DONE = '[DONE]'
+
 /** A line that begins with a second one is dropped: as the first line sent it would be a field. */
 const MARK = '\ufeff'
 const BYTE_ORDER_MARK = Buffer.from(MARK)

@@ -1,7 +1,7 @@
 // Splits a chunk of a streamed answer into deltas of growing texts and standalone texts. Only what
 // body-walk.ts lists is left out.
 
-import { GatewayError } from '../core/errors.ts'
+import { type ErrorDetails, GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { BodyWalk } from './body-walk.ts'
 import { CHOICE_TEXT, type Channel, isReasoning, isToolCall } from './channel.ts'
@@ -70,7 +70,8 @@ export function readStreamChunk(data: string): StreamChunk | null {
   }
 }
 
-function parseObject(data: string): JsonObject | null {
+/** Parses the data of an event; null when it is not a JSON object. */
+export function parseObject(data: string): JsonObject | null {
   try {
     const body = parseReceived(data)
     return isObject(body) ? body : null
@@ -79,6 +80,16 @@ function parseObject(data: string): JsonObject | null {
     return null
   }
 }
+
+const INCOMPLETE = 'The upstream ended the stream before its answer was complete.'
+
+/** The error of a stream that ended too early. */
+export const incompleteAnswer = (details?: ErrorDetails): GatewayError =>
+  new GatewayError('upstream_unavailable', INCOMPLETE, details)
+
+/** The error of an event that is neither a chunk nor a heartbeat. */
+export const notAnObject = (): GatewayError =>
+  new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
 
 /** Reports whether an answer or a chunk is an error. Some servers always send an empty `error`. */
 export const isErrorBody = ({ error }: JsonObject): boolean =>
