@@ -9,9 +9,7 @@ import { atOnce, endOfTurn, inSlices, STEP_UNITS, type Steps } from '../core/ste
 import type { PermittedRequest, PermittedRequests } from '../policy/decide.ts'
 import { type UpstreamResponse, unusableAnswer, wasSent } from '../upstream/response.ts'
 import { drainingError } from './admission.ts'
-import { deliverFailedAnswer, isFailed } from './answer/failed-answer.ts'
-import { deliverStreamedAnswer, isEventStream } from './answer/streamed-answer.ts'
-import { deliverWholeAnswer } from './answer/whole-answer.ts'
+import { deliverAnswer } from './answer/deliver-answer.ts'
 import { authenticate } from './authenticate.ts'
 import { Call } from './call.ts'
 import { callHeaders } from './call-headers.ts'
@@ -209,25 +207,18 @@ async function deliver(
   { selection, placeholders, restoration, stream, includeUsage }: Permitted,
   response: UpstreamResponse,
 ): Promise<Delivered> {
-  const isError = response.status >= 400
   const scan: ScanRules = {
     kinds,
     piiAction: (kind) => selection.pii(kind, 'response').action,
     keywords: selection.keywords('response'),
     credential: response.credential,
     // Clients log error messages, so values are not restored there.
-    restoration: isError ? null : restoration,
+    restoration: response.status >= 400 ? null : restoration,
   }
   const keep = (bytes: number) => control.keep(admission, bytes)
   const answer = { call, client, response, scan, selection, placeholders, searches, keep }
   try {
-    // An error is one answer for every content type: its status must reach the client.
-    const isStream = !isError && isEventStream(response.headers['content-type'], stream)
-    const delivered = await (isFailed(response)
-      ? deliverFailedAnswer(answer)
-      : isStream
-        ? deliverStreamedAnswer(answer, includeUsage)
-        : deliverWholeAnswer(answer))
+    const delivered = await deliverAnswer(answer, { stream, includeUsage })
     assertWaiting(client)
     if (delivered.ending.errorCode !== null) metrics.refusals.inc({ code: delivered.ending.errorCode })
     return delivered

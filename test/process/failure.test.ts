@@ -32,10 +32,10 @@ const { upstream, gateway, key } = await deploy(t, undefined, { config: { upstre
 /**
  * Calls once; returns the response, the error's code, the number of tries and the sealed outcome.
  */
-async function ask(answer: Answer) {
+async function ask(answer: Answer, call: object = body) {
   upstream.answer = answer
   const before = upstream.received.length
-  const response = await gateway.chat(key, body)
+  const response = await gateway.chat(key, call)
   const text = await response.text()
   const code = /"code":"?(\w+)/.exec(text)?.[1]
   return {
@@ -224,7 +224,7 @@ t.test('retry headers and errors in a stream pass from the upstream to the clien
   const quota = await ask(json({ error: { code: 'quota' } }, 429, { 'x-should-retry': 'false' }))
   t.match(quota, { status: 429, code: 'quota', tries: 1 })
   const failure = { error: { message: 'Out of memory', code: 502 }, choices: [] }
-  const { text, outcome } = await ask(events(delta('It is '), failure))
+  const { text, outcome } = await ask(events(delta('It is '), failure), streamed)
   t.equal(outcome, 'upstream_error')
   t.match(text, /: sidegate-audit [^\n]+\ndata: [^\n]*Out of memory[^\n]*\n\n$/)
   t.equal(text.split('"error"').length, 2, 'once')
@@ -278,8 +278,9 @@ t.test('an answer or an event without end is an error of the upstream', async (t
   })
   await inTime('the upstream call ends', (await arrived).closed)
   upstream.answer = pour('data: {"a":"', 'text/event-stream')
-  const text = await (await gateway.chat(key, streamed)).text()
-  t.match(text, /^data: \{"error":\{.*"code":"upstream_unavailable"/m)
+  const response = await gateway.chat(key, streamed)
+  const text = await response.text()
+  t.match([response.status, text], [502, /^\{"error":\{.*"code":"upstream_unavailable"/])
   t.ok(text.length < 1024, 'nothing of the event was sent')
 })
 

@@ -1,11 +1,15 @@
-// Delivers a failure of the upstream (5xx): its reason, scanned, in the form of our own errors.
+// Delivers failures of the upstream: a status of 5xx, or an error in an answer with a status of
+// success. The client gets the reason, scanned, in the form of our own errors.
 
+import { isErrorBody } from '../../chat/stream-chunk.ts'
+import { isTooDeep } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
 import { isEncoded, type UpstreamResponse, unusableStatus } from '../../upstream/response.ts'
-import type { Delivered } from '../record.ts'
+import type { Delivered, Ending } from '../record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
-import { type Answer, deliverBytes, parseAnswer, readAll, reasonIn } from './whole-answer.ts'
+import { parseAnswer, reasonIn } from './received-body.ts'
+import { type Answer, deliverBytes, readAll, respondWhole } from './whole-answer.ts'
 
 /** Longest failure that is read. The status has to do for a longer one. */
 const MAX_REASON_BYTES = 64 * 1024
@@ -16,6 +20,18 @@ const REASON_MS = 5000
 const PASSED_ON: ReadonlySet<number> = new Set([503, 504, 529])
 
 const EMPTY = Buffer.alloc(0)
+
+const REPORTED = 'The upstream reported an error in an answer with a status of success.'
+const NO_CHOICES = "The upstream's answer has no choices."
+const UNREADABLE = "The upstream's answer is neither an event stream nor a JSON object."
+
+/** A failure as the client and the log see it. */
+interface Failure {
+  /** Status for the client. */
+  readonly status: number
+  /** A sentence for the log, and for the client when the upstream gives no reason. */
+  readonly summary: string
+}
 
 /** Reports whether a status is a failure of the upstream. */
 export const isFailed = ({ status }: Pick<UpstreamResponse, 'status'>): boolean => status >= 500
@@ -28,20 +44,68 @@ export const failureStatus = (status: number): number => (PASSED_ON.has(status) 
  * @throws GatewayError `response_blocked_by_policy`, or `overloaded` without memory for it
  */
 export async function deliverFailedAnswer(answer: Answer): Promise<Delivered> {
-  const { call, response, scan, keep } = answer
-  const received = await call.waitForUpstream(readFailure(response, keep))
-  const body = failureBody(response.status, removeFromBytes(received, scan.credential))
-  const status = failureStatus(response.status)
-  const { finish } = await deliverBytes(answer, Buffer.from(JSON.stringify(body)), status)
+  const { status } = answer.response
+  return deliverFailure(answer, await readReason(answer), {
+    status: failureStatus(status),
+    summary: unusableStatus(status),
+  })
+}
+
+/**
+ * As `deliverFailedAnswer`, for an answer with a status of success that is neither a stream nor
+ * JSON.
+ */
+export async function deliverUnreadableAnswer(answer: Answer): Promise<Delivered> {
+  return deliverFailure(answer, await readReason(answer), { status: 502, summary: UNREADABLE })
+}
+
+/**
+ * Scans and prepares the error in an answer with a status of success. The client gets the status in
+ * the error, if there is one. An answer without error and choices counts as one.
+ * @throws GatewayError as `deliverFailedAnswer`
+ */
+export function deliverReportedError(answer: Answer, body: JsonObject): Promise<Delivered> {
+  const isError = isErrorBody(body)
+  const summary = isError ? REPORTED : NO_CHOICES
+  // The rest of a body without an error is no reason.
+  const reason = isError ? body : { message: body['message'], detail: body['detail'] }
+  const received = removeFromBytes(Buffer.from(JSON.stringify(reason)), answer.scan.credential)
+  return deliverFailure(answer, received, { status: reportedStatus(body), summary })
+}
+
+/** As `deliverReportedError`, for an error that was scanned. */
+export function deliverScannedError(answer: Answer, body: JsonObject): Delivered {
+  const failure = { status: reportedStatus(body), summary: REPORTED }
+  const sent = JSON.stringify(failureBody(Buffer.from(JSON.stringify(body)), failure))
+  answer.call.record.estimatedCompletionTokens = 0
   return {
-    ending: {
-      outcome: 'upstream_error',
-      status,
-      errorCode: 'upstream_unavailable',
-      cause: unusableStatus(response.status),
-    },
-    finish,
+    ending: endingWith(failure),
+    finish: (receipt) => respondWhole(answer, failure.status, sent, receipt),
   }
+}
+
+async function deliverFailure(answer: Answer, received: Buffer, failure: Failure): Promise<Delivered> {
+  const body = Buffer.from(JSON.stringify(failureBody(received, failure)))
+  const { finish } = await deliverBytes(answer, body, failure.status)
+  return { ending: endingWith(failure), finish }
+}
+
+const endingWith = ({ status, summary }: Failure): Ending => ({
+  outcome: 'upstream_error',
+  status,
+  errorCode: status < 500 ? null : 'upstream_unavailable',
+  cause: summary,
+})
+
+/** The status for an error in a body: its own from 400 to 599, as if it were the answer's. */
+function reportedStatus({ error }: JsonObject): number {
+  const members = isObject(error) ? [error['code'], error['status'], error['status_code']] : []
+  const status = members.map(Number).find((one) => Number.isInteger(one) && one >= 400 && one < 600)
+  return status === undefined || status >= 500 ? failureStatus(status ?? 502) : status
+}
+
+async function readReason({ call, response, scan, keep }: Answer): Promise<Buffer> {
+  return removeFromBytes(await call.waitForUpstream(readFailure(response, keep)), scan.credential)
 }
 
 /**
@@ -65,22 +129,32 @@ export async function readFailure(
   return EMPTY
 }
 
-/** The body of a failure for the client. Further members of the upstream's `error` stay. */
-function failureBody(status: number, received: Buffer): JsonObject {
-  const error = parseAnswer(received).body?.['error']
+/**
+ * The body of a failure for the client. Further members of the upstream's `error` stay; so do its
+ * type and code when the client is to blame (4xx).
+ */
+function failureBody(received: Buffer, { status, summary }: Failure): JsonObject {
+  const body = parseFailure(received)
+  const error = body?.['error']
   const own = isObject(error) ? error : {}
-  const { param = null } = own
-  const message = failureReason(status, received)
-  return { error: { ...own, message, type: 'upstream_error', param, code: 'upstream_unavailable' } }
+  const { type = 'upstream_error', param = null, code = null } = own
+  const kind = status < 500 ? { type, code } : { type: 'upstream_error', code: 'upstream_unavailable' }
+  return { error: { ...own, message: reasonOf(body, received, summary), ...kind, param } }
 }
 
 /** Why the upstream failed, from its body; a sentence with its status when it does not say. */
-export function failureReason(status: number, received: Buffer): string {
-  const { body } = parseAnswer(received)
+export const failureReason = (status: number, received: Buffer): string =>
+  reasonOf(parseFailure(received), received, unusableStatus(status))
+
+/** The JSON object in the body of a failure; null when there is none that can be serialised. */
+const parseFailure = (received: Buffer): JsonObject | null =>
+  isTooDeep(received.toString('utf8')) ? null : parseAnswer(received).body
+
+function reasonOf(body: JsonObject | null, received: Buffer, summary: string): string {
   const error = body?.['error']
   const places = [isObject(error) ? error['message'] : error, body?.['message'], body?.['detail']]
   const message = places.find((one) => typeof one === 'string' && one.trim() !== '')
   if (typeof message === 'string') return message
   const hasReason = body === null || Object.keys(isObject(error) ? error : body).length > 0
-  return (hasReason ? reasonIn(received) : '') || unusableStatus(status)
+  return (hasReason ? reasonIn(received) : '') || summary
 }

@@ -4,10 +4,17 @@
 import type { Assembler } from '../../chat/assembler.ts'
 import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
-import { encodeEvent, type SseEvent, SseParser } from '../../chat/sse.ts'
-import { type Delta, readStreamChunk, type StreamChunk, withErrorInData } from '../../chat/stream-chunk.ts'
+import { DONE, encodeEvent, MAX_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
+import {
+  type Delta,
+  incompleteAnswer,
+  notAnObject,
+  readStreamChunk,
+  type StreamChunk,
+  withErrorInData,
+} from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
-import { type ErrorDetails, GatewayError } from '../../core/errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import { removeFromText } from '../scan/credential-filter.ts'
@@ -34,17 +41,8 @@ import { StreamWriter } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, type IsText, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
 
-/** Largest event in bytes; larger ones end the call. An image is one event. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024
-
 /** What lines without data cost besides their length, in UTF-16 units. */
 const LINE_UNITS = 512
-
-export const DONE = '[DONE]'
-
-const INCOMPLETE = 'The upstream ended the stream before its answer was complete.'
-const incompleteAnswer = (details?: ErrorDetails) =>
-  new GatewayError('upstream_unavailable', INCOMPLETE, details)
 
 /** An event as text, in case its data does not change, and its lines other than data. */
 interface Written {
@@ -61,6 +59,8 @@ export class StreamEvents {
   done = false
   readonly #ends = new ChoiceEnds()
   failure: GatewayError | null = null
+  /** The error that came before any part of the answer, scanned. */
+  firstError: JsonObject | null = null
   readonly #answer: Answer
   readonly #includeUsage: boolean
   readonly #credential: string | null
@@ -148,8 +148,7 @@ export class StreamEvents {
     const data = quotesCredential ? removeFromText(written, this.#credential) : written
     const chunk = readStreamChunk(data)
     if (isHeartbeat(data, chunk?.body ?? null, otherLines)) return encodeEvent(otherLines, null)
-    if (chunk === null)
-      throw new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
+    if (chunk === null) throw notAnObject()
     this.#answer.call.record.addUsage(chunk.usage)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)
@@ -219,6 +218,7 @@ export class StreamEvents {
     for (const choice of final) this.#ends.end(choice)
     changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
     this.#writer.envelope = logged
+    if (chunk.error && !this.assembler.begun) this.firstError = chunk.body
     this.assembler.add(logged)
     if (changed && !chunk.error && otherLines === '' && isDroppable(chunk, deltas)) return out
     const event = changed ? encodeEvent(otherLines, JSON.stringify(chunk.body)) : raw

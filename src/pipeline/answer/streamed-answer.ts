@@ -1,6 +1,6 @@
 // Delivers a streamed answer as it arrives. Only its end waits for the entry.
 
-import { encodeComment, encodeData } from '../../chat/sse.ts'
+import { DONE, encodeComment, encodeData } from '../../chat/sse.ts'
 import { responseTexts } from '../../chat/texts.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
@@ -10,21 +10,23 @@ import { callHeaders } from '../call-headers.ts'
 import { assertWaiting } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
 import { type Delivered, formatReceipt } from '../record.ts'
-import { DONE, StreamEvents } from './stream-events.ts'
+import { deliverScannedError } from './failed-answer.ts'
+import { StreamEvents } from './stream-events.ts'
 import { type Answer, decideOnAnswer } from './whole-answer.ts'
 
 /**
- * Relays a stream up to `[DONE]`, which `finish` sends after the entry is sealed.
+ * Relays a stream up to `[DONE]`, which `finish` sends after the entry is sealed. The answer to the
+ * client begins with the first event, so that an error before it has a status.
  * @param includeUsage whether the client asked for the usage event
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`; safe text was sent before
  */
 export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolean): Promise<Delivered> {
-  const { call, client, response, selection } = answer
+  const { call, response, selection } = answer
   const relay = new StreamEvents(answer, includeUsage)
-  client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
   let blocking: RuleReference | null
+  let isStarted: boolean
   try {
-    await pump(answer, relay)
+    isStarted = await pump(answer, relay)
   } finally {
     // Record the answer on every path, also when the stream fails.
     blocking = decideOnAnswer(call, selection, relay.results)
@@ -35,12 +37,16 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     call.record.completeUsage()
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
-  if (relay.failure !== null) throw relay.failure
+  if (relay.failure !== null) {
+    if (relay.firstError === null || isStarted) throw relay.failure
+    response.abort()
+    return deliverScannedError(answer, relay.firstError)
+  }
   response.discard()
   return {
     ending: { outcome: 'ok', status: response.status, errorCode: null },
     finish: (receipt) =>
-      client.end(encodeComment(`sidegate-audit ${formatReceipt(receipt)}`) + encodeData(DONE)),
+      answer.client.end(encodeComment(`sidegate-audit ${formatReceipt(receipt)}`) + encodeData(DONE)),
   }
 }
 
@@ -56,9 +62,11 @@ function estimateAnswer(response: JsonObject): number {
   }
 }
 
-async function pump(answer: Answer, relay: StreamEvents): Promise<void> {
+/** Relays the events. @returns whether the answer to the client has begun */
+async function pump(answer: Answer, relay: StreamEvents): Promise<boolean> {
   const { call, client, response } = answer
   let counted = 0
+  let isStarted = false
   while (!relay.done) {
     const piece = await call.waitForUpstream(response.read())
     call.record.responseBytes += piece?.length ?? 0
@@ -66,6 +74,10 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<void> {
     const text = await call.measureSlices('response', steps, client)
     answer.keep(relay.assembler.characters - counted)
     counted = relay.assembler.characters
+    if (!isStarted && hasBegun(relay, text)) {
+      client.startStream({ ...clientHeaders(response.headers), ...callHeaders(call) })
+      isStarted = true
+    }
     if (text !== '') {
       call.markFirstToken()
       const room = client.write(text)
@@ -73,13 +85,9 @@ async function pump(answer: Answer, relay: StreamEvents): Promise<void> {
     }
     assertWaiting(client)
   }
+  return isStarted
 }
 
-/**
- * Reports whether an answer is a stream. One without a telling content type is a stream if the
- * client asked for one.
- */
-export function isEventStream(contentType: string | undefined, isAskedFor: boolean): boolean {
-  const type = contentType?.toLowerCase() ?? 'text/plain'
-  return type.startsWith('text/event-stream') || (isAskedFor && type.startsWith('text/plain'))
-}
+/** Reports whether the answer has begun, also when all of its text is held back or blocked. */
+const hasBegun = ({ firstError, failure, done, assembler }: StreamEvents, text: string): boolean =>
+  text !== '' || (firstError === null && (assembler.begun || (done && failure === null)))

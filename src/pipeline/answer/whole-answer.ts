@@ -5,7 +5,7 @@ import { isUtf8 } from 'node:buffer'
 import { readAnswerTexts } from '../../chat/answer-texts.ts'
 import { decodeEscapes } from '../../chat/json-text.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
-import { hasDuplicateKeys, parseReceived } from '../../chat/strict-json.ts'
+import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
 import { estimateTokens, readUsage } from '../../chat/token-usage.ts'
 import type { Budget } from '../../core/budget.ts'
@@ -24,12 +24,13 @@ import { callHeaders } from '../call-headers.ts'
 import type { Client } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
 import { countKinds } from '../prompt/inspect.ts'
-import { type Delivered, formatReceipt } from '../record.ts'
+import { type Delivered, formatReceipt, type Receipt } from '../record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import { parseAnswer, reasonIn } from './received-body.ts'
 
 /** Largest answer that is read into memory. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
@@ -53,9 +54,12 @@ export interface Answer {
  * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
  */
 export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
-  const { call, response, scan } = answer
-  const received = await call.waitForUpstream(readAll(response, answer.keep))
-  return deliverBytes(answer, removeFromBytes(received, scan.credential), response.status)
+  return deliverBytes(answer, await readWhole(answer), answer.response.status)
+}
+
+/** Reads an answer to its end, without the credential. @throws GatewayError as `readAll` */
+export async function readWhole({ call, response, scan, keep }: Answer): Promise<Buffer> {
+  return removeFromBytes(await call.waitForUpstream(readAll(response, keep)), scan.credential)
 }
 
 /**
@@ -63,7 +67,7 @@ export async function deliverWholeAnswer(answer: Answer): Promise<Delivered> {
  * @throws GatewayError as `deliverWholeAnswer`
  */
 export async function deliverBytes(answer: Answer, received: Buffer, status: number): Promise<Delivered> {
-  const { call, client, response } = answer
+  const { call, response } = answer
   call.record.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
@@ -74,14 +78,24 @@ export async function deliverBytes(answer: Answer, received: Buffer, status: num
   const ok = response.status < 400 && !isFailure(call.record.response)
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status, errorCode: null },
-    finish(receipt) {
-      const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
-      // The body is JSON even when a proxy sent a page.
-      if (headers['content-type']?.includes('json') !== true) headers['content-type'] = 'application/json'
-      headers['x-sidegate-audit'] = formatReceipt(receipt)
-      client.respond(status, headers, sent)
-    },
+    finish: (receipt) => respondWhole(answer, status, sent, receipt),
   }
+}
+
+const JSON_TYPE = /^(?:application\/|[a-z]+\/[\w.-]+\+)json(?:;|$)/
+
+/** Sends a whole answer of JSON with the headers of the call. */
+export function respondWhole(
+  { call, client, response }: Answer,
+  status: number,
+  body: string | Buffer,
+  receipt: Receipt,
+): void {
+  const headers = Object.assign(callHeaders(call), clientHeaders(response.headers))
+  // The body is JSON even when a proxy sent a page; clients read no other types as JSON.
+  if (!JSON_TYPE.test(headers['content-type'] ?? '')) headers['content-type'] = 'application/json'
+  headers['x-sidegate-audit'] = formatReceipt(receipt)
+  client.respond(status, headers, body)
 }
 
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
@@ -239,45 +253,8 @@ const isOneLine = (json: Buffer): boolean =>
   !json.includes(LINE_FEED) &&
   !json.includes(CARRIAGE_RETURN)
 
-/** Parses an answer. A list of one object counts as that object; Google sends its errors so. */
-export function parseAnswer(received: Buffer): {
-  readonly body: JsonObject | null
-  readonly isList: boolean
-} {
-  try {
-    // Some proxies prepend a byte order mark; a parser may ignore it (RFC 8259 §8.1).
-    const body = parseReceived(received.toString('utf8').replace(/^\ufeff/, ''))
-    const isList = Array.isArray(body) && body.length === 1
-    const only = isList ? body[0] : body
-    return { body: isObject(only) ? only : null, isList }
-  } catch {
-    // The parser's message quotes the answer.
-    return { body: null, isList: false }
-  }
-}
-
 const isDoubled = (received: Buffer, body: JsonValue): boolean =>
   hasDuplicateKeys(received.toString('utf8'), body)
-
-/** Longest reason. A longer body is usually a page of a proxy; its status says enough. */
-const MAX_REASON_CHARACTERS = 4096
-const PAGE = /^</
-
-/**
- * Returns why an upstream refuses, from plain text or JSON that is not an object; '' without a
- * reason.
- */
-export function reasonIn(received: Buffer): string {
-  const text = isUtf8(received) ? received.toString('utf8').trim() : ''
-  if (text.length > MAX_REASON_CHARACTERS || PAGE.test(text)) return ''
-  try {
-    const value = parseReceived(text)
-    // Serialise it again: escapes would hide findings.
-    return typeof value === 'string' ? value : JSON.stringify(value)
-  } catch {
-    return text
-  }
-}
 
 const plainError = (status: number, reason: string): JsonObject => ({
   message: reason === '' ? unusableStatus(status) : reason,

@@ -1,0 +1,95 @@
+// Chooses how an answer reaches the client: by the form in which it arrives and the one that the
+// client asked for. Neither depends on the content type.
+
+import { answerChunks, hasChoices } from '../../chat/answer-chunks.ts'
+import { DONE, encodeData } from '../../chat/sse.ts'
+import { isErrorBody } from '../../chat/stream-chunk.ts'
+import { StreamCollector } from '../../chat/stream-collector.ts'
+import { isTooDeep } from '../../chat/strict-json.ts'
+import { GatewayError } from '../../core/errors.ts'
+import type { JsonObject } from '../../core/json.ts'
+import type { Delivered } from '../record.ts'
+import { removeFromBytes } from '../scan/credential-filter.ts'
+import { readForm, resumed } from './answer-form.ts'
+import {
+  deliverFailedAnswer,
+  deliverReportedError,
+  deliverUnreadableAnswer,
+  isFailed,
+} from './failed-answer.ts'
+import { parseAnswer } from './received-body.ts'
+import { deliverStreamedAnswer } from './streamed-answer.ts'
+import { type Answer, deliverBytes, deliverWholeAnswer, readWhole } from './whole-answer.ts'
+
+/** The form of answer that the client asked for. */
+interface AskedForm {
+  readonly stream: boolean
+  /** True when a stream ends with its usage. */
+  readonly includeUsage: boolean
+}
+
+/**
+ * Delivers an answer in the form that the client asked for.
+ * @throws GatewayError `upstream_*` or `response_blocked_by_policy`
+ */
+export async function deliverAnswer(answer: Answer, { stream, includeUsage }: AskedForm): Promise<Delivered> {
+  if (isFailed(answer.response)) return deliverFailedAnswer(answer)
+  // An error is one answer in every form: its status must reach the client.
+  if (answer.response.status >= 400) return deliverWholeAnswer(answer)
+  const { form, response } = await answer.call.waitForUpstream(readForm(answer.response))
+  const formed = { ...answer, response }
+  if (form === 'stream')
+    return stream ? deliverStreamedAnswer(formed, includeUsage) : deliverCollectedAnswer(formed)
+  if (!stream) return deliverWhole(formed)
+  if (form === 'whole') return deliverAsStream(formed, includeUsage)
+  if (form === 'unknown') return deliverUnreadableAnswer(formed)
+  throw new GatewayError('upstream_unavailable', "The upstream's answer is empty.")
+}
+
+/** Delivers a whole answer to a client that asked for one. */
+async function deliverWhole(answer: Answer): Promise<Delivered> {
+  const received = await readWhole(answer)
+  // Most answers do not have the word, so few are parsed for it.
+  const body = received.includes('"error"') ? parseShallow(received) : null
+  return body !== null && isErrorBody(body) && !hasChoices(body)
+    ? deliverReportedError(answer, body)
+    : deliverBytes(answer, received, answer.response.status)
+}
+
+/** Delivers a whole answer to a client that asked for a stream. */
+async function deliverAsStream(answer: Answer, includeUsage: boolean): Promise<Delivered> {
+  const body = parseShallow(await readWhole(answer))
+  if (body === null)
+    throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
+  if (!hasChoices(body)) return deliverReportedError(answer, body)
+  const response = resumed(answer.response, encodedChunks(body))
+  return deliverStreamedAnswer({ ...answer, response }, includeUsage)
+}
+
+function* encodedChunks(body: JsonObject): Generator<Buffer> {
+  for (const chunk of answerChunks(body)) yield Buffer.from(encodeData(JSON.stringify(chunk)))
+  yield Buffer.from(encodeData(DONE))
+}
+
+/** Delivers a stream to a client that asked for a whole answer. */
+async function deliverCollectedAnswer(answer: Answer): Promise<Delivered> {
+  const { call, response, scan, keep } = answer
+  const collector = new StreamCollector()
+  let counted = 0
+  while (!collector.done) {
+    const piece = await call.waitForUpstream(response.read())
+    if (piece === null) break
+    call.measure('response', () => collector.push(piece))
+    keep(collector.characters - counted)
+    counted = collector.characters
+  }
+  const body = collector.finish()
+  response.discard()
+  if (isErrorBody(body)) return deliverReportedError(answer, body)
+  const received = removeFromBytes(Buffer.from(JSON.stringify(body)), scan.credential)
+  return deliverBytes(answer, received, response.status)
+}
+
+/** Parses an answer; null when it is not a JSON object, or too deep to be serialised. */
+const parseShallow = (received: Buffer): JsonObject | null =>
+  isTooDeep(received.toString('utf8')) ? null : parseAnswer(received).body
