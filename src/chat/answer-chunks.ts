@@ -2,7 +2,7 @@
 
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { envelopeOf, isReasoning } from './channel.ts'
-import { isReplacedString } from './delta-fields.ts'
+import { isChannelName, isReplacedString } from './delta-fields.ts'
 import { isErrorBody } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 import { readUsage } from './token-usage.ts'
@@ -39,7 +39,7 @@ export function* answerChunks(answer: JsonObject): Generator<JsonObject> {
     }
   }
   if (usage !== undefined && readUsage({ usage }) !== null) yield { ...common, choices: [], usage }
-  if (isErrorBody(answer)) yield { ...common, choices: [], error: error! }
+  if (error !== undefined && isErrorBody({ error })) yield { ...common, choices: [], error }
 }
 
 /** Numbers choices by their own `index`, or by position when these are no distinct numbers. */
@@ -86,7 +86,7 @@ function rank(name: string): number {
 }
 
 function* memberDeltas(name: string, value: JsonValue): Generator<JsonObject> {
-  if (typeof value === 'string' && !isReplacedString(name, value)) {
+  if (typeof value === 'string' && grows(name, value)) {
     for (const piece of piecesOf(value)) yield { [name]: piece }
   } else if (name === 'tool_calls' && Array.isArray(value)) {
     for (const [index, call] of value.entries()) {
@@ -97,6 +97,9 @@ function* memberDeltas(name: string, value: JsonValue): Generator<JsonObject> {
     for (const part of partsBy(value, 'arguments')) yield { function_call: part }
   } else yield { [name]: value }
 }
+
+/** Reports whether clients append a string of a later chunk. Any other stays in one chunk. */
+const grows = (name: string, value: string): boolean => isChannelName(name) && !isReplacedString(name, value)
 
 function* callParts(call: JsonObject): Generator<JsonObject> {
   const [holder, text] = CALL_TEXTS.find(([name]) => isObject(call[name])) ?? ['', '']

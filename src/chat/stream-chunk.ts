@@ -91,9 +91,17 @@ export const incompleteAnswer = (details?: ErrorDetails): GatewayError =>
 export const notAnObject = (): GatewayError =>
   new GatewayError('upstream_unavailable', 'The upstream sent an event that is not a JSON object.')
 
-/** Reports whether an answer or a chunk is an error. Some servers always send an empty `error`. */
-export const isErrorBody = ({ error }: JsonObject): boolean =>
-  isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== ''
+/**
+ * Reports whether an answer or a chunk is an error. Some servers always send an empty `error`; vLLM
+ * has sent errors as `object`.
+ */
+export const isErrorBody = ({ error, object }: JsonObject): boolean =>
+  object === 'error' ||
+  (isObject(error) ? Object.keys(error).length > 0 : typeof error === 'string' && error !== '')
+
+/** An error in the form that clients read, with a member `error`. */
+export const inErrorForm = (body: JsonObject): JsonObject =>
+  body['error'] == null ? { error: { message: 'The upstream reported an error.', ...body } } : body
 
 /** Marks an error event (WHATWG HTML §9.2.6). */
 const ERROR_EVENT = /^event: ?error$/m
@@ -105,8 +113,13 @@ export function withErrorInData(event: SseEvent): SseEvent {
   const { data, otherLines } = event
   const body = data !== null && ERROR_EVENT.test(otherLines) && !isTooDeep(data) ? parseObject(data) : null
   if (body === null || isErrorBody(body)) return event
-  const written = JSON.stringify({ error: { message: 'The upstream reported an error.', ...body } })
-  return { data: written, otherLines, raw: encodeEvent(otherLines, written) }
+  return toErrorEvent(body, otherLines)
+}
+
+/** The event of an error, in the form that clients read. */
+export function toErrorEvent(body: JsonObject, otherLines: string): SseEvent {
+  const data = JSON.stringify(inErrorForm(body))
+  return { data, otherLines, raw: encodeEvent(otherLines, data) }
 }
 
 /** Most choices of one answer. */

@@ -4,7 +4,14 @@ import type { JsonObject } from '../core/json.ts'
 import { Assembler } from './assembler.ts'
 import { isHeartbeat } from './heartbeat.ts'
 import { DONE, MAX_EVENT_BYTES, type SseEvent, SseParser } from './sse.ts'
-import { incompleteAnswer, isErrorBody, notAnObject, parseObject, withErrorInData } from './stream-chunk.ts'
+import {
+  incompleteAnswer,
+  inErrorForm,
+  isErrorBody,
+  notAnObject,
+  parseObject,
+  withErrorInData,
+} from './stream-chunk.ts'
 import { isTooDeep } from './strict-json.ts'
 
 export class StreamCollector {
@@ -56,7 +63,7 @@ export class StreamCollector {
     if (isHeartbeat(data, body, otherLines)) return
     if (body === null) throw notAnObject()
     if (isErrorBody(body)) {
-      this.#error = body
+      this.#error = inErrorForm(body)
       this.done = true
     } else this.#assembler.add(body)
   }

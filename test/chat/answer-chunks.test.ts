@@ -105,6 +105,12 @@ t.test('long texts are divided between characters', async (t) => {
   ])
 })
 
+t.test('a text that no client appends to stays in one chunk', async (t) => {
+  const long = `${'a'.repeat(16_380)} bob@example.com`
+  for (const name of ['my text', 'format', 'image_url', ''])
+    t.same(deltasOf({ [name]: long }), [{ role: 'assistant' }, { [name]: long }, {}], name)
+})
+
 const text = fc.oneof(fc.string(), fc.constantFrom(null, '', '4111 1111 1111 1111', 'a'.repeat(40_000)))
 const tool = fc.record({
   id: fc.string(),

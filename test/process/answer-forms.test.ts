@@ -181,6 +181,8 @@ const ERRORS: [name: string, answer: Answer, status: number, message: string][] 
     502,
     REDACTED,
   ],
+  ['an error by its object', json({ object: 'error', message: REASON, code: 400 }), 400, REDACTED],
+  ['an event that is an error by its object', events({ object: 'error', message: REASON }), 502, REDACTED],
   ['an event after a ping', events('ping', { error: { message: REASON } }), 502, REDACTED],
 ]
 
@@ -232,7 +234,7 @@ t.test('an answer that holds no answer is an error with a reason, never an empty
     [json({ choices: [] }), /has no choices/],
     [json({ id: 'x', content: [{ text: 'bob@example.com' }] }), /has no choices/],
     [json({ detail: REASON }), /no GPU for \[EMAIL_2\]/],
-    [json({ object: 'error', message: REASON }), /no GPU for \[EMAIL_2\]/],
+    [json({ message: REASON, choices: null }), /no GPU for \[EMAIL_2\]/],
     [events('[DONE]'), /before its answer was complete/],
     [events('ping'), /before its answer was complete/],
     [events('so'), /not a JSON object/],

@@ -48,8 +48,8 @@ function formOf(text: string, isLast: boolean): AnswerForm | null {
 }
 
 /**
- * An answer that reads these pieces, one at a time, and then the rest of the response.
- * @param start pieces without an empty one
+ * An answer that reads these pieces, one at a time, and then the rest of the response. An abort
+ * drops the pieces that are left.
  */
 export function resumed(response: UpstreamResponse, start: Iterable<Buffer>): UpstreamResponse {
   const { status, headers, credential } = response
@@ -58,9 +58,9 @@ export function resumed(response: UpstreamResponse, start: Iterable<Buffer>): Up
     status,
     headers,
     credential,
-    async read() {
+    read() {
       const next = pieces?.next()
-      if (next?.done === false) return next.value
+      if (next?.done === false) return Promise.resolve(next.value)
       pieces = null
       return response.read()
     },

@@ -8,6 +8,7 @@ import { StreamCollector } from '../../chat/stream-collector.ts'
 import { isTooDeep } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
+import { STEP_UNITS } from '../../core/steps.ts'
 import type { Delivered } from '../record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
 import { readForm, resumed } from './answer-form.ts'
@@ -16,6 +17,7 @@ import {
   deliverReportedError,
   deliverUnreadableAnswer,
   isFailed,
+  MAX_REASON_BYTES,
 } from './failed-answer.ts'
 import { parseAnswer } from './received-body.ts'
 import { deliverStreamedAnswer } from './streamed-answer.ts'
@@ -50,7 +52,8 @@ export async function deliverAnswer(answer: Answer, { stream, includeUsage }: As
 async function deliverWhole(answer: Answer): Promise<Delivered> {
   const received = await readWhole(answer)
   // Most answers do not have the word, so few are parsed for it.
-  const body = received.includes('"error"') ? parseShallow(received) : null
+  const mayBeError = received.length <= MAX_REASON_BYTES && received.includes('"error"')
+  const body = mayBeError ? parseShallow(received) : null
   return body !== null && isErrorBody(body) && !hasChoices(body)
     ? deliverReportedError(answer, body)
     : deliverBytes(answer, received, answer.response.status)
@@ -58,12 +61,24 @@ async function deliverWhole(answer: Answer): Promise<Delivered> {
 
 /** Delivers a whole answer to a client that asked for a stream. */
 async function deliverAsStream(answer: Answer, includeUsage: boolean): Promise<Delivered> {
-  const body = parseShallow(await readWhole(answer))
+  const body = await readBody(answer)
   if (body === null)
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
   if (!hasChoices(body)) return deliverReportedError(answer, body)
   const response = resumed(answer.response, encodedChunks(body))
   return deliverStreamedAnswer({ ...answer, response }, includeUsage)
+}
+
+/** Reads and parses a whole answer; a long one within the memory budget. */
+async function readBody(answer: Answer): Promise<JsonObject | null> {
+  const { call, searches } = answer
+  const received = await readWhole(answer)
+  const release = received.length > STEP_UNITS ? await searches.wait(received.length) : () => {}
+  try {
+    return call.measure('response', () => parseShallow(received))
+  } finally {
+    release()
+  }
 }
 
 function* encodedChunks(body: JsonObject): Generator<Buffer> {

@@ -1,7 +1,7 @@
 // Delivers failures of the upstream: a status of 5xx, or an error in an answer with a status of
 // success. The client gets the reason, scanned, in the form of our own errors.
 
-import { isErrorBody } from '../../chat/stream-chunk.ts'
+import { inErrorForm, isErrorBody } from '../../chat/stream-chunk.ts'
 import { isTooDeep } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type JsonObject } from '../../core/json.ts'
@@ -12,7 +12,7 @@ import { parseAnswer, reasonIn } from './received-body.ts'
 import { type Answer, deliverBytes, readAll, respondWhole } from './whole-answer.ts'
 
 /** Longest failure that is read. The status has to do for a longer one. */
-const MAX_REASON_BYTES = 64 * 1024
+export const MAX_REASON_BYTES = 64 * 1024
 /** Time that the body of a failure has to arrive. */
 const REASON_MS = 5000
 
@@ -64,8 +64,9 @@ export async function deliverUnreadableAnswer(answer: Answer): Promise<Delivered
  * the error, if there is one. An answer without error and choices counts as one.
  * @throws GatewayError as `deliverFailedAnswer`
  */
-export function deliverReportedError(answer: Answer, body: JsonObject): Promise<Delivered> {
-  const isError = isErrorBody(body)
+export function deliverReportedError(answer: Answer, answered: JsonObject): Promise<Delivered> {
+  const isError = isErrorBody(answered)
+  const body = isError ? inErrorForm(answered) : answered
   const summary = isError ? REPORTED : NO_CHOICES
   // The rest of a body without an error is no reason.
   const reason = isError ? body : { message: body['message'], detail: body['detail'] }

@@ -11,6 +11,7 @@ import {
   notAnObject,
   readStreamChunk,
   type StreamChunk,
+  toErrorEvent,
   withErrorInData,
 } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
@@ -37,18 +38,12 @@ import {
 import { GrowingTexts } from './growing-texts.ts'
 import { LogprobGate } from './logprobs.ts'
 import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
-import { StreamWriter } from './stream-writer.ts'
+import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, type IsText, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** What lines without data cost besides their length, in UTF-16 units. */
 const LINE_UNITS = 512
-
-/** An event as text, in case its data does not change, and its lines other than data. */
-interface Written {
-  readonly raw: string
-  readonly otherLines: string
-}
 
 export class StreamEvents {
   readonly #writer = new StreamWriter()
@@ -149,6 +144,8 @@ export class StreamEvents {
     const chunk = readStreamChunk(data)
     if (isHeartbeat(data, chunk?.body ?? null, otherLines)) return encodeEvent(otherLines, null)
     if (chunk === null) throw notAnObject()
+    if (chunk.error && chunk.body['error'] == null)
+      return yield* this.#relayEvent(toErrorEvent(chunk.body, otherLines))
     this.#answer.call.record.addUsage(chunk.usage)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)

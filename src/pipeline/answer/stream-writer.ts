@@ -7,6 +7,12 @@ import { encodeData } from '../../chat/sse.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
 
+/** An event as text, in case its data does not change, and its lines other than data. */
+export interface Written {
+  readonly raw: string
+  readonly otherLines: string
+}
+
 export class StreamWriter {
   readonly assembler = new Assembler()
   /** The last chunk in its logged form; new events copy its id, model and time. */
