@@ -284,6 +284,15 @@ t.test('an answer or an event without end is an error of the upstream', async (t
   t.ok(text.length < 1024, 'nothing of the event was sent')
 })
 
+t.test('a stream that stalls before its first event is a timeout', async (t) => {
+  for (const start of ['\n', 'da', 'data: {"choices"', '{"choices":']) {
+    for (const call of [streamed, body]) {
+      const stalled = await ask((response) => void response.writeHead(200, {}).write(start), call)
+      t.match(stalled, { status: 504, code: 'upstream_timeout', outcome: 'upstream_error' }, start)
+    }
+  }
+})
+
 t.test('a stream that stalls ends with an error', async (t) => {
   upstream.answer = unfinished(delta('one two three '))
   const text = await (await gateway.chat(key, streamed)).text()
