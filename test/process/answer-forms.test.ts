@@ -183,6 +183,12 @@ const ERRORS: [name: string, answer: Answer, status: number, message: string][] 
   ],
   ['an error by its object', json({ object: 'error', message: REASON, code: 400 }), 400, REDACTED],
   ['an event that is an error by its object', events({ object: 'error', message: REASON }), 502, REDACTED],
+  [
+    'an error without a message',
+    json({ error: { reason: REASON }, choices: [], id: 'x', message: null }),
+    502,
+    `{"error":{"reason":"${REDACTED}"},"message":null}`,
+  ],
   ['an event after a ping', events('ping', { error: { message: REASON } }), 502, REDACTED],
 ]
 
@@ -225,6 +231,9 @@ t.test('an answer that holds no answer is an error with a reason, never an empty
     [plain('\n\n  \n'), /is empty/],
     [plain('<html><body>Bad gateway</body></html>'), /neither an event stream nor a JSON object/],
     [plain(REASON), /no GPU for \[EMAIL_2\]/],
+    [plain(`${REASON}\n`), /no GPU for \[EMAIL_2\]/],
+    [plain(`x: y\n\n${event(delta('bob@exam'))}${event(delta('ple.com'))}`), /neither an event stream/],
+    [plain(`)]}'${JSON.stringify(completion('bob\u0040example.com'))}`), /neither an event stream/],
     [plain('{"model":"m"}\n{"model":"m"}\n'), /not a JSON object/],
     [plain('{"choices":[{"message":{"content":"cut of'), /not a JSON object/],
     [plain('['.repeat(100_000)), /not a JSON object/],

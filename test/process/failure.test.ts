@@ -174,7 +174,8 @@ t.test('a failure of the upstream keeps its reason, scanned and bounded', async 
   t.equal(await reasonOf({ error: 'no GPU' }), 'no GPU')
   t.equal(await reasonOf([{ error: { message: 'no GPU' } }]), 'no GPU')
   t.match(await reasonOf({ error: { reason: 'no GPU' } }), /no GPU/)
-  for (const none of [{}, '', '<html>no</html>', { error: { message: 'long '.repeat(20_000) } }])
+  const deep = `${'{"error":'.repeat(6000)}1${'}'.repeat(6000)}`
+  for (const none of [{}, '', '<html>no</html>', deep, { error: { message: 'long '.repeat(20_000) } }])
     t.equal(await reasonOf(none), 'The upstream answered with status 500.')
   t.equal(await reasonOf('packed', { 'content-encoding': 'gzip' }), 'The upstream answered with status 500.')
   const cut = await ask((response) => {

@@ -25,6 +25,9 @@ const REPORTED = 'The upstream reported an error in an answer with a status of s
 const NO_CHOICES = "The upstream's answer has no choices."
 const UNREADABLE = "The upstream's answer is neither an event stream nor a JSON object."
 
+/** One line without the marks of JSON and markup. */
+const WORDS = /^[^{}[\]<>"\\\r\n]{1,1000}$/
+
 /** A failure as the client and the log see it. */
 interface Failure {
   /** Status for the client. */
@@ -53,10 +56,12 @@ export async function deliverFailedAnswer(answer: Answer): Promise<Delivered> {
 
 /**
  * As `deliverFailedAnswer`, for an answer with a status of success that is neither a stream nor
- * JSON.
+ * JSON. Only one line of words is a reason: anything else may be an answer in an unknown form.
  */
 export async function deliverUnreadableAnswer(answer: Answer): Promise<Delivered> {
-  return deliverFailure(answer, await readReason(answer), { status: 502, summary: UNREADABLE })
+  const received = await readReason(answer)
+  const reason = WORDS.test(received.toString('utf8').trim()) ? received : EMPTY
+  return deliverFailure(answer, reason, { status: 502, summary: UNREADABLE })
 }
 
 /**
@@ -67,22 +72,25 @@ export async function deliverUnreadableAnswer(answer: Answer): Promise<Delivered
 export function deliverReportedError(answer: Answer, answered: JsonObject): Promise<Delivered> {
   const isError = isErrorBody(answered)
   const body = isError ? inErrorForm(answered) : answered
+  const received = removeFromBytes(reasonBytes(body, isError), answer.scan.credential)
   const summary = isError ? REPORTED : NO_CHOICES
-  // The rest of a body without an error is no reason.
-  const reason = isError ? body : { message: body['message'], detail: body['detail'] }
-  const received = removeFromBytes(Buffer.from(JSON.stringify(reason)), answer.scan.credential)
   return deliverFailure(answer, received, { status: reportedStatus(body), summary })
 }
 
 /** As `deliverReportedError`, for an error that was scanned. */
 export function deliverScannedError(answer: Answer, body: JsonObject): Delivered {
   const failure = { status: reportedStatus(body), summary: REPORTED }
-  const sent = JSON.stringify(failureBody(Buffer.from(JSON.stringify(body)), failure))
+  const sent = JSON.stringify(failureBody(reasonBytes(body, true), failure))
   answer.call.record.estimatedCompletionTokens = 0
   return {
     ending: endingWith(failure),
     finish: (receipt) => respondWhole(answer, failure.status, sent, receipt),
   }
+}
+
+/** The members of a body that may hold a reason, as JSON. The others may be an answer. */
+function reasonBytes({ error, message, detail }: JsonObject, isError: boolean): Buffer {
+  return Buffer.from(JSON.stringify({ ...(isError ? { error } : {}), message, detail }))
 }
 
 async function deliverFailure(answer: Answer, received: Buffer, failure: Failure): Promise<Delivered> {
