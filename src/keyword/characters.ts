@@ -36,30 +36,22 @@ const CONTROL = /^[\0-\x08\x0E-\x1F\x7F-\x84\x86-\x9F]$/u
 /** Lengthens the line between two Arabic letters and has no meaning. */
 const TATWEEL = '\u0640'
 
-/** Scripts without spaces between words. Their letters do not extend a word in another script. */
-const UNSPACED =
-  /^[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Bopo}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}\p{scx=Tibt}\p{scx=Yiii}]$/u
-const WORD = /^[\p{L}\p{M}\p{N}\p{Pc}]$/u
-
 const DELETE = 0x7f
 const BMP = 0x10000
-const NOT_WORD = 1
-const IS_WORD = 2
 /** Entry for a character that folds to none or to several. */
 const SEVERAL = -1
 
 interface CharacterTables {
   readonly role: Uint8Array
-  readonly word: Uint8Array
   /** Folded code point; 0 if not computed yet. */
   readonly folded: Int32Array
 }
 
 let allocated: CharacterTables | null = null
 
-/** Allocated on first use: about 400 KiB. */
+/** Allocated on first use: about 320 KiB. */
 const tables = (): CharacterTables => {
-  allocated ??= { role: new Uint8Array(BMP), word: new Uint8Array(BMP), folded: new Int32Array(BMP) }
+  allocated ??= { role: new Uint8Array(BMP), folded: new Int32Array(BMP) }
   return allocated
 }
 
@@ -86,22 +78,6 @@ function computeRole(codePoint: number): number {
   const character = String.fromCodePoint(codePoint)
   if (INVISIBLE.test(character) || CONTROL.test(character) || character === TATWEEL) return IGNORED
   return EXTENDING.test(character) ? EXTENDS : STARTS
-}
-
-/**
- * Whether `\b` counts a character as part of a word: RE2's `\w`, letters of scripts with spaces,
- * and look-alikes.
- */
-export function isWordCharacter(codePoint: number): boolean {
-  if (codePoint >= BMP) return computeWord(codePoint) === IS_WORD
-  const { word } = tables()
-  return lookUp(word, codePoint, computeWord) === IS_WORD
-}
-
-function computeWord(codePoint: number): number {
-  const character = String.fromCodePoint(codePoint)
-  const isWord = WORD.test(character) && !UNSPACED.test(character)
-  return isWord || LATIN_LOOKALIKES.has(codePoint) ? IS_WORD : NOT_WORD
 }
 
 /** Returns the code point that a character folds to, or -1 if it folds to none or to several. */

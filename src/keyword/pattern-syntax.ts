@@ -31,7 +31,7 @@ export function splitAlternatives(pattern: string): string[] {
   let flagsAfter = ''
   let begin = 0
   let depth = 0
-  for (const { text, kind, offset } of tokens(pattern)) {
+  for (const { text, kind, offset } of patternTokens(pattern)) {
     if (kind !== 'syntax') continue
     if (text === '(') depth++
     else if (text === ')') depth = Math.max(0, depth - 1)
@@ -64,7 +64,7 @@ interface PatternToken {
 }
 
 /** Yields the source one character, escape, class or quote at a time. */
-function* tokens(pattern: string): Generator<PatternToken> {
+export function* patternTokens(pattern: string): Generator<PatternToken> {
   let offset = 0
   while (offset < pattern.length) {
     const character = pattern[offset]!
@@ -120,7 +120,7 @@ const ASCII_PUNCTUATION = /[!-/:-@[-`{-~]/g
 function normaliseSource(source: string): string {
   let normalised = ''
   let run = ''
-  for (const { text, kind } of tokens(source)) {
+  for (const { text, kind } of patternTokens(source)) {
     if (kind === 'syntax' || kind === 'other') {
       run += text
       continue

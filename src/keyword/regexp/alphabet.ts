@@ -2,16 +2,20 @@
 // automaton small. Knows sets of characters, not their purpose.
 
 import { ASCII_END, LINE_FEED } from '../../core/ascii.ts'
-import { isWordCharacter, lookalikePairs } from '../characters.ts'
+import { lookalikePairs } from '../characters.ts'
+import { NO_WORD, WORD_KINDS, wordKindOf } from '../word-kind.ts'
 import { type CharacterSet, setHas } from './instructions.ts'
 
 const MAX_CODE_POINT = 0x10ffff
+
+/** In longer intervals every word kind may occur; shorter ones are read character by character. */
+const MAX_LISTED_CHARACTERS = 64
 
 const NO_SETS = new Uint8Array(0)
 
 /** What assertions depend on. */
 export interface ClassTraits {
-  readonly word: boolean
+  readonly wordKind: number
   readonly lineFeed: boolean
 }
 
@@ -22,37 +26,41 @@ export class Alphabet {
   readonly traits: ClassTraits[] = []
   readonly #members: Uint8Array[] = []
   readonly #ascii = new Uint16Array(ASCII_END)
-  /**
-   * Where each interval outside ASCII begins, and its classes for characters outside and inside
-   * words.
-   */
+  /** Where each interval outside ASCII begins, and by word kind the class of its characters. */
   readonly #begins: number[]
-  readonly #nonWord: number[] = []
-  readonly #inWord: number[] = []
+  readonly #byKind: number[][] = []
   readonly #pairs = new Map<number, number>()
+  readonly #kindOf: (codePoint: number) => number
 
-  /** @param sets distinct sets, named by their index */
-  constructor(sets: readonly CharacterSet[]) {
+  /**
+   * @param sets distinct sets, named by their index
+   * @param hasWords whether an expression asks for word boundaries; without one, word kinds make no
+   * classes
+   */
+  constructor(sets: readonly CharacterSet[], hasWords: boolean) {
+    this.#kindOf = hasWords ? wordKindOf : () => NO_WORD
     const bySignature = new Map<string, number>()
-    const classOf = (plain: number, folded: number, word: boolean): number => {
-      const members = sets.map((set) => setHas(set, plain) || setHas(set, folded))
-      const traits = { word, lineFeed: plain === LINE_FEED }
-      const signature = `${word}${traits.lineFeed}${members.map(Number).join('')}`
+    const classOf = (plain: number, folded: number, wordKind: number): number => {
+      const members = Uint8Array.from(sets, (set) => Number(setHas(set, plain) || setHas(set, folded)))
+      const traits = { wordKind, lineFeed: plain === LINE_FEED }
+      const signature = `${wordKind}${traits.lineFeed}${members.join('')}`
       const cached = bySignature.get(signature)
       if (cached !== undefined) return cached
       bySignature.set(signature, this.traits.length)
-      this.#members.push(Uint8Array.from(members, Number))
+      this.#members.push(members)
       return this.traits.push(traits) - 1
     }
-    for (let code = 0; code < ASCII_END; code++)
-      this.#ascii[code] = classOf(code, code, isWordCharacter(code))
+    for (let code = 0; code < ASCII_END; code++) this.#ascii[code] = classOf(code, code, this.#kindOf(code))
     this.#begins = intervals(sets)
-    for (const begin of this.#begins) {
-      this.#nonWord.push(classOf(begin, begin, false))
-      this.#inWord.push(classOf(begin, begin, true))
-    }
+    this.#begins.forEach((begin, index) => {
+      const classes: number[] = []
+      for (const kind of this.#kindsIn(begin, this.#begins[index + 1] ?? MAX_CODE_POINT + 1)) {
+        classes[kind] = classOf(begin, begin, kind)
+      }
+      this.#byKind.push(classes)
+    })
     for (const { plain, folded } of lookalikePairs()) {
-      this.#pairs.set(pairKey(plain, folded), classOf(plain, folded, isWordCharacter(plain)))
+      this.#pairs.set(pairKey(plain, folded), classOf(plain, folded, this.#kindOf(plain)))
     }
   }
 
@@ -82,7 +90,14 @@ export class Alphabet {
       if (this.#begins[middle]! <= plain) low = middle
       else high = middle
     }
-    return isWordCharacter(plain) ? this.#inWord[low]! : this.#nonWord[low]!
+    return this.#byKind[low]![this.#kindOf(plain)]!
+  }
+
+  /** The word kinds of the characters from `begin` up to `end`, exclusive. */
+  #kindsIn(begin: number, end: number): Iterable<number> {
+    if (this.#kindOf !== wordKindOf) return [NO_WORD]
+    if (end - begin > MAX_LISTED_CHARACTERS) return WORD_KINDS
+    return new Set(Array.from({ length: end - begin }, (_, index) => wordKindOf(begin + index)))
   }
 }
 

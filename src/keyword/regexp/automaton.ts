@@ -2,21 +2,17 @@
 // one character at a time (Thompson 1968, Pike 1987). Transitions between sets of threads are
 // cached, as in RE2's lazy DFA. Takes time linear in the text for any expressions.
 
+import { isBoundary, NO_WORD } from '../word-kind.ts'
 import { Alphabet, type ClassTraits } from './alphabet.ts'
+import { ASSERT, assemble, type FlatProgram, MATCH, SPLIT, TAKE } from './flat-program.ts'
 import {
-  ASSERT,
   AT_LINE_END,
   AT_LINE_START,
   AT_TEXT_END,
   AT_TEXT_START,
   AT_WORD_BOUNDARY,
-  assemble,
-  type FlatProgram,
-  MATCH,
   NOT_AT_WORD_BOUNDARY,
   type Program,
-  SPLIT,
-  TAKE,
 } from './instructions.ts'
 
 /** Most thread sets in the cache. With more, the cache starts over. */
@@ -28,8 +24,8 @@ const MAX_CACHED_THREADS = 500_000
 /** The kind of character before the threads, which assertions look back at. */
 const AFTER_NOTHING = 0
 const AFTER_LINE_FEED = 1
-const AFTER_WORD = 2
-const AFTER_OTHER = 3
+/** Added to the word kind of any other character. */
+const AFTER_CHARACTER = 1
 
 /** Marks are 32-bit integers. */
 const MAX_MARK = 2 ** 31 - 1
@@ -114,10 +110,10 @@ export class ExpressionAutomaton {
   #cachedThreads = 0
 
   constructor(programs: readonly Program[]) {
-    const { program, starts, sets } = assemble(programs)
+    const { program, starts, sets, asserted } = assemble(programs)
     this.#program = program
     this.#starts = starts
-    this.alphabet = new Alphabet(sets)
+    this.alphabet = new Alphabet(sets, (asserted & (AT_WORD_BOUNDARY | NOT_AT_WORD_BOUNDARY)) !== 0)
     this.#seenBefore = new Int32Array(program.kind.length)
     this.#seenAfter = new Int32Array(program.kind.length)
   }
@@ -135,7 +131,7 @@ export class ExpressionAutomaton {
   afterSymbol(symbol: number): number {
     const traits = this.alphabet.traits[symbol]
     if (traits?.lineFeed === true) return AFTER_LINE_FEED
-    return traits?.word === true ? AFTER_WORD : AFTER_OTHER
+    return AFTER_CHARACTER + (traits?.wordKind ?? NO_WORD)
   }
 
   /**
@@ -274,6 +270,7 @@ function assertions(after: number, next: ClassTraits | undefined): number {
   if (after === AFTER_LINE_FEED) granted |= AT_LINE_START
   if (next === undefined) granted |= AT_TEXT_END | AT_LINE_END
   if (next?.lineFeed === true) granted |= AT_LINE_END
-  const boundary = (after === AFTER_WORD) !== (next?.word === true)
+  const before = after > AFTER_CHARACTER ? after - AFTER_CHARACTER : NO_WORD
+  const boundary = isBoundary(before, next?.wordKind ?? NO_WORD)
   return granted | (boundary ? AT_WORD_BOUNDARY : NOT_AT_WORD_BOUNDARY)
 }

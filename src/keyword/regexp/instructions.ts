@@ -1,10 +1,10 @@
-// Compiles regular expressions in RE2 syntax to instructions that run one character at a time, and
-// joins several programs into one. The only file that imports re2js, whose parser and compiler it
-// uses.
+// Compiles regular expressions in RE2 syntax to instructions that run one character at a time. The
+// only file that imports re2js, whose parser and compiler it uses.
 
 import { RE2JS } from 're2js'
 import { ASCII_END, CASE_BIT, isAsciiLower, isAsciiUpper, UPPER_A, UPPER_Z } from '../../core/ascii.ts'
-import { asciiBase, EXTENDS, foldCharacter, latinLookalike, roleOf } from '../characters.ts'
+import { asciiBase, EXTENDS, foldCharacter, IGNORED, latinLookalike, roleOf } from '../characters.ts'
+import { narrowWhiteSpace, widenWhiteSpace } from './white-space.ts'
 
 /** Longest source. Together with re2js's bound on repetition (1,000) it keeps compiling fast. */
 const MAX_SOURCE_CHARACTERS = 2048
@@ -34,24 +34,6 @@ export interface Program {
   readonly instructions: readonly Instruction[]
   readonly start: number
 }
-
-/** All programs joined into one. */
-export interface FlatProgram {
-  readonly kind: Uint8Array
-  /** The next instruction; for SPLIT one of two. */
-  readonly first: Int32Array
-  /**
-   * SPLIT: the other next instruction. ASSERT: the assertions as bits. TAKE: the index of the set.
-   */
-  readonly second: Int32Array
-  readonly expression: Uint16Array
-}
-
-export const SPLIT = 0
-export const ASSERT = 1
-export const TAKE = 2
-export const MATCH = 3
-const FAIL = 4
 
 /**
  * re2js's instruction codes, which follow Go's regexp/syntax. re2js does not export them;
@@ -88,11 +70,10 @@ export function compileExpression(source: string): Program | { readonly message:
   }
   let compiled: { readonly inst: readonly CompiledInstruction[]; readonly start: number }
   try {
-    compiled = RE2JS.compile(source, RE2JS.CASE_INSENSITIVE).re2().prog
+    compiled = RE2JS.compile(widenWhiteSpace(source), RE2JS.CASE_INSENSITIVE).re2().prog
   } catch (error) {
-    return {
-      message: `is not a valid RE2 expression: ${(error as Error).message.replace('error parsing regexp: ', '').replace('(?i)', '')}`,
-    }
+    const reason = (error as Error).message.replace('error parsing regexp: ', '').replace('(?i)', '')
+    return { message: `is not a valid RE2 expression: ${narrowWhiteSpace(reason)}` }
   }
   if (compiled.inst.length > MAX_PROGRAM_SIZE) {
     return {
@@ -101,8 +82,12 @@ export function compileExpression(source: string): Program | { readonly message:
   }
   const program = { instructions: compiled.inst.map(convert), start: compiled.start }
   if (matchesEmpty(program)) return { message: 'matches the empty text, so it would match everything' }
+  if (!canMatch(program)) return { message: NEVER_MATCHES }
   return program
 }
+
+const NEVER_MATCHES =
+  'matches no text: it needs a character that does not exist, or one that is removed before the search (control characters, zero-width characters); remove that character'
 
 function convert({ op, out, arg, runes }: CompiledInstruction): Instruction {
   if (op === OP.alt || op === OP.altMatch) return { kind: 'split', first: out, second: arg }
@@ -181,6 +166,32 @@ function matchesEmpty(program: Program): boolean {
   return empty
 }
 
+/** Whether some text leads from the start to a match. */
+function canMatch({ instructions, start }: Program): boolean {
+  const seen = new Set<number>()
+  const pending = [start]
+  for (let at = pending.pop(); at !== undefined; at = pending.pop()) {
+    if (seen.has(at)) continue
+    seen.add(at)
+    const instruction = instructions[at]!
+    if (instruction.kind === 'match') return true
+    if (instruction.kind === 'split') pending.push(instruction.second, instruction.first)
+    if (instruction.kind === 'assert') pending.push(instruction.next)
+    if (instruction.kind === 'take' && !isIgnored(instruction.set)) pending.push(instruction.next)
+  }
+  return false
+}
+
+/** Whether no normalised text has a character of the set. Large sets are taken to have one. */
+function isIgnored(set: CharacterSet): boolean {
+  for (let at = 0; at < set.length; at += 2) {
+    if (set[at + 1]! - set[at]! >= MAX_LISTED_CHARACTERS) return false
+    for (let codePoint = set[at]!; codePoint <= set[at + 1]!; codePoint++)
+      if (roleOf(codePoint) !== IGNORED) return false
+  }
+  return true
+}
+
 /** A longer range outside ASCII counts as containing letters composed from every ASCII one. */
 const MAX_LISTED_CHARACTERS = 64
 
@@ -215,54 +226,4 @@ export function markBase(first: Uint8Array, codePoint: number): void {
   if (base < 0) return
   first[base] = 1
   if (isAsciiLower(base) || isAsciiUpper(base)) first[base ^ CASE_BIT] = 1
-}
-
-/**
- * Joins programs. Returns the joined one, the start of each program, and the sets that TAKE refers
- * to.
- */
-export function assemble(programs: readonly Program[]): {
-  program: FlatProgram
-  starts: number[]
-  sets: CharacterSet[]
-} {
-  const size = programs.reduce((total, { instructions }) => total + instructions.length, 0)
-  const program: FlatProgram = {
-    kind: new Uint8Array(size).fill(FAIL),
-    first: new Int32Array(size),
-    second: new Int32Array(size),
-    expression: new Uint16Array(size),
-  }
-  const starts: number[] = []
-  const sets: CharacterSet[] = []
-  const numbers = new Map<string, number>()
-  const setNumber = (set: CharacterSet): number => {
-    const key = set.join(',')
-    const number = numbers.get(key) ?? sets.push(set) - 1
-    numbers.set(key, number)
-    return number
-  }
-  let base = 0
-  programs.forEach(({ instructions, start }, expression) => {
-    starts.push(base + start)
-    instructions.forEach((instruction, index) => {
-      const at = base + index
-      program.expression[at] = expression
-      if (instruction.kind === 'split')
-        put(program, at, SPLIT, base + instruction.first, base + instruction.second)
-      if (instruction.kind === 'assert')
-        put(program, at, ASSERT, base + instruction.next, instruction.assertions)
-      if (instruction.kind === 'take')
-        put(program, at, TAKE, base + instruction.next, setNumber(instruction.set))
-      if (instruction.kind === 'match') put(program, at, MATCH, 0, 0)
-    })
-    base += instructions.length
-  })
-  return { program, starts, sets }
-}
-
-function put(program: FlatProgram, at: number, kind: number, first: number, second: number): void {
-  program.kind[at] = kind
-  program.first[at] = first
-  program.second[at] = second
 }
