@@ -136,6 +136,8 @@ function describeYamlError({ code, message }: YAMLError): string {
     return 'is not valid YAML: a directive (`%`) is unknown or not allowed here; remove it'
   if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed; remove the tag'
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
+  if (code === 'BAD_DQ_ESCAPE')
+    return 'is not valid YAML: invalid escape sequence in double quotes; use single quotes, or double each backslash'
   if (code === 'NON_STRING_KEY') return 'keys must be plain strings'
   return `is not valid YAML: ${message.replace(/(?<! ): [\s\S]*$/, '')}`
 }

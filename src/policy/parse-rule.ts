@@ -2,7 +2,7 @@
 
 import { MAX_GLOB_CHARACTERS } from './glob.ts'
 import { ACTIONS_OF, RULE_ACTIONS, type Rule, type RuleDeclaration } from './rule.ts'
-import { parsePattern, type RulePattern } from './rule-pattern.ts'
+import { controlCharacterIn, parsePattern, type RulePattern } from './rule-pattern.ts'
 
 /**
  * A valid rule with its pattern parsed. Plain data that survives JSON. Only `parseRule` makes one.
@@ -68,6 +68,8 @@ function parse(declaration: Partial<RuleDeclaration>): {
       if (glob.length > MAX_GLOB_CHARACTERS) {
         add(`match.${list}[${index}]`, `must have at most ${MAX_GLOB_CHARACTERS} characters`)
       }
+      const control = controlCharacterIn(glob)
+      if (control !== null) add(`match.${list}[${index}]`, control)
     })
   }
   return { pattern: parsed === null || 'messages' in parsed ? null : parsed, problems }

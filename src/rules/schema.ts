@@ -43,7 +43,7 @@ export const RULE_SCHEMA = {
     },
     pattern: {
       description:
-        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `<tokens>/<window>` such as `60000/1m`.',
+        'keyword_block: alternatives separated by `|`, each a regular expression in RE2 syntax, found anywhere, ignoring case; write it in single quotes. pii: kinds separated by `|`, or `*`. prompt_injection: empty, or a threshold such as `score>=0.70`. rate_limit: `<tokens>/<window>` such as `60000/1m`.',
       type: 'string',
       maxLength: MAX_PATTERN_CHARACTERS,
       default: '',

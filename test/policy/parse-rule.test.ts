@@ -34,6 +34,9 @@ for (const [pattern, parts] of alternatives) {
   })
 }
 
+/** The error of a control character. */
+const USE_SINGLE_QUOTES = /^contains the control character U\+[\dA-F]{4}\b.*single quotes/
+
 const refused: [what: string, rule: Rule, problems: [path: string, message: RegExp][]][] = [
   ['an empty pattern', rule('r', ''), [['pattern', /must not be empty/]]],
   ['an empty alternative', rule('r', 'a||b'), [['pattern', /alternative 2 matches the empty text/]]],
@@ -58,6 +61,17 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
     rule('r', 'ok|(a'),
     [['pattern', /alternative 2 is not a valid RE2 expression: missing closing \): `\(a`/]],
   ],
+  [
+    'an expression that needs a control character',
+    rule('r', 'ok|\\x08art'),
+    [['pattern', /^alternative 2 matches no text: .*control characters/]],
+  ],
+  [
+    'an expression that needs a zero-width character',
+    rule('r', 'a[\\x{200b}-\\x{200d}]+b'),
+    [['pattern', /^alternative 1 matches no text/]],
+  ],
+  ['an empty class', rule('r', 'a[^\\x00-\\x{10ffff}]'), [['pattern', /^alternative 1 matches no text/]]],
   ['a broken class', rule('r', '[a'), [['pattern', /missing closing \]/]]],
   ['a lookahead', rule('r', 'a(?=b)'), [['pattern', /not a valid RE2 expression/]]],
   ['a back reference', rule('r', '(a)\\1'), [['pattern', /not a valid RE2 expression/]]],
@@ -110,8 +124,44 @@ const refused: [what: string, rule: Rule, problems: [path: string, message: RegE
   ],
   [
     'a rule longer than a log entry',
-    rule('r', `a${'\u0001'.repeat(60_000)}`),
-    [['pattern', /360\d\d\d bytes of JSON; at most 245760 are allowed/]],
+    rule('r', `a${'\u200b'.repeat(65_000)}`, {
+      match: { models: Array(100).fill('가'.repeat(128)), keys: Array(100).fill('가'.repeat(128)) },
+    }),
+    [['pattern', /27\d\d\d\d bytes of JSON; at most 245760 are allowed/]],
+  ],
+  ['a backspace in keywords', rule('r', '\bart\b'), [['pattern', USE_SINGLE_QUOTES]]],
+  [
+    'a backspace in one alternative of many',
+    rule('r', 'project aurora|\bzenith\b'),
+    [['pattern', /U\+0008, which `\\b` means.*write `\\\\b`/]],
+  ],
+  ['an escape in an expression', rule('r', '\x1b\\d+'), [['pattern', USE_SINGLE_QUOTES]]],
+  ['a form feed', rule('r', 'a\fb'), [['pattern', USE_SINGLE_QUOTES]]],
+  ['a vertical tab', rule('r', 'a\vb'), [['pattern', USE_SINGLE_QUOTES]]],
+  ['a delete', rule('r', 'a\x7fb'), [['pattern', USE_SINGLE_QUOTES]]],
+  ['a C1 control character', rule('r', 'a\x9bb'), [['pattern', USE_SINGLE_QUOTES]]],
+  [
+    'a backspace in a list of kinds',
+    rule('r', '\bemail', { type: 'pii', action: 'redact' }),
+    [['pattern', USE_SINGLE_QUOTES]],
+  ],
+  [
+    'a backspace in a threshold',
+    rule('r', '\bscore>=0.7', { type: 'prompt_injection' }),
+    [['pattern', USE_SINGLE_QUOTES]],
+  ],
+  [
+    'a backspace in a token limit',
+    rule('r', '\b5/1m', { type: 'rate_limit' }),
+    [['pattern', USE_SINGLE_QUOTES]],
+  ],
+  [
+    'a backspace in globs',
+    rule('r', 'a', { match: { models: ['\bgpt*'], keys: ['ok', '\bteam'] } }),
+    [
+      ['match.models[0]', USE_SINGLE_QUOTES],
+      ['match.keys[1]', USE_SINGLE_QUOTES],
+    ],
   ],
   [
     'a glob too long',

@@ -118,6 +118,33 @@ t.test('every error of every file is reported at once, with its position', async
   ])
 })
 
+t.test('an escape in double quotes is an error that names single quotes', async (t) => {
+  const { problems } = snapshotOf([
+    {
+      name: 'a.yaml',
+      text: `rules:
+  - {name: art, type: keyword_block, pattern: "\\bart\\b", action: block}
+  - {name: ok, type: keyword_block, pattern: '\\bart\\b', action: block}
+  - {name: kinds, type: pii, pattern: "\\bemail", action: block}
+  - {name: lines, type: keyword_block, pattern: "a\\tb\\nc", action: block}
+  - {name: globs, type: keyword_block, pattern: a, action: block, match: {keys: ["\\bteam"]}}
+`,
+    },
+    {
+      name: 'b.yaml',
+      text: 'rules: [{name: digits, type: keyword_block, pattern: "\\d+", action: block}]',
+    },
+  ])
+  const message =
+    'contains the control character U+0008, which `\\b` means in double quotes; use single quotes, or write `\\\\b`'
+  t.same(problems.map(formatProblem), [
+    `a.yaml:2:47 rules[0].pattern: ${message}`,
+    `a.yaml:4:39 rules[2].pattern: ${message}`,
+    `a.yaml:6:82 rules[4].match.keys[0]: ${message}`,
+    'b.yaml:1:55 is not valid YAML: invalid escape sequence in double quotes; use single quotes, or double each backslash',
+  ])
+})
+
 t.test('names are unique across files', async (t) => {
   const { problems } = snapshotOf([
     { name: 'a.yaml', text: rulesText('x', 'same') },
