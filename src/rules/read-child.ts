@@ -2,17 +2,13 @@
 // snapshot.
 
 import { writeFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
 import type { RuleFiles } from './files.ts'
 import type { ChildMessage } from './read-in-child.ts'
 import { snapshotOf } from './snapshot.ts'
 
-/** On the system's scale from -20 to 19: calls have priority. */
-const NICENESS = 15
 /** When memory runs out, the system kills this process before the gateway: proc(5). */
 const OUT_OF_MEMORY_SCORE = '1000'
 
-setPriority(NICENESS)
 try {
   writeFileSync('/proc/self/oom_score_adj', OUT_OF_MEMORY_SCORE)
 } catch {

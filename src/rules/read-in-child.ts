@@ -1,7 +1,8 @@
 // Parses rule files in a child process, read-child.ts. A file that is not a rule file can take the
 // YAML parser ten seconds and more memory than a Pod has; neither may affect calls.
 
-import { fork } from 'node:child_process'
+import { type ChildProcess, fork } from 'node:child_process'
+import { setPriority } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Milliseconds } from '../core/clock.ts'
 import type { RuleFiles } from './files.ts'
@@ -16,6 +17,14 @@ export interface ReadingLimits {
   readonly durationMs: Milliseconds
 }
 const LIMITS: ReadingLimits = { heapMib: 192, durationMs: 60_000 }
+
+/**
+ * How long the child has the priority of the gateway. Rules take less, and must be in force within
+ * a second also on a busy machine. After that, calls come first.
+ */
+const FULL_PRIORITY_MS: Milliseconds = 1000
+/** On the system's scale from -20 to 19. */
+const LATE_NICENESS = 15
 
 /** A message of the child: the file it begins, or the result. */
 export interface ChildMessage {
@@ -45,12 +54,14 @@ export function readInChild(
     const fail = (error: Error) => resolve(refused(`could not be read (${error.message})`, error.message))
     try {
       const child = fork(CHILD, {
-        execArgv: [...process.execArgv, `--max-old-space-size=${limits.heapMib}`],
+        // The child ends before optimised code would pay for its compilation.
+        execArgv: [...process.execArgv, `--max-old-space-size=${limits.heapMib}`, '--no-opt'],
         stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
         timeout: limits.durationMs,
         killSignal: 'SIGKILL',
         ...(signal !== undefined && { signal }),
       })
+      const late = setTimeout(() => lowerPriority(child), FULL_PRIORITY_MS)
       let snapshot: RuleSnapshot | null = null
       child.on('message', (message: ChildMessage) => {
         file = message.file ?? file
@@ -58,6 +69,7 @@ export function readInChild(
       })
       child.on('error', fail)
       child.once('close', (code, endSignal) => {
+        clearTimeout(late)
         if (snapshot === null && endSignal === null) return fail(new Error(`the child ended with ${code}`))
         // V8 aborts a process that exceeds its heap; the system kills one that exceeds the memory
         // of the Pod.
@@ -70,4 +82,12 @@ export function readInChild(
       fail(error as Error)
     }
   })
+}
+
+function lowerPriority({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, LATE_NICENESS)
+  } catch {
+    // The child has just ended.
+  }
 }

@@ -55,6 +55,16 @@ const reloads = async (gateway: TestGateway, result: 'ok' | 'error') => {
 const asks = async (gateway: TestGateway, key: string, word: string) =>
   (await gateway.chat(key, prompt(`about ${word}`))).status
 
+t.test('2,000 rules are in force soon after they are written', async (t) => {
+  const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
+  const { key } = await gateway.createKey()
+  const one = (_: unknown, n: number) =>
+    `  - {name: rule ${n}, type: keyword_block, pattern: secret ${n}|code ${n}x, action: block}\n`
+  const rules = `rules:\n${Array.from({ length: 2000 }, one).join('')}`
+  await changed(gateway, () => writeFileSync(join(gateway.folder, 'rules/rules.yaml'), rules))
+  t.same([await asks(gateway, key, 'code 1999x'), await asks(gateway, key, 'alpha')], [403, 200])
+})
+
 t.test('good rule files take effect, and broken or removed ones change nothing', async (t) => {
   const gateway = await openGateway(t, { upstreamUrl: upstream.baseUrl, rules: rule('alpha') })
   const { key } = await gateway.createKey()

@@ -1,9 +1,11 @@
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadRules } from '../../src/rules/load.ts'
 import { readInChild } from '../../src/rules/read-in-child.ts'
 import { contentHash, snapshotOf } from '../../src/rules/snapshot.ts'
+import { until } from '../process/until.ts'
 import { rulesText, temporaryFolder } from './fixture.ts'
 
 const NAMES = Array.from({ length: 1000 }, (_, n) => `rule-${n}`)
@@ -40,6 +42,23 @@ t.test('a file that takes too long is an error', async (t) => {
   const snapshot = await readInChild(FILES, undefined, { heapMib: 2048, durationMs: 1000 })
   t.match(snapshot, { rules: [], problems: [{ message: /^takes more than 1 s to read; / }] })
 })
+
+t.test('a reading that takes longer than rules do makes way for calls', async (t) => {
+  const ended = new AbortController()
+  const reading = readInChild(FILES, ended.signal, { ...LIMITS, heapMib: 2048 })
+  const [pid = 0] = childrenOf(process.pid, 'read-child')
+  t.equal(getPriority(pid), getPriority(), 'at first it has the priority of the gateway')
+  await until('its priority is lowered', () => getPriority(pid) > getPriority())
+  ended.abort()
+  await reading
+})
+
+/** The children of a process whose command line contains a word. */
+const childrenOf = (parent: number, word: string): number[] =>
+  readFileSync(`/proc/${parent}/task/${parent}/children`, 'utf8')
+    .split(' ')
+    .map(Number)
+    .filter((pid) => pid > 0 && readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(word))
 
 t.test('an aborted reading ends at once', async (t) => {
   const ended = new AbortController()
