@@ -5,16 +5,17 @@ import { parseArgs } from 'node:util'
 import { systemClock } from '../core/clock.ts'
 import { readConfig } from '../core/config.ts'
 import { DEFAULT_PII_KINDS } from '../core/finding.ts'
-import { formatProblem } from '../core/problem.ts'
+import { formatProblem, type Problem } from '../core/problem.ts'
 import { loadInjectionModel } from '../detect/injection/score.ts'
 import { kindSet } from '../detect/pii/kinds.ts'
 import { findCaseFiles, isCasePath, loadCases } from '../rulecheck/cases.ts'
-import { compareCases } from '../rulecheck/compare.ts'
-import { formatVerdicts, VERDICT_FORMATS } from '../rulecheck/report.ts'
+import { compareCases, type Verdict } from '../rulecheck/compare.ts'
+import { formatRemarks, formatVerdicts, type Remark, VERDICT_FORMATS } from '../rulecheck/report.ts'
 import { missingPaths } from '../rulecheck/rule-sources.ts'
 import type { CaseEnvironment } from '../rulecheck/run-case.ts'
 import { chooseFormat } from './check.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
+import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate test [PATH…] [--config FILE] [--format FORMAT]
 
@@ -26,7 +27,8 @@ tested, because they depend on traffic.
 
   --config FILE    configuration that says which personal data is detected
                    (default ${DEFAULT_CONFIG}, when no PATH is given)
-  --format FORMAT  pretty (default), tap, junit or json
+  --format FORMAT  pretty, github, tap, junit or json (default github where
+                   GITHUB_ACTIONS is true, else pretty)
   --help           print this text
 
 Exit: 0 all passed, 1 some failed, 2 could not run (no tests, errors in a file).
@@ -48,6 +50,7 @@ export const test: Command = {
     const files = await caseFiles(paths)
     const { files: loaded, problems } = await loadCases(files)
     if (problems.length > 0) {
+      if (format === 'github') process.stdout.write(formatRemarks(problems.map(errorRemark), files, format))
       printProblems(problems, 'no test was run')
       return 2
     }
@@ -55,10 +58,23 @@ export const test: Command = {
       throw new UsageError(`there are no tests in ${paths.join(', ')}; tests are files named *_test.yaml`)
     }
     const verdicts = await compareCases(loaded, bench)
-    process.stdout.write(formatVerdicts(verdicts, format))
+    process.stdout.write(formatVerdicts(format === 'github' ? verdicts.map(relocated) : verdicts, format))
     return verdicts.every(({ mismatches }) => mismatches.length === 0) ? 0 : 1
   },
 }
+
+/** Names files as GitHub finds them. */
+const workspaceFile = (file: string): string => inWorkspace(file, process.env['GITHUB_WORKSPACE'])
+
+const errorRemark = (problem: Problem): Remark => ({
+  severity: 'error',
+  problem: { ...problem, file: workspaceFile(problem.file) },
+})
+
+const relocated = ({ test, mismatches }: Verdict): Verdict => ({
+  test: { ...test, file: workspaceFile(test.file) },
+  mismatches,
+})
 
 /**
  * Finds the test files in files and folders.

@@ -48,7 +48,7 @@ function githubCommand({ severity, problem }: Remark): string {
   const escapeText = (text: string) =>
     text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
   const name = escapeText(file).replaceAll(':', '%3A').replaceAll(',', '%2C')
-  const position = line > 0 ? `,line=${line},col=${column}` : ''
+  const position = (line > 0 ? `,line=${line}` : '') + (column > 0 ? `,col=${column}` : '')
   return `::${severity} file=${name}${position}::${escapeText(path === '' ? message : `${path}: ${message}`)}`
 }
 
@@ -155,7 +155,7 @@ const row = (...cells: readonly string[]): string => `| ${cells.map(escapeMarkdo
 const escapeMarkdown = (text: string): string =>
   text.replace(/[\\`*_[\]<>&|~#!@]/g, (character) => `&#${character.codePointAt(0)};`)
 
-export const VERDICT_FORMATS = ['pretty', 'tap', 'junit', 'json'] as const
+export const VERDICT_FORMATS = ['pretty', 'github', 'tap', 'junit', 'json'] as const
 export type VerdictFormat = (typeof VERDICT_FORMATS)[number]
 
 /** Characters shown before and after the first difference of two texts. */
@@ -164,12 +164,12 @@ const SHOWN_AFTER = 90
 
 export function formatVerdicts(verdicts: readonly Verdict[], format: VerdictFormat): string {
   const failed = verdicts.filter(({ mismatches }) => mismatches.length > 0).length
+  const summary = `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`
   switch (format) {
     case 'pretty':
-      return lines([
-        ...verdicts.flatMap(failureLines),
-        `${counted(verdicts.length, 'test')}: ${verdicts.length - failed} passed, ${failed} failed`,
-      ])
+      return lines([...verdicts.flatMap(failureLines), summary])
+    case 'github':
+      return lines([...verdicts.flatMap(failureRemark).map(githubCommand), summary])
     case 'tap':
       return lines(['TAP version 14', `1..${verdicts.length}`, ...verdicts.flatMap(tapLines)])
     case 'junit':
@@ -191,6 +191,12 @@ function failureLines({ test, mismatches }: Verdict): string[] {
   if (mismatches.length === 0) return []
   const title = `FAIL ${test.file}:${test.line} ${oneLine(test.name)}`
   return [title, ...mismatchLines(mismatches).map((line) => `  ${line}`)]
+}
+
+function failureRemark({ test: { file, line, name }, mismatches }: Verdict): Remark[] {
+  if (mismatches.length === 0) return []
+  const message = lines([oneLine(name), ...mismatchLines(mismatches)]).trimEnd()
+  return [{ severity: 'error', problem: { file, line, column: 0, path: '', message } }]
 }
 
 function tapLines({ test, mismatches }: Verdict, index: number): string[] {

@@ -229,11 +229,27 @@ t.test('test passes, fails after a rule was changed, and exits with 2 without te
   t.match(failed.stdout, /\d+ passed, 2 failed/)
   t.ok(isWellFormed(sidegate(['test', rules, '--format', 'junit']).stdout))
   t.match(JSON.parse(sidegate(['test', rules, '--format', 'json']).stdout), { failed: 2 })
+  const annotation =
+    /^::error file=10-keywords_test\.yaml,line=\d+::a code name in disguise is refused%0A\w+:%0A {2}expected /m
+  const github = { GITHUB_ACTIONS: 'true', GITHUB_WORKSPACE: rules }
+  const annotated = sidegate(['test', rules], github)
+  t.equal(annotated.status, 1)
+  t.match(annotated.stdout, annotation, 'annotations are the default on GitHub Actions')
+  t.match(annotated.stdout, /\n\d+ tests: \d+ passed, 2 failed\n$/)
+  t.equal(
+    sidegate(['test', rules, '--format', 'github'], { GITHUB_WORKSPACE: rules }).stdout,
+    annotated.stdout,
+  )
+  t.match(sidegate(['test', rules, '--format', 'pretty'], github).stdout, /^FAIL /m)
   t.match(sidegate(['test', rules, '--format', 'tap']).stdout, /^TAP version 14\n1\.\.\d+\nok 1 - /)
   t.equal(sidegate(['test', join(dir, 'empty')]).status, 2)
   const wrong = sidegate(['test', join(dir, 'wrong')])
   t.equal(wrong.status, 2)
   t.match(wrong.stderr, /a_test\.yaml:1:\d+ tests\[0\]\.expect: is required/)
+  t.match(
+    sidegate(['test', 'wrong', '--format', 'github'], {}, dir).stdout,
+    /^::error file=wrong\/a_test\.yaml,line=1,col=\d+::tests\[0\]\.expect: is required$/m,
+  )
 })
 
 t.test('diff reports changed rules and changed results of tests and recorded requests', async (t) => {
