@@ -14,6 +14,7 @@ import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { findUnfitKeyNames } from '../store/key-names.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
+import { missingPath } from './provider-paths.ts'
 import { inWorkspace } from './workspace.ts'
 
 const HELP = `Usage: sidegate check [PATH…] [--config FILE] [--format FORMAT] [--fail-on warning]
@@ -26,7 +27,8 @@ configuration names. It needs no credentials: a missing one is a warning.
 Warnings: rules without effect, rules that contradict each other, patterns that match
 nearly everything, are near the size limits or have white space at the edges of their
 alternatives, globs that look like regular expressions, files in a rules folder that
-are not read; with --config also keys and kinds that the configuration does not have.
+are not read; with --config also keys and kinds that the configuration does not have,
+and a base URL of a known provider without its path.
 
   --config FILE      configuration (default ${DEFAULT_CONFIG}, when no PATH is given)
   --format FORMAT    pretty, github, json or junit (default github where
@@ -121,6 +123,9 @@ async function checkConfig(file: string) {
   })
   for (const problem of config === null ? [] : findUnfitKeyNames(reading, config))
     remarks.push({ severity: 'error', problem })
+  const atBaseUrl = ['upstream', 'baseUrl'] as const
+  const noPath = isAmong(problems, atBaseUrl) ? null : missingPath(config?.upstream.baseUrl ?? '')
+  if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(atBaseUrl, noPath) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {
     const path = config?.rules[key] ?? null

@@ -212,6 +212,19 @@ t.test('check accepts the shipped configuration without credentials and refuses 
   t.notMatch(wrong.stdout, secret)
 })
 
+t.test('check warns of a base URL of a known provider without its path', async (t) => {
+  const dir = t.testdir({
+    'sidegate.yaml': 'upstream: { baseUrl: https://api.openai.com }\nrules: { path: r.yaml }\n',
+    'r.yaml': 'rules: []\n',
+  })
+  const warned = sidegate(['check', '--config', join(dir, 'sidegate.yaml'), '--fail-on', 'warning'])
+  t.equal(warned.status, 1)
+  t.match(
+    warned.stdout,
+    /^warning: .*sidegate\.yaml:1:\d+ upstream\.baseUrl: has no path, .*write `https:\/\/api\.openai\.com\/v1`$/m,
+  )
+})
+
 t.test('test passes, fails after a rule was changed, and exits with 2 without tests', async (t) => {
   t.equal(sidegate(['test', 'config/rules']).status, 0)
   t.equal(sidegate(['test']).status, 0)
