@@ -3,6 +3,7 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Milliseconds } from '../core/clock.ts'
 import { errorBody, GatewayError } from '../core/errors.ts'
 
 const HOST = 'host'
@@ -41,6 +42,24 @@ export function findFault(request: IncomingMessage): GatewayError | null {
 }
 
 const bad = (message: string) => new GatewayError('bad_request', message)
+
+/** How long bytes are still read and dropped after the last answer of a connection. */
+const LINGER_MS: Milliseconds = 1000
+
+/** Whether bytes follow a request after which the client wants the connection closed. */
+export const isAfterClose = (error: NodeJS.ErrnoException): boolean => error.code === 'HPE_CLOSED_CONNECTION'
+
+/**
+ * Keeps bytes after the last request from destroying the answer to it. Node drops them. The
+ * connection closes in stages (RFC 9112 §9.6): closing it with unread bytes would reset it, and the
+ * client might lose the answer. To be called for each piece of such bytes.
+ */
+export function closeInStages(socket: Socket): void {
+  socket.destroySoon = () => {
+    socket.end()
+    setTimeout(() => socket.destroy(), LINGER_MS).unref()
+  }
+}
 
 /** Translates an error of Node's parser or of its time limits. */
 export function parserFault(error: NodeJS.ErrnoException): GatewayError {

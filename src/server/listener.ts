@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Address } from '../core/config-values.ts'
 import { isWithoutIpv6, twin } from './address.ts'
-import { findFault, parserFault, refuseSocket } from './framing.ts'
+import { closeInStages, findFault, isAfterClose, parserFault, refuseSocket } from './framing.ts'
 
 // An import would evaluate all exports, fetch and WebSocket included, which adds 50 ms to a start.
 const { Server } = process.getBuiltinModule('node:http')
@@ -99,8 +99,9 @@ function open(address: Address, handler: Handler): Promise<Listener> {
   })
   server.maxHeadersCount = MAX_HEADERS
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (isAfterClose(error)) closeInStages(socket)
     // An earlier request is complete and its answer pending, as above.
-    if (answers.isOwed(socket)) socket.destroy()
+    else if (answers.isOwed(socket)) socket.destroy()
     else refuseSocket(socket, parserFault(error))
   })
   return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import t from 'tap'
 import { headOf, openSocket, readSocket } from './client.ts'
 import { deploy, prompt } from './gateway.ts'
 import { fetchInTime } from './until.ts'
-import { completion, json, silent } from './upstream.ts'
+import { completion, json, silent, stream } from './upstream.ts'
 
 const { upstream, gateway, key } = await deploy(t, json(completion('ok')), {
   config: { limits: { bodyBytes: 4096 } },
@@ -129,6 +129,51 @@ t.test('a malformed request closes the connection without an answer to the reque
     socket.write(fault)
     t.equal(await answered, '', fault.slice(0, 40))
   }
+})
+
+t.test('bytes after a request that closes the connection do not destroy the answer', async (t) => {
+  const { answer } = upstream
+  t.teardown(() => {
+    upstream.answer = answer
+  })
+  const one = `${HEAD}${LENGTH}${CLOSE}\r\n${body}`
+  const old = HEAD.replace('HTTP/1.1', 'HTTP/1.0')
+  const streaming = JSON.stringify(prompt('hi', { stream: true }))
+  const requests: [string, string][] = [
+    ['a call', one],
+    ['a call of HTTP/1.0', `${old}${LENGTH}\r\n${body}`],
+    ['a stream', `${HEAD}content-length: ${streaming.length}\r\n${CLOSE}\r\n${streaming}`],
+    ['a refused call', one.replace(key, 'sgate_live_x')],
+    [
+      'a chunked call',
+      `${HEAD}transfer-encoding: chunked\r\n${CLOSE}\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    ],
+  ]
+  const tails: [string, string][] = [
+    ['a line end', '\r\n'],
+    ['a letter', 'x'],
+    ['a second request', one],
+    ['no HTTP', '\x16\x03\x01\r\n\r\n'],
+    ['a megabyte', 'y'.repeat(1024 * 1024)],
+  ]
+  for (const [what, request] of requests) {
+    upstream.answer = what === 'a stream' ? stream(['ok']) : answer
+    const wanted = what === 'a refused call' ? 401 : 200
+    for (const [tail, bytes] of tails) {
+      const before = upstream.received.length
+      const text = await exchange(Buffer.from(request + bytes, 'latin1'))
+      t.equal(text.split('HTTP/1.').length, 2, `${what}, ${tail}: one answer`)
+      t.match(text, new RegExp(`^HTTP/1\\.1 ${wanted} `), `${what}, ${tail}`)
+      t.ok(upstream.received.length - before <= 1, `${what}, ${tail}: the rest is not a call`)
+    }
+  }
+  const arrived = upstream.next()
+  const socket = openSocket(gateway)
+  const answered = readSocket(socket)
+  socket.write(one)
+  await arrived
+  for (let piece = 0; piece < 20; piece++) socket.write('later')
+  t.match(await answered, /^HTTP\/1\.1 200 [\s\S]*\}$/, 'bytes that come while the answer is made')
 })
 
 t.test('pipelined, chunked and announced requests are answered', async (t) => {
