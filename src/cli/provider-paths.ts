@@ -1,6 +1,7 @@
-// Lists where known providers serve their OpenAI-compatible API, to warn of base URLs without a path.
+// Lists where known providers serve their OpenAI-compatible API, to warn of base URLs without a
+// path.
 
-/** The path that a base URL needs, by host. Providers that also serve the API at `/` are left out. */
+/** The path that a base URL needs, by host. Providers that serve the API at `/` are left out. */
 const PATHS: Readonly<Record<string, string>> = {
   'api.openai.com': '/v1',
   'openai.azure.com': '/openai/v1',

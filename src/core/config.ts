@@ -19,6 +19,7 @@ import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
 import type { Secret } from './secret.ts'
+import { decodeText } from './text-file.ts'
 import { soundPart } from './valid-part.ts'
 
 export interface FileKey {
@@ -111,16 +112,17 @@ export function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   clock: Clock,
 ): ConfigReading {
-  let text: string
+  const refuse = (message: string): ConfigReading => {
+    const problemAt = (_path: Path, text: string) => ({ file, line: 0, column: 0, path: '', message: text })
+    return { config: null, partial: null, problems: [problemAt([], message)], problemAt }
+  }
   try {
-    text = readFileSync(file, 'utf8')
+    const decoded = decodeText(readFileSync(file))
+    return 'problem' in decoded ? refuse(decoded.problem) : parseConfig(decoded.text, file, env, clock)
   } catch (error) {
     const { code = (error as Error).message } = error as NodeJS.ErrnoException
-    const problemAt = (_path: Path, message: string) => ({ file, line: 0, column: 0, path: '', message })
-    const problem = problemAt([], `cannot be read (${code}); set the path with --config`)
-    return { config: null, partial: null, problems: [problem], problemAt }
+    return refuse(`cannot be read (${code}); set the path with --config`)
   }
-  return parseConfig(text, file, env, clock)
 }
 
 /** Checks text like readConfig. Problems name `file`, and relative paths start at its folder. */

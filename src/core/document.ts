@@ -6,7 +6,14 @@ import { type Document, LineCounter, parseDocument, stringify, type YAMLError } 
 import type { Problem } from './problem.ts'
 import { nearest } from './suggest.ts'
 import { WRITTEN } from './validators.ts'
-import { misplaced, type Path, START, type YamlPosition, YamlPositions } from './yaml-position.ts'
+import {
+  misplaced,
+  type Path,
+  START,
+  UNQUOTED_ASTERISK,
+  type YamlPosition,
+  YamlPositions,
+} from './yaml-position.ts'
 
 export type { Path } from './yaml-position.ts'
 
@@ -69,7 +76,7 @@ export function readDocument<T>(text: string, file: string, schema: object): Doc
   } catch (error) {
     const message = (error as Error).message.startsWith('Excessive')
       ? `expands more than ${MAX_ALIASES} aliases; write some values out`
-      : 'contains an alias without an anchor; define the anchor before the alias'
+      : TOO_DEEP
     return { value: null, unchecked: undefined, problems: [{ file, ...START, path: '', message }], locate }
   }
   for (const { path, atKey, message } of checkValue(value, schema)) {
@@ -129,13 +136,27 @@ function parse(text: string, lines: LineCounter): Document.Parsed | { message: s
   }
 }
 
+/** A lone `---` begins one, also without anything before or after it. */
+const SECOND_DOCUMENT =
+  'a second YAML document begins here, and a file holds one; remove this `---`, or move what follows into a file of its own'
+
+/** The error of a text that YAML reads as something else without quotes. */
+const unquoted = (first: string): string =>
+  `is not valid YAML: put a text that begins with \`${first}\` in single quotes`
+
 /** Returns the parser's message without the text that it quotes, which may be a secret. */
 function describeYamlError({ code, message }: YAMLError): string {
-  if (code === 'MULTIPLE_DOCS') return 'contains more than one YAML document; split it into files'
+  if (code === 'MULTIPLE_DOCS') return SECOND_DOCUMENT
   if (code === 'BAD_DIRECTIVE')
     return 'is not valid YAML: a directive (`%`) is unknown or not allowed here; remove it'
-  if (code === 'TAG_RESOLVE_FAILED') return 'custom tags are not allowed; remove the tag'
+  if (code === 'TAG_RESOLVE_FAILED')
+    return 'custom tags are not allowed; remove the tag, or put a text that begins with `!` in single quotes'
+  if (code === 'BAD_ALIAS' && message.startsWith('Alias cannot')) return UNQUOTED_ASTERISK
+  if (code === 'BAD_ALIAS' && message.startsWith('Anchor cannot')) return unquoted('&')
+  if (code === 'BAD_SCALAR_START') return unquoted(/\S(?=$|:)/.exec(message)?.[0] ?? '@')
   if (code === 'RESOURCE_EXHAUSTION') return TOO_DEEP
+  if (code === 'UNEXPECTED_TOKEN' && message.includes('at node end'))
+    return 'is not valid YAML: text follows a closing bracket or quote; put all of it in single quotes'
   if (code === 'BAD_DQ_ESCAPE')
     return 'is not valid YAML: invalid escape sequence in double quotes; use single quotes, or double each backslash'
   if (code === 'NON_STRING_KEY') return 'keys must be plain strings'

@@ -1,4 +1,4 @@
-// Positions of values in a YAML document, and its duplicate keys and recursive aliases.
+// Positions of values in a YAML document, and its duplicate keys and wrong aliases.
 // Linear in the document; the parser's own lookup compares each key with all others.
 
 import {
@@ -81,8 +81,13 @@ export class YamlPositions {
   }
 }
 
+/** The error of an alias that is empty or has no anchor: a pattern or a glob without quotes. */
+export const UNQUOTED_ASTERISK =
+  "is not valid YAML: put a text that begins with `*` in single quotes, such as '*' or '*-mini'; without quotes it is an alias, and its anchor does not exist"
+
 /**
- * Returns duplicate keys and recursive aliases, in no order. A recursive alias has no finite value.
+ * Returns duplicate keys, and aliases that are recursive or have no anchor, in no order. A
+ * recursive alias has no finite value.
  */
 export function misplaced({ contents }: Document.Parsed): Misplaced[] {
   const found: Misplaced[] = []
@@ -97,7 +102,9 @@ export function misplaced({ contents }: Document.Parsed): Misplaced[] {
     if (!isNode(node) || !node.range) continue
     const [offset, end] = node.range
     if (isAlias(node)) {
-      if (offset < (ends.get(node.source) ?? 0))
+      const anchorEnd = ends.get(node.source)
+      if (anchorEnd === undefined) found.push({ offset, message: UNQUOTED_ASTERISK })
+      else if (offset < anchorEnd)
         found.push({ offset, message: 'recursive alias: it is inside the value that it refers to' })
     } else if (node.anchor !== undefined) ends.set(node.anchor, end)
     if (isMap(node))

@@ -13,6 +13,9 @@ const PERCENTILES = [0.5, 0.9, 0.99] as const
 /** prom-client's precision for its own monitor, which shows the interval itself as delay. */
 export const MONITORING_PRECISION = { eventLoopMonitoringPrecision: RESOLUTION_MS }
 
+/** Node reports NaN while there are too few samples, which no query can use. */
+const finite = (seconds: number): number => (Number.isFinite(seconds) ? seconds : 0)
+
 /**
  * Registers `sidegate_event_loop_delay_seconds`, and replaces prom-client's metrics of the delay.
  */
@@ -21,7 +24,7 @@ export function registerEventLoopDelay(registry: Registry): void {
   delay.enable()
   // A sample is the time between two ticks of the timer. Nothing is measured before the second.
   const seconds = (sampleNs: number): number =>
-    delay.count === 0 ? 0 : Math.max(0, sampleNs - RESOLUTION_NS) / NANOSECONDS
+    delay.count === 0 ? 0 : finite(Math.max(0, sampleNs - RESOLUTION_NS) / NANOSECONDS)
   const percentile = (share: number) => () => seconds(delay.percentile(share * 100))
   const replace = (suffix: string, help: string, read: () => number): void => {
     const name = `nodejs_eventloop_lag_${suffix}_seconds`
@@ -39,7 +42,7 @@ export function registerEventLoopDelay(registry: Registry): void {
   replace('max', 'Maximum delay of the event loop since the last scrape.', () => seconds(delay.max))
   replace('mean', 'Mean delay of the event loop since the last scrape.', () => seconds(delay.mean))
   replace('stddev', 'Standard deviation of the delay of the event loop since the last scrape.', () =>
-    delay.count === 0 ? 0 : delay.stddev / NANOSECONDS,
+    delay.count === 0 ? 0 : finite(delay.stddev / NANOSECONDS),
   )
   for (const share of PERCENTILES)
     replace(

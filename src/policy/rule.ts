@@ -48,6 +48,19 @@ export interface RuleDeclaration {
   readonly match?: RuleMatch
 }
 
+/**
+ * Returns the form in which names are compared: names that differ only in case or in Unicode form
+ * are one name, because nobody can tell them apart in a log.
+ */
+export const nameKey = (name: string): string =>
+  name.normalize('NFKC').toLowerCase().toUpperCase().toLowerCase().normalize('NFKC')
+
+/** How a name is written at its other place, for messages; nothing if both are the same text. */
+export const spelledAs = (other: string, name: string): string =>
+  other === name
+    ? ''
+    : ` as \`${other}\`, which differs only in ${other.normalize('NFKC') === name.normalize('NFKC') ? 'its Unicode form' : 'case'}`
+
 /** A declared rule with its id: UUIDv5 of the name for file rules, UUIDv7 for API rules. */
 export interface Rule extends RuleDeclaration {
   readonly id: string

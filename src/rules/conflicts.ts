@@ -3,7 +3,7 @@
 import { GatewayError } from '../core/errors.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import type { ParsedRule } from '../policy/parse-rule.ts'
-import type { Rule } from '../policy/rule.ts'
+import { nameKey, type Rule, spelledAs } from '../policy/rule.ts'
 import type { EffectiveRule } from './merge.ts'
 
 type DeclaredRule = Rule & Pick<EffectiveRule, 'declaredEnabled'>
@@ -30,7 +30,9 @@ export const sourceOf = ({ source }: EffectiveRule): string =>
 
 /** Checks that no rule of a file or of the API has the name. @throws GatewayError 409 */
 export function assertFree(rules: readonly EffectiveRule[], name: string): void {
-  const same = rules.find((rule) => rule.name === name)
+  const key = nameKey(name)
+  const same = rules.find((rule) => nameKey(rule.name) === key)
   if (same === undefined) return
-  throw conflict(`A rule named \`${name}\` exists already (${sourceOf(same)}); choose another name.`)
+  const where = `${sourceOf(same)}${spelledAs(same.name, name)}`
+  throw conflict(`A rule named \`${name}\` exists already (${where}); choose another name.`)
 }

@@ -5,6 +5,7 @@ import { type Dirent, statSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Problem } from '../core/problem.ts'
+import { decodeText } from '../core/text-file.ts'
 
 export interface RuleFile {
   /** The name of the file in problems. */
@@ -141,15 +142,12 @@ async function readText(
       }
       if (length > MAX_FILE_BYTES)
         return { problem: `is larger than ${MAX_FILE_BYTES} bytes; split it into smaller files` }
-      return {
-        text: new TextDecoder('utf-8', { fatal: true }).decode(buffer.subarray(0, length)),
-        bytes: length,
-      }
+      const decoded = decodeText(buffer.subarray(0, length))
+      return 'problem' in decoded ? decoded : { text: decoded.text, bytes: length }
     } finally {
       await file.close()
     }
   } catch (error) {
-    if (error instanceof TypeError) return { problem: 'is not valid UTF-8' }
     return { problem: cannotBeRead(error), unread: true }
   }
 }

@@ -4,7 +4,7 @@
 import type { Milliseconds } from '../core/clock.ts'
 import type { Problem } from '../core/problem.ts'
 import { type ParsedRule, parseRule } from '../policy/parse-rule.ts'
-import type { ApiRule, Rule, RuleOverride } from '../policy/rule.ts'
+import { type ApiRule, nameKey, type Rule, type RuleOverride } from '../policy/rule.ts'
 import { declarationHash } from './declaration.ts'
 import type { FileRule } from './snapshot.ts'
 
@@ -141,11 +141,11 @@ export interface StoredRules {
 const STORED_RULES = '/api/v1/rules'
 
 export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule[]): StoredRules {
-  const names = new Set(files.map(({ name }) => name))
+  const names = new Set(files.map(({ name }) => nameKey(name)))
   const valid: ParsedRule<ApiRule>[] = []
   const errors: Problem[] = []
   for (const rule of stored) {
-    if (names.has(rule.name)) continue
+    if (names.has(nameKey(rule.name))) continue
     const parsed = parseRule(rule)
     if (!('problems' in parsed)) valid.push(parsed)
     else {
@@ -153,5 +153,5 @@ export function sortStoredRules(files: readonly Rule[], stored: readonly ApiRule
         errors.push({ file: STORED_RULES, line: 0, column: 0, path: `${rule.name}.${path}`, message })
     }
   }
-  return { valid, replaced: stored.filter(({ name }) => names.has(name)), errors }
+  return { valid, replaced: stored.filter(({ name }) => names.has(nameKey(name))), errors }
 }

@@ -30,7 +30,7 @@ export const RULE_SCHEMA = {
   properties: {
     name: {
       description:
-        'Unique across all files; shown to clients and in the usage log. Printable characters, without white space at the ends.',
+        'Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. Printable characters, without white space at the ends.',
       type: 'string',
       minLength: 1,
       maxLength: MAX_NAME_CHARACTERS,

@@ -8,7 +8,7 @@ import { firstOf, type Problem } from '../core/problem.ts'
 import { soundPart } from '../core/valid-part.ts'
 import { KeywordUsage } from '../policy/keyword-limits.ts'
 import { checkRulePart, type ParsedRule, parseRule, type RuleProblem } from '../policy/parse-rule.ts'
-import type { Rule, RuleDeclaration } from '../policy/rule.ts'
+import { nameKey, type Rule, type RuleDeclaration, spelledAs } from '../policy/rule.ts'
 import { completeRule, type WrittenRule } from './declaration.ts'
 import type { RuleFile } from './files.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from './schema.ts'
@@ -146,10 +146,12 @@ function duplicates(names: readonly PlacedName[]): Problem[] {
   const first = new Map<string, PlacedName>()
   const problems: Problem[] = []
   for (const placed of names) {
-    const other = first.get(placed.name)
-    if (other === undefined) first.set(placed.name, placed)
+    const key = nameKey(placed.name)
+    const other = first.get(key)
+    if (other === undefined) first.set(key, placed)
     else {
-      const message = `the name \`${placed.name}\` is taken by ${other.rule}; names are unique across files`
+      const spelled = spelledAs(other.name, placed.name)
+      const message = `the name \`${placed.name}\` is taken by ${other.rule}${spelled}; names are unique across files`
       problems.push({ ...placed.position, message })
     }
   }

@@ -4,6 +4,7 @@ import t from 'tap'
 import { CONFIG_SCHEMA } from '../../src/core/config-schema.ts'
 import { checkValue, formatPath, printDocument, readDocument } from '../../src/core/document.ts'
 import { formatProblem } from '../../src/core/problem.ts'
+import { UNQUOTED_ASTERISK } from '../../src/core/yaml-position.ts'
 import { RULE_SCHEMA, RULES_SCHEMA } from '../../src/rules/schema.ts'
 
 const SCHEMA = {
@@ -134,14 +135,51 @@ const cases: [title: string, text: string, problems: string[]][] = [
   [
     'a second document is rejected',
     'name: a\n---\nname: b',
-    ['f.yaml:2:1 contains more than one YAML document; split it into files'],
+    [
+      'f.yaml:2:1 a second YAML document begins here, and a file holds one; remove this `---`, or move what follows into a file of its own',
+    ],
   ],
-  ['a custom tag is rejected', 'name: !secret x', ['f.yaml:1:7 custom tags are not allowed; remove the tag']],
-  ['a key that is not a string is rejected', '? [a]\n: b', ['f.yaml:1:3 keys must be plain strings']],
   [
-    'an alias without an anchor is rejected',
-    'name: *gone',
-    ['f.yaml:1:1 contains an alias without an anchor; define the anchor before the alias'],
+    'a custom tag is rejected',
+    'name: !secret x',
+    [
+      'f.yaml:1:7 custom tags are not allowed; remove the tag, or put a text that begins with `!` in single quotes',
+    ],
+  ],
+  ['a key that is not a string is rejected', '? [a]\n: b', ['f.yaml:1:3 keys must be plain strings']],
+  ['an alias without an anchor is rejected', 'name: *gone', [`f.yaml:1:7 ${UNQUOTED_ASTERISK}`]],
+  ['a lone asterisk needs quotes', 'name: *', [`f.yaml:1:7 ${UNQUOTED_ASTERISK}`]],
+  [
+    'texts in a list that begin with an asterisk need quotes',
+    'name: a\nfree: [*-x, *, "*-y"]',
+    [`f.yaml:2:8 ${UNQUOTED_ASTERISK}`, `f.yaml:2:13 ${UNQUOTED_ASTERISK}`],
+  ],
+  [
+    'each text that begins with an asterisk is reported',
+    'name: *email\nfree:\n  - *-x\n  - ok',
+    [`f.yaml:1:7 ${UNQUOTED_ASTERISK}`, `f.yaml:3:5 ${UNQUOTED_ASTERISK}`],
+  ],
+  [
+    'a text that begins with an at sign needs quotes',
+    'name: @team',
+    ['f.yaml:1:7 is not valid YAML: put a text that begins with `@` in single quotes'],
+  ],
+  [
+    'a text that begins with a per cent sign needs quotes',
+    'name: %d',
+    ['f.yaml:1:7 is not valid YAML: put a text that begins with `%` in single quotes'],
+  ],
+  [
+    'a second document without anything in it is rejected',
+    'name: a\n---\n',
+    [
+      'f.yaml:2:1 a second YAML document begins here, and a file holds one; remove this `---`, or move what follows into a file of its own',
+    ],
+  ],
+  [
+    'an alias before its anchor is rejected',
+    'name: *late\nfree: &late x',
+    [`f.yaml:1:7 ${UNQUOTED_ASTERISK}`],
   ],
   [
     'a recursive alias is rejected',

@@ -57,6 +57,20 @@ t.test('the delay of the event loop excludes the interval of its samples', async
   t.match(page, /^nodejs_eventloop_lag_seconds /m)
 })
 
+t.test('pages that follow each other at once have no value that is not a number', async (t) => {
+  const metrics = createMetrics('1', () => STATE)
+  for (let round = 0; round < 20; round++) {
+    const pages = [...(await Promise.all([metrics.page(), metrics.page()])), await metrics.page()]
+    const values = pages.flatMap((page) => page.split('\n').filter((line) => /^[a-z]/.test(line)))
+    t.same(
+      values.filter((line) => !Number.isFinite(Number(line.slice(line.lastIndexOf(' ') + 1)))),
+      [],
+    )
+    // Also just after the first sample.
+    if (round % 10 === 9) await sleep(1100)
+  }
+})
+
 t.test('promtool accepts every metric of the gateway', { skip: missing('promtool') }, async (t) => {
   const page = await createMetrics('1', () => STATE).page()
   const { stdout, stderr } = spawnSync(findTool('promtool') ?? '', ['check', 'metrics'], {

@@ -259,6 +259,27 @@ t.test('API rules', async (t) => {
     t.match(rules.list(), [{ name: 'alpha', source: { kind: 'file' } }])
   })
 
+  t.test('a name that differs only in case or Unicode form is the same name', async (t) => {
+    const { rules, editor } = setting(t)
+    rules.replaceFiles(snapshot(rulesText('alpha', 'Caf\u00e9')))
+    t.equal(
+      await refusal(editor.create({ ...WORD, name: 'ALPHA' })),
+      '409 conflict -: A rule named `ALPHA` exists already (rules/a.yaml:2 as `alpha`, which differs only in case); choose another name.',
+    )
+    t.match(
+      await refusal(editor.create({ ...WORD, name: 'Cafe\u0301' })),
+      /a\.yaml:3 as `Caf\u00e9`.*Unicode form/,
+    )
+    await editor.create({ ...WORD, name: 'Beta' })
+    t.match(await refusal(editor.create({ ...WORD, name: 'BETA' })), /\(made through the API as `Beta`/)
+    rules.replaceFiles(snapshot(rulesText('beta')))
+    t.same(
+      rules.list().map(({ name }) => name),
+      ['beta'],
+      'the rule of the file replaces the rule of the API',
+    )
+  })
+
   t.test('a rule that could not be stored is not in force', async (t) => {
     const { rules, editor, storage, changes } = setting(t)
     rules.replaceFiles(snapshot(rulesText('alpha')))

@@ -110,11 +110,23 @@ t.test('every error of every file is reported at once, with its position', async
     'b.yaml:5:13 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'b.yaml:6:45 rules[1].pattern: must be <tokens>/<window>, e.g. `60000/1m` or `2M/1d` (suffixes k, M; windows s, m, h, d)',
     'b.yaml:6:81 rules[1].match.models: must not be empty',
-    `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files; shown to clients and in the usage log. Printable characters, without white space at the ends.`,
+    `b.yaml:7:12 rules[2].name: has the wrong format: Unique across all files, ignoring case and Unicode form; shown to clients and in the usage log. Printable characters, without white space at the ends.`,
     'c.yaml:1:21 duplicate key; remove one of the two',
     'd.yaml:2:47 rules[0].pattern: alternative 1 matches the empty text, so it would match everything',
     'd.yaml:2:59 rules[0].action: `redact` is not allowed for keyword_block rules; use `block` or `monitor`',
     'd.yaml:3:12 rules[1].name: the name `six` is taken by d.yaml:2; names are unique across files',
+  ])
+})
+
+t.test('names that differ only in case or Unicode form are one name', async (t) => {
+  const { problems } = snapshotOf([
+    { name: 'a.yaml', text: rulesText('Caf\u00e9', 'straße', 'other') },
+    { name: 'b.yaml', text: rulesText('Cafe\u0301', 'STRASSE', 'ｏther', 'another') },
+  ])
+  t.same(problems.map(formatProblem), [
+    'b.yaml:2:12 rules[0].name: the name `Cafe\u0301` is taken by a.yaml:2 as `Caf\u00e9`, which differs only in its Unicode form; names are unique across files',
+    'b.yaml:3:12 rules[1].name: the name `STRASSE` is taken by a.yaml:3 as `straße`, which differs only in case; names are unique across files',
+    'b.yaml:4:12 rules[2].name: the name `ｏther` is taken by a.yaml:4 as `other`, which differs only in its Unicode form; names are unique across files',
   ])
 })
 
@@ -232,13 +244,17 @@ t.test('unreadable files and folders are reported', async (t) => {
   ])
   writeFileSync(join(folder, 'large.yaml'), ' '.repeat(1024 * 1024 + 1))
   writeFileSync(join(folder, 'latin1.yaml'), Buffer.from('rules: [] # \xe9', 'latin1'))
+  writeFileSync(join(folder, 'marked.yaml'), Buffer.from('\ufeffrules: []', 'utf16le'))
+  writeFileSync(join(folder, 'unmarked.yaml'), Buffer.from('rules: []', 'utf16le'))
   symlinkSync('nowhere', join(folder, 'link.yaml'))
   symlinkSync('/dev/null', join(folder, 'pipe.yaml'))
   t.same(await problemsOf(folder), [
     `${join(folder, 'large.yaml')} is larger than 1048576 bytes; split it into smaller files`,
-    `${join(folder, 'latin1.yaml')} is not valid UTF-8`,
+    `${join(folder, 'latin1.yaml')} is not valid UTF-8; save it as UTF-8`,
     `${join(folder, 'link.yaml')} cannot be read (ENOENT)`,
+    `${join(folder, 'marked.yaml')} is in UTF-16, not UTF-8; save it as UTF-8`,
     `${join(folder, 'pipe.yaml')} is not a regular file`,
+    `${join(folder, 'unmarked.yaml')} is in UTF-16, not UTF-8; save it as UTF-8`,
   ])
   rmSync(join(folder, 'large.yaml'))
   for (let index = 0; index < 1001; index++) writeFileSync(join(folder, `${index}.yaml`), '')
