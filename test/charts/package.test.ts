@@ -21,7 +21,7 @@ const run = (cwd: string, ...command: string[]) =>
     )
   })
 
-t.test('the npm package holds only what runs, and its program starts', async (t) => {
+t.test('the npm package holds only what runs and documents, and its program starts', async (t) => {
   const folder = t.testdir({ checkout: {}, installed: {} })
   const checkout = join(folder, 'checkout')
   for (const file of ['package.json', 'README.md', '.build.ts'])
@@ -40,12 +40,12 @@ t.test('the npm package holds only what runs, and its program starts', async (t)
       .map(({ path }) => path)
       .filter(
         (path) =>
-          !/^(dist\/(.*\.(js|cjs|code)|package\.json)|config\/.*\.(yaml|json|md)|README\.md|package\.json)$/.test(
+          !/^(dist\/(.*\.(js|cjs|code)|package\.json)|config\/.*\.(yaml|json|md)|src\/.*\.md|README\.md|package\.json)$/.test(
             path,
           ),
       ),
     [],
-    'only the built program, the configuration and the README',
+    'only the built program, the configuration and documents',
   )
   t.ok(files.some(({ path }) => path === 'dist/main.js'))
 

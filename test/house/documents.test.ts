@@ -54,3 +54,20 @@ t.test('the README takes a newcomer three minutes', async (t) => {
   const words = read('README.md').split(/\s+/).filter(Boolean).length
   t.ok(words <= MAX_README_WORDS, `${words} words, at most ${MAX_README_WORDS}`)
 })
+
+t.test('every link of the documents in the npm package leads to a file in it', async (t) => {
+  const list = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
+  const [packed] = Object.values(JSON.parse(list)) as {
+    readonly files: readonly { readonly path: string }[]
+  }[]
+  const paths = (packed?.files ?? []).map(({ path }) => path)
+  const isPacked = (target: string) => paths.some((path) => path === target || path.startsWith(`${target}/`))
+  // npm shows the first. The others are for people who run and check a gateway.
+  for (const document of ['README.md', 'config/README.md', 'charts/README.md']) {
+    for (const [link, path = ''] of read(document).matchAll(LINK))
+      t.ok(path === '' || isPacked(join(dirname(document), path)), `${document}: ${link}`)
+  }
+})
