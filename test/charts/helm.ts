@@ -1,7 +1,7 @@
 // Renders the charts with helm, from a copy with built dependencies.
 
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,7 +19,10 @@ export interface KubernetesObject {
 
 export interface Charts {
   readonly folder: string
-  /** Runs helm in the folder of the charts. */
+  /**
+   * Runs helm in the folder of the charts. The repository of the image is `sidegate`, unless other
+   * values say so.
+   */
   helm(...args: string[]): { readonly code: number | null; readonly stdout: string; readonly stderr: string }
   /** `helm template` for the release `sidegate` in namespace `team`. @throws helm's error text */
   text(chart: string, ...args: string[]): string
@@ -33,16 +36,23 @@ export function prepareCharts(): Charts {
   cpSync(CHARTS, folder, { recursive: true })
   const charts: Charts = {
     folder,
-    helm(...args) {
-      const { status, stdout, stderr } = spawnSync(findTool('helm') ?? 'helm', args, {
-        cwd: folder,
-        encoding: 'utf8',
-        env: {
-          ...process.env,
-          HELM_CACHE_HOME: join(folder, '.helm'),
-          HELM_CONFIG_HOME: join(folder, '.helm'),
+    helm(command = '', ...args) {
+      // Values of later files and options win.
+      const image = join(folder, args.includes('examples/app') ? 'app-image.yaml' : 'image.yaml')
+      const values = /^(template|lint|install)$/.test(command) ? ['-f', image] : []
+      const { status, stdout, stderr } = spawnSync(
+        findTool('helm') ?? 'helm',
+        [command, ...values, ...args],
+        {
+          cwd: folder,
+          encoding: 'utf8',
+          env: {
+            ...process.env,
+            HELM_CACHE_HOME: join(folder, '.helm'),
+            HELM_CONFIG_HOME: join(folder, '.helm'),
+          },
         },
-      })
+      )
       return { code: status, stdout, stderr }
     },
     text(chart, ...args) {
@@ -53,6 +63,11 @@ export function prepareCharts(): Charts {
     render: (chart, ...args) => objects(charts.text(chart, ...args)),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
+  writeFileSync(join(folder, 'image.yaml'), 'container: { image: { repository: sidegate } }\n')
+  writeFileSync(
+    join(folder, 'app-image.yaml'),
+    'sidegate: { image: { registry: "", repository: sidegate } }\n',
+  )
   for (const chart of ['sidegate', 'examples/app']) {
     const { code, stderr } = charts.helm('dependency', 'build', chart)
     if (code !== 0) throw new Error(stderr)

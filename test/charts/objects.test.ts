@@ -239,6 +239,18 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
     }
   })
 
+  const NO_IMAGE =
+    /image\.repository is required \(container\.image\.repository .*docker build -t \S+\/sidegate:0\.1\.0 \./s
+
+  await t.test('the charts name no image of their own', async (t) => {
+    for (const chart of ['sidegate', 'sidegate-lib']) {
+      const { stdout } = charts.helm('show', 'values', chart)
+      t.notMatch(parse(stdout), { container: { image: { repository: /./ } } })
+      t.notMatch(parse(stdout), { image: { repository: /./ } })
+    }
+    t.throws(() => charts.text('examples/app', '--set', 'sidegate.image.repository='), { message: NO_IMAGE })
+  })
+
   await t.test('a bad value is refused with a message that names it', async (t) => {
     const table: [string[], RegExp][] = [
       [['mode=sidecars'], /mode/],
@@ -253,6 +265,9 @@ t.test('the charts render valid objects', { skip: missing('helm') }, async (t) =
       [['container.image.repository=sidegate:1.0.0'], /image\/repository/],
       [['container.image.repository=platform/sidegate/'], /image\/repository/],
       [['container.image.tag=main branch'], /image\/tag/],
+      [['container.image.repository='], NO_IMAGE],
+      [['container.image.repository=', 'mode=standalone'], NO_IMAGE],
+      [['container.image.repository=', 'container.image.registry=registry.example.com'], NO_IMAGE],
       [['container.extraEnv.SIDEGATE_INSTANCE=a'], /SIDEGATE_INSTANCE/],
       [['container.data.size=2GiB'], /size/],
       [

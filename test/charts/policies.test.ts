@@ -125,6 +125,7 @@ t.test(
           NODE: { valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
           COUNT: 3,
         },
+        image: { registry: '', repository: 'sidegate' },
         resources: {
           requests: { cpu: 0.5, memory: 268_435_456 },
           limits: { cpu: 1, 'ephemeral-storage': null },
@@ -336,6 +337,7 @@ t.test(
       'the gateway may have the environment and mounts of the chart’s values and no others',
       async (t) => {
         const values = {
+          image: { registry: '', repository: 'sidegate' },
           extraEnv: {
             NODE_OPTIONS: '--max-old-space-size=300',
             EMPTY: '',

@@ -9,6 +9,9 @@ sidegate-lib.volumes     the list of volumes that the container mounts
 
 {{- define "sidegate-lib.image" -}}
 {{- $image := .values.image -}}
+{{- if not $image.repository -}}
+{{- fail (printf "image.repository is required (container.image.repository in the sidegate chart, sidegate.image.repository in an app's chart): there is no public image. Build it in a checkout of sidegate with `docker build -t registry.example.com/platform/sidegate:%s .`, push it, and set image.registry to registry.example.com and image.repository to platform/sidegate" .version) -}}
+{{- end -}}
 {{- with $image.registry }}{{ . }}/{{ end }}{{ $image.repository }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ $image.tag | default .version }}{{ end }}
 {{- end -}}

@@ -2,6 +2,8 @@
 
 {{- define "sidegate.checks" -}}
 {{- $container := .Values.container -}}
+{{- /* Also for a release without a container: its notes name the image. */ -}}
+{{- $_ := include "sidegate-lib.image" (dict "values" $container "version" .Chart.AppVersion) -}}
 {{- $minor := .Capabilities.KubeVersion.Minor | toString | regexFind "^[0-9]+" | int -}}
 {{- /* Labels by which the Deployment, the Service and helm select objects. */ -}}
 {{- $own := append (include "sidegate.ownLabels" . | fromYaml | keys) "sidegate.dev/config-checksum" -}}
