@@ -16,7 +16,8 @@ import { Signals, untilStopped } from './signals.ts'
 const HELP = `Usage: sidegate demo [--gateway HOST:PORT] [--ops HOST:PORT]
 
 Runs the gateway with sample rules in front of a stand-in for a provider, which answers
-by quoting the prompt it received. Data is kept in a temporary folder until Ctrl-C.
+by quoting the prompt it received, and calls tools that the prompt or tool_choice
+asks for. Data is kept in a temporary folder until Ctrl-C.
 
   --gateway HOST:PORT   address of the gateway (default 127.0.0.1:8484)
   --ops HOST:PORT       address of health and metrics (default 127.0.0.1:9484)

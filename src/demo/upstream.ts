@@ -1,8 +1,9 @@
 // Fake provider for the demo. Serves chat completions on loopback and quotes the prompt that it
-// received, which shows what left the gateway.
+// received, which shows what left the gateway. Calls tools when the request asks for it.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { chooseToolCalls, type DemoToolCall, type ToolRequest } from './tool-calls.ts'
 
 /** Pause between two chunks of a stream, slow enough to see. */
 const CHUNK_PAUSE_MS = 25
@@ -11,7 +12,7 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024
 
 const MODELS = ['demo/echo', 'demo/echo-mini']
 
-interface ChatBody {
+interface ChatBody extends ToolRequest {
   readonly model?: string
   readonly stream?: boolean
   readonly stream_options?: { readonly include_usage?: boolean }
@@ -55,19 +56,24 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
     return
   }
   const body = JSON.parse(await readBody(request)) as ChatBody
-  const text = quote(body)
-  const usage = countUsage(body, text)
+  const reply = replyTo(body)
+  const usage = countUsage(body, reply)
   const envelope = {
     id: `chatcmpl-${process.hrtime.bigint()}`,
     created: Math.floor(Date.now() / 1000),
     model: body.model,
   }
   if (body.stream === true) {
-    await stream(response, envelope, text, body.stream_options?.include_usage === true ? usage : null)
+    await stream(response, envelope, reply, body.stream_options?.include_usage === true ? usage : null)
     return
   }
-  const message = { role: 'assistant', content: text, refusal: null }
-  const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
+  const message = {
+    role: 'assistant',
+    content: reply.text,
+    refusal: null,
+    ...(reply.calls.length === 0 ? {} : { tool_calls: reply.calls }),
+  }
+  const choices = [{ index: 0, message, logprobs: null, finish_reason: finishOf(reply) }]
   sendJson(response, 200, { ...envelope, object: 'chat.completion', choices, usage })
 }
 
@@ -82,23 +88,43 @@ async function readBody(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function quote(body: ChatBody): string {
-  const last = body.messages?.findLast(({ role }) => role === 'user')
-  const content = typeof last?.content === 'string' ? last.content : JSON.stringify(last?.content ?? '')
-  return `This is what reached me: «${content}». If it should go to a person, write to support@example.com.`
+/** A text, or calls of tools without one. */
+interface Reply {
+  readonly text: string | null
+  readonly calls: readonly DemoToolCall[]
 }
 
+const finishOf = ({ calls }: Reply): string => (calls.length > 0 ? 'tool_calls' : 'stop')
+
+/** Quotes the results of tools if the call ends in some, so that a client's loop ends. */
+function replyTo(body: ChatBody): Reply {
+  const messages = body.messages ?? []
+  const results = messages.slice(messages.findLastIndex(({ role }) => role !== 'tool') + 1)
+  if (results.length > 0) {
+    const quoted = results.map(({ content }) => `«${textOf(content)}»`).join(', ')
+    return { text: `This is what the tools gave me: ${quoted}.`, calls: [] }
+  }
+  const prompt = textOf(messages.findLast(({ role }) => role === 'user')?.content)
+  const calls = chooseToolCalls(body, prompt)
+  if (calls.length > 0) return { text: null, calls }
+  const text = `This is what reached me: «${prompt}». If it should go to a person, write to support@example.com.`
+  return { text, calls: [] }
+}
+
+const textOf = (content: unknown): string =>
+  typeof content === 'string' ? content : JSON.stringify(content ?? '')
+
 /** Estimates four characters per token, about what providers count for English. */
-function countUsage(body: ChatBody, text: string) {
+function countUsage(body: ChatBody, { text, calls }: Reply) {
   const prompt = Math.ceil(JSON.stringify(body.messages ?? []).length / 4)
-  const completion = Math.ceil(text.length / 4)
+  const completion = Math.ceil((text ?? JSON.stringify(calls)).length / 4)
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
 }
 
 async function stream(
   response: ServerResponse,
   envelope: object,
-  text: string,
+  reply: Reply,
   usage: object | null,
 ): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -106,14 +132,30 @@ async function stream(
     response.write(
       `data: ${JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices, ...more })}\n\n`,
     )
-  send([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }])
-  for (let at = 0; at < text.length && !response.destroyed; at += CHUNK_CHARACTERS) {
-    send([{ index: 0, delta: { content: text.slice(at, at + CHUNK_CHARACTERS) }, finish_reason: null }])
+  const content = reply.text === null ? null : ''
+  send([{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }])
+  for (const delta of deltasOf(reply)) {
+    if (response.destroyed) return
+    send([{ index: 0, delta, finish_reason: null }])
     await new Promise((resolve) => setTimeout(resolve, CHUNK_PAUSE_MS))
   }
-  send([{ index: 0, delta: {}, finish_reason: 'stop' }])
+  send([{ index: 0, delta: {}, finish_reason: finishOf(reply) }])
   if (usage !== null) send([], { usage })
   response.end('data: [DONE]\n\n')
+}
+
+/** The text in pieces, or each call with its arguments in pieces. */
+function* deltasOf({ text, calls }: Reply): Generator<object> {
+  for (const piece of piecesOf(text ?? '')) yield { content: piece }
+  for (const [index, { function: called, ...call }] of calls.entries()) {
+    yield { tool_calls: [{ index, ...call, function: { name: called.name, arguments: '' } }] }
+    for (const piece of piecesOf(called.arguments))
+      yield { tool_calls: [{ index, function: { arguments: piece } }] }
+  }
+}
+
+function* piecesOf(text: string): Generator<string> {
+  for (let at = 0; at < text.length; at += CHUNK_CHARACTERS) yield text.slice(at, at + CHUNK_CHARACTERS)
 }
 
 function sendJson(response: ServerResponse, status: number, body: object): void {
