@@ -13,6 +13,20 @@ const LONG_NUMBER = /\d{4}/
 /** As long as the shortest credential, with a digit, as all credentials have. */
 const TOKEN = /^(?=.*\d).{16}/
 
+/**
+ * The member of the body that a container lies in, or the item of it when that member is a list:
+ * one tool of `tools`. The same object for each container in it; null for the body.
+ */
+export function ownerOf(node: PathNode | null): PathNode | null {
+  let item: PathNode | null = null
+  let member = node
+  while (member !== null && member.parent !== null) {
+    item = member
+    member = member.parent
+  }
+  return typeof item?.key === 'number' ? item : member
+}
+
 /** Formats a path: `messages[0].content[1].text`. A name that is not shown becomes `['…']`. */
 export function pathOf(parent: PathNode | null, key: string | number): string {
   const keys: (string | number)[] = [key]

@@ -1,12 +1,14 @@
 // Represents one string of a body and replaces it in place. Does not know which strings are texts.
 
 import type { JsonObject, JsonValue } from '../core/json.ts'
-import { type PathNode, pathOf } from './json-path.ts'
+import { ownerOf, type PathNode, pathOf } from './json-path.ts'
 
 /** A string to scan. */
 export interface Text {
   /** As in `messages[0].content[1].text`; a member's name is `metadata.x (name)`. */
   readonly path: string
+  /** Equal for the texts of one tool or another member of the body, see `ownerOf`. */
+  readonly owner: PathNode | null
   readonly text: string
   /** With `json`, the string holds JSON: scan it decoded, replace it encoded. */
   readonly encoding: 'plain' | 'json'
@@ -68,6 +70,10 @@ export class ValueText implements Text {
 
   get path(): string {
     return pathOf(this.#node, this.#key)
+  }
+
+  get owner(): PathNode | null {
+    return ownerOf(this.#node)
   }
 
   replace(text: string): void {
@@ -169,6 +175,10 @@ export class NameText implements Text {
 
   get path(): string {
     return `${pathOf(this.#node, this.text)} (name)`
+  }
+
+  get owner(): PathNode | null {
+    return ownerOf(this.#node)
   }
 
   replace(text: string): void {

@@ -9,7 +9,7 @@ import type { Selection } from '../policy/compile.ts'
 import type { RuleAction, RuleHit } from '../policy/rule.ts'
 import type { OpenIntent } from '../store/folder/intents.ts'
 import { type UpstreamHead, upstreamRequestId } from '../upstream/response.ts'
-import type { InjectionEvidence } from './prompt/injection.ts'
+import type { InjectionEvidence } from './prompt/injection-evidence.ts'
 import type { LimitState, Quota } from './prompt/quota.ts'
 
 /** The injection score of a prompt, with the model and the rules it is compared with. */

@@ -9,7 +9,7 @@ import type { Selection } from '../policy/compile.ts'
 import type { Pipeline } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
-import type { InjectionEvidence } from './prompt/injection.ts'
+import type { InjectionEvidence } from './prompt/injection-evidence.ts'
 import { inspect } from './prompt/inspect.ts'
 
 /** Key name for a request that names none. */

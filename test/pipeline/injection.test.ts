@@ -10,8 +10,9 @@ const model = loadInjectionModel()
 const look = (view: string, role = 'user') =>
   atOnce(
     scoreInjection(
-      [{ text: { path: 'p', role }, view, joined: 0, cached: new CachedScan() }],
+      [{ text: { path: 'p', role, owner: null }, view, joined: 0, cached: new CachedScan() }],
       model,
+      () => new CachedScan(),
       () => new CachedScan(),
     ),
   )

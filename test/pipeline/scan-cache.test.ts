@@ -117,17 +117,17 @@ t.test('only new texts of a conversation are scanned', async (t) => {
     scored.length = 0
     look(turns, cache, injection)
     // The first prompt has no answer, so its texts are cached from the second on.
-    t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 4 : 2, `turn ${turn}`)
+    t.equal(scored.length, turn === 0 ? 2 : turn === 1 ? 5 : 3, `turn ${turn}`)
     turns.push({ role: 'assistant', content: `Turn ${turn}: ${LONG}` })
   }
   scored.length = 0
   look(turns, cache, injection, 'another key')
-  t.equal(scored.length, 10, 'what others have sent is nothing to a key')
+  t.equal(scored.length, 15, 'what others have sent is nothing to a key')
   const as = (other: string) =>
     turns.map(({ role, content }) => ({ role: role === 'user' ? other : role, content }))
   scored.length = 0
   look(as('function'), cache, injection)
-  t.equal(scored.length, 5, 'a text in another role is scored another way')
+  t.equal(scored.length, 6, 'a text in another role is scored another way')
   scored.length = 0
   look(as('tool'), cache, injection)
   t.equal(scored.length, 10, 'texts that are read as one, in two ways')

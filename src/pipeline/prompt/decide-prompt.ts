@@ -15,7 +15,7 @@ import {
   type PolicyEvidence,
 } from '../../policy/decide.ts'
 import type { InjectionJudgement } from '../call-record.ts'
-import type { InjectionEvidence } from './injection.ts'
+import type { InjectionEvidence } from './injection-evidence.ts'
 import { countKinds, type Inspection } from './inspect.ts'
 
 /** Settings that decide, besides the rules. */

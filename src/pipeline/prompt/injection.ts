@@ -1,46 +1,42 @@
-// Scores a prompt for injection. The score is the highest of each text alone and of each group of
-// adjacent texts with one role, so that a split hides nothing.
+// Scores a prompt for injection. The score is the highest of each text alone, of each group of
+// adjacent texts with one role, and of each definition outside messages, so that a split hides
+// nothing.
 
 import type { Text } from '../../chat/texts.ts'
-import { PII_KINDS } from '../../core/finding.ts'
 import { Pace, type Steps } from '../../core/steps.ts'
 import type { InjectionMode, InjectionModel, InjectionScore } from '../../detect/injection/score.ts'
+import { definitionsOf, scoreDefinition } from './definition-score.ts'
+import { type InjectionEvidence, scoreNeutral } from './injection-evidence.ts'
 import { joinTexts, type PromptNeighbour } from './prompt-neighbours.ts'
 import type { CachedScan } from './scan-cache.ts'
 
-export interface InjectionEvidence {
-  readonly score: number
-  /** Path of the text, or of the first text of the group. */
-  readonly path: string
-  /** Null when the evidence is spread over several texts. */
-  readonly span: { readonly start: number; readonly end: number } | null
-  readonly reasons: readonly string[]
-}
-
 /** A redacted text with its cached scan. */
 interface Scorable extends PromptNeighbour {
-  readonly text: Pick<Text, 'path' | 'role'>
+  readonly text: Pick<Text, 'path' | 'role' | 'owner'>
   readonly cached: CachedScan
 }
 
 /**
- * Roles that speak for the operator or the model. Any other role, also an unknown one, may carry
- * the words of a stranger.
+ * Roles that speak for the operator. Any other role, also an unknown one, may carry the words of a
+ * stranger.
  */
-const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer', 'assistant'])
-/** Roles whose messages are documents. */
-const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function'])
+const TRUSTED_ROLES: ReadonlySet<string> = new Set(['system', 'developer'])
+/** Roles whose messages, with the tool calls in them, are documents. */
+const DOCUMENT_ROLES: ReadonlySet<string> = new Set(['tool', 'function', 'assistant'])
 /** A split may fall inside a word or between two words. */
 const SEPARATORS = ['', ' '] as const
 
 /**
- * Scores every message whose role is not trusted. Time is linear in the texts.
+ * Scores every message whose role is not trusted, and every text outside messages. Time is linear
+ * in the texts.
  * @param scanOf as in InspectOptions
+ * @param definitionScanOf the same for definitions, which the first call of a conversation repeats
  */
 export function* scoreInjection(
   items: readonly Scorable[],
   model: InjectionModel,
   scanOf: (text: string) => CachedScan,
+  definitionScanOf: (text: string) => CachedScan,
 ): Steps<InjectionEvidence> {
   const pace = new Pace()
   let worst: InjectionEvidence = { score: 0, path: '', span: null, reasons: [] }
@@ -60,31 +56,11 @@ export function* scoreInjection(
       if (scored.score > worst.score) worst = { ...scored, path, span: null }
     }
   }
-  return worst
-}
-
-/** Placeholders of personal data, with the space before each. */
-const PLACEHOLDERS = new RegExp(
-  ` ?\\[(?:${PII_KINDS.map((kind) => kind.toUpperCase()).join('|')})_[0-9]{1,9}\\]`,
-  'g',
-)
-
-/**
- * Scores a text without its placeholders, which are words of no one. A text without placeholders
- * is scored as written. The
- * span counts in the text as given.
- */
-function* scoreNeutral(view: string, mode: InjectionMode, model: InjectionModel): Steps<InjectionScore> {
-  const removed = view.includes('[') ? [...view.matchAll(PLACEHOLDERS)] : []
-  if (removed.length === 0) return yield* model.scoreSteps(view, mode)
-  const scored = yield* model.scoreSteps(view.replace(PLACEHOLDERS, ''), mode)
-  if (scored.span === null) return scored
-  let { start, end } = scored.span
-  for (const { 0: form, index } of removed) {
-    if (index <= start) start += form.length
-    if (index < end) end += form.length
+  for (const definition of definitionsOf(items)) {
+    if (pace.isOver(definition.length)) yield
+    worst = (yield* scoreDefinition(definition, model, definitionScanOf, worst.score)) ?? worst
   }
-  return { ...scored, span: { start, end } }
+  return worst
 }
 
 function* score(

@@ -17,7 +17,8 @@ import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
 import { plainSpan, rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
-import { type InjectionEvidence, scoreInjection } from './injection.ts'
+import { scoreInjection } from './injection.ts'
+import type { InjectionEvidence } from './injection-evidence.ts'
 import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } from './prompt-neighbours.ts'
 import { CachedScan } from './scan-cache.ts'
 
@@ -124,7 +125,7 @@ export function* inspect(
       findings.push(finding)
   }
   walk.commit()
-  const score = () => scoreInjection(items, injection, scanOf)
+  const score = () => scoreInjection(items, injection, scanOf, cachedScan)
   return {
     findings,
     keywordHits: yield* matchKeywords(items, conversation, selection, pace),

@@ -8,7 +8,7 @@ import { monitoredInjection } from '../../policy/decide.ts'
 import type { Call, DeferredScore } from '../call.ts'
 import type { Client } from '../client.ts'
 import { injectionJudgement } from './decide-prompt.ts'
-import type { InjectionEvidence } from './injection.ts'
+import type { InjectionEvidence } from './injection-evidence.ts'
 
 interface ScoreParts {
   readonly call: Call

@@ -16,12 +16,15 @@ const MIN_CHARACTERS = 128
 /** Most findings cached for one text. A text with more is scanned again. */
 const MAX_FINDINGS = 32
 
+/** Texts outside messages are scored in a way of their own. */
+type ScoredAs = InjectionMode | 'definition'
+
 /** Cached results of one text. They depend on the text alone. */
 export class CachedScan {
   /** State of the keyword prefilter. */
   readonly prefilterState = new PrefilterState()
   #findings: readonly Finding[] | null = null
-  readonly #scores: Partial<Record<InjectionMode, InjectionScore>> = {}
+  readonly #scores: Partial<Record<ScoredAs, InjectionScore>> = {}
 
   /** Null while the text is not scanned. */
   get findings(): readonly Finding[] | null {
@@ -34,11 +37,11 @@ export class CachedScan {
     return findings
   }
 
-  score(mode: InjectionMode): InjectionScore | undefined {
+  score(mode: ScoredAs): InjectionScore | undefined {
     return this.#scores[mode]
   }
 
-  keepScore(mode: InjectionMode, score: InjectionScore): InjectionScore {
+  keepScore(mode: ScoredAs, score: InjectionScore): InjectionScore {
     this.#scores[mode] = score
     return score
   }
