@@ -149,6 +149,28 @@ t.test('a split over parts or messages hides nothing', async (t) => {
   t.notMatch(long.sent, /alice@|ple\.com/)
 })
 
+t.test('a card that is split over two parts of any role is one finding', async (t) => {
+  const splits = [
+    ['4111 1111 ', '1111 1111'],
+    ['card 4111 1111\n', '1111 1111'],
+    ['pay with 4111-1111-\n', '1111-1111'],
+    ['4111|1111|', '1111|1111'],
+    ['4111,', '1111,1111,1111'],
+    ['411111', '1111111111'],
+    ['\u{1d7d2}\u{1d7cf}\u{1d7cf}\u{1d7cf} 1111 ', '1111 1111'],
+  ]
+  for (const role of ['system', 'developer', 'user', 'assistant', 'tool'])
+    for (const texts of splits) {
+      const content = texts.map((text) => ({ type: 'text', text }))
+      const { findings, sent } = look({ model: 'm', messages: [{ role, content }] })
+      t.ok(
+        findings.some(({ kind }) => kind === 'credit_card'),
+        `${role} ${texts.join('|')}`,
+      )
+      t.notMatch(sent, /1111|\u{1d7cf}/u)
+    }
+})
+
 t.test('identifying numbers are redacted, and placeholder forms in texts are not reused', async (t) => {
   const number = look(user('hi', { metadata: { card: 4111111111111111 } }))
   t.match(number.sent, '"card":"[CREDIT_CARD_1]"')

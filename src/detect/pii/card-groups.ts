@@ -1,17 +1,142 @@
-// Recognises card numbers whose groups have separators that other numbers do not have: tabs,
-// several spaces, slashes, long dashes, dots in the middle.
+// Recognises card numbers whose groups have separators that other numbers do not have: marks, tabs,
+// line ends, several characters. Cuts fall outside such numbers.
 
-/** Three or four groups with equal separators, and no group more. */
-const GROUPED =
-  /\d{4}([\t \u1680\u3000]{1,3}| ?[\u2014\u2015\u2212\ufe58\ufe63\u00b7\u2022\u2219\u2043\u30fb/_~] ?)(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})(?!\w|\1\d)/y
-/** Separators between the columns of a table. */
-const COLUMNS = /^\s+$/
+import { COLON, DIGIT_0, isAlphanumeric, isDigit, LINE_FEED, SPACE } from '../../core/ascii.ts'
+import { isIssued } from './card.ts'
+import { codeAt, codesOf, isLetter, isUnspaced } from './code-unit-classes.ts'
+
+/** Most characters between two groups: `", "`, a full stop and a line end. */
+const MAX_SEPARATOR = 4
+/** Digits of the first group of a card. */
+const GROUP = 4
+/** Digits of the middle group in `4-6-5` and `4-6-4`. */
+const MIDDLE_GROUP = 6
+/** Groups of most cards. */
+const GROUPS = 4
+
+/**
+ * Three or four groups with equal marks, and no group more, apart from an expiry date:
+ * `4111|1111|1111|1111|12|27`.
+ */
+const MARKED =
+  /\d{4}( ?[\u2014\u2015\u2212\ufe58\ufe63\u00b7\u2022\u2219\u2043\u30fb/_~] ?|([,:;|+*#=&^!'"\\、，：；｜])\2{0,2})(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})(?!\w)(?!\1\d(?!\d\1(?:\d\d){1,2}(?!\w)))/y
+/** The same with any separators. */
+const LOOSE =
+  /\d{4}[^\p{L}\p{N}]{1,4}(?:\d{4}[^\p{L}\p{N}]{1,4}\d{4}[^\p{L}\p{N}]{1,4}\d{4}|\d{6}[^\p{L}\p{N}]{1,4}\d{4,5})(?![\p{L}\p{N}_])/uy
+/** Separators that `NumberRuns` reads. */
+const ORDINARY = /^\d+(?:( \d+)+|(-\d+)+|(\.\d+)+)$/
+/** A number in groups that is wrapped at the end of a line. */
+const WRAPPED = /^[\d \r\n-]+\n[\d \r\n-]+$/
+/** Marks between the columns of a table or the items of a list. */
+const COLUMN_MARKS = codesOf(',;|、，；｜')
+const OPENING_BRACKETS = codesOf('[({<')
+
+/** A card number in groups, judged by its form. */
+export interface CardGroups {
+  readonly digits: string
+  readonly end: number
+  /** Counts only after a word for a card: tables and lists look the same. */
+  readonly needsWord: boolean
+}
 
 /** The groups that start at `at`, up to the end of the last; null without such groups. */
-export function cardGroups(text: string, at: number): { digits: string; end: number; isRow: boolean } | null {
-  GROUPED.lastIndex = at
-  const match = GROUPED.exec(text)
-  const separator = match?.[1] ?? ' '
-  if (match === null || separator === ' ' || text.endsWith(separator, at)) return null
-  return { digits: match[0].replace(/\D/g, ''), end: at + match[0].length, isRow: COLUMNS.test(separator) }
+export function cardGroups(text: string, at: number): CardGroups | null {
+  if (!isGroupAfter(text, at + GROUP)) return null
+  MARKED.lastIndex = at
+  const marked = MARKED.exec(text)
+  if (marked !== null) {
+    const separator = marked[1]!
+    return groupsOf(marked[0], at, text.endsWith(separator, at) || isInTable(text, at, separator))
+  }
+  LOOSE.lastIndex = at
+  const loose = LOOSE.exec(text)
+  if (loose === null || ORDINARY.test(loose[0])) return null
+  return groupsOf(loose[0], at, !(WRAPPED.test(loose[0]) && isAfterWordOfLine(text, at)))
 }
+
+const groupsOf = (groups: string, at: number, needsWord: boolean): CardGroups => ({
+  digits: groups.replace(/\D/g, ''),
+  end: at + groups.length,
+  needsWord,
+})
+
+/** Reports whether a separator and a digit follow. */
+function isGroupAfter(text: string, end: number): boolean {
+  let next = end
+  while (next - end < MAX_SEPARATOR && isSeparator(codeAt(text, next))) next++
+  return next > end && isDigit(codeAt(text, next))
+}
+
+/** Reports whether a word precedes on the same line, with a space or a colon between. */
+function isAfterWordOfLine(text: string, at: number): boolean {
+  let before = at - 1
+  while (codeAt(text, before) === SPACE || codeAt(text, before) === COLON) before--
+  return before < at - 1 && isLetter(codeAt(text, before))
+}
+
+/**
+ * Reports whether groups are cells or items: below a line with the same mark or, between column
+ * marks, in brackets or after a number.
+ */
+function isInTable(text: string, at: number, separator: string): boolean {
+  let before = at - 1
+  while (codeAt(text, before) === SPACE) before--
+  const code = codeAt(text, before)
+  if (code !== LINE_FEED)
+    return COLUMN_MARKS.has(separator.charCodeAt(0)) && (OPENING_BRACKETS.has(code) || isDigit(code))
+  return text.slice(text.lastIndexOf('\n', before - 1) + 1, before).includes(separator)
+}
+
+/**
+ * Where the card starts of which groups end before `at` while others may follow; -1 if there is
+ * none. More groups of four before it are a row of numbers.
+ * @param at of the first character after a separator, or inside it
+ */
+export function openCardBefore(text: string, at: number): number {
+  let start = -1
+  let end = at
+  for (let count = 0; count < GROUPS; count++) {
+    const groupEnd = startOfSeparator(text, end)
+    if (groupEnd === end) break
+    end = startOfGroup(text, groupEnd)
+    const length = groupEnd - end
+    if (length === MIDDLE_GROUP && count === 0) {
+      const groupBefore = startOfSeparator(text, end)
+      const first = startOfGroup(text, groupBefore)
+      return groupBefore < end && groupBefore - first === GROUP && mayBeIssued(text, first) ? first : -1
+    }
+    if (length !== GROUP) break
+    if (count === GROUPS - 1) return -1
+    if (mayBeIssued(text, end)) start = end
+  }
+  return start
+}
+
+function startOfSeparator(text: string, end: number): number {
+  let start = end
+  while (end - start < MAX_SEPARATOR && isSeparator(codeAt(text, start - 1))) start--
+  return start
+}
+
+function startOfGroup(text: string, end: number): number {
+  let start = end
+  while (end - start <= MIDDLE_GROUP && isDigit(codeAt(text, start - 1))) start--
+  return start
+}
+
+/** Lengths of cards that are written in groups. */
+const GROUPED_LENGTHS = [14, 15, 16]
+
+function mayBeIssued(text: string, at: number): boolean {
+  // UATP numbers, `1234`, count only in the groups of `NumberRuns`.
+  if (codeAt(text, at) <= DIGIT_0 + 1) return false
+  const prefix = text.slice(at, at + GROUP)
+  return GROUPED_LENGTHS.some((length) => isIssued(prefix, length))
+}
+
+/** Punctuation of scripts written without spaces. */
+const WIDE_MARKS = codesOf('、。，：；・／')
+
+/** Reports whether a character may be between two groups; never for 0, beyond the text. */
+const isSeparator = (code: number): boolean =>
+  code > 0 && !isAlphanumeric(code) && !isLetter(code) && (!isUnspaced(code) || WIDE_MARKS.has(code))

@@ -44,8 +44,8 @@ function pairedDigit(high: number, low: number): number {
 const INSIDE = 0.5
 
 /**
- * Removes runs of any length, so that no run splits a value. Memory grows with the visible text that
- * is not released, not with the runs.
+ * Removes runs of any length, so that no run splits a value. Memory grows with the visible text
+ * that is not released, not with the runs.
  */
 export class InvisibleFilter {
   /** Characters of the visible text so far. */

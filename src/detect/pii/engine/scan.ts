@@ -249,12 +249,15 @@ function scanCard(segment: Segment, runs: NumberRuns): number {
   return 0
 }
 
-/** Tries a card with unusual separators. In columns it needs a word for a card. */
+/** Tries a card with unusual separators. */
 function scanCardGroups(segment: Segment, at: number): number {
   const groups = cardGroups(segment.text, at)
   if (groups === null || !passesLuhn(groups.digits)) return 0
   if (!isIssued(groups.digits.slice(0, 4), groups.digits.length)) return 0
-  if (groups.isRow && segment.before(at).card > CARD_WORD_DISTANCE) return 0
+  if (groups.needsWord) {
+    const { card, other } = segment.before(at)
+    if (card > CARD_WORD_DISTANCE || card >= other) return 0
+  }
   return segment.add('credit_card', at, groups.end) ? groups.end : 0
 }
 

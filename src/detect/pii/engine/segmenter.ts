@@ -14,6 +14,7 @@ import {
   QUOTE,
   SPACE,
 } from '../../../core/ascii.ts'
+import { openCardBefore } from '../card-groups.ts'
 import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
@@ -87,6 +88,9 @@ function isAfterListItem(text: string, end: number): boolean {
   return start < end && (before === COMMA || before === OPEN_BRACKET)
 }
 
+/** Reports whether a card number may continue after the separator that ends at `at`. */
+const isInsideCard = (text: string, at: number): boolean => openCardBefore(text, at) >= 0
+
 /** Most characters of a text: not white space, nor of a script without spaces. */
 const isPlainAscii = (code: number): boolean => code > SPACE && code < ASCII_END
 
@@ -98,12 +102,12 @@ const isPlainAscii = (code: number): boolean => code > SPACE && code < ASCII_END
 function isCut(text: string, at: number, strict: boolean): boolean {
   const before = text.charCodeAt(at - 1)
   if (isPlainAscii(before)) {
-    if (CUT_SIDES[before] === CUT_AFTER && isAfterMark(text, at - 1)) return true
+    if (CUT_SIDES[before] === CUT_AFTER && isAfterMark(text, at - 1)) return !isInsideCard(text, at)
     const next = codeAt(text, at)
     return isPlainAscii(next) && CUT_SIDES[next] === CUT_BEFORE && isAfterJsonName(text, at)
   }
-  if (before === LINE_FEED) return true
-  if (isSpace(before)) return isAfterWord(text, at - 1, strict)
+  if (before === LINE_FEED) return !isInsideCard(text, at)
+  if (isSpace(before)) return isAfterWord(text, at - 1, strict) && !isInsideCard(text, at)
   return isUnspaced(before) && at < text.length && isUnspaced(text.charCodeAt(at))
 }
 
@@ -117,13 +121,13 @@ function firstCut(text: string, start: number, from: number, to: number, strictF
     const code = text.charCodeAt(at)
     if (isPlainAscii(code)) {
       const cutting = CUT_SIDES[code]
-      if (cutting === CUT_AFTER && isAfterMark(text, at)) return at + 1
+      if (cutting === CUT_AFTER && isAfterMark(text, at) && !isInsideCard(text, at + 1)) return at + 1
       if (cutting === CUT_BEFORE && at > start && isAfterJsonName(text, at)) return at
       continue
     }
     if (isSpace(code)) {
-      if (code === LINE_FEED) return at + 1
-      if (isAfterWord(text, at, at >= strictFrom)) return at + 1
+      if (code !== LINE_FEED && !isAfterWord(text, at, at >= strictFrom)) continue
+      if (!isInsideCard(text, at + 1)) return at + 1
     } else if (at > start && isUnspaced(code) && isUnspaced(text.charCodeAt(at - 1))) return at
   }
   return -1
