@@ -9,7 +9,7 @@ import { labelBefore } from './words/label.ts'
 /** Things that have other numbers, and the end of the statement about the document. */
 const OTHER_NUMBER =
   '(?![^\\d]{0,40}(?:expir|valid|until|issue|born|phone|call|order|page|version|date|ticket|invoice|tracking|parcel|' +
-  'software|activation|product key|queue|appointment|booking|room|;\\s+(?!n[or.°º]|#)[^\\s\\d]{2}))'
+  'software|activation|product key|queue|office|plate|appointment|booking|room|;\\s+(?!n[or.°º]|#)[^\\s\\d]{2}))'
 /** Words for a number in a label, with their inflections. */
 const NUMBER_WORD =
   'numbers?|numm?er|n[uú]mero|num[eé]ro|num[aă]r|numaras[iı]|\\bno|n[rº°]|№|#|номер|nomor|αριθμ[οό]ς|号码|號碼|番号|번호|หมายเลข|số|מספר|رقم|संख्या'

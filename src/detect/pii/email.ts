@@ -141,7 +141,7 @@ function isPackage(text: string, start: number, at: number, domain: number): boo
 const MAX_COMMAND = 64
 /** A program that connects to a host as a user, and its first arguments if they are words. */
 const COMMAND =
-  /(?<![\w.@-])(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id|psql|mysql|mysqldump|pg_dump|git\s+(?:clone|fetch|pull|push|archive|ls-remote|submodule\s+add|remote\s+(?:add|set-url)\s+\w+))(?:\s+|$)/
+  /(?<![\w.@-])(?:ssh|scp|sftp|rsync|mosh|autossh|sshfs|sshpass|slogin|rlogin|ssh-copy-id|ssh-keyscan|lftp|psql|mysql|mysqldump|mariadb|pg_dump|pg_restore|git\s+(?:clone|fetch|pull|push|archive|ls-remote|submodule\s+add|remote\s+(?:add|set-url)\s+\w+))(?:\s+|$)/
 /** An option, a path, a host or a setting, and no word of prose. */
 const ARGUMENT = /^-|[/.:~=].*[^,;.:]$|^[.~]$/
 /** What may directly precede the user. */

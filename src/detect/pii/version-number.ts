@@ -12,13 +12,17 @@ import { isPathData } from './number/pathdata.ts'
  */
 const COMPARED_BEFORE = /(?:[<>=~!]=|(?:^|\s)(?:[<>=~!]=|[<>^~])\s|[\^~§#]\s?|\w<)$/
 /** `Chrome/122.0.3231.213`, `foo-1.2.3.4` */
-const NAMED_BEFORE = /[A-Za-z0-9_][/-]$/
+const NAMED_BEFORE = /(?:[A-Za-z0-9_][/-]|[a-z]\.(?:so|dll|ver|rel)\.)$/
+/** A version in the coordinates of a library: `'com.foo:bar:1.2.3.4`. */
+const COORDINATES_BEFORE = /[\w.-]:[a-z][\w.-]*:$/i
 /** `node@0.10.33.1`, but also `root@203.0.113.7`. */
 const AT_NAME_BEFORE = /\w@$/
 const REMOTE_SHELL = /\b(?:ssh|scp|sftp|rsync|ftp|mosh|telnet)\b/
+/** Characters that the patterns above read. */
+const MAX_SIGNS = 6
 /** Text allowed between a word for a version and the version; it may contain other versions. */
 const AFTER_VERSION_WORD =
-  /^[\s:="'`(#v]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
+  /^[\s:="'`(#v>]*(?:(?:number|no\.?|path|到|至|is|from|to|of|was|nr\.?)[\s:]*)?(?:[\dx.]+(?:\s*(?:,|or|and|to|-|->|→|through|oder|et|ou|y|und)\s*))*v?$/
 /** After the word come at most "number is" or another version. */
 const VERSION_DISTANCE = 24
 /** A capitalised word directly before, perhaps with a digit; MACHINES are excluded. */
@@ -53,28 +57,47 @@ const LARGE_OCTET = 100
 const ENZYME_BEFORE = /\b(?:EC|E\.C\.)(?: (?:number|no\.?))?[ :]*(?:[\d.]+(?:,| and| or|, and| und| et)? )*$/
 /** Actions on a program or its parts, anywhere before: `bump deps to `, `npm install foo `. */
 const RELEASE_WORD =
-  /\b(?:git (?:checkout|tag|switch|branch|merge|describe|diff|log|show)|bump(?:s|ed|ing)?|upgrad(?:es?|ed|ing)|downgrad(?:es?|ed|ing)|rollback|deps|dependenc(?:y|ies)|changelog|release notes|npm|pnpm|yarn|pip3?|cargo|gem|nuget|dotnet|apt|apt-get|brew|conda|helm|choco|winget|mvn|gradle|composer|semver|hotfix|enzymes?)\b[^\n]*$/
+  /\b(?:git (?:checkout|tag|switch|branch|merge|describe|diff|log|show|rebase|cherry-pick|reset|revert|restore|(?:push|pull|fetch) [\w-]+)|go (?:get|install)|(?:docker|podman) (?:pull|push|run|tag|build)|(?:roll(?:s|ed|ing)?|fall(?:s|ing)?|fell) back|revert(?:s|ed|ing)?|bump(?:s|ed|ing)?|upgrad(?:es?|ed|ing)|downgrad(?:es?|ed|ing)|rollback|deps|dependenc(?:y|ies)|changelog|release notes|npm|pnpm|yarn|pip3?|cargo|gem|nuget|dotnet|apt|apt-get|brew|conda|helm|choco|winget|mvn|gradle|composer|semver|hotfix|enzymes?)\b[^\n]*$/
 /** The same, but with other meanings too. */
 const PROGRAM_WORD =
-  /\b(?:packages?|plugins?|librar(?:y|ies)|sdk|tag(?:ged)?|patch(?:ed)?|migrat(?:es?|ed|ing|ion))\b[^\n]*$/
+  /\b(?:packages?|plugins?|librar(?:y|ies)|sdk|tag(?:ged)?|patch(?:ed)?|pin(?:s|ned|ning)?|updat(?:es?|ing)|migrat(?:es?|ed|ing|ion))\b[^\n]*$/
 /** Words directly before the version a statement is about: `fails with `, `since `, `requires `. */
 const STATEMENT_BEFORE = new RegExp(
   '(?:\\b(?:(?:fail|work|break|crash|build|happen|occur|start|end|run|test|fix|add|ship|compil|reproduc|introduc|remov|' +
     'deprecat|chang)(?:e?s|ed|e|ing)?|built|broke|broken|seen|supported|available|(?:in)?compatible|regression|bug|issue)' +
     ' (?:again |only |fine |well )?(?:with|in|on|since|under|against|by|as of)|' +
+    '\\b(?:still|stay(?:s|ed|ing)?|stuck|remains?) (?:on|at)|\\baffect(?:s|ed|ing)?|\\bdownload(?:s|ed|ing)?|' +
+    '\\b(?:ship|publish|tag|releas)(?:s|ped|ping|es|e|ed|ing|ged)?|\\brev\\.?|' +
     '\\b(?:since|until|requires?|required|needs?|minimum|at least|(?:newer|older|later|earlier) than|prior to|as of|' +
     'starting (?:with|from|in)|was|installed|pinned (?:at|to)|only|latest|current|stable|outlook|office|excel|oracle|' +
-    'anyconnect|teams|zoom|acrobat|vmware|esxi|vcenter|i(?:pad)?os|macos|android|windows|ubuntu|jdk|java|openssl|php|' +
-    'chromium|electron|webview2?)) \\(?v?$',
+    'anyconnect|teams|zoom|acrobat|vmware|esxi|vcenter|i(?:pad)?os(?: app)?|macos|android(?: app)?|windows|ubuntu|jdk|java|openssl|php|' +
+    'chromium|electron|webview2?)) (?:[\\d.]+,? (?:through|to|until|and|or|–|-|->|→) )?\\(?v?$',
 )
 /** References to a part of a document directly before: `see `, `as described in `. */
 const REFERENCE_BEFORE =
   /\b(?:see(?: also)?|(?:described|defined|specified|listed|shown|stated|given|required|explained|mentioned|discussed) (?:in|by|under)|according to|per|cf\.?|annex|appendix|subsection|para(?:graph)?s?|tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing|sec\.|sect\.?|siehe|voir|véase|vedi)[ (]$/
 /** The start of a heading or of an entry in a list of changes: `## [`, `* `. */
-const ENTRY_BEFORE = /(?:^|\n)[ \t]*(?:#{1,6} *\[?|[*-] *\[?|\[)v?$/
+const ENTRY_BEFORE = /(?:^|\n)[ \t]*(?:#{1,6} *\[?|[*-] *\[?|\[|\*\*)v?$/
 const HEADING_BEFORE = /(?:^|\n)#{1,6} *\[?v?$/
 /** A date, or the target of a link, after a version in a list of changes. */
-const ENTRY_AFTER = /\]?(?: ?[-–—(/]{1,2} ?(?:19|20)\d\d-\d\d-\d\d|: ?<?https?:)/y
+const ENTRY_AFTER = /(?:\]|\*\*)?(?: ?[-–—(/]{1,2} ?(?:19|20)\d\d-\d\d-\d\d|: ?<?https?:)/y
+/** An enzyme by its name, with the class of its reaction: `the kinase 2.7.11.130`. */
+const ENZYME_NAME =
+  /(?:kin|lip|phosphat|dehydrogen|reduct|transfer|hydrol|prote|peptid|oxid|synth|lig|isomer|amyl|nucle|polymer|ester|carboxyl|cycl|catal|hydrat|amin|oxygen|elast|glucosid|galactosid|trypsin)(?:ases?)?\b[^\d\n]{0,24}$/
+const MAX_ENZYME_CLASS = 7
+/**
+ * What follows a version and no address: `1.10.79.216 or newer`, `+`, `release`. A cut lies after
+ * the first word, except `or` and `and`.
+ */
+const VERSION_AFTER = new RegExp(
+  '\\+(?![\\w(])|(?:[-~]|\\.)(?:rc|dev|beta|alpha|pre|post|snapshot)|' +
+    ',?[ )]{1,2}(?:or|and|oder|und|ou|et|o|y|e|of|en|eller) (?:up|(?:any )?(?:newer|later|above|higher|greater|older|earlier|below|lower|' +
+    'neuer|später|höher|älter|niedriger|supérieure?s?|ultérieure?s?|antérieure?s?|plus|superior(?:es)?|posterior(?:es)?|anterior(?:es)?|' +
+    'successiv[ei]|superiori?|nieuwer|hoger|ouder|nyere?|senare|äldre))(?!\\p{L})|' +
+    '[ )]{0,2}(?:以上|以下|以降|以前|及以上|及以下|及更高|或更高|或以上|이상|이하)|' +
+    ' (?:releases?|builds?|binary|binaries|tarball|installer|packages?|wheel|jar|sdk|update|hotfix|patch|milestone|beta|alpha|nightly|rc\\d?)(?!\\p{L})',
+  'uy',
+)
 /** A log line up to the address: the time, or the whole line. */
 const TIMED_BEFORE = /\d:\d\d(?:[.,]\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)?\]?[ \t]+$/
 /** The rest of a line of an access log: `- - [`, `- alice [`. */
@@ -91,7 +114,7 @@ const ADDRESS_BEFORE = /(?<![\d.])(?:\d{1,3}\.){0,3}[12]\d\d(?:\.\d{1,3}){0,3}(?
  */
 export function isVersion(segment: Segment, at: number, end: number, octets: readonly string[]): boolean {
   const { text } = segment
-  const before = text.slice(Math.max(0, at - 4), at)
+  const before = text.slice(Math.max(0, at - MAX_SIGNS), at)
   // Directly after an address it is the other end of a range.
   if (at - 1 !== segment.end && NAMED_BEFORE.test(before)) return true
   if (COMPARED_BEFORE.test(before)) return true
@@ -108,6 +131,8 @@ export function isVersion(segment: Segment, at: number, end: number, octets: rea
   if (!isLarge(octets) && isPathData(segment.windowBefore(at))) return true
   const distance = segment.before(at).version
   if (distance <= VERSION_DISTANCE && AFTER_VERSION_WORD.test(text.slice(at - distance, at))) return true
+  if (AT_NAME_BEFORE.test(before) && isVersionShaped(octets) && RELEASE_WORD.test(lineBefore(segment, at)))
+    return true
   if (RESOLVERS.has(text.slice(at, end)) || isInAddress(text, at, end)) return false
   return isInVersionText(segment, at, end, octets)
 }
@@ -151,13 +176,30 @@ function isInVersionText(segment: Segment, at: number, end: number, octets: read
   const { text } = segment
   const window = segment.windowBefore(at)
   if (ENZYME_BEFORE.test(text.slice(Math.max(0, at - window.length), at))) return true
-  const line = window.slice(window.lastIndexOf('\n') + 1)
+  const line = lineBefore(segment, at)
   if (REFERENCE_BEFORE.test(line) && !isLarge(octets)) return true
   if (isEntry(segment, window, at, end)) return true
   if (NETWORK_WORD.test(line)) return false
   if (RELEASE_WORD.test(line)) return true
-  if (isVersionShaped(octets) && (STATEMENT_BEFORE.test(line) || PROGRAM_WORD.test(line))) return true
+  if (isVersionShaped(octets) && isVersionByContext(text, line, end, octets)) return true
   return areSmall(octets, LARGE_OCTET) && !isListed(segment, at, end, octets)
+}
+
+/** The line before an offset in lower case, as far as it counts. */
+function lineBefore(segment: Segment, at: number): string {
+  const window = segment.windowBefore(at)
+  return window.slice(window.lastIndexOf('\n') + 1)
+}
+
+function isVersionByContext(text: string, line: string, end: number, [first]: readonly string[]): boolean {
+  VERSION_AFTER.lastIndex = end
+  return (
+    VERSION_AFTER.test(text) ||
+    STATEMENT_BEFORE.test(line) ||
+    PROGRAM_WORD.test(line) ||
+    COORDINATES_BEFORE.test(line) ||
+    (Number(first) <= MAX_ENZYME_CLASS && ENZYME_NAME.test(line))
+  )
 }
 
 /** Only the last two numbers are large, if any: `91.0.172.124`. */

@@ -1,7 +1,7 @@
 // Recognises words after which no value continues. Most cuts follow one. Knows what values consist
 // of, and no more.
 
-import { isAsciiLower, isAsciiUpper, isDigit, LINE_FEED } from '../../../core/ascii.ts'
+import { DOT, isAsciiLower, isAsciiUpper, isDigit, LINE_FEED } from '../../../core/ascii.ts'
 import { codeAt, codesOf, isLetter, isSpace, isUncapitalised, isUnspaced } from '../code-unit-classes.ts'
 import { KEY_BEGIN } from '../keyblock.ts'
 import { ADDRESS, type KindSet, PERSON } from '../kinds.ts'
@@ -124,6 +124,20 @@ function startOfMarks(text: string, end: number, first: number): number {
 /** Words inside values: `9 de mayo`, `555 1234 ext 12`. */
 const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.split(' '))
 
+/** Words after a version that another word completes: `1.10.79.216 or newer`. */
+const VERSION_LINKS = new Set('or and oder und ou et o y e of en eller'.split(' '))
+/** Digits of a part of a version. */
+const MAX_PART = 3
+
+/** Reports whether a group of digits after a dot ends at `end`, perhaps before punctuation. */
+function isAfterPart(text: string, end: number): boolean {
+  let at = end
+  while (end - at < 2 && !isDigit(codeAt(text, at - 1))) at--
+  const last = at
+  while (last - at <= MAX_PART && isDigit(codeAt(text, at - 1))) at--
+  return at < last && codeAt(text, at - 1) === DOT && isDigit(codeAt(text, at - 2))
+}
+
 /** Reports whether the word may be inside a value, judged by what precedes it. */
 function mayBeInsideValue(text: string, start: number, end: number, strict: boolean): boolean {
   let at = start
@@ -137,7 +151,12 @@ function mayBeInsideValue(text: string, start: number, end: number, strict: bool
   for (; at > 0 && wordEnd - at < MAX_LOOK_BACK; at--) {
     const code = text.charCodeAt(at - 1)
     if (isAsciiLower(code)) continue
-    if (isDigit(code)) return strict || mayContinueNumber(text, start, end)
+    if (isDigit(code))
+      return (
+        strict ||
+        mayContinueNumber(text, start, end) ||
+        (VERSION_LINKS.has(text.slice(start, end)) && isAfterPart(text, wordEnd))
+      )
     if (isSpace(code)) break
   }
   return isMonth(text, at, wordEnd)

@@ -72,17 +72,26 @@ export const isUsageCount = (window: string, digits: number): boolean =>
 
 /** Games and rows of results. */
 const DRAWN =
-  /(?<!\p{L})(?:lott\p{L}*|loto|jackpot|powerball|euro ?million\p{L}*|mega ?millions|bingo|keno|tombola|raffle|draw(?:s|n|ing|ings)?|pick(?:s|ed|ing)?(?! ?up)|lucky|winning|balls?|bets?|gewinnzahl\p{L}*|ziehung|zahlen|tirages?|tirés|boules?|gagnants?|sorteo|números|estrazione|numeri)(?!\p{L})[^\d\n]{0,32}$/u
+  /(?<!\p{L})(?:draw(?:s|n|ing|ings)?|drew|pick(?:s|ed|ing)?(?! ?up)|lucky|winning|balls?|bets?|combinations?|combinaisons?|sequences?|zahlen|tirés|gagnants?|gagnantes?|números|numeri|getrokken|getallen|wylosowano)(?!\p{L})[^\d\n]{0,32}$/u
+/** The same with a date or a prize between. */
+const LOTTERY =
+  /(?<!\p{L})(?:lott\p{L}*|loteri\p{L}*|loto|jackpot|powerball|euro ?(?:million|jackpot|dreams)\p{L}*|mega ?millions|bingo|keno|tombola|raffle|gewinnzahl\p{L}*|gewonnen|ziehung\p{L}*|tirages?|boules?|sorteos?|quiniela|primitiva|estrazion[ei]|superenalotto|lotería|loterij|trekking|losowani\p{L}*|лотере\p{L}*|тираж\p{L}*)(?!\p{L})[^\n]{0,40}$/u
+/** `04 15 55 26 71 were drawn`. */
+const DRAWN_AFTER =
+  /,? (?:(?:were|was|are|have been|has been|got|is|was) (?:drawn|picked|winning|the)|(?:won|wins?|came|come|hit|gewinnt|gewinnen|gagne\p{L}*|ganaron|sort(?:i|ent)s?)(?!\p{L}))/uy
 
-/** Shape of five pairs of digits, as in France. */
-const FIVE_PAIRS = shapeOf('2-2-2-2-2')
+/** Five and six pairs of digits; phone numbers in France have five. */
+const PAIRS = new Set(['2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
 
 /**
- * Reports whether five pairs of digits are the numbers of a draw.
+ * Reports whether pairs of digits are the numbers of a draw.
  * @param window the text before the number, in lower case
  */
-export const isDraw = (run: DigitRun, window: string): boolean =>
-  run.shape === FIVE_PAIRS && DRAWN.test(window)
+export function isDraw(text: string, run: DigitRun, window: string): boolean {
+  if (!PAIRS.has(run.shape)) return false
+  DRAWN_AFTER.lastIndex = run.end
+  return DRAWN.test(window) || LOTTERY.test(window) || DRAWN_AFTER.test(text)
+}
 
 /** Identifiers that contain numbers: DOIs, and ARNs of cloud resources. */
 const IN_IDENTIFIER = /\b(?:10\.\d{4,9}\/|arn:aws)\S*$/

@@ -240,7 +240,10 @@ function isPhone(segment: Segment, start: number, run: DigitRun, exitDigits: num
     return false
   if (exitDigits > 0 && isInternational(run, exitDigits, run.digitCount)) return true
   if (exitDigits === DOUBLE_ZERO) return isLabelled(segment, start, run)
-  if (segment.before(start).phone > PHONE_WORD_DISTANCE && isDraw(run, segment.windowBefore(start)))
+  if (
+    segment.before(start).phone > PHONE_WORD_DISTANCE &&
+    isDraw(segment.text, run, segment.windowBefore(start))
+  )
     return false
   if (isNorthAmericanForm(run) || hasNationalForm(run)) return true
   if (isChineseMobile(run)) {

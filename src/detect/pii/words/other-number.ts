@@ -12,7 +12,7 @@ const THINGS =
   'job|task|request|incident|rma|transaction|mpn|stock|inventory|room|page|line|coupon|voucher|promo|gift ?card|' +
   'auftrags?|bestell(?:ung|ungs)?|rechnungs?|serien|artikel|sendungs?|lieferschein|vorgangs?|' +
   'commande|facture|colis|pedido|factura|albar[aá]n|ordine|fattura|spedizione|bestelling|factuur|zamówienie|faktura|objednávka|' +
-  'заказ|счет|счёт|накладная'
+  'claim|flights?|extension|license plate|certificates?|warranty|permit|pallet|bin|заказ|счет|счёт|накладная'
 /** Words between the thing and its number. */
 const LINKS =
   '(?:[\\s.:#=\'"(\\[-]|(?:numbers?|numm?er|no|nr|num|n[ºo°]|№|номер|id|code|ref(?:erence)?|key|is|was|ist|est|es|è|the|de|n)(?![a-z]))*'
