@@ -24,8 +24,11 @@ const MAX_SPACED = 48
 const MAX_WORDS = 128
 /** Longest number in groups, and how much text decides whether a number is one of a row. */
 const MAX_NUMBER = 36
-/** Longest value without white space, apart from those below: a wallet address. */
-const MAX_UNSPACED = 104
+/**
+ * Longest value without white space, apart from those below: a wallet address. In text without a
+ * boundary, `openValue` lies at most so far before the end.
+ */
+export const MAX_UNSPACED = 104
 /** RFC 5321 §4.5.3.1. */
 const MAX_LOCAL = 64
 const MAX_DOMAIN = 255
@@ -40,7 +43,10 @@ const MAX_TOKEN = 512
 const DELIMITERS = codesOf(',;"<>{}|\\')
 /** Neither is part of a URL. */
 const QUOTES = codesOf(`"'<>`)
-const isBoundary = (code: number): boolean => isSpace(code) || DELIMITERS.has(code)
+const BOUNDARIES = Uint8Array.from({ length: ASCII_END }, (_, code) =>
+  isSpace(code) || DELIMITERS.has(code) ? 1 : 0,
+)
+const isBoundary = (code: number): boolean => (code < ASCII_END ? BOUNDARIES[code] === 1 : isSpace(code))
 const isDomain = (code: number): boolean => isLetter(code) || isDigit(code) || code === DOT || code === HYPHEN
 const TOKEN_SIGNS = codesOf('-.+/=~')
 const isToken = (code: number): boolean => isWordCharacter(code) || TOKEN_SIGNS.has(code)
@@ -77,8 +83,15 @@ function startOfToken(text: string, start: number, end: number): number {
   return at
 }
 
+/** The first boundary at or after `from`, or `to`. */
+export function nextBoundary(text: string, from: number, to: number): number {
+  let at = from
+  while (at < to && !isBoundary(text.charCodeAt(at))) at++
+  return at
+}
+
 /** Between numbers, only the last groups count: a number has MAX_GROUPS and MAX_DIGITS at most. */
-function openNumber(text: string, start: number, end: number): number {
+export function openNumber(text: string, start: number, end: number): number {
   const first = Math.max(start, end - MAX_SPACED)
   let open = first
   let word = -1

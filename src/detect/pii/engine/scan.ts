@@ -33,6 +33,7 @@ import {
 } from '../secrets.ts'
 import { MIN_WALLET, scanWallet } from '../wallet.ts'
 import { isNumberOfThing } from '../words/other-number.ts'
+import { endOfRescanned } from './number-rows.ts'
 import {
   CARD,
   DASHED_SSN,
@@ -87,8 +88,13 @@ export function scanFrom(search: SegmentSearch, trigger: number, bounds: Bounds,
   const { text, kinds } = search
   const { offset } = segment
   const end = bounds.seen
+  const rescannedEnd = endOfRescanned(text, bounds.end, end, kinds)
   let at = trigger
   while (at >= 0 && at < (until ?? end)) {
+    if (at >= bounds.end && at < rescannedEnd) {
+      at = nextTrigger(text, rescannedEnd, kinds, search.words, until)
+      continue
+    }
     // Text after the segment does not count: in a stream it may not have arrived.
     const isWhole =
       at + TRIGGER_CHARACTERS <= end || nextCandidate(segment.text, at - offset, kinds) === at - offset

@@ -18,7 +18,8 @@ import { openCardBefore } from '../card-groups.ts'
 import { codeAt, isSpace, isUnspaced } from '../code-unit-classes.ts'
 import { isInsideKey, KEY_BEGIN, KEY_END } from '../keyblock.ts'
 import type { KindSet } from '../kinds.ts'
-import { openToken, openValue } from './open-value.ts'
+import { isRowOfNumbers } from './number-rows.ts'
+import { MAX_UNSPACED, nextBoundary, openNumber, openToken, openValue } from './open-value.ts'
 import { isAfterWord, mayContainWords } from './word-boundaries.ts'
 
 /** Characters before a segment that a detector, or the test for a cut, may read. */
@@ -172,6 +173,8 @@ export class Segmenter {
   nextCut(text: string, start: number, searched: number): number {
     let at = Math.max(start, searched)
     let length = FIRST_ATTEMPT
+    /** Without a boundary up to here, no attempt before MAX_UNSPACED succeeds. */
+    let unbroken = start
     while (start + length < searched) length = nextAttempt(length)
     const key = this.#strict ? 0 : this.#nextKey(text, start)
     const strictFrom = key < 0 ? text.length : key
@@ -186,7 +189,9 @@ export class Segmenter {
       }
       // The character after the cut counts, too.
       if (limit >= text.length) return -1
-      const end = this.#closedBefore(text, start, limit)
+      unbroken = nextBoundary(text, unbroken, limit)
+      const isHopeless = unbroken === limit && length - MAX_UNSPACED < length * GROWTH
+      const end = isHopeless ? start : this.#closedBefore(text, start, limit)
       if (end - start >= length * GROWTH) {
         this.#seen = limit
         return end
@@ -225,6 +230,7 @@ export class Segmenter {
 
   /** Where the first value may start that is unfinished at `end`. */
   #closedBefore(text: string, start: number, end: number): number {
+    if (!this.#strict && isRowOfNumbers(text, start, end)) return openNumber(text, start, end)
     if (end - start < MAX_LONG_VALUE) {
       if (this.#isInsideKey(text, start, end) || this.#isInKeyEnd(text, start, end)) return start
       const token = openToken(text, start, end)
