@@ -19,7 +19,7 @@ const GROUPS = 4
  * `4111|1111|1111|1111|12|27`.
  */
 const MARKED =
-  /\d{4}( ?[\u2014\u2015\u2212\ufe58\ufe63\u00b7\u2022\u2219\u2043\u30fb/_~] ?|([,:;|+*#=&^!'"\\、，：；｜])\2{0,2})(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})(?!\w)(?!\1\d(?!\d\1(?:\d\d){1,2}(?!\w)))/y
+  /\d{4}( ?[\u2014\u2015\u2212\ufe58\ufe63\u00b7\u2022\u2219\u2043\u30fb/_~] ?|([^\p{L}\p{N}\s.-])\2{0,2})(?:\d{4}\1\d{4}\1\d{4}|\d{6}\1\d{4,5})(?![\p{L}\p{N}_])(?!\1\d(?!\d\1(?:\d\d){1,2}(?![\p{L}\p{N}_])))/uy
 /** The same with any separators. */
 const LOOSE =
   /\d{4}[^\p{L}\p{N}]{1,4}(?:\d{4}[^\p{L}\p{N}]{1,4}\d{4}[^\p{L}\p{N}]{1,4}\d{4}|\d{6}[^\p{L}\p{N}]{1,4}\d{4,5})(?![\p{L}\p{N}_])/uy
@@ -27,8 +27,8 @@ const LOOSE =
 const ORDINARY = /^\d+(?:( \d+)+|(-\d+)+|(\.\d+)+)$/
 /** A number in groups that is wrapped at the end of a line. */
 const WRAPPED = /^[\d \r\n-]+\n[\d \r\n-]+$/
-/** Marks between the columns of a table or the items of a list. */
-const COLUMN_MARKS = codesOf(',;|、，；｜')
+/** Marks between the items of a list. */
+const LIST_MARKS = codesOf(',;、，；')
 const OPENING_BRACKETS = codesOf('[({<')
 
 /** A card number in groups, judged by its form. */
@@ -67,23 +67,24 @@ function isGroupAfter(text: string, end: number): boolean {
   return next > end && isDigit(codeAt(text, next))
 }
 
-/** Reports whether a word precedes on the same line, with a space or a colon between. */
+/** Reports whether a word precedes on the same line, with one space, a colon or both between. */
 function isAfterWordOfLine(text: string, at: number): boolean {
   let before = at - 1
-  while (codeAt(text, before) === SPACE || codeAt(text, before) === COLON) before--
+  if (codeAt(text, before) === SPACE) before--
+  if (codeAt(text, before) === COLON) before--
   return before < at - 1 && isLetter(codeAt(text, before))
 }
 
 /**
- * Reports whether groups are cells or items: below a line with the same mark or, between column
- * marks, in brackets or after a number.
+ * Reports whether groups are cells or items: below a line with the same mark or, between marks
+ * of lists, in brackets or after a number.
  */
 function isInTable(text: string, at: number, separator: string): boolean {
   let before = at - 1
   while (codeAt(text, before) === SPACE) before--
   const code = codeAt(text, before)
   if (code !== LINE_FEED)
-    return COLUMN_MARKS.has(separator.charCodeAt(0)) && (OPENING_BRACKETS.has(code) || isDigit(code))
+    return LIST_MARKS.has(separator.charCodeAt(0)) && (OPENING_BRACKETS.has(code) || isDigit(code))
   return text.slice(text.lastIndexOf('\n', before - 1) + 1, before).includes(separator)
 }
 
