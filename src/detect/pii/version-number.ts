@@ -70,9 +70,12 @@ const STATEMENT_BEFORE = new RegExp(
     '\\b(?:ship|publish|tag|releas)(?:s|ped|ping|es|e|ed|ing|ged)?|\\brev\\.?|' +
     '\\b(?:since|until|requires?|required|needs?|minimum|at least|(?:newer|older|later|earlier) than|prior to|as of|' +
     'starting (?:with|from|in)|was|installed|pinned (?:at|to)|only|latest|current|stable|outlook|office|excel|oracle|' +
-    'anyconnect|teams|zoom|acrobat|vmware|esxi|vcenter|i(?:pad)?os(?: app)?|macos|android(?: app)?|windows|ubuntu|jdk|java|openssl|php|' +
+    'anyconnect|teams|zoom|acrobat|vmware|esxi|vcenter|i(?:pad)?os(?: app)?|macos|android(?: app)?|windows|ubuntu|jdk|java|openssl|php|whatsapp|signal|telegram|slack|discord|spotify|steam|apps?|running|' +
     'chromium|electron|webview2?)) (?:[\\d.]+,? (?:through|to|until|and|or|–|-|->|→) )?\\(?v?$',
 )
+/** A statement on versions, anywhere before, unless it names where something comes from. */
+const VERSION_TOPIC =
+  /\b(?:versions?|latest|newest|regressions?|bugs?|bugfix|fix(?:e[sd])?|landed|introduced|releas(?:es?|ed)|builds?)\b(?![^\n]*\b(?:from|by|via|for|at|to|user|as) $)[^\n]*$|\breleased as $/
 /** References to a part of a document directly before: `see `, `as described in `. */
 const REFERENCE_BEFORE =
   /\b(?:see(?: also)?|(?:described|defined|specified|listed|shown|stated|given|required|explained|mentioned|discussed) (?:in|by|under)|according to|per|cf\.?|annex|appendix|subsection|para(?:graph)?s?|tables?|figures?|fig\.|tab\.|abb\.|abbildung|tabelle|tableau|tabla|listing|sec\.|sect\.?|siehe|voir|véase|vedi)[ (]$/
@@ -87,15 +90,16 @@ const ENZYME_NAME =
 const MAX_ENZYME_CLASS = 7
 /**
  * What follows a version and no address: `1.10.79.216 or newer`, `+`, `release`. A cut lies after
- * the first word, except `or` and `and`.
+ * the first word, except `or`, `and` and `is`.
  */
 const VERSION_AFTER = new RegExp(
-  '\\+(?![\\w(])|(?:[-~]|\\.)(?:rc|dev|beta|alpha|pre|post|snapshot)|' +
-    ',?[ )]{1,2}(?:or|and|oder|und|ou|et|o|y|e|of|en|eller) (?:up|(?:any )?(?:newer|later|above|higher|greater|older|earlier|below|lower|' +
+  '[`"\'*_]{0,2}(?:\\+(?![\\w(])|(?:[-~]|\\.)(?:rc|dev|beta|alpha|pre|post|snapshot)|' +
+    ',?[ )]{1,2}(?:or|and|oder|und|ou|et|o|y|e|of|en|eller) (?:up|any|(?:newer|later|above|higher|greater|older|earlier|below|lower|' +
     'neuer|später|höher|älter|niedriger|supérieure?s?|ultérieure?s?|antérieure?s?|plus|superior(?:es)?|posterior(?:es)?|anterior(?:es)?|' +
     'successiv[ei]|superiori?|nieuwer|hoger|ouder|nyere?|senare|äldre))(?!\\p{L})|' +
-    '[ )]{0,2}(?:以上|以下|以降|以前|及以上|及以下|及更高|或更高|或以上|이상|이하)|' +
-    ' (?:releases?|builds?|binary|binaries|tarball|installer|packages?|wheel|jar|sdk|update|hotfix|patch|milestone|beta|alpha|nightly|rc\\d?)(?!\\p{L})',
+    '[ )]{0,2}(?:以|及以|及更|或更|或以|이상|이하)|' +
+    ' (?:releases?|builds?|binary|binaries|tarball|installer|packages?|wheel|jar|sdk|update|hotfix|patch|milestone|beta|alpha|nightly|rc\\d?|changelog|introduce[sd]|broke|breaks|fixe[sd]|crashe[sd]|adds|added|' +
+    'is (?:out|latest|current|required|supported|unsupported|affected|vulnerable|deprecated|outdated))(?!\\p{L}))',
   'uy',
 )
 /** A log line up to the address: the time, or the whole line. */
@@ -197,6 +201,7 @@ function isVersionByContext(text: string, line: string, end: number, [first]: re
     VERSION_AFTER.test(text) ||
     STATEMENT_BEFORE.test(line) ||
     PROGRAM_WORD.test(line) ||
+    VERSION_TOPIC.test(line) ||
     COORDINATES_BEFORE.test(line) ||
     (Number(first) <= MAX_ENZYME_CLASS && ENZYME_NAME.test(line))
   )

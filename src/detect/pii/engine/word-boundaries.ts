@@ -125,7 +125,7 @@ function startOfMarks(text: string, end: number, first: number): number {
 const JOINING_WORDS = new Set('of de di del x ext extn extension poste int'.split(' '))
 
 /** Words after a version that another word completes: `1.10.79.216 or newer`. */
-const VERSION_LINKS = new Set('or and oder und ou et o y e of en eller'.split(' '))
+const VERSION_LINKS = new Set('or and is oder und ou et o y e of en eller'.split(' '))
 /** Digits of a part of a version. */
 const MAX_PART = 3
 

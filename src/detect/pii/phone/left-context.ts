@@ -72,13 +72,13 @@ export const isUsageCount = (window: string, digits: number): boolean =>
 
 /** Games and rows of results. */
 const DRAWN =
-  /(?<!\p{L})(?:draw(?:s|n|ing|ings)?|drew|pick(?:s|ed|ing)?(?! ?up)|lucky|winning|balls?|bets?|combinations?|combinaisons?|sequences?|zahlen|tirés|gagnants?|gagnantes?|números|numeri|getrokken|getallen|wylosowano)(?!\p{L})[^\d\n]{0,32}$/u
+  /(?<!\p{L})(?:play(?:s|ed|ing)?|pick(?:s|ed|ing)?(?! ?up)|lucky|winning|balls?|bets?|combinations?|combinaisons?|sequences?|zahlen|tirés|gagnants?|gagnantes?|números|numeri|getrokken|getallen|wylosowano)(?!\p{L})[^\d\n]{0,32}$/u
 /** The same with a date or a prize between. */
 const LOTTERY =
-  /(?<!\p{L})(?:lott\p{L}*|loteri\p{L}*|loto|jackpot|powerball|euro ?(?:million|jackpot|dreams)\p{L}*|mega ?millions|bingo|keno|tombola|raffle|gewinnzahl\p{L}*|gewonnen|ziehung\p{L}*|tirages?|boules?|sorteos?|quiniela|primitiva|estrazion[ei]|superenalotto|lotería|loterij|trekking|losowani\p{L}*|лотере\p{L}*|тираж\p{L}*)(?!\p{L})[^\n]{0,40}$/u
+  /(?<!\p{L})(?:draw(?:s|n|ing|ings)?|drew|lott\p{L}*|loteri\p{L}*|loto|jackpot|powerball|euro ?(?:million|jackpot|dreams)\p{L}*|mega ?millions|bingo|keno|tombola|raffle|gewinnzahl\p{L}*|gewonnen|ziehung\p{L}*|tirages?|boules?|sorteos?|quiniela|primitiva|estrazion[ei]|superenalotto|lotería|loterij|trekking|losowani\p{L}*|лотере\p{L}*|тираж\p{L}*)(?!\p{L})[^\n]{0,40}$/u
 /** `04 15 55 26 71 were drawn`. */
 const DRAWN_AFTER =
-  /,? (?:(?:were|was|are|have been|has been|got|is|was) (?:drawn|picked|winning|the)|(?:won|wins?|came|come|hit|gewinnt|gewinnen|gagne\p{L}*|ganaron|sort(?:i|ent)s?)(?!\p{L}))/uy
+  /,? (?:\(?bonus|(?:were|was|are|have been|has been|got|is|was) (?:drawn|picked|winning|the)|(?:won|wins?|came|come|hit|gewinnt|gewinnen|gagne\p{L}*|ganaron|sort(?:i|ent)s?)(?!\p{L}))/uy
 
 /** Five and six pairs of digits; phone numbers in France have five. */
 const PAIRS = new Set(['2-2-2-2-2', '2-2-2-2-2-2'].map(shapeOf))
