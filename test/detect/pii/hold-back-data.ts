@@ -16,6 +16,10 @@ export const HOLD_BACK_TEXTS: readonly (readonly [name: string, text: string, mo
   ['log', rows((i) => `2026-11-10T10:15:${10 + (i % 50)}.123Z `), 64],
   ['code', rows((i) => `a${i}=function(b,c){return b+c};`), 64],
   ['Markdown table', rows((i) => `| ${i} | ${i * 3} `), 64],
+  ['lines that may be groups of cards', rows((i) => `${4000 + i}\n`), 64],
+  ['list of numbers that may be groups', rows((i) => `${4000 + i}, `), 64],
+  ['CSV of such numbers', rows((i) => `a${i},${4000 + i},${6000 + i}\n`), 64],
+  ['versions', rows((i) => `1.2.${i} or 1.3.${i} and `), 64],
   ['dashes', '-'.repeat(3000), 160],
   ['base64', Buffer.from(rows((i) => `${i * 7919}`)).toString('base64'), 160],
 ]
