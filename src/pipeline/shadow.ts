@@ -7,7 +7,7 @@
 // counters of their own.
 
 import { readAnswerTexts } from '../chat/answer-texts.ts'
-import { decodeEscapes } from '../chat/json-text.ts'
+import { decodeView } from '../chat/json-text.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { responseTexts } from '../chat/texts.ts'
 import { Budget } from '../core/budget.ts'
@@ -200,11 +200,8 @@ export class Shadow {
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
     const keywords = selection.keywords('response')
-    for (const { text, encoding } of readAnswerTexts(
-      responseTexts(call.record.response).texts,
-      call.record.asksForJson,
-    )) {
-      const view = encoding === 'json' ? yield* decodeEscapes(text) : text
+    for (const text of readAnswerTexts(responseTexts(call.record.response).texts, call.record.asksForJson)) {
+      const view = yield* decodeView(text, 'response')
       for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
       if (keywords === null) continue
       for (const { pattern } of yield* keywords.matcher.matchSteps(view)) words.add(keywords.rules[pattern]!)

@@ -1,10 +1,11 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { decodeEscapes, decodeSteps, type JsonSpan, JsonTextDecoder } from '../../src/chat/json-text.ts'
+import type { JsonSpan } from '../../src/chat/json-span.ts'
+import { decodeSteps, decodeView, JsonTextDecoder } from '../../src/chat/json-text.ts'
 import { atOnce } from '../../src/core/steps.ts'
 
-const decode = (pieces: readonly string[]): JsonSpan[] => {
-  const decoder = new JsonTextDecoder()
+const decode = (pieces: readonly string[], encoding: 'plain' | 'json' = 'json'): JsonSpan[] => {
+  const decoder = new JsonTextDecoder(encoding)
   return [...pieces.flatMap((piece) => decoder.push(piece)), ...decoder.finish()]
 }
 
@@ -13,8 +14,12 @@ function merge(spans: readonly JsonSpan[]): JsonSpan[] {
   const merged: JsonSpan[] = []
   for (const span of spans) {
     const last = merged.at(-1)
-    if (last?.kind === span.kind && (span.kind === 'text' || span.kind === 'structure')) {
-      merged[merged.length - 1] = { kind: span.kind, view: last.view + span.view, raw: last.raw + span.raw }
+    if (
+      last?.kind === span.kind &&
+      last.level === span.level &&
+      (span.kind === 'text' || span.kind === 'structure')
+    ) {
+      merged[merged.length - 1] = { ...span, view: last.view + span.view, raw: last.raw + span.raw }
     } else {
       merged.push(span)
     }
@@ -59,6 +64,52 @@ const jsonText = fc.oneof(
   }),
 )
 
+/** Text that looks like JSON here and there. */
+const almostJson = fc
+  .array(
+    fc.constantFrom(
+      ...'{}[]",:\\\n 1-au',
+      '{"a":',
+      '[\n',
+      '\\"',
+      '\\\\"',
+      '{\\"',
+      '\\u0040',
+      '\\\\u0041',
+      '\\ud83d',
+      '\\ude00',
+      'null',
+      '4111 ',
+    ),
+    { maxLength: 25 },
+  )
+  .map((parts) => parts.join(''))
+
+t.test('spans of prose join to the text and do not depend on the cuts', async (t) => {
+  const attempt = (pieces: readonly string[], encoding: 'plain' | 'json') => {
+    try {
+      return merge(decode(pieces, encoding))
+    } catch (error) {
+      return String(error)
+    }
+  }
+  for (const encoding of ['plain', 'json'] as const) {
+    fc.assert(
+      fc.property(fc.oneof(almostJson, jsonText), fc.array(fc.nat()), (text, cuts) => {
+        const whole = attempt([text], encoding)
+        if (typeof whole !== 'string') {
+          t.equal(whole.map((span) => span.raw).join(''), text)
+          t.equal(atOnce(decodeView({ text, encoding }, 'request')), whole.map((span) => span.view).join(''))
+          t.ok(whole.every(({ kind, view, raw }) => kind !== 'text' || view === raw))
+        }
+        t.same(attempt(cutAt(text, cuts), encoding), whole)
+        t.same(attempt([...text.split('')], encoding), whole)
+      }),
+      { numRuns: 1500 },
+    )
+  }
+})
+
 t.test('spans join to the text and do not depend on the cuts', async (t) => {
   fc.assert(
     fc.property(jsonText, fc.array(fc.nat()), (text, cuts) => {
@@ -75,7 +126,7 @@ t.test('decoding a whole text gives the views of its spans', async (t) => {
   fc.assert(
     fc.property(jsonText, (text) => {
       t.equal(
-        atOnce(decodeEscapes(text)),
+        atOnce(decodeView({ text, encoding: 'json' }, 'response')),
         decode([text])
           .map(({ view }) => view)
           .join(''),
@@ -84,7 +135,7 @@ t.test('decoding a whole text gives the views of its spans', async (t) => {
     { numRuns: 2000 },
   )
   const long = JSON.stringify(Array<string>(9000).fill('quoted " and \u00e9'))
-  t.same(merge(atOnce(decodeSteps(long))), merge(decode([long])))
+  t.same(merge(atOnce(decodeSteps({ text: long, encoding: 'json' }, 'request'))), merge(decode([long])))
 })
 
 t.test('the view is the value of the JSON', async (t) => {
@@ -135,7 +186,7 @@ t.test('after the JSON ends, the rest is plain text with escapes', async (t) => 
     ["{'a': 1}", ['structure {', "text 'a': 1}"]],
     ['{"a" "b"}', ['structure {"', 'text a', 'structure " ', 'text "b"}']],
     ['{"a":1,}', ['structure {"', 'text a', 'structure ":', 'number 1', 'structure ,', 'text }']],
-    ['[1 2]', ['structure [', 'number 1', 'structure  ', 'text 2]']],
+    ['[1 2]', ['structure [', 'text 1 2]']],
     ['[1}', ['structure [', 'number 1', 'text }']],
     ['{]', ['structure {', 'text ]']],
     ['{:1}', ['structure {', 'text :1}']],
@@ -144,7 +195,7 @@ t.test('after the JSON ends, the rest is plain text with escapes', async (t) => 
     ['null@x', ['text null@x']],
     ['4111@x', ['text 4111@x']],
     ['01', ['text 01']],
-    ['a\\u0040b\\q', ['text a', 'atom \\u0040', 'text b', 'atom \\q']],
+    ['a\\u0040b\\q', ['text a', 'atom \\u0040', 'text b\\q']],
     ['a "b', ['text a "b']],
     [
       '{}{"a":[]} 1 "x" true',
@@ -162,7 +213,7 @@ t.test('after the JSON ends, the rest is plain text with escapes', async (t) => 
     ['-', ['text -']],
     ['tru', ['text tru']],
     ['"\\', ['structure "', 'text \\']],
-    ['"\\u12', ['structure "', 'atom \\u', 'text 12']],
+    ['"\\u12', ['structure "', 'text \\u12']],
     ['"\\ud83d', ['structure "', 'atom \\ud83d']],
   ]
   for (const [text, expected] of cases) {
@@ -204,10 +255,14 @@ t.test('valid JSON stays valid with any replacement of texts and numbers', async
       const json = JSON.stringify(value, null, space)
       const spans = decode([json])
       const replaced = spans
-        .map(({ kind, raw }) => (kind === 'structure' ? raw : kind === 'number' ? '"[N]"' : '[T]'))
+        .map(({ kind, raw, quote }) =>
+          kind === 'structure' ? raw : kind === 'number' ? `${quote}[N]${quote}` : '[T]',
+        )
         .join('')
       t.doesNotThrow(() => JSON.parse(replaced), json)
-      const numbers = spans.filter(({ kind }) => kind === 'number').map(({ view }) => Number(view))
+      const numbers = spans
+        .filter(({ kind, level }) => kind === 'number' && level === 0)
+        .map(({ view }) => Number(view))
       t.same(numbers, numbersOf(JSON.parse(json)), json)
     }),
   )

@@ -120,7 +120,7 @@ const parts = fc.constantFrom(
   '\n',
   '😀',
   '日本',
-  '",',
+  "',",
   '\\',
 )
 /** Without escaped closing brackets, which the simple restoration does not know. */
@@ -193,7 +193,7 @@ t.test('restores in arguments with escapes and in malformed ones', async (t) => 
 })
 
 t.test('holds back only what may become a placeholder', async (t) => {
-  const restoring = new TextRestorer(restoration, null, 'plain')
+  const restoring = new TextRestorer(restoration, null)
   const steps: [piece: string, sent: string][] = [
     ['see the [', 'see the '],
     ['1] note ', '[1] note '],

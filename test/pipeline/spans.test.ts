@@ -38,17 +38,17 @@ t.test('replaces findings in plain text', async (t) => {
 t.test('a replacement in JSON text keeps it valid', async (t) => {
   // {"a":"x\u0040y","n":4111}
   const spans = [
-    { kind: 'structure', view: '{"', raw: '{"' },
-    { kind: 'text', view: 'a', raw: 'a' },
-    { kind: 'structure', view: '":"', raw: '":"' },
-    { kind: 'text', view: 'x', raw: 'x' },
-    { kind: 'atom', view: '@', raw: '\\u0040' },
-    { kind: 'text', view: 'y', raw: 'y' },
-    { kind: 'structure', view: '","', raw: '","' },
-    { kind: 'text', view: 'n', raw: 'n' },
-    { kind: 'structure', view: '":', raw: '":' },
-    { kind: 'number', view: '4111', raw: '4111' },
-    { kind: 'structure', view: '}', raw: '}' },
+    { kind: 'structure', view: '{"', raw: '{"', level: 0 },
+    { kind: 'text', view: 'a', raw: 'a', level: 0 },
+    { kind: 'structure', view: '":"', raw: '":"', level: 0 },
+    { kind: 'text', view: 'x', raw: 'x', level: 0 },
+    { kind: 'atom', view: '@', raw: '\\u0040', level: 0 },
+    { kind: 'text', view: 'y', raw: 'y', level: 0 },
+    { kind: 'structure', view: '","', raw: '","', level: 0 },
+    { kind: 'text', view: 'n', raw: 'n', level: 0 },
+    { kind: 'structure', view: '":', raw: '":', level: 0 },
+    { kind: 'number', view: '4111', raw: '4111', level: 0 },
+    { kind: 'structure', view: '}', raw: '}', level: 0 },
   ] as const
   const view = viewOf(spans)
   const email = finding(view.indexOf('x@y'), view.indexOf('x@y') + 3)
@@ -88,7 +88,7 @@ t.test('taking from the front of a long queue costs what it returns', async (t) 
 
 t.test('spans other than text are never cut', async (t) => {
   const queue = new TextSpanQueue()
-  queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00' })
+  queue.push({ kind: 'atom', view: '😀', raw: '\\ud83d\\ude00', level: 0 })
   queue.push(plainSpan('abc'))
   t.equal(rawOf(queue.takeUntil(1)), '\\ud83d\\ude00')
   t.equal(queue.start, 2)
@@ -130,7 +130,7 @@ t.test('view offsets map to raw offsets', async (t) => {
 })
 
 t.test('a replaced number is a JSON string of several spans', async (t) => {
-  const number = { kind: 'number', view: '4111', raw: '4111' } as const
+  const number = { kind: 'number', view: '4111', raw: '4111', level: 0 } as const
   const spans = replaceFindings([number], 0, [finding(0, 4)], () => '[CARD_1]')
   t.equal(rawOf(spans), '"[CARD_1]"')
   const queue = new TextSpanQueue()

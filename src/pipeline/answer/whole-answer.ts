@@ -3,7 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { readAnswerTexts } from '../../chat/answer-texts.ts'
-import { decodeEscapes } from '../../chat/json-text.ts'
+import { decodeView } from '../../chat/json-text.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
@@ -205,7 +205,7 @@ export function* isClean(
 ): Steps<boolean> {
   // A string may hold several JSON texts, and each is scanned alone.
   if (text.encoding === 'json' && !isOneJson(text.text)) return false
-  const view = text.encoding === 'json' ? yield* decodeEscapes(text.text) : text.text
+  const view = yield* decodeView(text, 'response')
   return (
     (credential === null || !view.includes(credential)) &&
     restoration?.mayOccurIn(view) !== true &&

@@ -1,7 +1,7 @@
 // Inspects a prompt: finds and redacts personal data, then matches keywords and scores injection on
 // the redacted texts, because rules judge what would be forwarded.
 
-import { decodeEscapes, decodeSteps } from '../../chat/json-text.ts'
+import { decodeSteps, decodeView } from '../../chat/json-text.ts'
 import { requestTexts, type Text } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'
@@ -16,7 +16,7 @@ import type { KeywordRules } from '../../policy/keyword-rules.ts'
 import { isReplacing, type RuleReference } from '../../policy/rule.ts'
 import { Placeholders } from '../scan/placeholders.ts'
 import { Restoration } from '../scan/restore.ts'
-import { plainSpan, rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
+import { rawOf, rawRanges, replaceSteps, viewOf } from '../scan/spans.ts'
 import { scoreInjection } from './injection.ts'
 import type { InjectionEvidence } from './injection-evidence.ts'
 import { findRestsOfKeys, findSplitData, joinTexts, overlap, type SplitPart } from './prompt-neighbours.ts'
@@ -150,7 +150,7 @@ const foreignForms =
     answered < 0 || index < answered || role === null
 
 function* readText(text: Text, kinds: KindSet, scanOf: (text: string) => CachedScan): Steps<InspectedText> {
-  const view = text.encoding === 'plain' ? text.text : yield* decodeEscapes(text.text)
+  const view = yield* decodeView(text, 'request')
   const cached = scanOf(view)
   const findings = cached.findings ?? cached.keepFindings(yield* detectSteps(view, kinds))
   const replacements = findings.map((finding) => ({ finding, value: view.slice(finding.start, finding.end) }))
@@ -196,7 +196,7 @@ function* rewrite(
   const { text, replacements } = item
   // A short text is one step.
   const isLong = text.text.length > STEP_UNITS
-  const spans = text.encoding === 'plain' ? [plainSpan(text.text)] : yield* decodeSteps(text.text)
+  const spans = yield* decodeSteps(text, 'request')
   const counted: Finding[] = []
   const replaced: Replacement[] = []
   for (const replacement of replacements) {
@@ -224,7 +224,7 @@ function* rewrite(
     item.view = viewOf(rewritten)
     if (isLong) yield
     item.cached = scanOf(item.view)
-    text.replace(text.encoding === 'plain' ? item.view : rawOf(rewritten))
+    text.replace(rawOf(rewritten))
   }
   if (isLong) yield
   const ranges = rawRanges(spans, counted)

@@ -93,7 +93,3 @@ const ENCODERS: Readonly<Record<Escaping, (value: string) => string>> = {
 
 /** Writes a value in the place of a placeholder that is escaped so. */
 export const escapeValue = (value: string, escaping: Escaping): string => ENCODERS[escaping](value)
-
-/** Reports whether a value escaped so is valid inside a JSON string. */
-export const fitsJson = (escaping: Escaping | null): boolean =>
-  escaping === 'json' || escaping === 'markdown in json' || escaping === 'percent'

@@ -1,7 +1,7 @@
 // Restores redacted values in an answer: where it names a placeholder of a `restore` rule, the
 // client gets the value. This is the last step before the client; the log keeps the placeholder.
 
-import type { JsonSpan } from '../../chat/json-text.ts'
+import { escapeForJson, type JsonSpan } from '../../chat/json-span.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { KeywordHit, KeywordStream } from '../../keyword/matcher.ts'
 import type { KeywordRules } from '../../policy/keyword-rules.ts'
@@ -11,7 +11,6 @@ import {
   type Escaping,
   escapeValue,
   FIRST_CHARACTER,
-  fitsJson,
   mayHoldPlaceholder,
   readSpelling,
 } from './placeholder-spelling.ts'
@@ -94,9 +93,6 @@ export class TextRestorer {
   blocked = false
   readonly #restoration: Restoration
   readonly #keywords: KeywordRules | null
-  readonly #encoding: 'plain' | 'json'
-  /** Whether values are escaped as in a JSON string; null until the text has begun. */
-  #escaping: boolean | null = null
   #matcher: KeywordStream | null
   #unmatched = new TextSpanQueue()
   /** Spans held back as a possible placeholder, and the characters they spell. */
@@ -113,15 +109,9 @@ export class TextRestorer {
   #written = ''
   #logged = ''
 
-  /**
-   * @param encoding with `json`, values are escaped, so that JSON stays valid. A plain text that
-   *   begins with a brace counts as JSON, as structured output does; few values contain a character
-   *   to escape.
-   */
-  constructor(restoration: Restoration, keywords: KeywordRules | null, encoding: 'plain' | 'json') {
+  constructor(restoration: Restoration, keywords: KeywordRules | null) {
     this.#restoration = restoration
     this.#keywords = keywords
-    this.#encoding = encoding
     this.#matcher = keywords?.matcher.stream() ?? null
   }
 
@@ -133,10 +123,7 @@ export class TextRestorer {
   push(spans: readonly JsonSpan[]): string {
     if (this.blocked) return ''
     const read: TextSpan[] = []
-    for (const span of spans) {
-      this.#escaping ??= this.#readBeginning(span.view)
-      this.#read(span, read)
-    }
+    for (const span of spans) this.#read(span, read)
     return this.#match(read)
   }
 
@@ -150,7 +137,6 @@ export class TextRestorer {
       out += this.#applyHits(this.#matcher.finish(), Number.POSITIVE_INFINITY)
     this.#matcher = this.#keywords?.matcher.stream() ?? null
     this.#unmatched = new TextSpanQueue()
-    this.#escaping = null
     return out
   }
 
@@ -163,20 +149,20 @@ export class TextRestorer {
 
   /** Reads a span. Escapes stay whole; all other text may be cut. */
   #read(span: JsonSpan, out: TextSpan[]): void {
-    if (span.kind === 'atom') {
+    const { view, raw, level } = span
+    if (view !== raw || span.kind === 'atom') {
       this.#take(span, out)
       return
     }
-    const { view } = span
     let from = 0
     for (;;) {
-      while (this.#holdsForm && from < view.length) this.#take(plainSpan(view[from++]!), out)
+      while (this.#holdsForm && from < view.length) this.#take(plainSpan(view[from++]!, level), out)
       if (from === view.length) return
       FIRST_CHARACTER.lastIndex = from
       const first = FIRST_CHARACTER.exec(view)?.index ?? view.length
-      if (first > from) out.push(plainSpan(view.slice(from, first)))
+      if (first > from) out.push(plainSpan(view.slice(from, first), level))
       if (first === view.length) return
-      this.#take(plainSpan(view[first]!), out)
+      this.#take(plainSpan(view[first]!, level), out)
       from = first + 1
     }
   }
@@ -238,9 +224,11 @@ export class TextRestorer {
     }
     const value = this.#restoration.take(this.#form)
     const logged = rawOf(this.#held)
-    const raw = this.#encode(value, this.#spelling)
+    // A bracket may be escaped once more than the text around it.
+    const level = Math.max(...this.#held.map((span) => span.level))
+    const raw = escapeForJson(this.#spelling === null ? value : escapeValue(value, this.#spelling), level)
     this.#forget()
-    out.push({ kind: 'atom', view: value, raw, logged })
+    out.push({ kind: 'atom', view: value, raw, level, logged })
   }
 
   #flushHeld(out: TextSpan[], ...more: readonly JsonSpan[]): void {
@@ -256,18 +244,6 @@ export class TextRestorer {
     this.#isEscapedInside = false
     this.#begun = []
     this.#written = ''
-  }
-
-  #readBeginning(view: string): boolean | null {
-    if (this.#encoding === 'json') return true
-    const beginning = view.trimStart()
-    return beginning === '' ? null : beginning.startsWith('{')
-  }
-
-  #encode(value: string, spelling: Escaping | null): string {
-    const written = spelling === null ? value : escapeValue(value, spelling)
-    const isSafe = spelling !== null && this.#encoding === 'plain' && fitsJson(spelling)
-    return this.#escaping === true && !isSafe ? JSON.stringify(written).slice(1, -1) : written
   }
 
   #match(spans: readonly TextSpan[]): string {

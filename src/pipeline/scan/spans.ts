@@ -2,7 +2,7 @@
 // plain text both are equal; JSON in a string has escapes, numbers and punctuation that must stay
 // valid.
 
-import type { JsonSpan } from '../../chat/json-text.ts'
+import { type JsonSpan, plainSpan, viewOf } from '../../chat/json-span.ts'
 import type { Finding } from '../../core/finding.ts'
 import { atOnce, type Steps } from '../../core/steps.ts'
 
@@ -14,19 +14,12 @@ export interface TextSpan extends JsonSpan {
   readonly released?: true
 }
 
-export const plainSpan = (text: string): JsonSpan => ({ kind: 'text', view: text, raw: text })
-export const releasedSpan = (text: string): TextSpan => ({ ...plainSpan(text), released: true })
+export { plainSpan, rawOf, viewOf } from '../../chat/json-span.ts'
 
-export function rawOf(spans: readonly JsonSpan[]): string {
-  let raw = ''
-  for (const span of spans) raw += span.raw
-  return raw
-}
+export const releasedSpan = (text: string): TextSpan => ({ ...plainSpan(text), released: true })
 
 /** Findings replaced in one step, about a millisecond. */
 const STEP_FINDINGS = 1024
-
-const QUOTE: JsonSpan = { kind: 'structure', view: '"', raw: '"' }
 
 /** Joins the logged form of spans. */
 export function loggedOf(spans: readonly TextSpan[]): string {
@@ -35,11 +28,8 @@ export function loggedOf(spans: readonly TextSpan[]): string {
   return text
 }
 
-export function viewOf(spans: readonly JsonSpan[]): string {
-  let view = ''
-  for (const span of spans) view += span.view
-  return view
-}
+const isEscaped = (span: JsonSpan | undefined): span is JsonSpan =>
+  span !== undefined && span.view !== span.raw
 
 /**
  * Maps ranges of the view to ranges of the raw text.
@@ -63,12 +53,18 @@ export function rawRanges(
     return span
   }
   return ranges.map((range) => {
-    // An escape is one unit; all other text has the same length in both forms.
-    const start = seek(range.start)?.kind === 'atom' ? rawStart : rawStart + range.start - viewStart
+    // A span with escapes is one unit; any other has the same length in both forms.
+    const first = seek(range.start)
+    const start = isEscaped(first) ? rawStart : rawStart + range.start - viewStart
     const last = seek(range.end - 1)
-    const end = last?.kind === 'atom' ? rawStart + last.raw.length : rawStart + range.end - viewStart
+    const end = isEscaped(last) ? rawStart + last.raw.length : rawStart + range.end - viewStart
     return { start, end }
   })
+}
+
+function textPart(span: TextSpan, start: number, end?: number): TextSpan {
+  const part = plainSpan(span.view.slice(start, end), span.level)
+  return span.released === true ? { ...part, released: true } : part
 }
 
 /** A queue of spans, taken from the front by view offset (UTF-16, from the start of the text). */
@@ -121,9 +117,8 @@ export class TextSpanQueue {
     const last = taken.at(-1)
     if (last !== undefined && end > offset && last.kind === 'text') {
       const keep = last.view.length - (end - offset)
-      const part = last.released === true ? releasedSpan : plainSpan
-      taken[taken.length - 1] = part(last.view.slice(0, keep))
-      this.#spans[--next] = part(last.view.slice(keep))
+      taken[taken.length - 1] = textPart(last, 0, keep)
+      this.#spans[--next] = textPart(last, keep)
       end = offset
     }
     this.#first = next
@@ -141,6 +136,12 @@ export class TextSpanQueue {
     this.#spans = this.#spans.slice(this.#first)
     this.#first = 0
   }
+}
+
+/** Returns the string in place of a number. */
+function quoted(value: string, { level, quote: raw = '"' }: JsonSpan): JsonSpan[] {
+  const quote: JsonSpan = { kind: 'structure', view: '"', raw, level }
+  return [quote, plainSpan(value, level + 1), quote]
 }
 
 /**
@@ -175,11 +176,11 @@ export function* replaceSteps(
       while (next < findings.length && findings[next]!.end <= at) next++
       const finding = findings[next]
       if (span.kind === 'structure' || finding === undefined || finding.start >= end) {
-        replaced.push(at === start ? span : plainSpan(span.view.slice(at - start)))
+        replaced.push(at === start ? span : plainSpan(span.view.slice(at - start), span.level))
         break
       }
       if (span.kind === 'text' && finding.start > at) {
-        replaced.push(plainSpan(span.view.slice(at - start, finding.start - start)))
+        replaced.push(plainSpan(span.view.slice(at - start, finding.start - start), span.level))
         at = finding.start
         continue
       }
@@ -188,8 +189,8 @@ export function* replaceSteps(
       if (finding !== written && next % STEP_FINDINGS === STEP_FINDINGS - 1) yield
       written = finding
       // A number is written without quotes; its replacement needs them.
-      if (span.kind === 'number') replaced.push(QUOTE, plainSpan(value), QUOTE)
-      else replaced.push(plainSpan(value))
+      if (span.kind === 'number') replaced.push(...quoted(value, span))
+      else replaced.push(plainSpan(value, span.level))
       if (span.kind !== 'text') break
       at = Math.min(end, finding.end)
     }

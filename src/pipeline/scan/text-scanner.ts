@@ -3,7 +3,8 @@
 // where the pieces were cut, because decoder, detector, matcher and restorer are functions of the
 // text alone.
 
-import { type JsonSpan, JsonTextDecoder } from '../../chat/json-text.ts'
+import type { JsonSpan } from '../../chat/json-span.ts'
+import { JsonTextDecoder } from '../../chat/json-text.ts'
 import type { Finding, PiiKind } from '../../core/finding.ts'
 import { STEP_UNITS, type Steps } from '../../core/steps.ts'
 import { StreamDetector } from '../../detect/pii/detect-stream.ts'
@@ -15,15 +16,7 @@ import { CredentialFilter } from './credential-filter.ts'
 import type { Placeholders } from './placeholders.ts'
 import { type Restoration, TextRestorer } from './restore.ts'
 import { joinOutputs, NO_OUTPUT, type ScanOutput } from './scan-output.ts'
-import {
-  plainSpan,
-  rawOf,
-  releasedSpan,
-  replaceFindings,
-  type TextSpan,
-  TextSpanQueue,
-  viewOf,
-} from './spans.ts'
+import { rawOf, releasedSpan, replaceFindings, type TextSpan, TextSpanQueue, viewOf } from './spans.ts'
 
 /** What to scan for; shared by all texts of an answer. */
 export interface ScanRules {
@@ -63,7 +56,8 @@ export class TextScanner implements ScanResult {
   blocked = false
   readonly #rules: ScanRules
   readonly #placeholders: Placeholders
-  readonly #decoder: JsonTextDecoder | null
+  readonly #decoder: JsonTextDecoder
+  readonly #isJson: boolean
   readonly #filter: CredentialFilter | null
   #detector: StreamDetector
   #undetected = new TextSpanQueue()
@@ -83,18 +77,18 @@ export class TextScanner implements ScanResult {
   constructor(rules: ScanRules, placeholders: Placeholders, encoding: 'plain' | 'json') {
     this.#rules = rules
     this.#placeholders = placeholders
-    this.#decoder = encoding === 'json' ? new JsonTextDecoder() : null
+    this.#decoder = new JsonTextDecoder(encoding)
+    this.#isJson = encoding === 'json'
     this.#filter = rules.credential === null ? null : new CredentialFilter(rules.credential)
     this.#detector = new StreamDetector(rules.kinds)
     this.#matcher = rules.keywords?.matcher.stream() ?? null
-    this.#restorer =
-      rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords, encoding)
+    this.#restorer = rules.restoration === null ? null : new TextRestorer(rules.restoration, rules.keywords)
   }
 
   /** Whether any text is held back. */
   get holds(): boolean {
     return (
-      this.#decoder?.holds === true ||
+      this.#decoder.holds ||
       this.#filter?.holds === true ||
       !this.#undetected.isEmpty ||
       !this.#unmatched.isEmpty ||
@@ -111,9 +105,7 @@ export class TextScanner implements ScanResult {
   push(piece: string): ScanOutput {
     if (this.blocked || piece === '') return NO_OUTPUT
     this.receivedCharacters += piece.length
-    return this.#output(
-      this.#decoder === null ? this.#scan([plainSpan(piece)]) : this.#scanJson(this.#decoder.push(piece)),
-    )
+    return this.#output(this.#scanDecoded(this.#decoder.push(piece)))
   }
 
   /**
@@ -124,7 +116,7 @@ export class TextScanner implements ScanResult {
   finish(): ScanOutput {
     if (this.blocked) return NO_OUTPUT
     this.#releasing = ''
-    const rest = this.#decoder === null ? '' : this.#scanJson(this.#decoder.finish())
+    const rest = this.#scanDecoded(this.#decoder.finish())
     const output = this.#output(rest + this.#flush())
     if (this.#releasing !== '') this.#released = this.#releasing
     this.#releasing = null
@@ -152,11 +144,13 @@ export class TextScanner implements ScanResult {
   }
 
   /** Complete JSON is released at once: clients act on a tool call as soon as it parses. */
-  #scanJson(spans: readonly JsonSpan[]): string {
+  #scanDecoded(spans: readonly JsonSpan[]): string {
+    if (!this.#isJson) return this.#scan(spans)
     let out = ''
     let first = 0
     for (let i = 0; i < spans.length; i++) {
-      if (spans[i]!.kind !== 'structure' || !this.#closes(spans[i]!.raw)) continue
+      const { kind, level, raw } = spans[i]!
+      if (kind !== 'structure' || level > 0 || !this.#closes(raw)) continue
       out += this.#scan(spans.slice(first, i + 1)) + this.#flush()
       first = i + 1
     }
