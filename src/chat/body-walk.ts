@@ -39,7 +39,9 @@ const MAX_TOKEN_CHARACTERS = 128
 
 /** Smallest number that is a text: seven digits. A shorter one identifies nobody. */
 const MIN_NUMBER = 10 ** 6
-/** Request settings with numeric values. */
+/** Larger than any setting: seeds have 32 bits, and counts of tokens fewer. */
+const MAX_SETTING = 2 ** 32
+/** Request settings with numeric values. One that is too large for a setting is a text. */
 const SETTINGS = keys(
   'temperature top_p top_k top_a min_p max_tokens max_completion_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
 )
@@ -200,7 +202,7 @@ export class BodyWalk {
 
   #skipsNumber(value: number, key: Key, node: PathNode | null): boolean {
     if (Math.abs(value) < MIN_NUMBER) return true
-    if (this.#side === 'request') return node === null && SETTINGS.has(key)
+    if (this.#side === 'request') return node === null && SETTINGS.has(key) && Math.abs(value) < MAX_SETTING
     return isProviderNumber(key, node)
   }
 
