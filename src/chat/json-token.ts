@@ -4,7 +4,7 @@
  * Longest number with the white space after it to wait for. No longer token is a number in
  * practice, nor personal data.
  */
-const MAX_TOKEN_CHARACTERS = 512
+const MAX_TOKEN_CHARACTERS = 64
 
 const TOKEN = /[-+.\w]+/y
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
