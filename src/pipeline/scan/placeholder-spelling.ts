@@ -1,8 +1,10 @@
 // Reads and writes the escaped spellings of placeholders: Markdown `\[EMAIL\_1\]`, percent-encoding
-// `%5BEMAIL_1%5D`, HTML `&#91;EMAIL_1&#93;` and JSON `\u005bEMAIL_1\u005d`.
+// `%5BEMAIL_1%5D` and HTML `&#91;EMAIL_1&#93;`. JSON escapes are decoded before.
+
+import { escapeForJson } from '../../chat/json-span.ts'
 
 /** How a placeholder is escaped. A value in its place is escaped in the same way. */
-export type Escaping = 'markdown' | 'markdown in json' | 'percent' | 'html' | 'json'
+export type Escaping = 'markdown' | 'markdown in json' | 'percent' | 'html'
 
 /** One character of a placeholder, as written. */
 export interface Spelling {
@@ -27,7 +29,6 @@ function* spellingsOf(character: string): Generator<[written: string, escaping: 
   for (const zeros of ['', '0', '00']) yield [`&#${zeros}${code};`, 'html']
   for (const hex of new Set([upper, upper.toLowerCase()])) {
     yield [`%${hex}`, 'percent']
-    yield [`\\u00${hex}`, 'json']
     for (const zeros of ['', '00']) yield [`&#x${zeros}${hex};`, 'html']
     for (const zeros of ['', '00']) yield [`&#X${zeros}${hex};`, 'html']
   }
@@ -65,9 +66,9 @@ const ANY_SPELLING = new RegExp(
   'g',
 )
 const OPENING = new RegExp(
-  ['\\[', ...[...spellingsOf('[')].flatMap(([written]) => (written.includes('[') ? [] : [written]))]
-    .map((written) => written.replace(/^\\u/, '\\\\u'))
-    .join('|'),
+  ['\\[', ...[...spellingsOf('[')].flatMap(([written]) => (written.includes('[') ? [] : [written]))].join(
+    '|',
+  ),
 )
 
 /** False for a text that has no placeholder in any spelling. */
@@ -77,18 +78,15 @@ export const mayHoldPlaceholder = (text: string): boolean => OPENING.test(text)
 export const withoutEscapes = (text: string): string =>
   ESCAPED.test(text) ? text.replace(ANY_SPELLING, (written) => SPELLINGS.get(written)!.character) : text
 
-const jsonEscaped = (text: string): string => JSON.stringify(text).slice(1, -1)
-
 /** Characters that mean something to Markdown in the middle of a line. */
 const MARKDOWN = /[\\`*_{}[\]<>~|]/g
 const HTML = /[&<>"']/g
 
 const ENCODERS: Readonly<Record<Escaping, (value: string) => string>> = {
   markdown: (value) => value.replace(MARKDOWN, '\\$&'),
-  'markdown in json': (value) => jsonEscaped(value.replace(MARKDOWN, '\\$&')),
+  'markdown in json': (value) => escapeForJson(value.replace(MARKDOWN, '\\$&'), 1),
   percent: (value) => encodeURIComponent(value.toWellFormed()),
   html: (value) => value.replace(HTML, (character) => `&#${character.charCodeAt(0)};`),
-  json: jsonEscaped,
 }
 
 /** Writes a value in the place of a placeholder that is escaped so. */
