@@ -43,6 +43,7 @@ export const runGateway: RunGateway = async (reading) => {
   try {
     folder = await takeDataFolder(config, logger)
     const parts = buildParts(config, snapshot, logger, folder)
+    lines.onDrop = (count) => parts.metrics.logLinesDropped.inc(count)
     gateway = new Gateway(parts)
     const { fileErrors } = parts.rules.effective
     if (fileErrors.length === 0) return await gateway.start(lines)

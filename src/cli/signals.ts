@@ -1,5 +1,6 @@
 // Stops a running gateway on signals and returns the exit code.
 
+import { writeLastWords } from '../core/standard-stream.ts'
 import type { ExitCode } from './command.ts'
 import type { RunningGateway } from './running-gateway.ts'
 
@@ -53,7 +54,7 @@ export const killOnUncaughtError = (): void => {
 
 /** Kills the process: an exit would wait for the thread that writes to a disk, which may hang. */
 function killSelf(reason: string): never {
-  console.error(`sidegate: ${reason}`)
+  writeLastWords(`sidegate: ${reason}\n`)
   process.kill(process.pid, 'SIGKILL')
   throw new Error('unreachable')
 }

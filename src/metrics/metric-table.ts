@@ -156,6 +156,11 @@ export const COUNTERS = {
     help: 'Calls sealed without their exchange because the store was full (audit.whenFull: drop-content).',
     labels: [],
   },
+  logLinesDropped: {
+    name: 'log_lines_dropped_total',
+    help: 'Log lines dropped because standard output took none for too long. No entry of the usage log is lost.',
+    labels: [],
+  },
 } as const
 
 /** Histograms by the name that the code uses. */
