@@ -8,6 +8,7 @@
 // the first answer, a tenth of the start-up time. --max-semi-space-size limits the young generation
 // to 32 MiB, where V8 takes 128, and --heap-growing-percent the heap to twice its live size.
 
+import './core/signal-guard.ts'
 import { refuseOldNode } from './boot/node-version.ts'
 
 refuseOldNode()

@@ -1,5 +1,6 @@
 // Runs the built program. .build.ts makes dist/main.js of this file and the first line of main.ts.
 
+import '../core/signal-guard.ts'
 import { loadProgram } from './built-program.ts'
 import { refuseOldNode } from './node-version.ts'
 

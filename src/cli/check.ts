@@ -13,6 +13,7 @@ import { findUnread } from '../rulecheck/unread.ts'
 import { whyNoRules } from '../rules/files.ts'
 import { snapshotOf } from '../rules/snapshot.ts'
 import { findUnfitKeyNames } from '../store/key-names.ts'
+import { unsafeSettings } from '../upstream/environment.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, UsageError } from './command.ts'
 import { missingPath } from './provider-paths.ts'
 import { inWorkspace } from './workspace.ts'
@@ -126,6 +127,9 @@ async function checkConfig(file: string) {
   const atBaseUrl = ['upstream', 'baseUrl'] as const
   const noPath = isAmong(problems, atBaseUrl) ? null : missingPath(config?.upstream.baseUrl ?? '')
   if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(atBaseUrl, noPath) })
+  const settings = { env: process.env, options: process.execArgv }
+  for (const { path, message } of config === null ? [] : unsafeSettings(config.upstream, settings))
+    remarks.push({ severity: 'error', problem: problemAt(path, message) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {
     const path = config?.rules[key] ?? null

@@ -14,7 +14,7 @@ export const isPid1 = (): boolean => process.pid === 1
 export async function runInChild(): Promise<ExitCode> {
   const child = spawnSelf()
   // The system does not end process 1 on these signals.
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => child.kill(signal))
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) process.on(signal, () => child.kill(signal))
   const [code] = (await once(child, 'exit')) as [number | null]
   return code === 0 || code === 2 ? code : 1
 }

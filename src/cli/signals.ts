@@ -1,8 +1,12 @@
 // Stops a running gateway on signals and returns the exit code.
 
+import { closeDebugger } from '../core/signal-guard.ts'
 import { writeLastWords } from '../core/standard-stream.ts'
 import type { ExitCode } from './command.ts'
 import type { RunningGateway } from './running-gateway.ts'
+
+/** Signals that stop the gateway. SIGQUIT is the stop signal of some images. */
+const STOPPING = ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const
 
 /**
  * Handles the signals of the process. The handlers stay for its lifetime: without them the system
@@ -19,11 +23,12 @@ export class Signals {
       this.#pending++
       this.#wake?.()
     }
-    process.on('SIGTERM', count).on('SIGINT', count)
+    closeDebugger()
+    for (const signal of STOPPING) process.on(signal, count)
     process.on('SIGHUP', () => this.onHangup())
   }
 
-  /** Resolves with the next SIGTERM or SIGINT, each signal once. One caller at a time. */
+  /** Resolves with the next signal that stops, each signal once. One caller at a time. */
   async stop(): Promise<'signal'> {
     if (this.#pending === 0) await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#pending--

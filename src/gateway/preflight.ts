@@ -1,5 +1,5 @@
 // Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
-// rules, names that no key may have, a data folder that cannot be written, an unusable signing key.
+// rules, an unsafe environment, names that no key may have, a data folder that cannot be written, an unusable signing key.
 // Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
@@ -11,6 +11,7 @@ import { whyNoRules } from '../rules/files.ts'
 import { whyNotListen } from '../server/address.ts'
 import { checkSigningKey } from '../store/folder/signingkey.ts'
 import { findUnfitKeyNames } from '../store/key-names.ts'
+import { unsafeSettings } from '../upstream/environment.ts'
 
 /**
  * Returns every obstacle, at its key of the configuration. Keys that have a problem already are
@@ -21,6 +22,9 @@ export async function findObstacles(reading: ConfigReading, config: Config): Pro
   const add = (path: readonly string[], reason: string | null) => {
     if (reason !== null && !isAmong(reading.problems, path)) problems.push(reading.problemAt(path, reason))
   }
+  const settings = { env: process.env, options: process.execArgv }
+  for (const { path, message } of unsafeSettings(config.upstream, settings))
+    problems.push(reading.problemAt(path, message))
   for (const name of ['gateway', 'ops'] as const)
     add(['listen', name], await whyNotListen(config.listen[name]))
   add(['rules', 'path'], whyNoRules(config.rules.path))

@@ -1,6 +1,7 @@
 // The child process of read-in-child.ts: receives the texts of rule files and answers with a
 // snapshot.
 
+import '../core/signal-guard.ts'
 import { writeFileSync } from 'node:fs'
 import type { RuleFiles } from './files.ts'
 import type { ChildMessage } from './read-in-child.ts'

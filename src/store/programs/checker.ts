@@ -1,6 +1,7 @@
 // The program that verifies a whole log in a child process (see background.ts). Prints its progress
 // on standard output, then the verdict or the reason why there is none.
 
+import '../../core/signal-guard.ts'
 import { setPriority } from 'node:os'
 import { NO_EVIDENCE } from '../../audit/survey.ts'
 import { verdictObject } from '../../audit/verdict.ts'

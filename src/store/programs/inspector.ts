@@ -1,6 +1,7 @@
 // The program that inspects a store in a child process (see inspection.ts). Prints the fault it
 // found, or the rows that a new log takes over, on standard output.
 
+import '../../core/signal-guard.ts'
 import { join } from 'node:path'
 import { openCheckpoint } from '../../audit/checkpoint.ts'
 import { ChainVerifier } from '../../audit/verify.ts'

@@ -1,0 +1,93 @@
+// Finds settings of the environment and of Node that would expose the credential, client keys or
+// texts. They are refused, because each one looks harmless where it is set.
+
+import { accessSync, constants } from 'node:fs'
+import type { Config } from '../core/config.ts'
+
+/** An option of Node and what it does. */
+type UnsafeOption = readonly [option: RegExp, effect: string]
+
+const UNSAFE_OPTIONS: readonly UnsafeOption[] = [
+  [/^--inspect(?:-brk|-wait)?$/, 'opens the debugger, which reads and runs everything'],
+  [/^--tls-keylog$/, 'writes the keys of TLS connections to a file'],
+  [/^--trace-tls$/, 'writes TLS traffic to standard error'],
+  [/^--insecure-http-parser$/, 'accepts ambiguous requests'],
+  [/^--heapsnapshot-(?:signal|near-heap-limit)$/, 'writes memory with credentials to a file'],
+  [/^--heap-prof$/, 'writes memory statistics to a file'],
+  [/^--report-(?:on-fatalerror|on-signal|uncaught-exception)$/, 'writes the environment to a file'],
+]
+
+/** The process's settings that matter. */
+export interface ProcessSettings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Options of Node on the command line. */
+  readonly options: readonly string[]
+}
+
+/** A problem at a key of the configuration. */
+export interface UnsafeSetting {
+  readonly path: readonly string[]
+  readonly message: string
+}
+
+/** Returns every setting that a gateway with this upstream must not start with. */
+export function unsafeSettings(
+  { baseUrl, proxy }: Pick<Config['upstream'], 'baseUrl' | 'proxy'>,
+  { env, options }: ProcessSettings,
+): UnsafeSetting[] {
+  const found: UnsafeSetting[] = []
+  const add = (path: readonly string[], message: string) => found.push({ path, message })
+  if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
+    const remedy = 'would send the credential to a stranger; unset it and name the CA in NODE_EXTRA_CA_CERTS'
+    if (!isLoopback(baseUrl))
+      add(['upstream', 'baseUrl'], `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`)
+    else if (proxy !== null && !isLoopback(proxyOf(proxy)))
+      add(['upstream', 'proxy'], `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`)
+  }
+  const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
+  if (certificates !== '' && !isReadable(certificates))
+    add(
+      ['upstream', 'baseUrl'],
+      'the file in environment variable NODE_EXTRA_CA_CERTS cannot be read; Node would ignore it. Correct the path or unset it',
+    )
+  if ((env['NODE_DEBUG'] ?? '') !== '')
+    add([], 'environment variable NODE_DEBUG writes keys and texts to standard error; unset it')
+  for (const [where, list] of [
+    ['environment variable NODE_OPTIONS', splitOptions(env['NODE_OPTIONS'] ?? '')],
+    ['the command line of Node', options],
+  ] as const) {
+    for (const option of list) {
+      const name = option.split('=', 1)[0]!.replaceAll('_', '-')
+      const effect = UNSAFE_OPTIONS.find(([pattern]) => pattern.test(name))?.[1]
+      if (effect !== undefined) add([], `${name} in ${where} ${effect}; remove it`)
+    }
+  }
+  return found
+}
+
+/** NODE_OPTIONS as Node splits it: at spaces, with double quotes around an option that has some. */
+const splitOptions = (text: string): string[] => text.split(/[\s"]+/).filter((part) => part.startsWith('-'))
+
+function proxyOf(proxy: NonNullable<Config['upstream']['proxy']>): string {
+  try {
+    return proxy.current()
+  } catch {
+    return ''
+  }
+}
+
+/** Whether a URL names this machine. False for a text that is not a URL. */
+export function isLoopback(url: string): boolean {
+  if (!URL.canParse(url)) return false
+  const host = new URL(url).hostname.toLowerCase().replace(/\.$/, '')
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
+}

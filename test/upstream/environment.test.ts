@@ -1,0 +1,61 @@
+import t from 'tap'
+import { isLoopback, unsafeSettings } from '../../src/upstream/environment.ts'
+
+const REMOTE = { baseUrl: 'https://api.example.com/v1', proxy: null }
+const LOCAL = { baseUrl: 'https://localhost:8443/v1', proxy: null }
+
+const messages = (upstream: typeof REMOTE, env: Record<string, string>, options: string[] = []) =>
+  unsafeSettings(upstream, { env, options }).map(({ message }) => message)
+
+t.test('a loopback name or address is recognised in each spelling, and nothing else is', (t) => {
+  for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1', '127.1', '127.8.9.1', '[::1]', '[0:0::1]'])
+    t.ok(isLoopback(`https://${host}/v1`), host)
+  for (const host of ['localhost.example.com', '128.0.0.1', '127.0.0.1.nip.io', '[::2]', '0.0.0.0', 'x@y'])
+    t.notOk(isLoopback(`https://${host}/v1`), host)
+  t.notOk(isLoopback('not a URL'))
+  t.end()
+})
+
+t.test('unverified TLS is refused unless the upstream is loopback', (t) => {
+  const env = { NODE_TLS_REJECT_UNAUTHORIZED: '0' }
+  t.match(messages(REMOTE, env), [/NODE_TLS_REJECT_UNAUTHORIZED=0 .*unset it/])
+  t.match(messages({ ...REMOTE, baseUrl: 'http://10.0.0.1/v1' }, env), [/NODE_TLS/])
+  t.same(messages(LOCAL, env), [])
+  t.same(messages(REMOTE, { NODE_TLS_REJECT_UNAUTHORIZED: '1' }), [])
+  t.end()
+})
+
+t.test('settings that write traffic, memory or keys somewhere are refused for any upstream', (t) => {
+  for (const upstream of [REMOTE, LOCAL]) {
+    t.match(messages(upstream, { NODE_DEBUG: 'net' }), [/NODE_DEBUG/])
+    t.match(messages(upstream, { NODE_EXTRA_CA_CERTS: '/nowhere/ca.pem' }), [/NODE_EXTRA_CA_CERTS/])
+    for (const option of [
+      '--inspect',
+      '--inspect=0.0.0.0:9229',
+      '--inspect_brk',
+      '--inspect-wait',
+      '--tls-keylog=/tmp/keys',
+      '--trace-tls',
+      '--insecure-http-parser',
+      '--heapsnapshot-signal=SIGUSR2',
+      '--report-on-signal',
+    ]) {
+      t.equal(messages(upstream, { NODE_OPTIONS: `--no-warnings "${option}"` }).length, 1, option)
+      t.equal(messages(upstream, {}, ['--expose-gc', option]).length, 1, option)
+    }
+    t.same(messages(upstream, { NODE_OPTIONS: '--max-old-space-size=300', NODE_DEBUG: '' }), [])
+  }
+  t.end()
+})
+
+t.test('no message holds a value of the environment', (t) => {
+  const env = {
+    NODE_EXTRA_CA_CERTS: '/secret-path',
+    NODE_DEBUG: 'secret-name',
+    NODE_OPTIONS: '--tls-keylog=secret-file',
+  }
+  const found = messages(REMOTE, env)
+  t.equal(found.length, 3)
+  for (const message of found) t.notMatch(message, /secret/)
+  t.end()
+})
