@@ -1,12 +1,11 @@
 // Sends calls to the upstream, with retries. A chat call needs a Permit, which only decide() makes.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Dispatcher } from 'undici'
 import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
 import { type Permit, usePermit } from '../policy/decide.ts'
 import { retryHeaders, upstreamHeaders } from './headers.ts'
-import { openConnections } from './pool.ts'
+import { type ConnectionOptions, Connections } from './pool.ts'
 import {
   type AttemptError,
   isEncoded,
@@ -16,7 +15,7 @@ import {
   unusableStatus,
   upstreamError,
 } from './response.ts'
-import { isConnectFailure, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
+import { isConnectFailure, isDeadConnection, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
 
 /**
  * Shorter credentials are placeholders such as `none` and `ollama`, which also are common words.
@@ -46,6 +45,13 @@ export interface ForwardedCall {
   attempts: number
 }
 
+/** The retries that a call has left. */
+interface CallRetries {
+  left: number
+  /** Whether a request was sent again because its connection was dead; this happens once. */
+  isRenewed: boolean
+}
+
 interface Attempt {
   readonly origin: string
   readonly method: 'GET' | 'POST'
@@ -58,7 +64,7 @@ interface Attempt {
 
 /** One upstream and its connections. Serves any number of concurrent calls. */
 export class Upstream {
-  readonly #connections: Dispatcher
+  readonly #connections: Connections
   readonly #origin: string
   readonly #basePath: string
   readonly #apiKey: Config['upstream']['apiKey']
@@ -66,14 +72,14 @@ export class Upstream {
   readonly #budget = new RetryBudget()
   readonly #refusingModels = new Set<string>()
 
-  /** @param connections maximum number of sockets, see openConnections */
-  constructor(config: Config['upstream'], connections: number) {
+  /** @param connections maximum number of sockets, see Connections */
+  constructor(config: Config['upstream'], connections: number, options?: ConnectionOptions) {
     const url = new URL(config.baseUrl)
     this.#origin = url.origin
     this.#basePath = url.pathname.replace(/\/+$/, '')
     this.#apiKey = config.apiKey
     this.#attempts = config.retries.attempts
-    this.#connections = openConnections(config, connections)
+    this.#connections = new Connections(config, connections, options)
   }
 
   /**
@@ -132,20 +138,20 @@ export class Upstream {
 
   /** Closes all connections and aborts calls in flight. */
   close(): Promise<void> {
-    return this.#connections.destroy()
+    return this.#connections.close()
   }
 
   /** The retries of one call. */
-  #retries(): { left: number } {
+  #retries(): CallRetries {
     this.#budget.earn()
-    return { left: this.#attempts }
+    return { left: this.#attempts, isRenewed: false }
   }
 
   async #send(
     attempt: Attempt,
     cancellation: Cancellation,
     call: ForwardedCall,
-    retries: { left: number },
+    retries: CallRetries,
   ): Promise<UpstreamResponse> {
     for (let number = 1; ; number++, retries.left--) {
       const mayRetry = retries.left > 0 && !cancellation.cancelled
@@ -161,10 +167,16 @@ export class Upstream {
       } catch (error) {
         if (error instanceof GatewayError) throw error
         const failure = error as AttemptError
+        const isDead = mayRetry && !retries.isRenewed && isDeadConnection(failure)
         delayMs = mayRetry && isConnectFailure(failure.code) ? retryDelayMs(number, {}, Math.random()) : null
-        if (delayMs === null || !this.#budget.spend()) throw upstreamError(failure)
+        if (!(isDead || delayMs !== null) || !this.#budget.spend()) throw upstreamError(failure)
+        if (isDead) {
+          retries.isRenewed = true
+          // Other kept connections may be dead too.
+          this.#connections.renew()
+        }
       }
-      await pause(delayMs, cancellation)
+      if (delayMs !== null) await pause(delayMs, cancellation)
     }
   }
 

@@ -1,30 +1,99 @@
-// Opens connections to one upstream, direct or through a proxy.
+// Opens connections to one upstream, direct or through a proxy, and replaces those that are old or
+// may be dead.
 // Imports single files of undici: its entry also loads fetch, WebSocket and caches, which cost
 // 13 MiB of resident memory and 45 ms of each start. test/upstream checks these files.
 
-import type { Dispatcher } from 'undici'
+import type { LookupFunction } from 'node:net'
+import type { Dispatcher, Client as UndiciClient, Pool as UndiciPool } from 'undici'
 import connect from 'undici/lib/api/api-connect.js'
+import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { Milliseconds } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { PendingResponse } from './response.ts'
 
 /**
  * Time to keep an idle connection if the upstream does not announce one. With TLS, where opening is
  * expensive, nearly as long as load balancers do. Without TLS the upstream is often a model server,
  * and these (uvicorn, Node, cpp-httplib) close after five seconds. A call sent at that moment fails
- * and must not be repeated (RFC 9110 §9.2.2).
+ * and may be repeated once only (RFC 9110 §9.2.2).
  */
 const KEEP_ALIVE_MS: Readonly<Record<string, Milliseconds>> = { 'https:': 30_000, 'http:': 4000 }
 
 /**
- * Returns a dispatcher that opens connections on demand.
- * @param connections maximum number of sockets. Each stream occupies one, so use the maximum number
- *   of calls in flight.
+ * Age at which a connection gets no further call. The next one resolves the name of the upstream
+ * again, so that steady traffic follows a name that moves. Calls under way finish.
  */
-export function openConnections(
+export const MAX_AGE_MS: Milliseconds = 20_000
+
+/** For tests; the defaults are those of a gateway. */
+export interface ConnectionOptions {
+  readonly maxAgeMs?: Milliseconds
+  /** Resolves the name of the upstream. */
+  readonly lookup?: LookupFunction
+}
+
+/** The connections to one upstream, opened on demand. */
+export class Connections {
+  readonly #open: () => Dispatcher
+  #current: Dispatcher
+  /** Replaced connections with calls under way: at most as many as there are calls. */
+  readonly #retired = new Set<Dispatcher>()
+
+  /**
+   * @param connections maximum number of sockets. Each stream occupies one, so use the maximum
+   *   number of calls in flight. Sockets that were replaced and finish their calls do not count.
+   */
+  constructor(upstream: Config['upstream'], connections: number, options: ConnectionOptions = {}) {
+    this.#open = () => openConnections(upstream, connections, options)
+    this.#current = this.#open()
+  }
+
+  dispatch(request: Dispatcher.DispatchOptions, response: PendingResponse): void {
+    this.#current.dispatch(request, response)
+  }
+
+  /** Uses new connections from now on. Those before finish their calls and close. */
+  renew(): void {
+    const old = this.#current
+    this.#current = this.#open()
+    this.#retired.add(old)
+    const forget = () => this.#retired.delete(old)
+    // A call dispatched in this turn may still have to ask the proxy for its tunnel.
+    setImmediate(() => old.close().then(forget, forget))
+  }
+
+  /** Closes all connections and aborts calls in flight. */
+  async close(): Promise<void> {
+    await Promise.all([this.#current, ...this.#retired].map((dispatcher) => dispatcher.destroy()))
+  }
+}
+
+/** A client of one connection at a time, which says whether it carried a request before. */
+class KeptClient extends Client {
+  readonly #connection = { isUsed: false }
+
+  constructor(origin: string | URL, options: UndiciClient.Options) {
+    super(origin, options)
+    this.on('connect', () => {
+      this.#connection.isUsed = false
+    })
+  }
+
+  override dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    if (handler instanceof PendingResponse) handler.connection = this.#connection
+    return super.dispatch(request, handler)
+  }
+}
+
+const newPool = (origin: string | URL, options: object): UndiciPool =>
+  new Pool(origin, { ...options, factory: (url, settings) => new KeptClient(url, settings) })
+
+function openConnections(
   { baseUrl, proxy, timeouts }: Config['upstream'],
   connections: number,
+  { maxAgeMs = MAX_AGE_MS, lookup }: ConnectionOptions,
 ): Dispatcher {
   const { connectMs, headersMs, idleMs } = timeouts
   const { origin, protocol } = new URL(baseUrl)
@@ -36,9 +105,10 @@ export function openConnections(
     keepAliveTimeout: KEEP_ALIVE_MS[protocol]!,
     headersTimeout: headersMs,
     bodyTimeout: idleMs,
+    clientTtl: maxAgeMs,
   }
   if (proxy === null) {
-    return new Pool(origin, { ...settings, connect: { timeout: connectMs } })
+    return newPool(origin, { ...settings, connect: { timeout: connectMs, ...(lookup && { lookup }) } })
   }
   return new ProxyAgent({
     ...settings,
@@ -46,6 +116,7 @@ export function openConnections(
     // A tunnel (RFC 9110 §9.3.6) also for http: requests and responses stay those without a proxy.
     proxyTunnel: true,
     connectTimeout: connectMs,
+    factory: newPool,
     // The package's entry would add this method.
     clientFactory: (origin, options) =>
       Object.assign(new Pool(origin, { ...options, headersTimeout: connectMs }), { connect }),

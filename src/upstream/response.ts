@@ -38,9 +38,12 @@ export class AttemptError extends Error {
   override readonly name = 'AttemptError'
   /** Error code of undici or the system; otherwise the name of the error. */
   readonly code: string
+  /** Whether the request went over a kept connection and no byte of an answer came. */
+  readonly isUnanswered: boolean
 
-  constructor(cause: Error) {
+  constructor(cause: Error, isUnanswered = false) {
     super(cause.message, { cause })
+    this.isUnanswered = isUnanswered
     this.code = (cause as NodeJS.ErrnoException).code ?? cause.name
   }
 }
@@ -136,6 +139,11 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
   headers: IncomingHttpHeaders = {}
   readonly credential: string | null
   readonly started: Promise<UpstreamResponse>
+  /** The connection to come, which is marked as used when the request is sent. Set by the pool. */
+  connection: { isUsed: boolean } | null = null
+  /** Whether the request went over a connection that carried one before. */
+  #isKept = false
+  #isAnswered = false
   #resolveStarted!: (response: UpstreamResponse) => void
   #rejectStarted!: (error: AttemptError) => void
   #controller: Dispatcher.DispatchController | null = null
@@ -158,7 +166,16 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller
+    if (this.connection !== null) {
+      this.#isKept = this.connection.isUsed
+      this.connection.isUsed = true
+    }
     if (this.#aborted) controller.abort(new Error('aborted'))
+  }
+
+  /** Called at the first byte of an answer. */
+  onResponseStarted(): void {
+    this.#isAnswered = true
   }
 
   onResponseStart(
@@ -199,7 +216,7 @@ export class PendingResponse implements Dispatcher.DispatchHandler, UpstreamResp
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     clearTimeout(this.#discardTimer)
-    this.#failure = new AttemptError(error)
+    this.#failure = new AttemptError(error, this.#isKept && !this.#isAnswered)
     this.#rejectStarted(this.#failure)
     this.#waiting?.reject(upstreamError(this.#failure))
     this.#waiting = null

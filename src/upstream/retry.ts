@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Milliseconds } from '../core/clock.ts'
-import { REFUSED_BY_PROXY } from './response.ts'
+import { type AttemptError, REFUSED_BY_PROXY } from './response.ts'
 
 /** Statuses of temporary failures. A 429 is not one: clients retry it, and retries multiply. */
 const RETRIED_STATUSES = new Set([502, 503, 504])
@@ -20,6 +20,9 @@ const CONNECT_CODES = new Set([
   REFUSED_BY_PROXY,
 ])
 
+/** Errors of a connection that the other side has closed or forgotten. */
+const RESET_CODES = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+
 const FIRST_DELAY_MS: Milliseconds = 100
 
 /** Longer delays are left to the client, which gets `retry-after`. */
@@ -34,6 +37,13 @@ export const isRetried = (status: number, headers: IncomingHttpHeaders): boolean
   RETRIED_STATUSES.has(status) && headers['x-should-retry'] !== 'false'
 
 export const isConnectFailure = (code: string): boolean => CONNECT_CODES.has(code)
+
+/**
+ * Reports whether a kept connection was dead before the request: it ended without a byte of an
+ * answer. An upstream that reads the request and then resets such a connection looks the same.
+ */
+export const isDeadConnection = ({ code, isUnanswered }: AttemptError): boolean =>
+  isUnanswered && RESET_CODES.has(code)
 
 /** Retry budget of one upstream, shared by all calls. */
 export class RetryBudget {

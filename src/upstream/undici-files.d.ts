@@ -7,6 +7,13 @@ declare module 'undici/lib/dispatcher/pool.js' {
   export default pool
 }
 
+declare module 'undici/lib/dispatcher/client.js' {
+  import type { Client } from 'undici'
+
+  const client: typeof Client
+  export default client
+}
+
 declare module 'undici/lib/api/api-connect.js' {
   import type { Dispatcher } from 'undici'
 

@@ -7,6 +7,7 @@ import * as undici from 'undici'
 
 /** Each file and the public export that it must equal. */
 const FILES: Readonly<Record<string, unknown>> = {
+  'undici/lib/dispatcher/client.js': undici.Client,
   'undici/lib/dispatcher/pool.js': undici.Pool,
   'undici/lib/dispatcher/proxy-agent.js': undici.ProxyAgent,
   'undici/lib/api/api-connect.js': undici.Dispatcher.prototype.connect,
