@@ -26,6 +26,18 @@ interface LiveRulesParts {
   readonly logger: GatewayLogger
 }
 
+/** Returns a listener that logs when the files at a path cannot be watched. */
+export const logWatching =
+  (logger: GatewayLogger, path: string) =>
+  (reason: string | null): void => {
+    if (reason === null) logger.info({ path }, 'the rule files are watched again')
+    else
+      logger.warn(
+        { path, reason },
+        'the rule files cannot be watched, so that they are surveyed each second; raise fs.inotify.max_user_instances or max_user_watches if the reason is EMFILE or ENOSPC',
+      )
+  }
+
 export class LiveRules {
   /** Its `fileErrors` is not empty when the rule files conflict with rules made through the API. */
   readonly effective: EffectiveRules
@@ -50,6 +62,7 @@ export class LiveRules {
       initial: snapshot,
       onSnapshot: (loaded) => this.#replace(loaded),
       onError: (error) => logger.error({ err: error }, 'the new rules could not be put in force'),
+      onWatching: logWatching(logger, path),
     })
     this.effective.replaceFiles(snapshot)
     this.#count('ok')

@@ -6,6 +6,7 @@ import { Shadow, type ShadowParts } from '../pipeline/shadow.ts'
 import { CandidateRules } from '../rules/candidate.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import { RuleWatcher } from '../rules/watch.ts'
+import { logWatching } from './live-rules.ts'
 import type { GatewayLogger } from './logger.ts'
 
 export interface ShadowRules {
@@ -39,6 +40,7 @@ export function createShadowRules(path: string, { logger, ...parts }: ShadowRule
     initial: EMPTY,
     onSnapshot: replace,
     onError: (error) => logger.error({ err: error }, 'the candidate rules could not be loaded'),
+    onWatching: logWatching(logger, path),
   })
   return {
     path,

@@ -1,5 +1,5 @@
-// Reads the texts of a rule file or folder. A ConfigMap that is swapped during the reading is read
-// again, so that all files are of one moment. Knows nothing of what the files say.
+// Reads the texts of a rule file or folder. A ConfigMap or link that is swapped during the reading
+// is read again, so that all files are of one moment. Knows nothing of what the files say.
 
 import { type Dirent, statSync } from 'node:fs'
 import { open, readdir, realpath, stat } from 'node:fs/promises'
@@ -18,7 +18,8 @@ export interface RuleFiles {
   readonly problems: readonly Problem[]
 }
 
-const MAX_FILES = 1000
+/** Rule files in one folder. */
+export const MAX_FILES = 1000
 /** A ConfigMap holds at most 1 MiB. */
 const MAX_FILE_BYTES = 1024 * 1024
 const MAX_TOTAL_BYTES = 16 * MAX_FILE_BYTES
@@ -41,11 +42,15 @@ export async function readRuleFiles(path: string, label: string): Promise<RuleFi
     if ((await stat(path)).isFile()) return await readAll([{ path, name: label }])
     for (let reading = 1; ; reading++) {
       const folder = await currentFolder(path)
+      const targets = await targetsIn(folder)
+      const isStable = async () =>
+        reading === MAX_READINGS ||
+        ((await currentFolder(path)) === folder && (await targetsIn(folder)) === targets)
       try {
         const files = await readFolder(folder, label)
-        if (reading === MAX_READINGS || (await currentFolder(path)) === folder) return files
+        if (await isStable()) return files
       } catch (error) {
-        if (reading === MAX_READINGS || (await currentFolder(path)) === folder) throw error
+        if (await isStable()) throw error
       }
     }
   } catch (error) {
@@ -70,6 +75,16 @@ async function currentFolder(path: string): Promise<string> {
   } catch {
     return realpath(path)
   }
+}
+
+/** What the linked rule files of a folder resolve to. */
+async function targetsIn(folder: string): Promise<string> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  const links = entries.filter((entry) => entry.isSymbolicLink() && isRuleFileName(entry.name))
+  const targets: string[] = []
+  for (const { name } of links.slice(0, MAX_FILES))
+    targets.push(name, await realpath(join(folder, name)).catch(() => ''))
+  return targets.join('\n')
 }
 
 async function readFolder(folder: string, label: string): Promise<RuleFiles> {

@@ -2,9 +2,12 @@
 // Knows neither who watches the files nor what is in force.
 
 import { basename, join, relative, resolve, sep } from 'node:path'
+import type { Timers } from '../core/timers.ts'
+import { whenCheckedOut } from './checkout.ts'
 import { readRuleFiles } from './files.ts'
 import { readInChild } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
+import { surveyRules } from './survey.ts'
 
 export type { RuleSnapshot } from './snapshot.ts'
 
@@ -37,7 +40,17 @@ export async function openRules(path: string): Promise<RuleSource> {
   }
 }
 
-export const loadRules = async (path: string): Promise<RuleSnapshot> => (await openRules(path)).read()
+/** Keeps the process while it waits for git. */
+const waitingTimers: Timers = {
+  set: (callback, delayMs) => setTimeout(callback, delayMs),
+  clear: (timer) => clearTimeout(timer as NodeJS.Timeout),
+}
+
+/** Reads and parses the rules, once git does not write them. */
+export async function loadRules(path: string): Promise<RuleSnapshot> {
+  const { folders } = await surveyRules(resolve(path))
+  return (await whenCheckedOut(folders, () => openRules(path), waitingTimers)).read()
+}
 
 /** The path relative to the working directory, unless it is outside. */
 function labelOf(path: string): string {

@@ -6,9 +6,11 @@ import { dirname, resolve, sep } from 'node:path'
 import { type FSWatcher, watch } from 'chokidar'
 import type { Milliseconds } from '../core/clock.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
+import { whenCheckedOut } from './checkout.ts'
 import { openRules, type RuleSource } from './load.ts'
 import { PathWatcher } from './path-watch.ts'
 import type { RuleSnapshot } from './snapshot.ts'
+import { type RuleSurvey, surveyRules } from './survey.ts'
 
 /** Quiet time that ends a burst of events: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100
@@ -16,8 +18,17 @@ const QUIET_MS: Milliseconds = 100
 /** Longest delay of a reading while a burst lasts. */
 const MAX_DELAY_MS: Milliseconds = 1000
 
-/** Period of readings without a hint: network mounts and exhausted watch limits give no events. */
+/** Period of readings without a hint: network mounts give no events. */
 const POLL_MS: Milliseconds = 30_000
+
+/**
+ * Period of surveys while the system lets nothing be watched, such as without inotify instances.
+ * With QUIET_MS and a reading, a change takes less than a second.
+ */
+const SURVEY_MS: Milliseconds = 700
+
+/** Surveys after which watching is tried again. */
+const SURVEYS_PER_TRY = 40
 
 /** Longest wait for a reading at close: a hanging mount must not keep calls from being sealed. */
 const CLOSE_MS: Milliseconds = 1000
@@ -30,6 +41,8 @@ export interface RuleWatcherOptions {
   readonly onSnapshot: (snapshot: RuleSnapshot) => void
   /** Called with what `onSnapshot` throws. Without it the error is an unhandled rejection. */
   readonly onError?: (error: unknown) => void
+  /** Called when watching becomes impossible, with the reason, and with null when it works again. */
+  readonly onWatching?: (failure: string | null) => void
   readonly open?: (path: string) => Promise<RuleSource>
   readonly timers?: Timers
 }
@@ -46,6 +59,12 @@ export class RuleWatcher {
   #quiet: unknown = null
   #deadline: unknown = null
   #poll: unknown = null
+  /** Why some of the files are not watched; null when all are. */
+  #failure: string | null = null
+  /** Error of `#watcher`. */
+  #watcherError: string | null = null
+  #survey: RuleSurvey | null = null
+  #surveys = 0
   /** Reports when a folder further up is replaced: events then come from the old one. */
   readonly #pathWatcher: PathWatcher
   /** Target of the path when it was last followed. */
@@ -59,7 +78,7 @@ export class RuleWatcher {
   constructor(options: RuleWatcherOptions) {
     this.#options = options
     this.#root = resolve(options.path)
-    this.#pathWatcher = new PathWatcher(this.#root, () => this.#queueFollow())
+    this.#pathWatcher = new PathWatcher(this.#root, () => this.#queueFollow(true))
     this.#open = options.open ?? openRules
     this.#timers = options.timers ?? systemTimers
     this.#contentHash = options.initial.contentHash
@@ -71,6 +90,7 @@ export class RuleWatcher {
     await this.#watch()
     await this.#follow()
     this.#armPoll()
+    this.#noteFailure()
     await this.#check()
   }
 
@@ -85,9 +105,13 @@ export class RuleWatcher {
       ignored: (path) => path !== parent && path !== root && !path.startsWith(root + sep),
     })
     this.#watcher = watcher
+    this.#watcherError = null
     watcher.on('all', () => this.hint())
-    // The poll continues without events.
-    watcher.on('error', () => this.hint())
+    watcher.on('error', (error) => {
+      this.#watcherError ??= (error as NodeJS.ErrnoException).code ?? String(error)
+      this.#noteFailure()
+      this.hint()
+    })
     await new Promise<void>((ready) => watcher.once('ready', ready))
   }
 
@@ -134,26 +158,53 @@ export class RuleWatcher {
 
   #armPoll(): void {
     if (this.#closed) return
-    this.#poll = this.#timers.set(() => {
-      void this.#check()
-      this.#queueFollow()
-      this.#armPoll()
-    }, POLL_MS)
+    this.#timers.clear(this.#poll)
+    this.#poll =
+      this.#failure === null
+        ? this.#timers.set(() => {
+            void this.#check()
+            this.#queueFollow()
+            this.#armPoll()
+          }, POLL_MS)
+        : this.#timers.set(() => void this.#look().finally(() => this.#armPoll()), SURVEY_MS)
   }
 
-  #queueFollow(): void {
+  /** Looks for a change without events, and now and then tries to watch again. */
+  async #look(): Promise<void> {
+    const before = this.#survey?.signature
+    this.#survey = await surveyRules(this.#root)
+    if (this.#survey.signature !== before) this.hint()
+    if (++this.#surveys % SURVEYS_PER_TRY !== 0 || this.#closed) return
+    this.#target = null
+    this.#queueFollow(true)
+    await this.#follows
+  }
+
+  /** Reports that watching fails or works again, and polls accordingly. */
+  #noteFailure(): void {
+    const failure = this.#watcherError ?? this.#pathWatcher.failure
+    if (this.#closed || (failure === null) === (this.#failure === null)) return
+    this.#failure = failure
+    this.#options.onWatching?.(failure)
+    if (this.#poll !== null) this.#armPoll()
+  }
+
+  #queueFollow(thenHint = false): void {
     if (this.#isFollowQueued) return
     this.#isFollowQueued = true
-    this.#follows = this.#follows.then(() => {
+    this.#follows = this.#follows.then(async () => {
       this.#isFollowQueued = false
-      return this.#follow()
+      await this.#follow()
+      this.#noteFailure()
+      if (thenHint) this.hint()
     })
   }
 
   /** Watches the current target of the path, and again until the target stays the same. */
   async #follow(): Promise<void> {
     if (this.#closed) return
-    await this.#pathWatcher.follow()
+    this.#survey = await surveyRules(this.#root)
+    await this.#pathWatcher.follow(this.#survey.links)
     const target = await targetOf(this.#root)
     if (this.#closed) {
       this.#pathWatcher.close()
@@ -168,10 +219,17 @@ export class RuleWatcher {
     await this.#follow()
   }
 
+  /** Opens the files when git does not write them. */
+  async #openCheckedOut(): Promise<RuleSource> {
+    const { folders } = this.#survey ?? (await surveyRules(this.#root))
+    const open = () => this.#open(this.#options.path)
+    return whenCheckedOut(folders, open, this.#timers, this.#reading.signal)
+  }
+
   #check(always = false): Promise<void> {
     const check = this.#loads.then(async () => {
       if (this.#closed) return
-      const source = await this.#open(this.#options.path)
+      const source = await this.#openCheckedOut()
       if (this.#closed || (!always && source.contentHash === this.#contentHash)) return
       const snapshot = await source.read(this.#reading.signal)
       if (this.#closed) return
