@@ -12,7 +12,7 @@ const GATHERED_CHARACTERS = 16 * 1024
 
 /**
  * Writes the lines of one turn of the event loop together, because a write for each line costs a
- * busy gateway more than formatting it. A reader that stands still delays no call: see LineWriter.
+ * busy gateway more than formatting it. A reader that stops reading delays no call: see LineWriter.
  * A killed process loses the lines of its last turn; one that exits or crashes loses none that the
  * reader takes. Lines before `begin` are held, because `listening` is the first line of a log.
  */

@@ -1,6 +1,6 @@
 // Finds the reasons why a gateway cannot start, before anything is opened: busy ports, missing
-// rules, an unsafe environment, names that no key may have, a data folder that cannot be written, an unusable signing key.
-// Changes nothing.
+// rules, an unsafe environment, names that no key may have, a data folder that cannot be written,
+// an unusable signing key. Changes nothing.
 
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'

@@ -5,9 +5,9 @@ import { basename, join, relative, resolve, sep } from 'node:path'
 import type { Timers } from '../core/timers.ts'
 import { whenCheckedOut } from './checkout.ts'
 import { readRuleFiles } from './files.ts'
+import { surveyRules } from './path-survey.ts'
 import { readInChild } from './read-in-child.ts'
 import { contentHash, type RuleSnapshot, snapshotOf } from './snapshot.ts'
-import { surveyRules } from './survey.ts'
 
 export type { RuleSnapshot } from './snapshot.ts'
 

@@ -8,9 +8,9 @@ import type { Milliseconds } from '../core/clock.ts'
 import { systemTimers, type Timers } from '../core/timers.ts'
 import { whenCheckedOut } from './checkout.ts'
 import { openRules, type RuleSource } from './load.ts'
+import { type RuleSurvey, surveyRules } from './path-survey.ts'
 import { PathWatcher } from './path-watch.ts'
 import type { RuleSnapshot } from './snapshot.ts'
-import { type RuleSurvey, surveyRules } from './survey.ts'
 
 /** Quiet time that ends a burst of events: one ConfigMap swap is nine events. */
 const QUIET_MS: Milliseconds = 100
@@ -41,7 +41,7 @@ export interface RuleWatcherOptions {
   readonly onSnapshot: (snapshot: RuleSnapshot) => void
   /** Called with what `onSnapshot` throws. Without it the error is an unhandled rejection. */
   readonly onError?: (error: unknown) => void
-  /** Called when watching becomes impossible, with the reason, and with null when it works again. */
+  /** Called with the reason when watching becomes impossible, and with null when it works again. */
   readonly onWatching?: (failure: string | null) => void
   readonly open?: (path: string) => Promise<RuleSource>
   readonly timers?: Timers
