@@ -2,13 +2,13 @@
 
 /** A fixed amount, shared by any number of callers in one event loop. */
 export class Budget {
-  readonly #size: number
+  readonly size: number
   #taken = 0
   /** In order of arrival. */
   readonly #waiting: { readonly amount: number; readonly grant: () => void }[] = []
 
   constructor(size: number) {
-    this.#size = size
+    this.size = size
   }
 
   /**
@@ -16,7 +16,7 @@ export class Budget {
    * @returns whether it was taken
    */
   take(amount: number): boolean {
-    if (this.#taken + amount > this.#size) return false
+    if (this.#taken + amount > this.size) return false
     this.#taken += amount
     return true
   }
@@ -36,7 +36,7 @@ export class Budget {
    * @returns a function that releases the amount; calling it again has no effect
    */
   async wait(amount: number): Promise<() => void> {
-    const share = Math.min(amount, this.#size)
+    const share = Math.min(amount, this.size)
     if (this.#waiting.length > 0 || !this.take(share))
       await new Promise<void>((grant) => this.#waiting.push({ amount: share, grant }))
     let isTaken = true

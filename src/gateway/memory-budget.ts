@@ -10,9 +10,17 @@ import { Budget } from '../core/budget.ts'
  * in flight.
  */
 const BODY_SHARE = 1 / 5
+/** Heap of the program itself, bytes: its code, rules and caches. */
+const OWN_HEAP_BYTES = 24 * 1024 * 1024
+/** V8's young generation is three semi-spaces. */
+const SEMI_SPACES = 3
+/** Semi-space of V8 in MiB without the option in src/main.ts. */
+const DEFAULT_SEMI_SPACE = 64
+const SEMI_SPACE_OPTION = /--max[-_]semi[-_]space[-_]size=(\d+)/
 /**
- * Share of the V8 heap that texts under scan may occupy. Parsing, scanning and rewriting take up to
- * 25 times the bytes of a body, as for 200,000 messages with an address in each.
+ * Share of the rest of the V8 heap that texts under scan may have as their weight. Parsing,
+ * scanning and rewriting take up to 25 times the weight of a body, as for 200,000 messages with an
+ * address in each.
  */
 const SEARCH_SHARE = 1 / 32
 
@@ -30,5 +38,16 @@ function memoryBytes(): number {
 export const bodyBudget = (maxBodyBytes: number): Budget =>
   new Budget(Math.max(maxBodyBytes, memoryBytes() * BODY_SHARE))
 
-/** Budget in bytes for long prompts and answers while they are scanned. */
-export const searchBudget = (): Budget => new Budget(getHeapStatistics().heap_size_limit * SEARCH_SHARE)
+/**
+ * Budget for long prompts and answers while they are scanned, in units of `scanWeight`: bytes, or
+ * more when a body consists of many small values.
+ */
+export const searchBudget = (): Budget =>
+  new Budget(Math.max(0, oldGenerationBytes() - OWN_HEAP_BYTES) * SEARCH_SHARE)
+
+/** Largest heap for long-lived objects. V8's limit adds the young generation. */
+function oldGenerationBytes(): number {
+  const options = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ')
+  const semiSpace = Number(SEMI_SPACE_OPTION.exec(options)?.[1] ?? DEFAULT_SEMI_SPACE)
+  return getHeapStatistics().heap_size_limit - SEMI_SPACES * semiSpace * 1024 * 1024
+}

@@ -11,13 +11,17 @@ const RETRY_AFTER_SECONDS = '1'
 /** Refused calls that may wait for their entry, some kilobytes each; one commit seals them all. */
 export const MAX_REFUSED = 512
 
+/** What a request keeps in memory. */
+export interface KeptMemory {
+  /** Bytes of its prompt and its answer in memory. */
+  keptBytes: number
+}
+
 /** The place of one call, from its key to its entry. */
-export interface Admission {
+export interface Admission extends KeptMemory {
   readonly slot: InFlightSlot<Client>
   /** The error (503) of a call without room, which only makes an entry; null when there is room. */
   readonly refusal: GatewayError | null
-  /** Bytes of its prompt and its answer in memory. */
-  keptBytes: number
 }
 
 export class AdmissionControl {
@@ -89,16 +93,22 @@ export class AdmissionControl {
   }
 
   /**
-   * Takes memory for more of a call's prompt or answer, until the call leaves.
+   * Takes memory for more of a prompt or an answer, until the call leaves or `release`.
    * @throws GatewayError `overloaded` when there is none
    */
-  keep(admission: Admission, bytes: number): void {
+  keep(kept: KeptMemory, bytes: number): void {
     if (!this.#bodies.take(bytes))
       throw refusal(
         'overloaded',
         'Prompts and answers of other calls use all the memory for them; send the call again.',
       )
-    admission.keptBytes += bytes
+    kept.keptBytes += bytes
+  }
+
+  /** Returns the memory of a request that is not a call, such as a dry run. */
+  release(kept: KeptMemory): void {
+    this.#bodies.release(kept.keptBytes)
+    kept.keptBytes = 0
   }
 
   /** Ends the place of a call that is sealed and answered. Call it once. */

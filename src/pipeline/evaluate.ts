@@ -6,6 +6,7 @@ import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { inSlices } from '../core/steps.ts'
 import type { Selection } from '../policy/compile.ts'
+import { maxFindings } from './memory-turn.ts'
 import type { Pipeline } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { judgePrompt } from './prompt/decide-prompt.ts'
@@ -31,11 +32,15 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
   const request = readCleanRequest(body)
-  const { clock, kinds, injection, searches, bodyBytes } = pipeline
+  const { clock, kinds, injection, searches } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
-  const steps = inspect(request.body, selection, { kinds, injection, scored: true })
-  const leave = await searches.wait(bodyBytes)
-  const inspection = await inSlices(steps, clock).finally(leave)
+  const steps = inspect(request.body, selection, {
+    kinds,
+    injection,
+    scored: true,
+    maxFindings: maxFindings(searches),
+  })
+  const inspection = await inSlices(steps, clock)
   const decision = judgePrompt(inspection, selection, pipeline)
   return {
     decision: decision.outcome === 'denial' ? 'block' : 'allow',

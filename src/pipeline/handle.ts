@@ -5,7 +5,7 @@ import { parseJson } from '../chat/strict-json.ts'
 import { estimatePromptTokens } from '../chat/token-usage.ts'
 import { settledWith } from '../core/deadline.ts'
 import { toGatewayError } from '../core/errors.ts'
-import { atOnce, endOfTurn, inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
+import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import type { PermittedRequest, PermittedRequests } from '../policy/decide.ts'
 import { type UpstreamResponse, unusableAnswer, wasSent } from '../upstream/response.ts'
 import { drainingError } from './admission.ts'
@@ -15,6 +15,7 @@ import { Call } from './call.ts'
 import { callHeaders } from './call-headers.ts'
 import { assertWaiting, type Client } from './client.ts'
 import { denialError, endingOf, refuse, reportUnexpected } from './failure.ts'
+import { isLongBody, maxFindings, waitToScan } from './memory-turn.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
@@ -95,8 +96,8 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
   await endOfTurn()
   const startMs = clock.monotonic()
-  const isLong = bytes.length > STEP_UNITS
-  const release = isLong ? call.hold(await searches.wait(bytes.length)) : () => {}
+  const isLong = isLongBody(bytes.length)
+  const release = isLong ? call.hold(await waitToScan(searches, bytes)) : () => {}
   assertWaiting(client)
   const request = readCleanRequest(parseJson(bytes))
   // One rule set for the whole call: a reload does not judge the answer by another policy.
@@ -120,7 +121,7 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
 }
 
 function* inspectAndCapture(
-  { kinds, injection: model, scanCache, metrics, binaryParts }: Pipeline,
+  { kinds, injection: model, scanCache, metrics, binaryParts, searches }: Pipeline,
   { call, client }: Admitted,
   { request, selection, isLong, release }: Received,
 ): Steps<Inspection> {
@@ -130,6 +131,7 @@ function* inspectAndCapture(
     injection: model,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
     scored: selection.injection.length > 0 && !selection.watchesInjection,
+    maxFindings: maxFindings(searches),
   })
   if (selection.watchesInjection) {
     const steps = inspection.score()

@@ -14,7 +14,7 @@ import { Budget } from '../core/budget.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
-import { inSlices, STEP_UNITS, type Steps } from '../core/steps.ts'
+import { inSlices, type Steps } from '../core/steps.ts'
 import { detectSteps } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { Metrics } from '../metrics/registry.ts'
@@ -22,6 +22,7 @@ import type { RuleSet, Selection } from '../policy/compile.ts'
 import { decideResponse } from '../policy/decide.ts'
 import type { RuleAction, RuleHit, RuleReference } from '../policy/rule.ts'
 import type { Call } from './call.ts'
+import { isLongBody, scanWeight } from './memory-turn.ts'
 import { type DecisionParts, judgePrompt } from './prompt/decide-prompt.ts'
 import { countKinds, inspect } from './prompt/inspect.ts'
 
@@ -154,7 +155,7 @@ export class Shadow {
 
   async #compare(call: Call, bytes: number, candidate: RuleSet): Promise<void> {
     const { clock, metrics } = this.#parts
-    const release = bytes > STEP_UNITS ? await this.#waitForBudget(bytes) : () => {}
+    const release = isLongBody(bytes) ? await this.#waitForBudget(call, bytes) : () => {}
     const judging = this.#judge(call, candidate.select(call.record.models, call.key.name))
     const hits = await inSlices(judging, clock).finally(release)
     // Either rule set may have changed meanwhile.
@@ -175,9 +176,13 @@ export class Shadow {
     this.#samples = this.#samples.slice(-MAX_SAMPLES)
   }
 
-  async #waitForBudget(bytes: number): Promise<() => void> {
+  async #waitForBudget(call: Call, bytes: number): Promise<() => void> {
     const releaseTurn = await this.#turns.wait(1)
-    const releaseMemory = await this.#parts.searches.wait(bytes)
+    const { searches } = this.#parts
+    const { request } = call.record
+    // The live scan had memory for the same values, so the weight is never null.
+    const weight = request === null ? null : scanWeight(searches, request)
+    const releaseMemory = await searches.wait(Math.max(bytes, weight ?? 0))
     return () => {
       releaseMemory()
       releaseTurn()

@@ -7,6 +7,8 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 export interface ApiRequest {
   readonly headers: IncomingHttpHeaders
+  /** IP address of the connection; empty when the client is gone. */
+  readonly address: string
   readonly params: Readonly<Record<string, string>>
   /** The raw query without `?`. */
   readonly search: string

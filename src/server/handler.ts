@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 import { handle } from '../pipeline/handle.ts'
+import { waitToScan } from '../pipeline/memory-turn.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
@@ -84,19 +85,43 @@ async function answer(
   target: { readonly params: Readonly<Record<string, string>>; readonly search: string },
 ): Promise<void> {
   const { headers } = request
+  const releases: (() => void)[] = []
   try {
     parts.gatekeeper.checkOrigin(route.method, headers)
     if (route.open !== true) parts.gatekeeper.require(headers)
     const body = async (): Promise<JsonValue> =>
       parseJson(
         await (route.takesPrompt === true
-          ? readJsonBody(request, parts.pipeline.bodyBytes, { setBy: BODY_LIMIT })
+          ? readPrompt(parts.pipeline, request, releases)
           : readJsonBody(request, FIELDS_BYTES)),
       )
-    send(response, await route.answer({ headers, ...target, body }))
+    send(
+      response,
+      await route.answer({ headers, address: request.socket.remoteAddress ?? '', ...target, body }),
+    )
   } catch (error) {
     fail(parts, response, error)
+  } finally {
+    for (const release of releases) release()
   }
+}
+
+/**
+ * Reads a prompt within the memory budgets of calls.
+ * @param releases receives what returns the memory after the answer
+ * @throws GatewayError (rejects) as `readJsonBody`, and `overloaded` without memory for the bytes
+ */
+async function readPrompt(
+  { admission, bodyBytes, searches }: Pipeline,
+  request: IncomingMessage,
+  releases: (() => void)[],
+): Promise<Buffer> {
+  const kept = { keptBytes: 0 }
+  releases.push(() => admission.release(kept))
+  const reserve = (bytes: number) => admission.keep(kept, bytes)
+  const body = await readJsonBody(request, bodyBytes, { setBy: BODY_LIMIT, reserve })
+  releases.push(await waitToScan(searches, body))
+  return body
 }
 
 function send(response: ServerResponse, { status, body, headers = {}, text }: ApiAnswer): void {

@@ -12,7 +12,7 @@ import type { Budget } from '../../core/budget.ts'
 import { Pieces } from '../../core/chunks.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
-import { atOnce, endOfTurn, Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
+import { atOnce, endOfTurn, Pace, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
 import { decideResponse } from '../../policy/decide.ts'
@@ -23,6 +23,7 @@ import type { Call } from '../call.ts'
 import { callHeaders } from '../call-headers.ts'
 import type { Client } from '../client.ts'
 import { responseBlockedBy } from '../failure.ts'
+import { isLongBody, waitToScanAnswer } from '../memory-turn.ts'
 import { countKinds } from '../prompt/inspect.ts'
 import { type Delivered, formatReceipt, type Receipt } from '../record.ts'
 import { removeFromBytes } from '../scan/credential-filter.ts'
@@ -71,10 +72,9 @@ export async function deliverBytes(answer: Answer, received: Buffer, status: num
   call.record.responseBytes = received.length
   await endOfTurn()
   const steps = scanAnswer(answer, received)
-  const sent =
-    received.length > STEP_UNITS
-      ? await scanLong(answer, received.length, steps)
-      : call.measure('response', () => atOnce(steps))
+  const sent = isLongBody(received.length)
+    ? await scanLong(answer, received, steps)
+    : call.measure('response', () => atOnce(steps))
   const ok = response.status < 400 && !isFailure(call.record.response)
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status, errorCode: null },
@@ -99,10 +99,10 @@ export function respondWhole(
 }
 
 /** Scans a long answer in slices, so that other calls run, within the memory budget. */
-async function scanLong<T>({ call, client, searches }: Answer, bytes: number, steps: Steps<T>): Promise<T> {
-  const release = await searches.wait(bytes)
+async function scanLong<T>(answer: Answer, received: Buffer, steps: Steps<T>): Promise<T> {
+  const release = await waitToScanAnswer(answer.searches, received)
   try {
-    return await call.measureSlices('response', steps, client)
+    return await answer.call.measureSlices('response', steps, answer.client)
   } finally {
     release()
   }

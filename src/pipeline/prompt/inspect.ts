@@ -25,7 +25,7 @@ import { CachedScan } from './scan-cache.ts'
 /**
  * Most findings in one body. Each takes about 400 bytes; no model reads a prompt with that many.
  */
-const MAX_FINDINGS = 200_000
+export const MAX_FINDINGS = 200_000
 
 /** A finding with its text. The offsets count in the string as received, JSON escapes included. */
 export interface LocatedFinding extends Finding {
@@ -56,6 +56,8 @@ export interface InspectOptions {
   readonly scanOf?: (text: string) => CachedScan
   /** Whether to score the prompt for injection. Default: when a rule reads the score. */
   readonly scored?: boolean
+  /** Most findings that the process has memory for. Default: MAX_FINDINGS. */
+  readonly maxFindings?: number
 }
 
 const newScan = () => new CachedScan()
@@ -79,12 +81,19 @@ interface Replacement {
 
 /**
  * Redacts a request body in place, in steps. Time is linear in the size of the body.
- * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings
+ * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings, `body_too_large` for
+ *   more than a lower `maxFindings`
  */
 export function* inspect(
   body: JsonObject,
   selection: Selection,
-  { kinds, injection, scanOf: cachedScan = newScan, scored = selection.injection.length > 0 }: InspectOptions,
+  {
+    kinds,
+    injection,
+    scanOf: cachedScan = newScan,
+    scored = selection.injection.length > 0,
+    maxFindings = MAX_FINDINGS,
+  }: InspectOptions,
 ): Steps<Inspection> {
   const walk = requestTexts(body)
   const placeholders = new Placeholders()
@@ -100,10 +109,10 @@ export function* inspect(
     if (pace.isOver(text.text.length)) yield
     const item = yield* readText(text, kinds, scanOf)
     found += item.replacements.length
-    if (found > MAX_FINDINGS)
+    if (found > maxFindings)
       throw new GatewayError(
-        'invalid_body',
-        `The body has more than ${MAX_FINDINGS} values of personal data; send it in several requests.`,
+        maxFindings < MAX_FINDINGS ? 'body_too_large' : 'invalid_body',
+        `The body has more than ${maxFindings} values of personal data; send it in several requests.`,
       )
     items.push(item)
   }

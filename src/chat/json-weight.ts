@@ -1,0 +1,89 @@
+// Weighs the bytes of a JSON text by the memory that parsing and scanning its values will take.
+
+const SPACE = 0x20
+const QUOTE = 0x22
+const COMMA = 0x2c
+const COLON = 0x3a
+const BACKSLASH = 0x5c
+
+/**
+ * Weights in bytes of plain text, each of which takes up to 25 bytes of heap. A text under scan, or
+ * a key, takes 500 bytes besides its characters, and any other value 50.
+ */
+const TEXT_WEIGHT = 20
+const VALUE_WEIGHT = 2
+
+/** Keys of messages and parts have no weight: they are not scanned, and all objects share them. */
+const FREE_KEYS = ['role', 'content', 'type', 'text'].map((key) => Buffer.from(key))
+
+/** Digits of the smallest integer that is scanned as a text. */
+const LONG_INTEGER = 7
+
+/**
+ * Returns the weight of the texts, keys, numbers, lists and objects of a JSON text. Reads the bytes
+ * once and keeps nothing, so that a body can be refused before it is parsed.
+ */
+export function weighValues(json: Buffer): number {
+  let weight = 0
+  for (let at = 0; at < json.length; at++) {
+    const code = json[at]!
+    if (code === QUOTE) {
+      const close = endOfString(json, at)
+      if (!isFree(json, at + 1, close)) weight += TEXT_WEIGHT
+      at = close
+    } else if (isDigit(code)) {
+      const end = endOfNumber(json, at)
+      if (isLong(json, at, end)) weight += TEXT_WEIGHT
+      at = end - 1
+    } else if (code === COMMA || code === 0x5b || code === 0x7b) {
+      // Each value but the first of the text follows one of these.
+      weight += VALUE_WEIGHT
+    }
+  }
+  return weight
+}
+
+/** Offset of the quote that closes the string opened at `open`; the last byte without one. */
+function endOfString(json: Buffer, open: number): number {
+  let at = open + 1
+  for (;;) {
+    const quote = json.indexOf(QUOTE, at)
+    if (quote < 0) return json.length - 1
+    let backslashes = 0
+    while (json[quote - 1 - backslashes] === BACKSLASH) backslashes++
+    if (backslashes % 2 === 0) return quote
+    at = quote + 1
+  }
+}
+
+/** Reports whether the string from `start` to `close` is one of FREE_KEYS, followed by a colon. */
+function isFree(json: Buffer, start: number, close: number): boolean {
+  const length = close - start
+  if (length !== 4 && length !== 7) return false
+  if (!FREE_KEYS.some((key) => key.length === length && key.every((byte, at) => json[start + at] === byte)))
+    return false
+  let at = close + 1
+  while (json[at]! <= SPACE) at++
+  return json[at] === COLON
+}
+
+const isDigit = (code: number | undefined): boolean => code !== undefined && code >= 0x30 && code <= 0x39
+
+/** Offset after the number with a digit at `start`: digits, `.`, `e`, `E`, `+` and `-`. */
+function endOfNumber(json: Buffer, start: number): number {
+  let at = start + 1
+  for (; at < json.length; at++) {
+    const code = json[at]!
+    if (!isDigit(code) && code !== 0x2e && (code | 0x20) !== 0x65 && code !== 0x2b && code !== 0x2d) break
+  }
+  return at
+}
+
+/** Reports whether a number may be large enough for a text: by its integer digits or exponent. */
+function isLong(json: Buffer, start: number, end: number): boolean {
+  let at = start
+  while (at < end && isDigit(json[at])) at++
+  if (at - start >= LONG_INTEGER) return true
+  for (; at < end; at++) if ((json[at]! | 0x20) === 0x65) return true
+  return false
+}

@@ -1,0 +1,61 @@
+// Grants memory to the scan of a long body, by its bytes and by its values, before it is parsed.
+
+import { weighValues } from '../chat/json-weight.ts'
+import type { Budget } from '../core/budget.ts'
+import { GatewayError } from '../core/errors.ts'
+import { STEP_UNITS } from '../core/steps.ts'
+import { MAX_FINDINGS } from './prompt/inspect.ts'
+
+/**
+ * Weight of values that every process has memory for: 20,000 messages or 2,000 tools of ordinary
+ * size.
+ */
+const ORDINARY_WEIGHT = 1024 * 1024
+
+/** Weight of a finding with its value and its placeholder, as in `weighValues`. */
+const FINDING_WEIGHT = 25
+
+/** A body is long when its scan takes several slices; a short one needs no turn. */
+export const isLongBody = (bytes: number): boolean => bytes > STEP_UNITS
+
+/**
+ * Returns what a long body takes of the budget. One with more bytes than the budget is granted
+ * alone. Values are refused instead, because they take memory all at the same time.
+ * @returns null for a body whose values the budget never holds
+ */
+export function scanWeight(searches: Budget, body: Buffer): number | null {
+  const values = weighValues(body)
+  return values > Math.max(searches.size, ORDINARY_WEIGHT) ? null : Math.max(body.length, values)
+}
+
+/** Most findings of one body that there is memory for. */
+export const maxFindings = (searches: Budget): number =>
+  Math.min(MAX_FINDINGS, Math.floor(Math.max(searches.size, ORDINARY_WEIGHT) / FINDING_WEIGHT))
+
+/**
+ * Waits until there is memory to parse and scan a request body.
+ * @returns releases it; calling it again has no effect
+ * @throws GatewayError (rejects) `body_too_large` for more values than the process has memory for
+ */
+export async function waitToScan(searches: Budget, body: Buffer): Promise<() => void> {
+  if (!isLongBody(body.length)) return () => {}
+  const weight = scanWeight(searches, body)
+  if (weight !== null) return await searches.wait(weight)
+  throw new GatewayError(
+    'body_too_large',
+    'The body has more messages, parts, tools or other values than the memory of the gateway allows; send fewer or give it more memory.',
+  )
+}
+
+/**
+ * Waits until there is memory to parse and scan a long answer.
+ * @throws GatewayError (rejects) `upstream_unavailable` for more values than `waitToScan` allows
+ */
+export async function waitToScanAnswer(searches: Budget, received: Buffer): Promise<() => void> {
+  const weight = scanWeight(searches, received)
+  if (weight !== null) return await searches.wait(weight)
+  throw new GatewayError(
+    'upstream_unavailable',
+    "The upstream's answer has more values than the memory of the gateway allows.",
+  )
+}
