@@ -163,6 +163,15 @@ export type ChangeDraft =
     }
   | { readonly type: 'stop'; readonly version: string }
   | {
+      /** An administrator signed in, or tried to. Only some of many failures have an entry. */
+      readonly type: 'sign_in'
+      /** IP address of the connection. */
+      readonly address: string
+      readonly result: 'ok' | 'wrong_token' | 'throttled' | 'off'
+      /** Failures since the previous entry of this type that have no entry of their own. */
+      readonly omitted: number
+    }
+  | {
       /**
        * Removes the entries before `first_seq`. This entry, and every signature over it, holds
        * their hashes.

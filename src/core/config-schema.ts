@@ -204,16 +204,19 @@ export const CONFIG_SCHEMA = {
       },
     }),
     admin: section('The management API.', {
-      token: secret('Token with which an administrator signs in. Without it the management API is closed.'),
+      token: secret(
+        'Token with which an administrator signs in, at least 16 characters. Without it the management API is closed.',
+      ),
       sessionTtlSeconds: integer('Lifetime of a session, seconds.', 60, 30 * 86_400, 28_800),
       allowedHosts: {
         description: '`Host` names that the management API accepts besides loopback names, without port.',
         type: 'array',
         maxItems: 100,
         items: {
-          description: 'A host name or an IPv4 address, without scheme, port or wildcard.',
+          description:
+            'A host name or an IP address, IPv6 with or without brackets, without scheme, port or wildcard.',
           type: 'string',
-          pattern: '^[A-Za-z0-9.-]{1,253}$',
+          pattern: '^(?:[A-Za-z0-9._-]{1,253}|\\[[0-9A-Fa-f:.]{2,45}\\]|[0-9A-Fa-f:.]{2,45})$',
         },
         default: [],
       },

@@ -1,5 +1,6 @@
 // Checks single configuration values beyond their schema: addresses, URLs and secrets.
 
+import { isIPv6 } from 'node:net'
 import { resolve } from 'node:path'
 import type { Clock } from './clock.ts'
 import type { Path } from './document.ts'
@@ -26,6 +27,7 @@ export interface Context {
 }
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
+const TOKEN_HINT = 'set it to a long random string, such as the output of: openssl rand -hex 32'
 const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove upstream.proxy'
 
 /** Read from the environment, because all Pods share one file. */
@@ -80,6 +82,30 @@ export function readProxy(context: Context, reference: SecretReference | undefin
     context.add(path, `is not the URL of an HTTP proxy; ${PROXY_HINT}`)
   }
   return secret
+}
+
+/** Characters of an admin token: fewer can be guessed. */
+const MIN_TOKEN_CHARACTERS = 16
+
+export function readAdminToken(context: Context, reference: SecretReference | undefined): Secret | null {
+  const path = ['admin', 'token']
+  const secret = readSecret(context, path, reference, TOKEN_HINT, whyNotToken)
+  const problem = secret === null ? null : whyNotToken(secret.current())
+  if (problem !== null) context.add(path, problem)
+  return secret
+}
+
+const whyNotToken = (value: string): string | null =>
+  Array.from(value).length >= MIN_TOKEN_CHARACTERS
+    ? null
+    : `is shorter than ${MIN_TOKEN_CHARACTERS} characters and can be guessed; ${TOKEN_HINT}`
+
+/** Reports entries of admin.allowedHosts that can match no `Host`. */
+export function rejectHosts({ add }: Context, hosts: readonly string[]): void {
+  hosts.forEach((host, index) => {
+    if (!host.includes(':') || isIPv6(host.replace(/^\[|\]$/g, ''))) return
+    add(['admin', 'allowedHosts', index], 'is not an IPv6 address; write a host without its port')
+  })
 }
 
 function isProxyUrl(text: string): boolean {

@@ -8,11 +8,13 @@ import {
   type Address,
   type Context,
   readAddress,
+  readAdminToken,
   readBaseUrl,
   readCredential,
   readInstance,
   readProxy,
   readSecret,
+  rejectHosts,
   type SecretReference,
 } from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
@@ -177,10 +179,11 @@ export function parseConfig(
     audit: { ...audit, signingKey: readSecret(context, ['audit', 'signingKey'], audit.signingKey, KEY_HINT) },
     instance: readInstance(context),
     data: { path: resolve(folder, declared.data.path) },
-    admin: { ...admin, token: readSecret(context, ['admin', 'token'], admin.token, TOKEN_HINT) },
+    admin: { ...admin, token: readAdminToken(context, admin.token) },
   }
   if (!isAmong(found, ['listen'])) rejectSameAddress(context, config.listen)
   // Indices differ from the file's if invalid keys were removed.
+  if (!isAmong(found, ['admin'])) rejectHosts(context, config.admin.allowedHosts)
   if (!isAmong(found, ['keys'])) rejectSameKey(context, config.keys)
   return { config: value === null ? null : config, partial: config, problems, problemAt }
 }
@@ -212,7 +215,6 @@ function rejectSameKey({ add }: Context, keys: readonly FileKey[]): void {
   })
 }
 
-const TOKEN_HINT = 'set it to a long random string of your choice'
 const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
 
 /** Returns a copy of the value with the schema's default for every absent key. */

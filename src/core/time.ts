@@ -1,7 +1,8 @@
 // Parses and formats points in time (RFC 3339).
 
 /** RFC 3339 §5.6 with optional seconds, or only the date. */
-const TIME = /^\d{4}-\d{2}-\d{2}(?:T(?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2}))?$/
+const TIME =
+  /^\d{4}-\d{2}-\d{2}(?:[Tt](?:[01]\d|2[0-3]):\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:[Zz]|[+-]\d{2}:\d{2}))?$/
 const DAY_CHARACTERS = 'YYYY-MM-DD'.length
 const SECOND_MS = 1000
 const DAY_MS = 86_400_000
@@ -12,7 +13,7 @@ const DAY_MS = 86_400_000
  */
 export function parseTime(text: string): number | null {
   if (!TIME.test(text)) return null
-  const timeMs = Date.parse(text)
+  const timeMs = Date.parse(text.toUpperCase())
   const day = text.slice(0, DAY_CHARACTERS)
   const dayMs = Date.parse(day)
   if (!Number.isFinite(timeMs) || !Number.isFinite(dayMs)) return null

@@ -17,6 +17,7 @@ import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
 import { opsHandler } from '../server/ops.ts'
 import { Gatekeeper } from '../server/session.ts'
+import { SignInJournal } from '../server/sign-in-journal.ts'
 import type { Store } from '../store/store.ts'
 import { Upstream } from '../upstream/forward.ts'
 import { Attestation } from './attestation.ts'
@@ -148,7 +149,13 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   const { config, logger, folder, metrics, store, attestation, admission, pipeline, shadowRules } = parts
   const { effective: rules, editor } = parts.rules
   const { quarantines } = folder
-  const gatekeeper = new Gatekeeper({ sessions: store.sessions, clock: systemClock, ...config.admin })
+  const journal = new SignInJournal({ log: store.log, logger, metrics, clock: systemClock })
+  const gatekeeper = new Gatekeeper({
+    sessions: store.sessions,
+    clock: systemClock,
+    journal,
+    ...config.admin,
+  })
   const routes = managementRoutes({ gatekeeper, pipeline, store, rules, editor, shadowRules, attestation })
   return {
     gateway: gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock }),

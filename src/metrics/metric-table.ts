@@ -118,6 +118,11 @@ export const COUNTERS = {
     help: 'Requests answered with an error, by its code.',
     labels: ['code'],
   },
+  signIns: {
+    name: 'sign_ins_total',
+    help: 'Sign-ins to the management API: ok, wrong_token, throttled, or off without an admin token.',
+    labels: ['result'],
+  },
   tokens: { name: 'tokens_total', help: 'Tokens by direction and model.', labels: ['direction', 'model'] },
   piiFindings: {
     name: 'pii_findings_total',

@@ -156,6 +156,7 @@ function createFirstSeries(metrics: Metrics): void {
   for (const stream of ['true', 'false'])
     for (const outcome of OUTCOMES) metrics.requests.inc({ outcome, stream }, 0)
   for (const code of Object.keys(ERRORS)) metrics.refusals.inc({ code }, 0)
+  for (const result of ['ok', 'wrong_token', 'throttled', 'off']) metrics.signIns.inc({ result }, 0)
   for (const result of ['ok', 'error']) metrics.ruleReloads.inc({ result }, 0)
   for (const decision of ['pass', 'block']) metrics.binaryParts.inc({ decision }, 0)
 }

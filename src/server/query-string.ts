@@ -7,6 +7,9 @@ import { parseEndTime, parseTime } from '../core/time.ts'
 const invalid = (name: string, message: string): GatewayError =>
   new GatewayError('invalid_parameter', `${name} ${message}`, { param: name })
 
+/** A plus that was not escaped arrives as a space (form encoding): `12:00:00 02:00`. */
+const SPACE_OF_ZONE = /(?<=[0-9]) (?=[0-9]{2}:[0-9]{2}$)/
+
 export class QueryString {
   readonly #values: URLSearchParams
 
@@ -52,7 +55,7 @@ export class QueryString {
   #parsed(name: string, parse: typeof parseTime): number | null {
     const text = this.#values.get(name)
     if (text === null) return null
-    const value = parse(text)
+    const value = parse(text.replace(SPACE_OF_ZONE, '+'))
     if (value !== null) return value
     throw invalid(name, 'must be a date or a time with its zone, like 2026-01-31T12:00:00Z.')
   }

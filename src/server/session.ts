@@ -6,23 +6,26 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import type { Session, Sessions } from '../store/sessions.ts'
+import { allowedName, isLoopback, isOriginOf, parseHost } from './host.ts'
+import type { SignInJournal } from './sign-in-journal.ts'
+import { SignInThrottle } from './sign-in-throttle.ts'
 
 const COOKIE = 'sidegate_session'
 
-/**
- * Failed sign-ins before the next must wait. The wait doubles up to five minutes: long enough
- * against guessing, and short enough for the owner of the token once others stop. Failures are
- * forgotten after an hour.
- */
-const FREE_FAILURES = 5
-const FIRST_WAIT_MS: Milliseconds = 60_000
-const LONGEST_WAIT_MS: Milliseconds = 300_000
-const FORGET_MS: Milliseconds = 3_600_000
-
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
-const LOOPBACK = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|\[::1\])$/
 
 const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+/** `retry-after` of a throttled sign-in. */
+const RETRY_AFTER_SECONDS = '1'
+const OFF = 'Sign-in is off because no admin token is configured; set admin.token.'
+
+/** Where a sign-in comes from. */
+export interface SignInClient {
+  /** IP address of the connection. */
+  readonly address: string
+  readonly secure: boolean
+}
 
 export interface SignedIn {
   readonly expiresAtMs: Milliseconds
@@ -32,12 +35,10 @@ export interface SignedIn {
 export class Gatekeeper {
   readonly #sessions: Sessions
   readonly #token: Secret | null
-  readonly #clock: Clock
   readonly #ttlMs: Milliseconds
-  readonly #allowedHosts: ReadonlySet<string>
-  #failures = 0
-  #failedAtMs: Milliseconds = 0
-  #blockedUntilMs: Milliseconds = 0
+  readonly #allowedHosts: ReadonlySet<string | null>
+  readonly #throttle: SignInThrottle
+  readonly #journal: SignInJournal
 
   constructor(options: {
     readonly sessions: Sessions
@@ -45,12 +46,14 @@ export class Gatekeeper {
     readonly clock: Clock
     readonly sessionTtlSeconds: number
     readonly allowedHosts: readonly string[]
+    readonly journal: SignInJournal
   }) {
     this.#sessions = options.sessions
     this.#token = options.token
-    this.#clock = options.clock
+    this.#throttle = new SignInThrottle(options.clock)
+    this.#journal = options.journal
     this.#ttlMs = options.sessionTtlSeconds * 1000
-    this.#allowedHosts = new Set(options.allowedHosts.map((host) => host.toLowerCase()))
+    this.#allowedHosts = new Set(options.allowedHosts.map(allowedName))
   }
 
   /**
@@ -59,16 +62,15 @@ export class Gatekeeper {
    * @throws GatewayError `misdirected_request` or `cross_site`
    */
   checkOrigin(method: string, headers: IncomingHttpHeaders): void {
-    const host = headers.host?.toLowerCase() ?? ''
-    const name = host.replace(/:[0-9]*$/, '')
-    if (!LOOPBACK.test(name) && !this.#allowedHosts.has(name)) {
+    const host = parseHost(headers.host ?? '')
+    if (host === null || !(isLoopback(host) || this.#allowedHosts.has(host.name))) {
       throw new GatewayError('misdirected_request', 'The Host is not allowed; add it to admin.allowedHosts.')
     }
     if (SAFE_METHODS.has(method)) return
     const site = headers['sec-fetch-site']
     const { origin } = headers
     const sameSite = site === 'same-origin' || site === 'none'
-    const sameOrigin = origin !== undefined && URL.parse(origin)?.host === host
+    const sameOrigin = origin !== undefined && isOriginOf(origin, host)
     // A plain client such as curl sends neither header and has no browser's cookies.
     if (site === undefined ? origin === undefined || sameOrigin : sameSite) return
     throw new GatewayError(
@@ -87,30 +89,25 @@ export class Gatekeeper {
   }
 
   /**
-   * Compares the token in constant time and opens a session.
-   * @param secure whether the client uses TLS, which makes the cookie `Secure`
-   * @throws GatewayError (rejects) `invalid_token` or `too_many_attempts`
+   * Compares the token in constant time and opens a session, once its entry is sealed.
+   * @param client its address, and whether it uses TLS, which makes the cookie `Secure`
+   * @throws GatewayError (rejects) `invalid_token`, `too_many_attempts`, or `audit_unavailable`
+   * when the entry of a success cannot be sealed
    */
-  async signIn(token: string, secure: boolean): Promise<SignedIn> {
-    const nowMs = this.#clock.monotonic()
-    if (nowMs < this.#blockedUntilMs) throw tooManyAttempts(this.#blockedUntilMs - nowMs)
-    if (this.#token === null) {
-      throw new GatewayError(
-        'invalid_token',
-        'Sign-in is off because no admin token is configured; set admin.token.',
-      )
+  async signIn(token: string, { address, secure }: SignInClient): Promise<SignedIn> {
+    if (!this.#throttle.admit(address)) {
+      await this.#journal.failed(address, 'throttled')
+      throw new GatewayError('too_many_attempts', 'Too many sign-ins; try again in a second.', {
+        headers: { 'retry-after': RETRY_AFTER_SECONDS },
+      })
     }
-    const expected = this.#token.current()
+    const expected = this.#token?.current()
     // Constant-time comparison needs equal lengths, which hashing gives.
-    if (!timingSafeEqual(sha256(token), sha256(expected))) {
-      if (nowMs - this.#failedAtMs >= FORGET_MS) this.#failures = 0
-      this.#failures++
-      this.#failedAtMs = nowMs
-      const over = this.#failures - FREE_FAILURES
-      if (over >= 0) this.#blockedUntilMs = nowMs + Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** over)
-      throw new GatewayError('invalid_token', 'The admin token is wrong.')
+    if (expected === undefined || !timingSafeEqual(sha256(token), sha256(expected))) {
+      await this.#journal.failed(address, expected === undefined ? 'off' : 'wrong_token')
+      throw new GatewayError('invalid_token', expected === undefined ? OFF : 'The admin token is wrong.')
     }
-    this.#failures = 0
+    await this.#journal.succeeded(address)
     const { id, expiresAtMs } = await this.#sessions.create(sha256(expected).toString('hex'), this.#ttlMs)
     return { expiresAtMs, cookie: formatCookie(id, Math.floor(this.#ttlMs / 1000), secure) }
   }
@@ -137,10 +134,3 @@ function readCookie(header: string | undefined): string | null {
 
 const formatCookie = (value: string, maxAgeSeconds: number, secure: boolean): string =>
   `${COOKIE}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${maxAgeSeconds}${secure ? '; Secure' : ''}`
-
-function tooManyAttempts(waitMs: Milliseconds): GatewayError {
-  const seconds = Math.ceil(waitMs / 1000)
-  return new GatewayError('too_many_attempts', `Too many failed sign-ins; try again in ${seconds} s.`, {
-    headers: { 'retry-after': String(seconds) },
-  })
-}

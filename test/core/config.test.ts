@@ -51,15 +51,37 @@ t.test('a written value replaces its default', async (t) => {
 t.test('a secret is read by reference and rejected as a value', async (t) => {
   const { config } = parse('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: ' value\n' })
   t.equal(config?.upstream.apiKey?.current(), 'value')
-  const folder = t.testdir({ token: 'from a file\n', empty: '\n' })
+  const folder = t.testdir({ token: 'a token from a file\n', empty: '\n' })
   const file = parse(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`)
-  t.equal(file.config?.admin.token?.current(), 'from a file')
+  t.equal(file.config?.admin.token?.current(), 'a token from a file')
   t.match(problems(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/empty } }`), [
     /2:\d+ admin\.token: .*the file is empty/,
   ])
   const [inline = ''] = problems('upstream: { baseUrl: http://h, apiKey: sk-plain }')
   t.match(inline, /upstream\.apiKey/)
   t.notMatch(inline, /sk-plain/)
+})
+
+t.test('an admin token of fewer than 16 characters is refused', async (t) => {
+  const text = 'upstream: { baseUrl: http://h }\nadmin: { token: { env: TOKEN } }'
+  for (const TOKEN of ['a', 'fifteen letters', ' fifteen letters \n']) {
+    const [problem = ''] = problems(text, { TOKEN })
+    t.match(problem, /2:\d+ admin\.token: is shorter than 16 characters .*openssl rand/)
+    t.notMatch(problem, TOKEN.length > 1 ? TOKEN.trim() : / a$/)
+  }
+  t.same(problems(text, { TOKEN: 'sixteen letters!' }), [])
+  const folder = t.testdir({ token: 'short\n' })
+  t.match(problems(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`), [
+    /admin\.token: is shorter than 16 characters/,
+  ])
+})
+
+t.test('allowed hosts are names and IP addresses, without ports', async (t) => {
+  const text = (host: string) => `upstream: { baseUrl: http://h }\nadmin: { allowedHosts: ["${host}"] }`
+  for (const host of ['gw.example', 'gw.example.', '10.0.0.7', '2001:db8::7', '[2001:DB8::7]', '::1'])
+    t.same(problems(text(host)), [], host)
+  for (const host of ['gw.example:8484', 'ad.de:80', '[::1]:80', ':::', '*.example', 'http://gw', ''])
+    t.match(problems(text(host)), [/admin\.allowedHosts\[0\]/], host)
 })
 
 t.test('an error names its file, line, column and key, and says what to do', async (t) => {
@@ -165,7 +187,7 @@ bogus: 1
 })
 
 t.test('the sample configuration is valid, and config/sidegate.schema.json is the schema', async (t) => {
-  const env = { OPENROUTER_API_KEY: 'k', SIDEGATE_ADMIN_TOKEN: 't' }
+  const env = { OPENROUTER_API_KEY: 'k', SIDEGATE_ADMIN_TOKEN: 'sixteen letters!' }
   const { config, problems: found } = readConfig(resolve(CONFIG, 'sidegate.yaml'), env, clock)
   t.same(found, [])
   t.equal(config?.upstream.baseUrl, 'https://openrouter.ai/api/v1')

@@ -13,7 +13,14 @@ import { leafHash } from '../../src/audit/merkle.ts'
 import { readVerifier } from '../../src/audit/note.ts'
 import { verifyConsistency, verifyInclusion } from '../../src/audit/proof.ts'
 import { SIGNING_KEY_FILE } from '../../src/store/folder/signingkey.ts'
-import { discard, runCli, startGateway, type TestGateway, writeDeployment } from '../process/gateway.ts'
+import {
+  ADMIN_TOKEN,
+  discard,
+  runCli,
+  startGateway,
+  type TestGateway,
+  writeDeployment,
+} from '../process/gateway.ts'
 import { completion, json, startUpstream } from '../process/upstream.ts'
 
 const VERIFY_PY = fileURLToPath(new URL('../audit/verify.py', import.meta.url))
@@ -172,7 +179,7 @@ t.test('a signing key that cannot be used prevents the start', async (t) => {
       rules: 'rules: []\n',
       config,
     } as never)
-    const result = await runCli(['serve', '--config', file], { UPSTREAM_KEY: 'u', ADMIN_TOKEN: 'a', ...env })
+    const result = await runCli(['serve', '--config', file], { UPSTREAM_KEY: 'u', ADMIN_TOKEN, ...env })
     return { ...result, folder }
   }
   const configured = await start({ audit: { signingKey: { file: 'key.pem' } } })

@@ -21,6 +21,8 @@ t.test('valid parameters are read', async (t) => {
     new QueryString('since=2028-02-29T00:30:00%2B02:00', KNOWN).time('since'),
     Date.UTC(2028, 1, 28, 22, 30),
   )
+  for (const since of ['2028-02-29T00:30:00+02:00', '2028-02-29t00:30:00 02:00', '2028-02-28t22:30:00z'])
+    t.equal(new QueryString(`since=${since}`, KNOWN).time('since'), Date.UTC(2028, 1, 28, 22, 30), since)
 })
 
 t.test('invalid parameters are refused by name', async (t) => {
@@ -41,6 +43,8 @@ t.test('invalid parameters are refused by name', async (t) => {
     '2026-02-29',
     '2026-04-31T12:00:00+02:00',
     '2026-01-01T24:00:00Z',
+    '2026-01-01 12:00:00 02:00',
+    '2026-01-01T12:00:00  02:00',
   ]) {
     t.throws(() => new QueryString(`since=${since}`, KNOWN).time('since'), like({ param: 'since' }), since)
   }

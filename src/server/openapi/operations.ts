@@ -29,7 +29,7 @@ export const OPERATIONS: readonly DescribedOperation[] = [
     statuses: [201],
     answer: 'Session',
     body: 'SignIn',
-    errors: [401, 429],
+    errors: [401, 429, 503],
   }),
   operation('GET /api/v1/session', 'Reports who is signed in.', { answer: 'Session' }),
   operation('DELETE /api/v1/session', 'Signs out.', { answer: 'SignedOut' }),
@@ -79,7 +79,7 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   operation(
     'POST /api/v1/rules/evaluate',
     'Evaluates a chat request without forwarding it; `key_name` may be given with its fields.',
-    { answer: 'Evaluation', body: 'ChatRequest' },
+    { answer: 'Evaluation', body: 'ChatRequest', errors: [503] },
   ),
   operation('PATCH /api/v1/rules/{id}', 'Switches a rule on or off. A file rule gets an override.', {
     answer: 'Rule',

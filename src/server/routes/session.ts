@@ -1,15 +1,11 @@
 // Sessions over REST: signs in, signs out, and reports who is signed in.
 
-import type { IncomingHttpHeaders } from 'node:http'
 import { isoTime } from '../../core/time.ts'
 import { type ApiRoute, ok, readFields, requireText } from '../api.ts'
+import { overTls } from '../host.ts'
 import type { Gatekeeper } from '../session.ts'
 
 const MAX_TOKEN_CHARACTERS = 4096
-
-/** Whether the client uses TLS. With several proxies the first value is the client's. */
-const overTls = (headers: IncomingHttpHeaders): boolean =>
-  /^ *https *(?:,|$)/i.test(String(headers['x-forwarded-proto'] ?? ''))
 
 export function sessionRoutes(gatekeeper: Gatekeeper): ApiRoute[] {
   return [
@@ -20,7 +16,10 @@ export function sessionRoutes(gatekeeper: Gatekeeper): ApiRoute[] {
       async answer(request) {
         const fields = await readFields(request, ['token'])
         const token = requireText(fields, 'token', MAX_TOKEN_CHARACTERS)
-        const signedIn = await gatekeeper.signIn(token, overTls(request.headers))
+        const signedIn = await gatekeeper.signIn(token, {
+          address: request.address,
+          secure: overTls(request.headers),
+        })
         return {
           status: 201,
           body: { expires_at: isoTime(signedIn.expiresAtMs) },
