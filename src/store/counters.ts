@@ -16,6 +16,7 @@ import {
 import { joinKey, readU64, u64 } from './layout.ts'
 import type { Environment } from './lmdb.ts'
 import type { Table } from './table.ts'
+import { WindowTime } from './window-time.ts'
 
 /**
  * Most pairs of rule and key counted at a time. Beyond it, limits refuse calls rather than stop
@@ -82,7 +83,7 @@ interface HeldTokens {
 
 export class Counters {
   readonly #environment: Environment
-  readonly #clock: Clock
+  readonly #time: WindowTime
   readonly #windows = new Map<string, QuotaWindow>()
   readonly #held = new WeakMap<Reservation, HeldTokens>()
   #sweepFrom: Buffer | undefined
@@ -90,10 +91,12 @@ export class Counters {
   /** Restores the counts of earlier runs. */
   constructor(environment: Environment, clock: Clock) {
     this.#environment = environment
-    this.#clock = clock
-    for (const { key, value } of environment.tables.counters.rows()) {
+    const rows = environment.tables.counters.rows()
+    this.#time = new WindowTime(clock, newestCount(rows))
+    const nowMs = this.#time.now()
+    for (const { key, value } of rows) {
       const { ruleId, keyId, windowMs, bucketIndex } = readKey(key)
-      if (isLive(bucketIndex, bucketAt(bucketLength(windowMs), clock.now()))) {
+      if (isLive(bucketIndex, bucketAt(bucketLength(windowMs), nowMs))) {
         charge(this.#window(ruleId, keyId, windowMs), bucketIndex, readU64(value))
       }
     }
@@ -110,14 +113,15 @@ export class Counters {
    */
   reserve(request: ReserveRequest): Reservation {
     const { ruleId, keyId, windowMs, force } = request
+    const nowMs = this.#time.at(request.nowMs)
     if (this.#windows.size >= MAX_COUNTERS && !this.#windows.has(windowName(ruleId, keyId, windowMs))) {
-      this.#forgetExpired(request.nowMs)
+      this.#forgetExpired(nowMs)
       if (this.#windows.size >= MAX_COUNTERS) {
         return { allowed: false, remaining: 0, resetMs: windowMs, retryAfterMs: bucketLength(windowMs) }
       }
     }
     const window = this.#window(ruleId, keyId, windowMs)
-    const answer = reserveTokens(window, { ...request, enforced: !force })
+    const answer = reserveTokens(window, { ...request, nowMs, enforced: !force })
     const { allowed, remaining, resetMs, retryAfterMs, bucketIndex, charged } = answer
     const reservation = { allowed, remaining, resetMs, retryAfterMs }
     if (bucketIndex !== null) this.#held.set(reservation, { request, window, bucketIndex, tokens: charged })
@@ -146,15 +150,15 @@ export class Counters {
    */
   charge({ ruleId, keyId, windowMs, tokens, atMs }: Spending): CounterChange[] {
     const bucketMs = bucketLength(windowMs)
-    const bucketIndex = bucketAt(bucketMs, atMs)
-    if (tokens === 0 || !isLive(bucketIndex, bucketAt(bucketMs, this.#clock.now()))) return []
+    const bucketIndex = bucketAt(bucketMs, this.#time.ofEvent(atMs))
+    if (tokens === 0 || !isLive(bucketIndex, bucketAt(bucketMs, this.#time.now()))) return []
     charge(this.#window(ruleId, keyId, windowMs), bucketIndex, tokens)
     return [{ ruleId, keyId, windowMs, bucketIndex, tokens }]
   }
 
   /** Forgets expired windows, in memory and step by step on disk. Call it every minute. */
   async sweep(): Promise<void> {
-    const nowMs = this.#clock.now()
+    const nowMs = this.#time.now()
     this.#forgetExpired(nowMs)
     const { counters } = this.#environment.tables
     const range = { limit: SWEEP_ROWS, ...(this.#sweepFrom === undefined ? {} : { start: this.#sweepFrom }) }
@@ -186,6 +190,16 @@ export class Counters {
       if (window.buckets.length === 0) this.#windows.delete(name)
     }
   }
+}
+
+/** Returns the time of the newest bucket on disk; -Infinity without any. */
+function newestCount(rows: readonly { readonly key: Buffer }[]): Milliseconds {
+  let newestMs = -Infinity
+  for (const { key } of rows) {
+    const { windowMs, bucketIndex } = readKey(key)
+    newestMs = Math.max(newestMs, bucketIndex * bucketLength(windowMs))
+  }
+  return newestMs
 }
 
 /**

@@ -175,6 +175,40 @@ t.test('expired windows are forgotten, in memory and on disk', async (t) => {
   t.equal(third.store.counters.size, 0)
 })
 
+t.test('a clock set back by any time resets no window, before and after a restart', async (t) => {
+  for (const backMs of [1000, 30 * MINUTE_MS, 180 * MINUTE_MS, 400 * 24 * 60 * MINUTE_MS]) {
+    let wallMs = START_MS
+    let passedMs = 0
+    const clock = { now: () => wallMs, monotonic: () => passedMs, advance: () => {} }
+    const first = openTestStore(t, { path: t.testdir(), clock, testClock: clock })
+    const where = () => ({ windowMs: 60 * MINUTE_MS, nowMs: clock.now() })
+    await call(first.store, 1, where(), 900)
+    wallMs -= backMs
+    t.equal(used(first.store.counters, where()), 900, `back by ${backMs} ms`)
+    await first.store.counters.sweep()
+    await call(first.store, 2, where(), 50)
+    const { store } = await first.reopen()
+    t.equal(used(store.counters, where()), 950)
+    const answer = store.counters.reserve(request(500, where()))
+    t.equal(answer.allowed, false)
+    t.ok(answer.retryAfterMs > 0 && answer.retryAfterMs <= 62 * MINUTE_MS, String(answer.retryAfterMs))
+    const { windowMs } = where()
+    const spent = store.counters.charge({
+      ruleId: 'rule',
+      keyId: 'key',
+      windowMs,
+      tokens: 7,
+      atMs: clock.now(),
+    })
+    t.equal(spent.length, 1, 'so are calls of a process that ended')
+    t.equal(used(store.counters, where()), 957)
+    passedMs += 62 * MINUTE_MS
+    wallMs += 62 * MINUTE_MS
+    t.equal(used(store.counters, where()), 0, 'and the window still slides')
+    await store.close()
+  }
+})
+
 t.test('a key in steady use stores only its window', async (t) => {
   const first = openTestStore(t)
   for (let n = 0; n < 200; n++) {
