@@ -11,6 +11,7 @@ export const verdictObject = (verdict: LogVerdict): JsonObject => ({
   entries: verdict.entries,
   head: verdict.head === null ? null : { seq: verdict.head.seq, hash: verdict.head.hash },
   beginning: verdict.beginning,
+  partial: isPartial(verdict),
   root: verdict.root,
   signatures_checked: verdict.signaturesChecked,
   checkpoints_agreeing: { ...verdict.agreeing },
@@ -19,6 +20,10 @@ export const verdictObject = (verdict: LogVerdict): JsonObject => ({
   findings: verdict.findings.map((finding) => ({ ...finding })),
   limits: [...verdict.limits],
 })
+
+/** Reports whether the verdict is on a part of a log only. */
+export const isPartial = ({ beginning, head }: LogVerdict): boolean =>
+  beginning === 'unanchored' && head !== null
 
 /**
  * Describes the entries that the holder of the log could change unnoticed; null if there are none.

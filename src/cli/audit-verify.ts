@@ -1,7 +1,7 @@
 // Formats the verdict and the progress of `sidegate audit verify` for people.
 
 import type { LogVerdict } from '../audit/log-verify.ts'
-import { uncovered } from '../audit/verdict.ts'
+import { isPartial, uncovered } from '../audit/verdict.ts'
 
 const BAR_CHARACTERS = 30
 
@@ -46,12 +46,13 @@ export function verdictText(verdict: LogVerdict): string {
     lines.push(row('FOUND', seq === null ? reason : `at ${seq}: ${reason}`))
   }
   const count = verdict.findings.length === 1 ? '1 finding' : `${verdict.findings.length} findings`
-  lines.push(row('verdict', verdict.ok ? 'PASS' : `FAIL, ${count}`))
+  const pass = isPartial(verdict) ? 'PASS (partial)' : 'PASS'
+  lines.push(row('verdict', verdict.ok ? pass : `FAIL, ${count}`))
   return lines.join('\n')
 }
 
 const BEGINNINGS = {
   genesis: 'from the genesis entry',
   prune: 'earlier ones pruned, as sealed in a prune entry',
-  unanchored: 'a part of a log: its beginning is not anchored',
+  unanchored: 'a part of a log: nothing ties it to the beginning (--partial accepts that in an export)',
 } as const

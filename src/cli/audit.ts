@@ -22,7 +22,8 @@ import { progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
-                             [--public-key FILE]... [--format pretty|json]
+                             [--public-key FILE]... [--partial]
+                             [--format pretty|json]
        sidegate audit export [--config FILE] [--since TIME] [--until TIME]
                              [--exchanges]
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
@@ -33,7 +34,8 @@ an export.
 
 verify checks every entry, the hash chain and the Merkle tree, and compares them with
 the checkpoints stored with the log and those kept elsewhere. It reports the first
-sequence number that was changed, and the entries that no checkpoint covers.
+sequence number that was changed, and the entries that no checkpoint covers. The log
+must begin at its genesis entry, or where a sealed prune entry says.
 
   --export FILE       check an export and the exchanges in it; - is standard input
   --checkpoint FILE   a checkpoint kept elsewhere: the signed note, or JSON (also one
@@ -42,6 +44,9 @@ sequence number that was changed, and the entries that no checkpoint covers.
                       be repeated. Every checkpoint must be signed by one of them, and
                       by the key that the boot entries of the log name. After a change
                       of audit.signingKey give the old key and the new one
+  --partial           accept an export that begins later, as after export --since; the
+                      verdict is then PASS (partial): nothing shows that the entries
+                      before it are unchanged, or that there are none
   --format FORMAT     pretty or json; default: pretty on a terminal, json in a pipe
 
 export writes JSON Lines to standard output: the entries in order, then the
@@ -81,6 +86,7 @@ const OPTIONS = {
   export: { type: 'string' },
   checkpoint: { type: 'string', multiple: true },
   'public-key': { type: 'string', multiple: true },
+  partial: { type: 'boolean' },
   format: { type: 'string' },
   since: { type: 'string' },
   until: { type: 'string' },
@@ -92,7 +98,7 @@ const OPTIONS = {
 } as const
 
 /** Options that only one action takes. */
-const CHECKS = ['export', 'checkpoint', 'public-key', 'format'] as const
+const CHECKS = ['export', 'checkpoint', 'public-key', 'partial', 'format'] as const
 const EXPORTS = ['since', 'until', 'exchanges'] as const
 const SELECTIONS = ['request', 'key', 'before'] as const
 
@@ -126,6 +132,9 @@ async function runVerify(values: Values): Promise<ExitCode> {
   refuseOptions(values, [...EXPORTS, 'to', ...SELECTIONS], 'verify')
   if (values.export !== undefined && values.config !== undefined) {
     throw new UsageError('give either --config or --export, not both')
+  }
+  if (values.partial === true && values.export === undefined) {
+    throw new UsageError('--partial goes with --export: a data directory holds a whole log')
   }
   const format = values.format ?? (process.stdout.isTTY ? 'pretty' : 'json')
   if (format !== 'pretty' && format !== 'json') throw new UsageError('--format takes pretty or json')
@@ -177,7 +186,7 @@ async function runExport(values: Values): Promise<ExitCode> {
 /** Returns what opens the log to check; null when the configuration cannot be read. */
 function sourceOf(values: Values, spool: Spool | null): (() => LogSource) | null {
   const { export: file } = values
-  if (file !== undefined) return () => new ExportSource(spool?.file ?? file)
+  if (file !== undefined) return () => new ExportSource(spool?.file ?? file, values.partial === true)
   const path = configOf(values)?.data.path
   return path === undefined ? null : () => new DirectorySource(path)
 }

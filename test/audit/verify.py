@@ -16,7 +16,8 @@ def push(tree, leaf):  # tree: [level, hash] of complete subtrees, left to right
 def root(tree):
     return base64.b64encode(functools.reduce(lambda node, left: sha256(b"\1", left[1], node), tree[-2::-1], tree[-1][1])).decode()
 
-lines = [(json.loads(line), line) for line in open(sys.argv[1], "rb")]
+text = open(sys.argv[1], "rb").read().rstrip() + b"\n"
+lines = [(json.loads(line), line) for line in text.splitlines(keepends=True)]
 entries = [value for value, _ in lines if "seq" in value]
 exchanges = {value["exchange"]["seq"]: committed(line, value["exchange"]["salt"]) for value, line in lines if "exchange" in value}
 notes = [value["checkpoint"] for value, _ in lines if "checkpoint" in value] + [open(file).read() for file in sys.argv[2:]]
@@ -36,6 +37,7 @@ for seq, (entry, line) in enumerate((pair for pair in lines if "seq" in pair[0])
     if tree is not None:
         push(tree, sha256(b"\0", bytes.fromhex(digest[7:])))
         roots[seq + 1] = root(tree)
+assert tree is not None, f"{first}: the beginning is missing"
 assert not exchanges, f"exchanges of no entry: {sorted(exchanges)}"
 for note in notes:
     origin, size, signed_root = note.split("\n")[:3]

@@ -379,7 +379,7 @@ t.test('exported calls can be replayed against new rules', async (t) => {
   t.strictSame((await diff(old, old)).code, 0)
 })
 
-t.test('verify accepts a part of a log from standard input', async (t) => {
+t.test('verify accepts a part of a log from standard input with --partial', async (t) => {
   const deployment = deploy(t)
   await call(deployment, 3)
   await call(deployment, 3, 'later')
@@ -402,15 +402,30 @@ t.test('verify accepts a part of a log from standard input', async (t) => {
   writeFileSync(file, whole.stdout.split('\n').slice(2).join('\n'))
   const piped = await run('sh', [
     '-c',
-    `"${process.execPath}" "${MAIN}" audit verify --export - --checkpoint "${path}" < "${file}"`,
+    `"${process.execPath}" "${MAIN}" audit verify --partial --export - --checkpoint "${path}" < "${file}"`,
   ])
   t.match(JSON.parse(piped.stdout), {
     ok: true,
     beginning: 'unanchored',
+    partial: true,
     first_seq: 2,
     covered_seq: 6,
     root: null,
   })
+  t.match(await verify(['--export', file]), {
+    code: 1,
+    verdict: { ok: false, findings: [{ seq: null, reason: /begins at 2, and no prune entry/ }] },
+  })
+  await t.rejects(run('python3', [VERIFY_PY, file]), { message: /2: the beginning is missing/ })
+  const pretty = async (...args: string[]) =>
+    (await runCli(['audit', 'verify', '--export', file, '--format', 'pretty', ...args])).stdout
+  t.match(await pretty(), /verdict +FAIL, 1 finding\n/)
+  t.match(await pretty('--partial'), /verdict +PASS \(partial\)\n/)
+  writeFileSync(file, `${whole.stdout}\n \r\n\n`)
+  t.match(await verify(['--export', file, '--partial']), { code: 0, verdict: { ok: true, partial: false } })
+  t.ok((await run('python3', [VERIFY_PY, file])).stdout, 'blank lines at the end are no damage')
+  writeFileSync(file, whole.stdout.replace('\n', '\n\n'))
+  t.match(await verify(['--export', file]), { code: 1, verdict: { findings: [{ reason: /^line 2: / }] } })
   const head = await run('sh', [
     '-c',
     `"${process.execPath}" "${MAIN}" audit export --config "${deployment.file}" | head -n 1`,
@@ -497,6 +512,8 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
     [/cannot be read/, ['verify', '--config', join(deployment.folder, 'none.yaml')]],
     [/does not exist/, ['verify', '--export', join(deployment.folder, 'none')]],
     [/give either --config or --export/, ['verify', ...there, '--config', deployment.file]],
+    [/--partial goes with --export/, ['verify', '--partial', '--config', deployment.file]],
+    [/export takes no --partial/, ['export', '--partial']],
     [/holds no public key/, ['verify', ...there, '--public-key', junk]],
     [/holds no checkpoint/, ['verify', ...there, '--checkpoint', junk]],
     [/ENOENT/, ['verify', ...there, '--checkpoint', `${junk}2`]],

@@ -15,6 +15,7 @@ import {
   eachEntry,
   type LogReader,
   type LogSource,
+  missingBeginning,
   openDirectory,
   PAGE_ROWS,
   type ReadResult,
@@ -156,9 +157,7 @@ export class DirectorySource implements LogSource {
     const { state, exchanges } = this.#stored
     const { requests, stored, missing, firstMissing, erased } = this.#tally
     if (state === null || head === null) return 'the head of the log is missing'
-    if (beginning === 'unanchored') {
-      return `the log begins at ${firstSeq}, and no prune entry covers the entries before`
-    }
+    if (beginning === 'unanchored') return missingBeginning(firstSeq)
     // A running gateway keeps writing: only entries after the newest one read can be missing.
     if (state.seq < head.seq) return `the head of the log is at ${state.seq}, and there are entries after it`
     const next = this.#environment.tables.entries.get(u64(head.seq + 1))

@@ -4,9 +4,16 @@ import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { maxLineBytes, readLine } from '../../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../../audit/lines.ts'
 import type { LogSurvey } from '../../audit/survey.ts'
-import { type LogReader, type LogSource, SourceError } from './log-source.ts'
+import {
+  type LogReader,
+  type LogSource,
+  missingBeginning,
+  type ReadResult,
+  SourceError,
+} from './log-source.ts'
 
 const CHUNK_BYTES = 1024 ** 2
+const SPACES: ReadonlySet<number> = new Set([0x09, 0x0d, 0x20])
 
 function whyNotRead(file: string): string | null {
   try {
@@ -22,12 +29,17 @@ function whyNotRead(file: string): string | null {
 
 export class ExportSource implements LogSource {
   readonly #file: string
+  readonly #partial: boolean
 
-  /** @throws SourceError when the file does not exist or cannot be read twice */
-  constructor(file: string) {
+  /**
+   * @param partial whether to accept a part of a log, whose first entry nothing ties to the beginning
+   * @throws SourceError when the file does not exist or cannot be read twice
+   */
+  constructor(file: string, partial = false) {
     const reason = whyNotRead(file)
     if (reason !== null) throw new SourceError(`${file} ${reason}`)
     this.#file = file
+    this.#partial = partial
   }
 
   /** Reads the whole file: prune entries and checkpoints follow the entries they describe. */
@@ -49,13 +61,13 @@ export class ExportSource implements LogSource {
   async read(reader: LogReader): Promise<string | null> {
     const bytes = Math.max(1, statSync(this.#file).size)
     const lines = new LineSplitter(maxLineBytes)
+    const taker = new LineTaker(reader)
     let done = 0
-    let number = 0
     const stream = createReadStream(this.#file, { highWaterMark: CHUNK_BYTES })
     try {
       for await (const chunk of stream as AsyncIterable<Buffer>) {
         for (const line of lines.push(chunk)) {
-          const fault = takeLine(reader, line, ++number)
+          const fault = taker.take(line)
           if (fault !== null) return fault === '' ? null : fault
         }
         done += chunk.length
@@ -63,10 +75,10 @@ export class ExportSource implements LogSource {
       }
     } catch (error) {
       if (!(error instanceof LongLineError)) throw error
-      return `line ${number + 1}: ${error.message}`
+      return `line ${taker.lines + 1}: ${error.message}`
     }
     const rest = lines.end()
-    const fault = rest === null ? null : takeLine(reader, rest, number + 1)
+    const fault = rest === null ? null : taker.take(rest)
     return fault === '' ? null : fault
   }
 
@@ -83,19 +95,43 @@ export class ExportSource implements LogSource {
     return false
   }
 
-  checkWhole(): string | null {
-    return null
+  checkWhole({ beginning, firstSeq }: ReadResult): string | null {
+    return beginning === 'unanchored' && !this.#partial ? missingBeginning(firstSeq) : null
   }
 
   async close(): Promise<void> {}
 }
 
-/** Returns the line's fault; empty when the reader stops, null to continue. */
-function takeLine(reader: LogReader, line: Buffer, number: number): string | null {
-  const read = readLine(line)
-  if (typeof read === 'string') return `line ${number}: ${read}`
-  if ('entry' in read) return reader.entry(read.entry, null) ? null : ''
-  if ('exchange' in read) reader.exchange(read.exchange)
-  else reader.checkpoint(read.checkpoint)
-  return null
+/** Passes lines to a reader, and counts them. */
+class LineTaker {
+  lines = 0
+  readonly #reader: LogReader
+  /** Number of the first blank line; null without any. */
+  #blankLine: number | null = null
+
+  constructor(reader: LogReader) {
+    this.#reader = reader
+  }
+
+  /**
+   * Returns the line's fault; empty when the reader stops, null to continue. Editors and shells add
+   * blank lines to the end of a file; elsewhere they are a fault.
+   */
+  take(line: Buffer): string | null {
+    this.lines++
+    if (isBlank(line)) {
+      this.#blankLine ??= this.lines
+      return null
+    }
+    if (this.#blankLine !== null) return `line ${this.#blankLine}: the line is blank, and others follow it`
+    const read = readLine(line)
+    if (typeof read === 'string') return `line ${this.lines}: ${read}`
+    if ('entry' in read) return this.#reader.entry(read.entry, null) ? null : ''
+    if ('exchange' in read) this.#reader.exchange(read.exchange)
+    else this.#reader.checkpoint(read.checkpoint)
+    return null
+  }
 }
+
+/** Reports whether a line holds spaces, tabs and carriage returns only. */
+const isBlank = (line: Buffer): boolean => line.every((byte) => SPACES.has(byte))

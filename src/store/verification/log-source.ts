@@ -16,6 +16,10 @@ import { type Environment, openEnvironment, type StoreTables } from '../lmdb.ts'
 /** Rows in a page. More would hold the snapshot, and with it the file's free pages, too long. */
 export const PAGE_ROWS = 500
 
+/** Describes a log whose beginning is missing. */
+export const missingBeginning = (firstSeq: number | null): string =>
+  `the log begins at ${firstSeq}, and no prune entry covers the entries before`
+
 /** Receives entries in order, exchanges and checkpoints; `entry` returns false to stop. */
 export interface LogReader {
   /** @param seq position of the entry; null in an export */
