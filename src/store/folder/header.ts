@@ -16,9 +16,20 @@ const MAGIC_AT = 24
 const VERSION_AT = 28
 const PAGE_SIZE_AT = 48
 const HEADER_BYTES = 56
+const EMPTY = 'is empty'
 
-/** Returns the fault of a database file; null if it is one, is empty or does not exist. */
+/** Time in which another process that creates the file writes its first pages. */
+const CREATION_MS = 200
+
+/** Returns the fault of a database file; null if it is one or does not exist. */
 export function faultOfFile(file: string): string | null {
+  const fault = readFault(file)
+  if (fault !== EMPTY) return fault
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, CREATION_MS)
+  return readFault(file)
+}
+
+function readFault(file: string): string | null {
   let handle: number
   try {
     handle = openSync(file, 'r')
@@ -29,7 +40,7 @@ export function faultOfFile(file: string): string | null {
   try {
     const first = Buffer.alloc(HEADER_BYTES)
     const length = readSync(handle, first, 0, HEADER_BYTES, 0)
-    if (length === 0) return null
+    if (length === 0) return EMPTY
     if (length < HEADER_BYTES || !isMeta(first))
       return 'is not an LMDB database, or its first page is damaged'
     const second = Buffer.alloc(HEADER_BYTES)

@@ -5,12 +5,20 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { lockFile } from './file-lock.ts'
 
+/** Locked, and empty. */
+const LOCK_FILE = 'gateway.lock'
 /** Names the process that holds the folder. On systems other than Linux, the file is the lock. */
 const PID_FILE = 'gateway.pid'
 const FILE_MODE = 0o600
 
 export interface DirectoryLock {
+  /**
+   * Why the file could not be locked, so that gateways in other network namespaces are not seen;
+   * null if it is.
+   */
+  readonly weakness: string | null
   /** Releases the lock; so does the end of the process. */
   release(): Promise<void>
 }
@@ -28,22 +36,39 @@ export class DirectoryHeldError extends Error {
 }
 
 /**
- * Locks an existing folder. On Linux with an abstract socket, which is visible within one network
- * namespace: for containers that share a volume but no network, only the volume's access mode
- * helps.
+ * Locks an existing folder, twice. On Linux an abstract socket works on every file system and is
+ * visible within one network namespace. The lock of a file also covers containers that share a
+ * volume and no network. Where files cannot be locked, the first lock alone decides.
  * @throws DirectoryHeldError (rejects) when a living process holds it
  */
 export async function holdDirectory(path: string, platform = process.platform): Promise<DirectoryLock> {
   const pidFile = join(path, PID_FILE)
   const releaseHold = platform === 'linux' ? await holdByName(path, pidFile) : holdByFile(path, pidFile)
+  const locked = lockIn(path)
+  if (locked === null) {
+    await releaseHold()
+    throw new DirectoryHeldError(path, null)
+  }
   // With a socket, the file only improves the message; a disk without space must not decide.
   if (platform === 'linux')
     ignoreErrors(() => writeFileSync(pidFile, String(process.pid), { mode: FILE_MODE }))
   return {
+    weakness: locked.weakness,
     async release() {
       ignoreErrors(() => rmSync(pidFile, { force: true }))
+      ignoreErrors(locked.unlock)
       await releaseHold()
     },
+  }
+}
+
+/** Returns null when another process holds the folder. */
+function lockIn(path: string): { readonly weakness: string | null; readonly unlock: () => void } | null {
+  try {
+    const unlock = lockFile(join(path, LOCK_FILE))
+    return unlock === null ? null : { weakness: null, unlock }
+  } catch (error) {
+    return { weakness: (error as Error).message, unlock: () => {} }
   }
 }
 
