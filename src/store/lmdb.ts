@@ -1,10 +1,12 @@
 // Opens the embedded database: layout version, transactions, size. The only file that opens lmdb.
 // Knows nothing of the contents of the sub-databases.
 
+import { existsSync } from 'node:fs'
 import { constants } from 'node:os'
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Database, open, type RootDatabase } from 'lmdb'
+import { commitFailure } from './commit-failure.ts'
+import { requireRoom } from './folder/disk-space.ts'
 import { makeFolder } from './folder/folder.ts'
 import { DATA_FILE, faultOfFile } from './folder/header.ts'
 import { OpenFile } from './folder/openfile.ts'
@@ -88,9 +90,10 @@ export interface Environment {
   /**
    * Runs `write` in a write transaction, exclusive across processes. Resolves with its result once
    * the result is on disk. If `write` throws, the commit fails or the file was deleted, nothing is
-   * stored and the promise rejects.
+   * stored and the promise rejects; with code ENOSPC when the disk has no room.
+   * @param bytes approximate bytes to store
    */
-  transaction<Result>(write: () => Result): Promise<Result>
+  transaction<Result>(write: () => Result, bytes?: number): Promise<Result>
   /** Returns a known reason why every transaction must fail; null if there is none. */
   fault(): Error | null
   /** Works like `transaction` but blocks until the disk has written; for use before serving. */
@@ -120,7 +123,7 @@ export function openEnvironment(path: string, mapBytes?: number): Environment {
     const databases = SUB_DATABASES.map(
       (name) => [name, name === 'meta' ? meta : openDatabase(root, name)] as const,
     )
-    return new LmdbEnvironment(root, new Map(databases), new OpenFile(join(path, DATA_FILE)))
+    return new LmdbEnvironment(root, new Map(databases), path)
   } catch (error) {
     // No write is pending, so nothing waits for this.
     root.close().catch(() => {})
@@ -136,6 +139,7 @@ function openRoot(path: string, mapBytes: number | undefined): RootDatabase<Buff
     makeFolder(path)
     const fault = faultOfFile(join(path, DATA_FILE))
     if (fault !== null) throw new Error(`${DATA_FILE} ${fault}`)
+    if (!existsSync(join(path, DATA_FILE))) requireRoom(path, 0)
     // overlappingSync would acknowledge before the data is on disk. Without noSubdir the library
     // guesses from a dot in the path. Its types lack permissionsMode.
     const options = {
@@ -191,17 +195,19 @@ class LmdbEnvironment implements Environment {
   readonly tables: StoreTables
   readonly #root: RootDatabase<Buffer, Buffer>
   readonly #databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>
+  readonly #path: string
   readonly #file: OpenFile
   #writing = false
 
   constructor(
     root: RootDatabase<Buffer, Buffer>,
     databases: ReadonlyMap<SubDatabase, Database<Buffer, Buffer>>,
-    file: OpenFile,
+    path: string,
   ) {
     this.#root = root
     this.#databases = databases
-    this.#file = file
+    this.#path = path
+    this.#file = new OpenFile(join(path, DATA_FILE))
     const tables = Array.from(databases, ([name, database]) => [
       name,
       new LmdbTable(database, () => this.#writing),
@@ -216,9 +222,10 @@ class LmdbEnvironment implements Environment {
       : null
   }
 
-  async transaction<Result>(write: () => Result): Promise<Result> {
+  async transaction<Result>(write: () => Result, bytes = 0): Promise<Result> {
     const fault = this.fault()
     if (fault !== null) throw fault
+    this.#requireRoom(bytes)
     try {
       // A child transaction: a plain one would keep the writes made before `write` threw.
       const done = this.#root.childTransaction(() => this.#write(write))
@@ -230,7 +237,12 @@ class LmdbEnvironment implements Environment {
   }
 
   initialize(write: () => void): void {
+    this.#requireRoom(0)
     this.#root.transactionSync(() => this.#write(write))
+  }
+
+  #requireRoom(bytes: number): void {
+    requireRoom(this.#path, bytes, () => this.size())
   }
 
   refresh(): void {
@@ -281,16 +293,6 @@ class LmdbEnvironment implements Environment {
       this.#writing = false
     }
   }
-}
-
-/**
- * The library puts the reason of a failed commit on a separate promise, which would end the process
- * if unhandled. It rejects in the same event turn or never.
- */
-async function commitFailure(error: unknown): Promise<unknown> {
-  const { commitError } = error as { commitError?: Promise<never> }
-  if (commitError === undefined) return error
-  return Promise.race([commitError.catch((reason: unknown) => reason), nextTurn(error)])
 }
 
 function pagesOf(statistics: Statistics): number {

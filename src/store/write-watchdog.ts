@@ -29,10 +29,10 @@ export function watchWrites(environment: Environment, clock: Clock): WatchedEnvi
   let lastCheckMs = clock.monotonic()
   return {
     tables: environment.tables,
-    async transaction(write) {
+    async transaction(write, bytes) {
       if (pendingWrites++ === 0) progressMs = clock.monotonic()
       try {
-        return await environment.transaction(write)
+        return await environment.transaction(write, bytes)
       } finally {
         pendingWrites--
         progressMs = clock.monotonic()

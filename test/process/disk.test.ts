@@ -96,12 +96,26 @@ t.test('a full disk refuses calls and says why, and serves once there is room', 
   t.equal(upstream.received.length, before, 'a call that cannot be logged is not forwarded')
   t.equal((await gateway.readiness()).status, 503)
   t.equal(gateway.child.exitCode, null)
-  const [line] = gateway.logs.filter(({ level }) => level === 'error')
-  t.match(line, { msg: /the usage log cannot be written/, freeBytes: Number })
+  const [line, ...more] = gateway.logs.filter(({ level }) => level === 'error')
+  t.match(line, { msg: /^disk full: the usage log cannot be written/, freeBytes: Number })
+  t.match(line, { err: { code: 'ENOSPC' } })
+  t.same(more, [])
   free()
   await becomes(gateway, 200)
   t.equal((await send()).status, 200)
   for (const id of answered) t.equal((await gateway.api('GET', `/usage/logs/${id}`)).status, 200)
+  t.same(gateway.stderr, [], 'the database library prints nothing')
+})
+
+t.test('a command on a full disk says so in one line', async (t) => {
+  const disk = mountSmallDisk(t, '4m')
+  if (disk === null) return
+  const config = { data: { path: join(disk, 'data') } }
+  const { file } = writeDeployment({ upstreamUrl: upstream.baseUrl, folder: t.testdir(), config })
+  fill(disk)
+  const { code, stderr } = await runCli(['keys', 'create', '--config', file, '--name', 'app'])
+  t.equal(code, 2)
+  t.match(stderr, /^[^\n]*disk full[^\n]*\n$/)
 })
 
 t.test('a full disk with room in the database refuses calls whose intents cannot be written', async (t) => {

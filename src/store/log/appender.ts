@@ -43,8 +43,9 @@ export interface Commits<Context extends Transaction> {
   /**
    * Runs `work` in one transaction; resolves when it is durable. If `work` throws, nothing is
    * stored.
+   * @param bytes most bytes that `work` is expected to store
    */
-  commit(work: (context: Context) => void): Promise<void>
+  commit(work: (context: Context) => void, bytes: number): Promise<void>
   /** Commits a value that nobody reads. */
   probe(): Promise<void>
 }
@@ -165,7 +166,7 @@ export class Appender<Context extends Transaction> {
         // batch.
         this.#batch = this.#takeBatch()
         results = this.#batch.map(({ job }) => runJob(job, context))
-      })
+      }, this.#nextBatchBytes())
       this.#finish(results, startMs)
     } catch (error) {
       this.#stalled = false
@@ -184,6 +185,12 @@ export class Appender<Context extends Transaction> {
       settleWaiter(waiter, results[index])
     }
     this.#events.onCommit(batch.length, bytes, this.#clock.monotonic() - startMs)
+  }
+
+  /** Jobs may join until the transaction begins, within MAX_BATCH_BYTES. */
+  #nextBatchBytes(): number {
+    const firstBytes = this.#queue[0]?.job.bytes ?? 0
+    return Math.min(this.#queuedBytes, Math.max(firstBytes, MAX_BATCH_BYTES))
   }
 
   #takeBatch(): Waiter<Context>[] {

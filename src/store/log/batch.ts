@@ -199,18 +199,19 @@ export interface CommitEvents {
 export function commitsOf(environment: Environment, clock: Clock, events: CommitEvents): Commits<Batch> {
   const { tables } = environment
   return {
-    commit: async (work) => {
+    commit: async (work, bytes) => {
       const batch = await environment.transaction(() => {
         // Read here because another process may have appended.
         const begun = new Batch(tables, clock.now())
         work(begun)
         begun.finish()
         return begun
-      })
+      }, bytes)
       events.onSealed(batch.sealed)
     },
     probe: async () => {
-      await environment.transaction(() => tables.meta.put(PROBE_KEY, Buffer.alloc(PROBE_BYTES)))
+      const probe = Buffer.alloc(PROBE_BYTES)
+      await environment.transaction(() => tables.meta.put(PROBE_KEY, probe), PROBE_BYTES)
       // The freed pages stay in the file for later entries.
       await environment.transaction(() => tables.meta.remove(PROBE_KEY))
     },
