@@ -1,11 +1,22 @@
 // `sidegate audit compact`: copies the data directory without the free pages, which may hold erased
 // data.
 
-import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, readdirSync, statSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../store/folder/folder.ts'
 import { DATA_FILE } from '../store/folder/header.ts'
+import { adoptCopy, isCopy, recordedIdentity } from '../store/folder/identity.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
+import { LOCK_FILE } from '../store/lmdb.ts'
 import { openDirectory, SourceError } from '../store/verification/log-source.ts'
 import type { ExitCode } from './command.ts'
 
@@ -27,6 +38,11 @@ export async function compact(path: string, folder: string): Promise<ExitCode> {
     process.umask(OWNER_ONLY)
     await environment.copyTo(folder)
     const file = join(folder, DATA_FILE)
+    // The copy of a copy stays one.
+    if (!isCopy(path, recordedIdentity(environment))) {
+      await adoptCopy(folder)
+      rmSync(join(folder, LOCK_FILE))
+    }
     sync(file)
     const key = join(folder, SIGNING_KEY_FILE)
     if (existsSync(join(path, SIGNING_KEY_FILE))) {

@@ -1,7 +1,10 @@
-// Formats the verdict and the progress of `sidegate audit verify` for people.
+// Formats the verdict and the progress of `sidegate audit verify` for people, and keeps its result
+// for the metrics of the gateway.
 
 import type { LogVerdict } from '../audit/log-verify.ts'
-import { isPartial, uncovered } from '../audit/verdict.ts'
+import { isPartial, uncovered, verdictObject } from '../audit/verdict.ts'
+import { systemClock } from '../core/clock.ts'
+import { resultOf, saveResult } from '../store/verification/last-result.ts'
 
 const BAR_CHARACTERS = 30
 
@@ -17,6 +20,15 @@ export function progressBar(output: NodeJS.WriteStream): (done: number) => void 
     shown = filled
     const bar = `${'#'.repeat(filled)}${'.'.repeat(Math.max(0, BAR_CHARACTERS - filled))}`
     output.write(done >= 1 ? '\r\u001b[K' : `\rchecking [${bar}] ${Math.floor(done * 100)} %`)
+  }
+}
+
+/** Stores the result in the data directory, where a gateway finds it. */
+export function keepResult(path: string, verdict: LogVerdict): void {
+  try {
+    saveResult(path, resultOf(verdictObject(verdict), systemClock.now()))
+  } catch {
+    // A copy to verify may be read-only; the exit code has the result.
   }
 }
 

@@ -18,7 +18,8 @@ import { compact } from './audit-compact.ts'
 import { erase, readSelection } from './audit-erase.ts'
 import { describeOmissions, exportLog } from './audit-export.ts'
 import { readKeys, readNotes, Spool } from './audit-input.ts'
-import { progressBar, verdictText } from './audit-verify.ts'
+import { beginNewLog } from './audit-new-log.ts'
+import { keepResult, progressBar, verdictText } from './audit-verify.ts'
 import { type Command, DEFAULT_CONFIG, type ExitCode, printProblems, UsageError } from './command.ts'
 
 const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--checkpoint FILE]...
@@ -28,6 +29,7 @@ const HELP = `Usage: sidegate audit verify [--config FILE | --export FILE] [--ch
                              [--exchanges]
        sidegate audit erase [--config FILE] --request ID | --key ID | --before TIME
        sidegate audit compact [--config FILE] --to FOLDER
+       sidegate audit new-log [--config FILE]
 
 Works on the usage log of a running or stopped gateway on this machine; verify also on
 an export.
@@ -71,8 +73,17 @@ still verifies. Erased exchanges cannot be restored.
 compact copies the data directory without the free pages of its file, which may hold
 bytes of erased exchanges until they are overwritten.
 
-  --to FOLDER         new or empty. Stop the gateway before you replace data.path with
-                      it: the copy does not have entries written since
+  --to FOLDER         new or empty, on the same file system as data.path. Stop the
+                      gateway before you replace data.path with it: the copy does not
+                      have entries written since. It continues the log, so use it once,
+                      and move it; a copy of it begins a new log
+
+new-log ends the log of a stopped gateway and begins another, whose first entry names
+it. The old log stays in predecessor-<time>/ in the data directory and still verifies.
+API keys and rules made through the API are carried over. A gateway does the same when
+it finds that its data directory is a copy. Use new-log where it cannot find that: after
+a snapshot of the whole disk was restored or cloned, after a backup was written over
+the files in place, and on file systems without birth times.
 
   --config FILE       configuration (default ${DEFAULT_CONFIG})
   --help              print this text
@@ -119,12 +130,13 @@ export const audit: Command = {
       if (action === 'export') return await runExport(values)
       if (action === 'erase') return await runErase(values)
       if (action === 'compact') return await runCompact(values)
+      if (action === 'new-log') return await runNewLog(values)
     } catch (error) {
       if (!(error instanceof SourceError || error instanceof StoreOpenError)) throw error
       console.error(`sidegate audit: ${error.message}`)
       return 2
     }
-    throw new UsageError('give an action: verify, export, erase or compact')
+    throw new UsageError('give an action: verify, export, erase, compact or new-log')
   },
 }
 
@@ -141,24 +153,25 @@ async function runVerify(values: Values): Promise<ExitCode> {
   const keys = (values['public-key'] ?? []).flatMap(readKeys)
   const notes = (source: string) => readNotes(source).map((note) => ({ note, source }))
   const evidence: AuditorEvidence = { keys, checkpoints: (values.checkpoint ?? []).flatMap(notes) }
-  const report = (verdict: LogVerdict): ExitCode => {
+  const report = (verdict: LogVerdict, path: string | null): ExitCode => {
+    if (path !== null) keepResult(path, verdict)
     console.log(format === 'json' ? JSON.stringify(verdictObject(verdict)) : verdictText(verdict))
     return verdict.ok ? 0 : 1
   }
   if (values.export === undefined && !isAuditChild()) {
     const ended = await runInAuditChild()
-    return typeof ended === 'number'
-      ? ended
-      : report(unreadableVerdict(evidence, describeDamage(ended.damage)))
+    if (typeof ended === 'number') return ended
+    const path = configOf(values)?.data.path ?? null
+    return report(unreadableVerdict(evidence, describeDamage(ended.damage)), path)
   }
   const spool = values.export === '-' ? await Spool.read(process.stdin) : null
   try {
-    const open = sourceOf(values, spool)
-    if (open === null) return 2
+    const source = sourceOf(values, spool)
+    if (source === null) return 2
     const bar = progressBar(process.stderr)
-    const verdict = await openAndVerify(open, evidence, bar)
+    const verdict = await openAndVerify(source.open, evidence, bar)
     bar(1)
-    return report(verdict)
+    return report(verdict, source.path)
   } finally {
     spool?.remove()
   }
@@ -183,12 +196,20 @@ async function runExport(values: Values): Promise<ExitCode> {
   }
 }
 
+interface VerifiedSource {
+  /** The data directory; null for an export. */
+  readonly path: string | null
+  readonly open: () => LogSource
+}
+
 /** Returns what opens the log to check; null when the configuration cannot be read. */
-function sourceOf(values: Values, spool: Spool | null): (() => LogSource) | null {
+function sourceOf(values: Values, spool: Spool | null): VerifiedSource | null {
   const { export: file } = values
-  if (file !== undefined) return () => new ExportSource(spool?.file ?? file, values.partial === true)
+  if (file !== undefined) {
+    return { path: null, open: () => new ExportSource(spool?.file ?? file, values.partial === true) }
+  }
   const path = configOf(values)?.data.path
-  return path === undefined ? null : () => new DirectorySource(path)
+  return path === undefined ? null : { path, open: () => new DirectorySource(path) }
 }
 
 async function runErase(values: Values): Promise<ExitCode> {
@@ -203,6 +224,12 @@ async function runCompact(values: Values): Promise<ExitCode> {
   if (values.to === undefined) throw new UsageError('compact needs --to FOLDER')
   const config = configOf(values)
   return config === null ? 2 : compact(config.data.path, values.to)
+}
+
+async function runNewLog(values: Values): Promise<ExitCode> {
+  refuseOptions(values, [...CHECKS, ...EXPORTS, ...SELECTIONS, 'to'], 'new-log')
+  const config = configOf(values)
+  return config === null ? 2 : beginNewLog(config.data.path)
 }
 
 function configOf({ config: file }: Values): Config | null {

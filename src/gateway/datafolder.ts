@@ -5,11 +5,17 @@ import { randomBytes } from 'node:crypto'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { markCleanShutdown } from '../store/folder/clean-shutdown.ts'
+import { isDiskFull } from '../store/folder/disk-space.ts'
 import { makeFolder } from '../store/folder/folder.ts'
 import { inspectStore } from '../store/folder/inspection.ts'
 import { Intents } from '../store/folder/intents.ts'
 import { DirectoryHeldError, type DirectoryLock, holdDirectory } from '../store/folder/lock.ts'
-import { finishQuarantine, listQuarantines, quarantineStore } from '../store/folder/quarantine.ts'
+import {
+  finishQuarantine,
+  listQuarantines,
+  quarantineStore,
+  succeedStore,
+} from '../store/folder/quarantine.ts'
 import { ownSigningKey } from '../store/folder/signingkey.ts'
 import { StoreOpenError } from '../store/lmdb.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -35,9 +41,17 @@ export async function takeDataFolder({ data, audit }: Config, logger: GatewayLog
   const { path } = data
   const lock = await lockFolder(path)
   try {
-    await quarantineDamaged(path, logger)
+    if (lock.weakness !== null) {
+      const message =
+        'files in the data folder cannot be locked; another gateway on it is not noticed in another network namespace'
+      logger.warn({ reason: lock.weakness }, message)
+    }
+    await endUnusableLog(path, logger)
     const intents = new Intents(path, {
-      onUnavailable: (cause) => logger.error({ err: cause }, 'intents cannot be written; calls are refused'),
+      onUnavailable: (cause) => {
+        const reason = isDiskFull(cause) ? ' (disk full)' : ''
+        logger.error({ err: cause }, `intents cannot be written${reason}; calls are refused`)
+      },
       onAvailable: () => logger.info({}, 'intents can be written again'),
     })
     const release = async (intact: boolean): Promise<void> => {
@@ -78,19 +92,25 @@ async function lockFolder(path: string): Promise<DirectoryLock> {
   }
 }
 
-async function quarantineDamaged(path: string, logger: GatewayLogger): Promise<void> {
+/** Begins a new log where the one in the folder is damaged, or is a copy of another. */
+async function endUnusableLog(path: string, logger: GatewayLogger): Promise<void> {
   finishQuarantine(path)
   const inspection = await inspectStore(path)
   if (inspection.state === 'sound') return
   if (inspection.state === 'unknown') throw new StoreOpenError(inspection.reason)
-  const { folder, reason, carried } = await quarantineStore(path, inspection, systemClock.now(), randomBytes)
+  const isDamaged = inspection.state === 'damaged'
+  const setAside = isDamaged ? quarantineStore : succeedStore
+  const { folder, log, reason, carried } = await setAside(path, inspection, systemClock.now(), randomBytes)
   const keys = carried
     ? 'API keys and rules made through the API were carried over'
     : 'API keys and rules made through the API are lost'
-  logger.error(
-    { reason, folder },
-    `the usage log is damaged; it was set aside unchanged and a new log was started; ${keys}`,
-  )
+  if (isDamaged) {
+    const message = 'the usage log is damaged; it was set aside unchanged and a new log was started'
+    logger.error({ reason, folder, log }, `${message}; ${keys}`)
+  } else {
+    const message = 'the data folder was copied or restored; its log was set aside and a new log was started'
+    logger.warn({ reason, folder, log, predecessor: inspection.log }, `${message}; ${keys}`)
+  }
 }
 
 function asOpenError(path: string, error: unknown): StoreOpenError {

@@ -1,10 +1,11 @@
 // Opens the store for a gateway: its limits and retention, and which parts its events reach.
 
 import { randomBytes } from 'node:crypto'
-import { statfsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Metrics } from '../metrics/registry.ts'
+import { freeBytesOf, isDiskFull } from '../store/folder/disk-space.ts'
+import { identityOf } from '../store/folder/identity.ts'
 import { openStore, type Store } from '../store/store.ts'
 import type { Checkpointing } from './checkpointing.ts'
 import type { GatewayLogger } from './logger.ts'
@@ -51,11 +52,13 @@ export function openStorage(config: Config, { logger, metrics, onStalled }: Stor
       },
     },
     onCommit: (entries) => users?.signatures.sealed(entries),
-    onUnavailable: (cause) =>
+    onUnavailable: (cause) => {
+      const message = 'the usage log cannot be written; calls are refused'
       logger.error(
-        { err: cause, freeBytes: freeBytes(config.data.path) },
-        'the usage log cannot be written; calls are refused',
-      ),
+        { err: cause, freeBytes: freeBytesOf(config.data.path) },
+        isDiskFull(cause) ? `disk full: ${message}` : message,
+      )
+    },
     onAvailable: () => {
       logger.info({}, 'the usage log can be written again')
       users?.onAvailable()
@@ -67,23 +70,15 @@ export function openStorage(config: Config, { logger, metrics, onStalled }: Stor
     },
     onHousekeepingError: (error) => logger.warn({ err: error }, 'housekeeping of the store failed'),
   })
+  if (identityOf(config.data.path) === null) {
+    const message =
+      'the file system of the data folder gives no birth times; a copied or restored folder continues its log unnoticed'
+    logger.warn({ path: config.data.path }, message)
+  }
   return {
     store,
     connect(connected) {
       users = connected
     },
-  }
-}
-
-/**
- * Free bytes of the disk, null when unknown. Logged because the database reports a full disk as an
- * I/O error.
- */
-function freeBytes(path: string): number | null {
-  try {
-    const { bavail, bsize } = statfsSync(path)
-    return bavail * bsize
-  } catch {
-    return null
   }
 }

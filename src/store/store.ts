@@ -5,6 +5,7 @@ import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { FileKey } from '../core/config.ts'
 import { KeyStore } from './api-keys.ts'
 import { Counters } from './counters.ts'
+import { recordedIdentity, recordIdentity } from './folder/identity.ts'
 import { type Environment, openEnvironment, StoreOpenError, type StoreSize } from './lmdb.ts'
 import { Checkpoints } from './log/checkpoints.ts'
 import { UsageLog, type UsageLogEvents, type WhenFull } from './log/log.ts'
@@ -69,6 +70,7 @@ export function openStore(options: StoreOptions): Store {
   const opened = openEnvironment(path, mapBytes)
   const environment = watchWrites(options.wrap?.(opened) ?? opened, options.clock)
   try {
+    if (recordedIdentity(opened) === null) recordIdentity(opened, path)
     return new OpenStore(environment, options)
   } catch (error) {
     void opened.close()

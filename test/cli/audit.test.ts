@@ -505,7 +505,7 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
   writeFileSync(junk, '{"a":1}')
   const there = ['--export', junk]
   for (const [reason, args] of [
-    [/give an action: verify, export, erase or compact/, []],
+    [/give an action: verify, export, erase, compact or new-log/, []],
     [/unexpected argument/, ['verify', 'it']],
     [/there is no log in/, ['verify', '--config', deployment.file]],
     [/there is no log in/, ['export', '--config', deployment.file]],
@@ -520,6 +520,8 @@ t.test('an audit that cannot run says why and exits with 2', async (t) => {
     [/pretty or json/, ['verify', ...there, '--format', 'xml']],
     [/verify takes no --since/, ['verify', ...there, '--since', '2026-03-01']],
     [/export takes no --format/, ['export', '--format', 'json']],
+    [/new-log takes no --to/, ['new-log', '--to', junk]],
+    [/there is no log in/, ['new-log', '--config', deployment.file]],
     [/verify takes no --exchanges/, ['verify', ...there, '--exchanges']],
     [/compact takes no --exchanges/, ['compact', '--to', junk, '--exchanges']],
     [/takes a time like/, ['export', '--since', 'yesterday']],

@@ -2,7 +2,7 @@
 // the file still has that state, the next start need not inspect it. Each mark serves one start,
 // and a process that dies leaves none.
 
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DATA_FILE } from './header.ts'
 
@@ -19,6 +19,9 @@ function stateOf(file: string): string {
 export function markCleanShutdown(path: string): void {
   writeFileSync(join(path, MARK_FILE), stateOf(join(path, DATA_FILE)), { mode: FILE_MODE })
 }
+
+/** Reports whether a folder has the mark, and so had a database file. */
+export const hasCleanShutdownMark = (path: string): boolean => existsSync(join(path, MARK_FILE))
 
 /**
  * Removes the mark.

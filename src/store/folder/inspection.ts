@@ -9,10 +9,14 @@ import type { Readable } from 'node:stream'
 import { isDamageSignal } from '../damage.ts'
 import type { SubDatabase } from '../lmdb.ts'
 import { programPath } from '../programs/program-path.ts'
-import { takeCleanShutdownMark } from './clean-shutdown.ts'
+import { hasCleanShutdownMark, takeCleanShutdownMark } from './clean-shutdown.ts'
 import { DATA_FILE } from './header.ts'
+import { type FileIdentity, isCopy } from './identity.ts'
+import { RESULT_FILE } from './result-file.ts'
 
 const INSPECTOR_PROGRAM = programPath('inspector')
+const COPY_REASON =
+  'the database file is a copy: its inode or its birth time differs from those that it records'
 const INSPECTION_LIMIT_MS = 60_000
 /** Most output of the child. With larger rows nothing is carried over. */
 const MAX_OUTPUT_BYTES = 64 * 1024 ** 2
@@ -25,6 +29,8 @@ export interface LogPosition {
 
 export type StoreInspection =
   | { readonly state: 'sound' }
+  /** The log is intact, and its file is a copy of the one it was written to. */
+  | ({ readonly state: 'copied'; readonly reason: string } & LogPosition)
   | ({ readonly state: 'damaged'; readonly reason: string } & LogPosition)
   /** The log could not be inspected; the reason is for an operator. */
   | { readonly state: 'unknown'; readonly reason: string }
@@ -33,26 +39,56 @@ export type StoreInspection =
 export type CarriedRows = Partial<Record<SubDatabase, readonly (readonly [key: Buffer, value: Buffer])[]>>
 
 /**
- * Inspects the store in a folder. A missing store is sound, and so is one unchanged since its clean
- * shutdown.
+ * Inspects the store in a folder. A folder that never had one is sound, and so is a store unchanged
+ * since its clean shutdown.
  */
 export async function inspectStore(path: string): Promise<StoreInspection> {
-  if (!existsSync(join(path, DATA_FILE)) || takeCleanShutdownMark(path)) return { state: 'sound' }
-  const { code, signal, lines, isOverdue } = await runInspector('inspect', path)
-  const report = Object.assign({}, ...lines) as Partial<LogPosition> & { fault?: string; refusal?: string }
+  if (!existsSync(join(path, DATA_FILE))) {
+    const wasUsed = hasCleanShutdownMark(path) || existsSync(join(path, RESULT_FILE))
+    const reason = `${DATA_FILE} is missing, and the folder had one`
+    return wasUsed ? { state: 'damaged', reason, log: null, seq: null } : { state: 'sound' }
+  }
+  // A copy never has the inode and the change time of the mark.
+  if (takeCleanShutdownMark(path)) return { state: 'sound' }
+  return (await inspectLog(path)).inspection
+}
+
+/** Inspects the log in a folder, and returns its newest entry as far as it can be read. */
+export async function inspectLog(
+  path: string,
+): Promise<{ readonly inspection: StoreInspection; readonly position: LogPosition }> {
+  const run = await runInspector('inspect', path)
+  const report = Object.assign({}, ...run.lines) as InspectorReport
   const position = { log: report.log ?? null, seq: report.seq ?? null }
-  if (code === 0 && report.fault === undefined) return { state: 'sound' }
-  if (report.fault !== undefined) return { state: 'damaged', reason: report.fault, ...position }
+  return { inspection: judge(path, run, report, position), position }
+}
+
+/** The lines of the child, in one. */
+interface InspectorReport extends Partial<LogPosition> {
+  readonly fault?: string
+  readonly refusal?: string
+  readonly identity?: FileIdentity | null
+}
+
+function judge(
+  path: string,
+  { code, signal, isOverdue }: InspectorRun,
+  { fault, refusal, identity = null }: InspectorReport,
+  position: LogPosition,
+): StoreInspection {
+  if (fault !== undefined) return { state: 'damaged', reason: fault, ...position }
+  if (code === 0) {
+    // A database without a log has nothing to continue.
+    const isForeign = position.log !== null && isCopy(path, identity)
+    return isForeign ? { state: 'copied', reason: COPY_REASON, ...position } : { state: 'sound' }
+  }
   if (isDamageSignal(signal)) {
     const reason = `reading the database file ended the process (${signal})`
     return { state: 'damaged', reason, ...position }
   }
-  if (isOverdue)
-    return { state: 'unknown', reason: `the store could not be inspected within ${INSPECTION_LIMIT_MS} ms` }
-  return {
-    state: 'unknown',
-    reason: report.refusal ?? `the inspection of the store ended with ${signal ?? code}`,
-  }
+  const limit = `the store could not be inspected within ${INSPECTION_LIMIT_MS} ms`
+  const reason = refusal ?? `the inspection of the store ended with ${signal ?? code}`
+  return { state: 'unknown', reason: isOverdue ? limit : reason }
 }
 
 /** Reads the rows that a new log takes over; null when some cannot be read. */

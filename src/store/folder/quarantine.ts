@@ -1,29 +1,39 @@
-// Quarantines a damaged log and begins a new one that refers to it. Repairs and deletes nothing.
+// Sets a log aside and begins a new one that refers to it: a damaged log in quarantine, one that is
+// not continued here as a predecessor. Repairs and deletes nothing.
 
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { Milliseconds } from '../../core/clock.ts'
 import { uuidv7 } from '../../core/ids.ts'
 import { readJson } from '../layout.ts'
-import { LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
+import { type Environment, LOCK_FILE, openEnvironment, type SubDatabase } from '../lmdb.ts'
 import { Batch, beginLog } from '../log/batch.ts'
 import { DATA_FILE } from './header.ts'
+import { recordIdentity } from './identity.ts'
 import { type CarriedRows, type LogPosition, readCarriedRows } from './inspection.ts'
 import { INTENTS_FILE } from './intents.ts'
+import { RESULT_FILE } from './result-file.ts'
 
 const QUARANTINE_PREFIX = 'quarantine-'
+/** Of folders with logs that are intact and not continued: a copy, or one ended by hand. */
+const PREDECESSOR_PREFIX = 'predecessor-'
 /** Folder in which the new log is completed before the old one moves. */
 const NEW_LOG_FOLDER = 'next'
 const FOLDER_MODE = 0o700
 const ID_RANDOM_BYTES = 16
 /** Files of one log. Intents belong to it, because they refer to its calls. */
-const LOG_FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE]
-/** `source` in `key_created` entries for keys of the quarantined log. */
+const LOG_FILES = [DATA_FILE, LOCK_FILE, INTENTS_FILE, RESULT_FILE]
+/** `source` in `key_created` entries for keys of the old log. */
 const CARRIED_KEY_SOURCE = 'carried'
 
+/** The log that a new one continues, and why it does. */
+export type EndedLog = LogPosition & { readonly reason: string }
+
 export interface QuarantineResult {
-  /** Folder of the quarantined log. */
+  /** Folder of the old log. */
   readonly folder: string
+  /** Id of the new log. */
+  readonly log: string
   readonly reason: string
   /** Whether the keys and rules of the API were taken over. */
   readonly carried: boolean
@@ -35,13 +45,29 @@ export function listQuarantines(path: string): string[] {
 }
 
 /**
- * Quarantines the damaged log of a folder and puts a new log in its dataFile. After a crash at any
+ * Quarantines the damaged log of a folder and puts a new log in its place. After a crash at any
  * point, the next start finds the old log or the new one: see `finishQuarantine`.
  * @param random bytes of the CSPRNG
  */
-export async function quarantineStore(
+export const quarantineStore = (
   path: string,
-  damage: LogPosition & { readonly reason: string },
+  damaged: EndedLog,
+  nowMs: Milliseconds,
+  random: (length: number) => Buffer,
+): Promise<QuarantineResult> => replaceLog(path, damaged, QUARANTINE_PREFIX, nowMs, random)
+
+/** Works like `quarantineStore` for an intact log that is not continued here. */
+export const succeedStore = (
+  path: string,
+  ended: EndedLog,
+  nowMs: Milliseconds,
+  random: (length: number) => Buffer,
+): Promise<QuarantineResult> => replaceLog(path, ended, PREDECESSOR_PREFIX, nowMs, random)
+
+async function replaceLog(
+  path: string,
+  { log, seq, reason }: EndedLog,
+  prefix: string,
   nowMs: Milliseconds,
   random: (length: number) => Buffer,
 ): Promise<QuarantineResult> {
@@ -49,25 +75,31 @@ export async function quarantineStore(
   // Left by an interrupted attempt.
   rmSync(next, { recursive: true, force: true })
   mkdirSync(next, { mode: FOLDER_MODE })
-  const carried = await readCarriedRows(path)
+  const carried = existsSync(join(path, DATA_FILE)) ? await readCarriedRows(path) : null
   const environment = openEnvironment(next)
-  const { log, seq, reason } = damage
+  const newLog = uuidv7(nowMs, random(ID_RANDOM_BYTES))
   environment.initialize(() => {
-    beginLog(environment, uuidv7(nowMs, random(ID_RANDOM_BYTES)), nowMs, { log, seq, reason })
-    const batch = new Batch(environment.tables, nowMs)
-    for (const [name, rows] of Object.entries(carried ?? {}) as [SubDatabase, CarriedRows['keys']][]) {
-      for (const [key, value] of rows ?? []) {
-        const write = () => environment.tables[name].put(key, value)
-        if (name === 'keys') sealKey(batch, value, write)
-        else write()
-      }
-    }
-    batch.finish()
+    beginLog(environment, newLog, nowMs, { log, seq, reason })
+    carryRows(environment, carried ?? {}, nowMs)
   })
+  // Moving the file keeps its identity.
+  recordIdentity(environment, next)
   await environment.close()
-  const folder = moveToQuarantine(path, nowMs)
+  const folder = moveAside(path, prefix, nowMs)
   finishQuarantine(path)
-  return { folder, reason, carried: carried !== null }
+  return { folder, log: newLog, reason, carried: carried !== null }
+}
+
+function carryRows({ tables }: Environment, carried: CarriedRows, nowMs: Milliseconds): void {
+  const batch = new Batch(tables, nowMs)
+  for (const [name, rows] of Object.entries(carried) as [SubDatabase, CarriedRows['keys']][]) {
+    for (const [key, value] of rows ?? []) {
+      const write = () => tables[name].put(key, value)
+      if (name === 'keys') sealKey(batch, value, write)
+      else write()
+    }
+  }
+  batch.finish()
 }
 
 /**
@@ -97,8 +129,8 @@ function sealKey(batch: Batch, value: Buffer, write: () => void): void {
  * Renames within one folder, without touching the data. The database moves last, so a crash repeats
  * the whole step.
  */
-function moveToQuarantine(path: string, nowMs: Milliseconds): string {
-  const name = QUARANTINE_PREFIX + new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
+function moveAside(path: string, prefix: string, nowMs: Milliseconds): string {
+  const name = prefix + new Date(nowMs).toISOString().replaceAll(/[:.]/g, '-')
   let folder = join(path, name)
   for (let n = 2; existsSync(folder); n++) folder = join(path, `${name}-${n}`)
   mkdirSync(folder, { mode: FOLDER_MODE })

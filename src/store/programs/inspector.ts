@@ -7,6 +7,7 @@ import { openCheckpoint } from '../../audit/checkpoint.ts'
 import { ChainVerifier } from '../../audit/verify.ts'
 import { isDamageError, printLine } from '../damage.ts'
 import { DATA_FILE, faultOfFile } from '../folder/header.ts'
+import { recordedIdentity } from '../folder/identity.ts'
 import { type LogState, readJson, readU64, summarySeq, u64, unpackEntry } from '../layout.ts'
 import { type Environment, openEnvironment, type StoreTables, type SubDatabase } from '../lmdb.ts'
 import { readLogState } from '../log/batch.ts'
@@ -52,7 +53,10 @@ function inspect(path: string): number {
   }
   try {
     const storeFault = faultOf(environment)
-    if (storeFault === null) return 0
+    if (storeFault === null) {
+      printLine({ identity: recordedIdentity(environment) })
+      return 0
+    }
     printLine({ fault: storeFault })
   } catch (error) {
     printLine({ fault: `the database cannot be read (${(error as Error).message})` })
