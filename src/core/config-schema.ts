@@ -190,6 +190,12 @@ export const CONFIG_SCHEMA = {
         enum: ['refuse', 'drop-content'],
         default: 'refuse',
       },
+      verifyEverySeconds: integer(
+        'Seconds between two full verifications of the log, each in a child process of low priority; the first after a random part of them. The metric `sidegate_audit_verified` has the result. 0: only on request.',
+        0,
+        2_000_000,
+        86_400,
+      ),
       signingKey: reference(
         'Ed25519 private key that signs checkpoints of the log, PKCS#8 in PEM (openssl genpkey -algorithm ed25519). Without it the gateway generates a key in the data folder; a key stored elsewhere also protects against anyone who can write to that folder. A reference, read at start: {env: NAME} or {file: PATH}.',
       ),

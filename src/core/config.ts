@@ -65,6 +65,8 @@ export interface Config {
     readonly retainDays: number
     readonly maxBytes: number
     readonly whenFull: 'refuse' | 'drop-content'
+    /** Interval of full verifications; 0 for none. */
+    readonly verifyEverySeconds: number
     /** Ed25519 private key, PEM; null to generate one in the data folder. */
     readonly signingKey: Secret | null
   }

@@ -7,14 +7,22 @@ import type { JsonObject } from '../core/json.ts'
 import type { GatewayState } from '../metrics/registry.ts'
 import { SIGNING_KEY_FILE } from '../store/folder/signingkey.ts'
 import type { Store } from '../store/store.ts'
-import { BackgroundVerification } from '../store/verification/background.ts'
+import { BackgroundVerification, type VerificationFailure } from '../store/verification/background.ts'
+import {
+  readResult,
+  resultOf,
+  saveResult,
+  type VerificationResult,
+} from '../store/verification/last-result.ts'
 import { Checkpointing } from './checkpointing.ts'
 import type { DataFolder } from './datafolder.ts'
 import type { Identity } from './journal.ts'
 import type { GatewayLogger } from './logger.ts'
+import { VerificationSchedule } from './verification-schedule.ts'
 
 /** Leading bits of the root in the metric. A sample is a float64, which holds 53 bits exactly. */
 const FINGERPRINT_BITS = 52
+const SECOND_MS = 1000
 
 interface AttestationParts {
   readonly config: Config
@@ -30,12 +38,28 @@ export class Attestation {
   /** The boot entry names this run and the key whose signatures count from then on. */
   readonly identity: Identity
   readonly #logger: GatewayLogger
+  readonly #path: string
+  readonly #clock: Clock
+  readonly #log: Pick<Store['log'], 'head'>
+  readonly #schedule: VerificationSchedule
+  /** Of this run; null before the first check. */
+  #result: VerificationResult | null = null
 
   constructor({ config, folder, store, clock, logger }: AttestationParts) {
     const { signingKey } = folder
+    this.#path = config.data.path
+    this.#clock = clock
+    this.#log = store.log
     const { checkpoints } = store
     this.signatures = new Checkpointing({ checkpoints, signingKey, clock, logger })
-    this.check = new BackgroundVerification(config.data.path, clock, (verdict) => this.#logVerdict(verdict))
+    this.check = new BackgroundVerification(
+      config.data.path,
+      clock,
+      (verdict) => this.#takeVerdict(verdict),
+      (failure) => this.#takeFailure(failure),
+    )
+    const everyMs = config.audit.verifyEverySeconds * SECOND_MS
+    this.#schedule = new VerificationSchedule({ check: this.check, everyMs, logger })
     this.identity = {
       instance: config.instance,
       signer: this.signatures.publicKey,
@@ -45,7 +69,7 @@ export class Attestation {
   }
 
   /**
-   * Logs the newest checkpoint and begins to sign regularly. To be called once the gateway listens.
+   * Logs the newest checkpoint and begins to sign and to verify regularly. To be called once the gateway listens.
    */
   start(): void {
     if (this.identity.key_source === 'generated') {
@@ -55,10 +79,12 @@ export class Attestation {
       )
     }
     this.signatures.start()
+    this.#schedule.start()
   }
 
   /** Ends a running check and signs the last checkpoint. */
   async stop(): Promise<void> {
+    this.#schedule.stop()
     await this.check.close()
     await this.signatures.stop()
   }
@@ -66,27 +92,58 @@ export class Attestation {
   /** The newest checkpoint and the last full check, for the metrics page. */
   state(): Pick<GatewayState, 'checkpoint' | 'verified'> {
     const { newest } = this.signatures
-    const { verdict, finishedAtMs } = this.check.status
-    const head = verdict?.['head'] as { readonly seq: number } | null | undefined
     const checkpoint = newest && {
       sequence: newest.size - 1,
       fingerprint: Number(newest.root.readBigUInt64BE() >> BigInt(64 - FINGERPRINT_BITS)),
-      timeSeconds: newest.signedAtMs / 1000,
+      timeSeconds: newest.signedAtMs / SECOND_MS,
     }
-    const verified =
-      verdict === null
-        ? null
-        : { ok: verdict['ok'] === true, sequence: head?.seq ?? -1, timeSeconds: (finishedAtMs ?? 0) / 1000 }
+    const last = this.#lastResult()
+    const verified = last && {
+      ok: last.ok,
+      sequence: last.seq,
+      timeSeconds: last.finishedAtMs / SECOND_MS,
+    }
     return { checkpoint, verified }
   }
 
+  /** The newest result on this log, by this run, an earlier one or a command. */
+  #lastResult(): VerificationResult | null {
+    const stored = readResult(this.#path)
+    const own = this.#result
+    if (stored === null || (own !== null && own.finishedAtMs >= stored.finishedAtMs)) return own
+    return stored.log === null || stored.log === this.#log.head.log ? stored : own
+  }
+
   /** A check changes nothing, so it makes no entry. */
-  #logVerdict({ ok, entries, findings }: JsonObject): void {
+  #takeVerdict(verdict: JsonObject): void {
+    const { ok, entries, findings } = verdict
+    this.#keep(resultOf(verdict, this.#clock.now()))
     if (ok === true) this.#logger.info({ entries }, 'the full check found the usage log intact')
     else
       this.#logger.error(
         { entries, findings },
         'the full check found that the usage log was changed; keep a copy and run sidegate audit verify',
       )
+  }
+
+  #takeFailure({ reason, isDamage }: VerificationFailure): void {
+    if (!isDamage) {
+      this.#logger.warn({ reason }, 'the full check of the usage log gave no result')
+      return
+    }
+    this.#keep(resultOf({ ok: false }, this.#clock.now()))
+    this.#logger.error(
+      { reason },
+      'the full check found that the usage log is damaged; keep a copy and restart the gateway, which begins a new log',
+    )
+  }
+
+  #keep(result: VerificationResult): void {
+    this.#result = result
+    try {
+      saveResult(this.#path, result)
+    } catch (error) {
+      this.#logger.warn({ err: error }, 'the result of the full check could not be stored')
+    }
   }
 }

@@ -92,7 +92,7 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
   ],
   [
     'audit_verified',
-    'Result of the last full verification since the start (POST /api/v1/audit/verify): 1 intact, 0 not, -1 before the first.',
+    'Result of the last full verification, by schedule, on request or by sidegate audit verify: 1 intact, 0 not, -1 before the first.',
     ({ verified }) => (verified === null ? -1 : Number(verified.ok)),
   ],
   [

@@ -26,6 +26,13 @@ export interface VerificationStatus {
   readonly failure: string | null
 }
 
+/** Why a run has no verdict. */
+export interface VerificationFailure {
+  readonly reason: string
+  /** Whether reading the database file ended the process. */
+  readonly isDamage: boolean
+}
+
 const NEVER_RUN: VerificationStatus = {
   running: false,
   progress: 0,
@@ -39,17 +46,26 @@ export class BackgroundVerification {
   readonly #path: string
   readonly #clock: Clock
   readonly #onVerdict: (verdict: JsonObject) => void
+  readonly #onFailure: (failure: VerificationFailure) => void
   #status = NEVER_RUN
+  #closing = false
   #running: { readonly child: ChildProcess; readonly ended: Promise<void> } | null = null
 
   /**
    * @param path the data folder
    * @param onVerdict receives the verdict of each run
+   * @param onFailure receives why a run has none, unless it was ended early
    */
-  constructor(path: string, clock: Clock, onVerdict: (verdict: JsonObject) => void) {
+  constructor(
+    path: string,
+    clock: Clock,
+    onVerdict: (verdict: JsonObject) => void,
+    onFailure: (failure: VerificationFailure) => void = () => {},
+  ) {
     this.#path = path
     this.#clock = clock
     this.#onVerdict = onVerdict
+    this.#onFailure = onFailure
   }
 
   get status(): VerificationStatus {
@@ -67,8 +83,10 @@ export class BackgroundVerification {
 
   /** Ends a current run without a verdict. */
   async close(): Promise<void> {
+    this.#closing = true
     this.#running?.child.kill('SIGKILL')
     await this.#running?.ended
+    this.#closing = false
   }
 
   #spawnChecker(): { child: ChildProcess; ended: Promise<void> } {
@@ -81,7 +99,7 @@ export class BackgroundVerification {
     let reason: string | null = null
     const ended = new Promise<void>((resolve) => {
       let over = false
-      const finish = (failure: string) => {
+      const finish = (failure: string, isDamage = false) => {
         // A child that could not start emits both `error` and `close`.
         if (over) return
         over = true
@@ -95,6 +113,7 @@ export class BackgroundVerification {
           failure: verdict === null ? failure : null,
         }
         if (verdict !== null) this.#onVerdict(verdict)
+        else if (!this.#closing) this.#onFailure({ reason: failure, isDamage })
         resolve()
       }
       child.once('error', ({ message }) => finish(message))
@@ -103,6 +122,7 @@ export class BackgroundVerification {
           isDamageSignal(signal)
             ? describeDamage(signal)
             : (reason ?? `the check ended with ${signal ?? code}`),
+          isDamageSignal(signal),
         ),
       )
     })
