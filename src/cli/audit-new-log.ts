@@ -12,8 +12,8 @@ import type { ExitCode } from './command.ts'
 const REASON = 'begun by hand'
 
 /**
- * Begins a new log. API keys and rules made through the API are carried over; the old log stays in a
- * folder next to the new one.
+ * Begins a new log. API keys and rules made through the API are carried over. The old log stays in
+ * a folder next to the new one.
  * @throws SourceError (rejects) when there is no log, a gateway has it open, or it cannot be read
  */
 export async function beginNewLog(path: string): Promise<ExitCode> {

@@ -42,7 +42,7 @@ export class Attestation {
   readonly #clock: Clock
   readonly #log: Pick<Store['log'], 'head'>
   readonly #schedule: VerificationSchedule
-  /** Of this run; null before the first check. */
+  /** The newest result of this run; null before the first check. */
   #result: VerificationResult | null = null
 
   constructor({ config, folder, store, clock, logger }: AttestationParts) {
@@ -69,7 +69,8 @@ export class Attestation {
   }
 
   /**
-   * Logs the newest checkpoint and begins to sign and to verify regularly. To be called once the gateway listens.
+   * Logs the newest checkpoint and begins to sign and to verify regularly. To be called once the
+   * gateway listens.
    */
   start(): void {
     if (this.identity.key_source === 'generated') {

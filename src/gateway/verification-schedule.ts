@@ -1,5 +1,5 @@
-// Verifies the whole log at regular times. The first time is random, so that the gateways of a fleet
-// do not all read their logs at once.
+// Verifies the whole log at regular times. The first time is random, so that the gateways of a
+// fleet do not all read their logs at once.
 
 import type { Milliseconds } from '../core/clock.ts'
 import type { BackgroundVerification } from '../store/verification/background.ts'

@@ -2,7 +2,6 @@
 // prints lines of its own on standard error and reports an I/O error.
 
 import { statfsSync } from 'node:fs'
-import type { StoreSize } from '../lmdb.ts'
 
 /** Room for indexes, the tree and the free list of any transaction. */
 const RESERVE_BYTES = 1024 ** 2
@@ -10,6 +9,11 @@ const RESERVE_BYTES = 1024 ** 2
 const WRITTEN_SHARE = 2
 /** Free pages in the file are fragmented, so that this many times more are needed. */
 const FRAGMENTED_SHARE = 2
+
+interface FileUse {
+  readonly usedBytes: number
+  readonly fileBytes: number
+}
 
 /** The disk has no room for a write; its code is the system's. */
 class DiskFullError extends Error {
@@ -34,7 +38,7 @@ export function freeBytesOf(path: string): number | null {
  * @param size of the database; undefined before it exists
  * @throws Error with code ENOSPC
  */
-export function requireRoom(path: string, bytes: number, size?: () => StoreSize): void {
+export function requireRoom(path: string, bytes: number, size?: () => FileUse): void {
   const freeBytes = freeBytesOf(path)
   const neededBytes = bytes * WRITTEN_SHARE + RESERVE_BYTES
   if (freeBytes === null || freeBytes >= neededBytes) return

@@ -15,7 +15,7 @@ import { INTENTS_FILE } from './intents.ts'
 import { RESULT_FILE } from './result-file.ts'
 
 const QUARANTINE_PREFIX = 'quarantine-'
-/** Of folders with logs that are intact and not continued: a copy, or one ended by hand. */
+/** Begins names of folders with intact logs that are not continued: copies, or ended by hand. */
 const PREDECESSOR_PREFIX = 'predecessor-'
 /** Folder in which the new log is completed before the old one moves. */
 const NEW_LOG_FOLDER = 'next'

@@ -32,7 +32,7 @@ export class ExportSource implements LogSource {
   readonly #partial: boolean
 
   /**
-   * @param partial whether to accept a part of a log, whose first entry nothing ties to the beginning
+   * @param partial whether to accept a part of a log, whose beginning is missing
    * @throws SourceError when the file does not exist or cannot be read twice
    */
   constructor(file: string, partial = false) {
