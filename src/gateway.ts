@@ -80,10 +80,10 @@ class Gateway {
 
   /** Releases what the parts hold. For a gateway that does not start, or whose start failed. */
   async abandon(): Promise<void> {
-    const { rules, upstream, store, folder } = this.#parts
+    const { rules, upstreams, store, folder } = this.#parts
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
     rules.release()
-    await upstream.close()
+    await upstreams.close()
     await store.close()
     await folder.release()
   }
@@ -131,7 +131,7 @@ class Gateway {
   }
 
   async #stop(): Promise<void> {
-    const { logger, admission, rules, journal, attestation, upstream, store, folder } = this.#parts
+    const { logger, admission, rules, journal, attestation, upstreams, store, folder } = this.#parts
     const { drainSeconds } = this.#parts.config.limits
     logger.info({ calls: admission.inFlight, drainSeconds }, 'draining')
     const sealed = admission.drain()
@@ -149,7 +149,7 @@ class Gateway {
     await attestation.stop()
     await within(this.#finished(sealed), LAST_BYTES_MS)
     for (const listener of [...this.#listeners, ...this.#ops]) listener.close()
-    await upstream.close()
+    await upstreams.close()
     const intact = store.log.writable
     await store.close()
     await folder.release(intact)

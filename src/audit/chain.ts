@@ -85,6 +85,8 @@ const toRequestEntry = (
   envelope: Omit<Envelope, 'hash'>,
   contentHash: string | null,
 ): Omit<SealedRequest, 'hash'> => ({
+  ...(draft.api === undefined ? {} : { api: draft.api }),
+  ...(draft.attempts === undefined ? {} : { attempts: draft.attempts }),
   blocked: draft.blocked,
   completion_tokens: draft.completion_tokens,
   content_hash: contentHash,
@@ -116,6 +118,7 @@ const toRequestEntry = (
   ts: envelope.ts,
   ttft_ms: draft.ttft_ms,
   type: draft.type,
+  ...(draft.upstream === undefined ? {} : { upstream: draft.upstream }),
   ...(draft.upstream_request_id === undefined ? {} : { upstream_request_id: draft.upstream_request_id }),
   usage_source: draft.usage_source,
   v: envelope.v,

@@ -66,7 +66,7 @@ export interface SealedFindings {
 }
 
 /**
- * One chat call. Times are whole milliseconds; `cost` is in millionths of the upstream's currency
+ * One call of an API. Times are whole milliseconds; `cost` is in millionths of the upstream's currency
  * unit.
  */
 export interface RequestDraft {
@@ -75,6 +75,12 @@ export interface RequestDraft {
   readonly id: string
   /** When the request arrived, RFC 3339 with milliseconds. */
   readonly created_at: string
+  /** Name of the API; absent in entries of releases that served only `chat`. */
+  readonly api?: string
+  /** Requests sent upstream, retries included; absent when they were not counted. */
+  readonly attempts?: number
+  /** Name of the upstream that answered, or was asked last; absent when none was. */
+  readonly upstream?: string
   /** As the client requested it; empty when the body was refused. */
   readonly model: string
   readonly prompt_tokens: number

@@ -32,6 +32,9 @@ export type UsageView = {
   readonly rules: { readonly id: string; readonly name: string; readonly action: string }[]
   readonly policy_revision: string
   readonly content_hash: string | null
+  readonly api: string
+  readonly attempts?: number
+  readonly upstream?: string
   /** Absent when the upstream sent none. */
   readonly upstream_request_id?: string
 }
@@ -68,6 +71,9 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     rules: [...rules.values()],
     policy_revision: sealed.policy_revision,
     content_hash: sealed.content_hash,
+    api: sealed.api ?? 'chat',
+    ...(sealed.attempts !== undefined && { attempts: sealed.attempts }),
+    ...(sealed.upstream !== undefined && { upstream: sealed.upstream }),
     ...(sealed.upstream_request_id !== undefined && { upstream_request_id: sealed.upstream_request_id }),
   }
 }

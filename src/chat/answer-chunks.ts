@@ -3,6 +3,7 @@
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { envelopeOf, isReasoning } from './channel.ts'
 import { isChannelName, isReplacedString } from './delta-fields.ts'
+import { DONE, encodeData } from './sse.ts'
 import { isErrorBody } from './stream-chunk.ts'
 import { setMember } from './text.ts'
 import { readUsage } from './token-usage.ts'
@@ -40,6 +41,12 @@ export function* answerChunks(answer: JsonObject): Generator<JsonObject> {
   }
   if (usage !== undefined && readUsage({ usage }) !== null) yield { ...common, choices: [], usage }
   if (error !== undefined && isErrorBody({ error })) yield { ...common, choices: [], error }
+}
+
+/** The events of those chunks, and the one after them. */
+export function* chunkEvents(answer: JsonObject): Generator<string> {
+  for (const chunk of answerChunks(answer)) yield encodeData(JSON.stringify(chunk))
+  yield encodeData(DONE)
 }
 
 /** Numbers choices by their own `index`, or by position when these are no distinct numbers. */

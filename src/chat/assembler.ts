@@ -1,23 +1,11 @@
 // Assembles delivered chunks into one answer for the log.
 
-import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { AnswerSize, tooLong } from './answer-size.ts'
+import type { StreamAssembler } from './api-format.ts'
 import { growsInPart, isChannelName, isReplacedString, isWholeContainer } from './delta-fields.ts'
 import { choiceIndex, finishReason, MAX_CHOICES } from './stream-chunk.ts'
 import { setMember } from './text.ts'
-
-/**
- * Largest logged answer: characters of its strings and names, plus a flat charge for each value.
- */
-const MAX_CHARACTERS = 64 * 1024 * 1024
-const VALUE_CHARACTERS = 8
-
-/**
- * Characters that may stay in pieces, besides a share of the whole. A string of small pieces takes
- * fourteen times its length and keeps the chunks it was cut from.
- */
-const LOOSE_CHARACTERS = 4096
-const LOOSE_PART = 1 / 8
 
 /** Items of a list that may grow. Finding one is a linear search. */
 const MAX_GROWING_ITEMS = 256
@@ -29,14 +17,17 @@ interface Choice {
 }
 
 /** Builds one answer from its chunks. Drops token probabilities, which repeat the text. */
-export class Assembler {
+export class Assembler implements StreamAssembler {
+  readonly #object: 'chat.completion' | 'text_completion'
   readonly #envelope: JsonObject = {}
   readonly #choices = new Map<number, Choice>()
   #unfinished = 0
   #usage: JsonValue = null
-  #characters = 0
-  /** Characters added since strings were last made compact. */
-  #loose = 0
+  readonly #size = new AnswerSize(() => [...this.#choices.values()].map(({ message }) => message))
+
+  constructor(object: 'chat.completion' | 'text_completion' = 'chat.completion') {
+    this.#object = object
+  }
 
   /** Adds a chunk. @throws GatewayError `upstream_unavailable` beyond MAX_CHARACTERS */
   add(chunk: JsonObject): void {
@@ -56,7 +47,7 @@ export class Assembler {
     if (message === undefined || !Object.hasOwn(message, name)) return false
     const present = message[name]
     if (typeof present !== 'string' || isReplacedString(name, text)) return false
-    this.#count(text.length)
+    this.#size.count(text.length)
     message[name] = present + text
     return true
   }
@@ -69,7 +60,7 @@ export class Assembler {
 
   /** Size of the answer; its memory is one to two bytes for each. */
   get characters(): number {
-    return this.#characters
+    return this.#size.characters
   }
 
   /** True once a choice has begun. */
@@ -86,10 +77,10 @@ export class Assembler {
   result(): JsonObject {
     const choices = this.#sorted().map(({ index, message, finishReason }) => ({
       index,
-      message,
+      ...(this.#object === 'chat.completion' ? { message } : { text: message['text'] ?? '' }),
       finish_reason: finishReason,
     }))
-    return { ...this.#envelope, object: 'chat.completion', choices, usage: this.#usage }
+    return { ...this.#envelope, object: this.#object, choices, usage: this.#usage }
   }
 
   /** Keeps the members next to `choices`: the first string, the last list or object. */
@@ -99,8 +90,8 @@ export class Assembler {
       const isSet = present != null && present !== ''
       if (isSet && (typeof value !== 'object' || value === null)) continue
       if (present !== undefined && JSON.stringify(present) === JSON.stringify(value)) continue
-      this.#count(name.length)
-      setMember(this.#envelope, name, this.#copy(value))
+      this.#size.count(name.length)
+      setMember(this.#envelope, name, this.#size.copy(value))
     }
   }
 
@@ -122,7 +113,8 @@ export class Assembler {
       if (choice.finishReason === null) this.#unfinished--
       choice.finishReason = reason
     }
-    if (isObject(chunk['delta'])) this.#grow(choice.message, chunk['delta'])
+    if (this.#object === 'text_completion') this.#grow(choice.message, { text: chunk['text'] ?? '' })
+    else if (isObject(chunk['delta'])) this.#grow(choice.message, chunk['delta'])
     // Some upstreams send the whole message in the last chunk.
     else if (isObject(chunk['message'])) this.#grow(choice.message, chunk['message'])
   }
@@ -138,16 +130,16 @@ export class Assembler {
         typeof present === 'string' &&
         !isReplacedString(name, value)
       ) {
-        this.#count(value.length)
+        this.#size.count(value.length)
         setMember(target, name, present + value)
       } else if (grows && isObject(value) && isObject(present) && !isWholeContainer(name)) {
         this.#grow(present, value)
       } else if (Array.isArray(value)) {
-        if (!Array.isArray(present)) this.#count(name.length)
+        if (!Array.isArray(present)) this.#size.count(name.length)
         setMember(target, name, this.#growList(name, Array.isArray(present) ? present : [], value))
       } else if (value !== null || present === undefined) {
-        this.#count(name.length)
-        setMember(target, name, this.#copy(value))
+        this.#size.count(name.length)
+        setMember(target, name, this.#size.copy(value))
       }
     }
   }
@@ -163,39 +155,10 @@ export class Assembler {
       }
       if (index !== undefined && present.length >= MAX_GROWING_ITEMS)
         throw tooLong(`${MAX_GROWING_ITEMS} items`)
-      present.push(this.#copy(item))
+      present.push(this.#size.copy(item))
     }
     return present
   }
-
-  /** Copies a value and counts its size. Later chunks must not change the chunk it came from. */
-  #copy(value: JsonValue): JsonValue {
-    this.#count(typeof value === 'string' ? value.length : VALUE_CHARACTERS)
-    if (Array.isArray(value)) return value.map((item) => this.#copy(item))
-    if (!isObject(value)) return value
-    const copy: JsonObject = {}
-    for (const [name, member] of Object.entries(value)) {
-      this.#count(name.length)
-      setMember(copy, name, this.#copy(member))
-    }
-    return copy
-  }
-
-  #count(characters: number): void {
-    this.#characters += characters
-    if (this.#characters > MAX_CHARACTERS) throw tooLong(`${MAX_CHARACTERS} characters`)
-    this.#loose += characters
-    if (this.#loose < LOOSE_CHARACTERS || this.#loose < this.#characters * LOOSE_PART) return
-    this.#loose = 0
-    for (const { message } of this.#choices.values()) compact(message)
-  }
-}
-
-/** Makes V8 copy each string of pieces into one; reading a character does so. */
-function compact(value: JsonValue): void {
-  if (typeof value === 'string') value.charCodeAt(0)
-  else if (typeof value === 'object' && value !== null)
-    for (const member of Object.values(value)) compact(member)
 }
 
 /** Finds the item with this `index`. The newest one usually grows. */
@@ -206,6 +169,3 @@ function itemOf(list: readonly JsonValue[], index: JsonValue): JsonValue | undef
   }
   return undefined
 }
-
-const tooLong = (limit: string): GatewayError =>
-  new GatewayError('upstream_unavailable', `The upstream's answer is longer than ${limit}.`)

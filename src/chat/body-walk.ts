@@ -18,7 +18,12 @@ const keys = (list: string): ReadonlySet<Key> => new Set<Key>(list.split(' '))
 const MAX_TEXTS = 200_000
 
 /** Members of content parts that a model reads as running text. */
-const RUNNING_TEXT = keys('text content refusal thinking input_text')
+const RUNNING_TEXT = keys('text content refusal thinking input_text system instructions input prompt output')
+/** Members of a message that hold its content. */
+const CONTENT = keys('content refusal output summary')
+
+/** Types of content parts that quote a document or the answer of a tool. */
+const QUOTING_PART = /^(?:document|search_result|tool_result|\w+_tool_result)$/
 
 /** A content part with one of these members is not text, even when it holds a URL or an id. */
 const MEDIA_PARTS = [
@@ -43,7 +48,7 @@ const MIN_NUMBER = 10 ** 6
 const MAX_SETTING = 2 ** 32
 /** Request settings with numeric values. One that is too large for a setting is a text. */
 const SETTINGS = keys(
-  'temperature top_p top_k top_a min_p max_tokens max_completion_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
+  'temperature top_p top_k top_a min_p max_tokens max_completion_tokens max_output_tokens n seed top_logprobs presence_penalty frequency_penalty repetition_penalty',
 )
 
 /** Tool results are mostly JSON, and a model reads through its escapes. */
@@ -54,14 +59,17 @@ export class BodyWalk {
   /** Number of payloads that cannot be scanned as text. */
   binaryParts = 0
   readonly #side: 'request' | 'response'
+  readonly #asksForJson: boolean
   #renames: Renames | null = null
   #role: string | null = null
   /** True inside the running text of the conversation. */
   #running = false
   #joined = 0
 
-  constructor(side: 'request' | 'response') {
+  /** @param asksForJson whether the `text` members of an answer are JSON */
+  constructor(side: 'request' | 'response', asksForJson = false) {
     this.#side = side
+    this.#asksForJson = asksForJson
   }
 
   /** Renames members, once for each object. Call it after the last `replace`. */
@@ -116,15 +124,15 @@ export class BodyWalk {
 
   /**
    * Walks over a message of the conversation. Its texts are adjacent to those of its neighbours.
+   * @param role of its texts; the message's own by default
    */
-  message(message: JsonObject, node: PathNode, depth: number): void {
-    const { role } = message
+  message(message: JsonObject, node: PathNode, depth: number, role = message['role']): void {
     this.#role = typeof role === 'string' ? role : null
     for (const key of Object.keys(message)) {
       this.name(message, key, node)
-      this.#running = key === 'content' || key === 'refusal'
+      this.#running = CONTENT.has(key)
       const value = message[key]
-      if (key === 'content' && Array.isArray(value)) this.#parts(value, { parent: node, key }, depth + 1)
+      if (this.#running && Array.isArray(value)) this.#parts(value, { parent: node, key }, depth + 1)
       else this.value(message, key, node, depth)
     }
     this.#running = false
@@ -141,10 +149,54 @@ export class BodyWalk {
     this.#joined++
   }
 
+  /** Walks over a text or parts of the conversation in a member of the body. */
+  spoken(body: JsonObject, key: string, role: string): void {
+    this.name(body, key, null)
+    this.#role = role
+    this.#running = true
+    const value = body[key]
+    if (Array.isArray(value)) this.#parts(value, { parent: null, key }, 2)
+    else this.value(body, key, null, 1)
+    this.#running = false
+    this.#role = null
+  }
+
+  /**
+   * Walks over inputs that stand alone. @param isPayload whether an input cannot be read
+   */
+  inputs(body: JsonObject, key: string, isPayload: (value: JsonValue | undefined) => boolean): void {
+    const value = body[key]
+    this.#role = 'user'
+    if (isPayload(value)) this.binaryParts++
+    else if (Array.isArray(value)) {
+      value.forEach((item, index) => {
+        if (isPayload(item)) this.binaryParts++
+        else this.value(value, index, { parent: null, key }, 2)
+      })
+    } else this.value(body, key, null, 1)
+    this.#role = null
+  }
+
+  /** Walks over a list of objects without the members that are left out. */
+  items(body: JsonObject, key: string, isLeftOut: (name: string, value: JsonValue) => boolean): void {
+    const list = body[key] as JsonValue[]
+    const around: PathNode = { parent: null, key }
+    list.forEach((item, index) => {
+      const node: PathNode = { parent: around, key: index }
+      if (!isObject(item)) this.value(list, index, around, 2)
+      else
+        for (const name of Object.keys(item))
+          if (!isLeftOut(name, item[name]!)) this.member(item, name, node, 3)
+    })
+  }
+
   #parts(parts: JsonValue[], node: PathNode, depth: number): void {
+    const role = this.#role
     parts.forEach((part, index) => {
       const before = this.binaryParts
+      this.#role = isQuoting(part) ? 'tool' : role
       this.value(parts, index, node, depth)
+      this.#role = role
       // A media part counts once, also with a URL or an id that cannot be read here.
       if (isObject(part) && isMediaPart(part)) this.binaryParts = before + 1
     })
@@ -176,9 +228,10 @@ export class BodyWalk {
     const isCall = around === 'function' || around === 'function_call'
     const isArguments = key === 'arguments' && (isCall || JSON_START.test(text))
     const isResult = running && (this.#role === 'tool' || this.#role === 'function') && JSON_START.test(text)
+    const isJson = isArguments || isResult || (this.#asksForJson && key === 'text')
     const joined = running ? this.#joined++ : null
     const context = {
-      encoding: isArguments || isResult ? 'json' : 'plain',
+      encoding: isJson ? 'json' : 'plain',
       role: this.#role,
       joined,
     } as const
@@ -194,7 +247,7 @@ export class BodyWalk {
     const around = node === null ? null : node.key
     if (isWireValue(typeof key === 'number' && around !== null ? around : key, text)) return true
     if (this.#side === 'request')
-      return around === null ? key === 'model' : isIdPlace(key, node) && isId(text)
+      return (around === null && key === 'model') || (isIdPlace(key, node) && isId(text))
     if (around === null) return ENVELOPE.has(key) ? isLabel(text) : key === 'provider' && isDisplayName(text)
     if (key === 'token' && text.length <= MAX_TOKEN_CHARACTERS) return isTokenPlace(node)
     return isIdPlace(key, node) && isLabel(text)
@@ -212,6 +265,9 @@ export class BodyWalk {
       : new GatewayError('upstream_unavailable', `The upstream's answer ${what}.`)
   }
 }
+
+const isQuoting = (part: JsonValue): boolean =>
+  isObject(part) && typeof part['type'] === 'string' && QUOTING_PART.test(part['type'])
 
 function isMediaPart(part: JsonObject): boolean {
   const { source } = part
@@ -237,16 +293,22 @@ function isSigned(text: string, container: Container, key: Key, node: PathNode |
 const isInToolCall = (node: PathNode | null): boolean =>
   typeof node?.key === 'number' && node.parent?.key === 'tool_calls'
 
+/** Lists whose items have an id. */
+const WITH_ID = keys('tool_calls reasoning_details input output content')
+/** Ids of other items, in an item of a list. */
+const REFERENCES = keys('call_id tool_use_id')
+
 /**
- * `tool_calls[].id`, `tool_call_id` of a message, `file.file_id`, `audio.id`,
- * `reasoning_details[].id`.
+ * The `id` of a tool call, an item or a content part, references to one, `tool_call_id` of a
+ * message, `file_id`, `audio.id`, `previous_response_id`.
  */
 function isIdPlace(key: Key, node: PathNode | null): boolean {
   if (key === 'tool_call_id') return node?.parent?.key === 'messages'
-  if (key === 'file_id') return node?.key === 'file'
-  if (key !== 'id') return false
-  const list = node?.parent?.key
-  return list === 'tool_calls' || list === 'reasoning_details' || node?.key === 'audio'
+  if (key === 'previous_response_id') return node === null
+  if (key === 'file_id')
+    return node?.key === 'file' || node?.key === 'source' || typeof node?.key === 'number'
+  const inItem = typeof node?.key === 'number' && WITH_ID.has(node.parent?.key ?? '')
+  return (key === 'id' && (inItem || node?.key === 'audio')) || (inItem && REFERENCES.has(key))
 }
 
 /** `choices[].logprobs.content[].token`, `.refusal[]`, and `.top_logprobs[].token` of both. */
@@ -260,9 +322,11 @@ function isTokenPlace(node: PathNode | null): boolean {
 const isChoice = (node: PathNode | null): boolean =>
   node?.parent?.key === 'choices' && node.parent.parent === null
 
+const CREATED = keys('created created_at completed_at')
+
 /** Numbers of the provider: creation time, seed, token counts, expiry of audio. */
 function isProviderNumber(key: Key, node: PathNode | null): boolean {
-  if (key === 'created') return node === null
+  if (node === null && CREATED.has(key)) return true
   if (key === 'seed') return isChoice(node)
   if (key === 'expires_at') return node?.key === 'audio'
   return node?.key === 'usage' && (node.parent === null || node.parent.key === 'x_groq')

@@ -211,6 +211,14 @@ const encodeLines = (lines: string): string =>
     .map((line) => (EVENT_NAME.test(line) ? '' : `${line}\n`))
     .join('')
 
+const FIRST_DATA = /^data(?::|$)/m
+
+/** Inserts a comment directly above the data of an event. */
+export function withComment(event: string, comment: string): string {
+  const data = event.search(FIRST_DATA)
+  return event.slice(0, data) + encodeComment(comment) + event.slice(data)
+}
+
 /**
  * Encodes a comment, which clients ignore, as a line of the event that follows. It must not contain
  * line breaks.

@@ -6,25 +6,14 @@ import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 import { BodyWalk } from './body-walk.ts'
 import { CHOICE_TEXT, type Channel, isReasoning, isToolCall } from './channel.ts'
 import { growsInPart, isChannelName, isReplacedString, isWholeContainer, itemKey } from './delta-fields.ts'
+import { type Delta, GrowingPiece } from './growing-piece.ts'
 import type { PathNode } from './json-path.ts'
 import { encodeEvent, type SseEvent } from './sse.ts'
 import { isTooDeep, parseReceived } from './strict-json.ts'
-import { setMember, type Text } from './text.ts'
+import type { Text } from './text.ts'
 import { readUsage, type Usage } from './token-usage.ts'
 
-/** A part of a text that grows from chunk to chunk. */
-export interface Delta {
-  readonly choice: number
-  readonly channel: Channel
-  readonly encoding: 'plain' | 'json'
-  /** True for a text that is scanned whole in each chunk, though some clients append later ones. */
-  readonly whole: boolean
-  readonly text: string
-  /** Names of the members around it, as far as they are texts; also in `others`. */
-  readonly names: readonly Text[]
-  /** Call it before `commit`. */
-  replace(text: string): void
-}
+export type { Delta } from './growing-piece.ts'
 
 export interface StreamChunk {
   readonly body: JsonObject
@@ -37,6 +26,8 @@ export interface StreamChunk {
   /** Choices whose reasoning ends in this chunk, because the provider signed it. */
   readonly signed: readonly number[]
   readonly usage: Usage | null
+  /** True for the last event of an answer, of which nothing follows. */
+  readonly isLast: boolean
   /** True for the extra event of `stream_options.include_usage`: usage without choices. */
   readonly usageOnly: boolean
   readonly error: boolean
@@ -44,14 +35,15 @@ export interface StreamChunk {
 
 /**
  * Reads the data of an event; null when it is not a JSON object.
+ * @param asksForJson whether the content is JSON
  * @throws GatewayError `upstream_unavailable` for a chunk that is too deep or has too many choices
  *   or texts
  */
-export function readStreamChunk(data: string): StreamChunk | null {
+export function readStreamChunk(data: string, asksForJson = false): StreamChunk | null {
   const body = parseObject(data)
   if (body === null) return null
   const { choices } = body
-  const reader = new ChunkReader()
+  const reader = new ChunkReader(asksForJson)
   for (const key of Object.keys(body)) {
     if (key === 'choices' && Array.isArray(choices)) reader.choices(choices)
     else reader.walk.member(body, key, null, 1)
@@ -67,10 +59,11 @@ export function readStreamChunk(data: string): StreamChunk | null {
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
     error: isErrorBody(body),
+    isLast: false,
   }
 }
 
-/** Parses the data of an event; null when it is not a JSON object. */
+/** Parses a JSON object; null for anything else. */
 export function parseObject(data: string): JsonObject | null {
   try {
     const body = parseReceived(data)
@@ -149,6 +142,11 @@ class ChunkReader {
   #choice = 0
   /** `Delta.names` of the current member. */
   #names: readonly Text[] = []
+  readonly #asksForJson: boolean
+
+  constructor(asksForJson: boolean) {
+    this.#asksForJson = asksForJson
+  }
 
   choices(choices: JsonValue[]): void {
     if (choices.length > MAX_CHOICES) {
@@ -228,7 +226,9 @@ class ChunkReader {
   #push(object: JsonObject, key: string, channel: string): void {
     const text = object[key] as string
     if (text === '' && !isToolCall(channel)) return
-    this.deltas.push(new DeltaPiece(this.#choice, channel, object, key, this.#names))
+    const isJson = key === 'arguments' || (this.#asksForJson && channel === 'content')
+    const place = { choice: this.#choice, channel, encoding: isJson ? 'json' : 'plain' } as const
+    this.deltas.push(new GrowingPiece(place, object, key, this.#names))
   }
 }
 
@@ -238,36 +238,6 @@ const isReplacedIn = (channel: Channel, key: string, value: string): boolean =>
 
 const isSigned = (thought: JsonObject): boolean =>
   SIGNATURES.some((name) => typeof thought[name] === 'string' && thought[name] !== '')
-
-class DeltaPiece implements Delta {
-  readonly choice: number
-  readonly channel: string
-  readonly text: string
-  readonly names: readonly Text[]
-  readonly #object: JsonObject
-  readonly #key: string
-
-  constructor(choice: number, channel: string, object: JsonObject, key: string, names: readonly Text[]) {
-    this.choice = choice
-    this.channel = channel
-    this.names = names
-    this.text = object[key] as string
-    this.#object = object
-    this.#key = key
-  }
-
-  get encoding(): 'plain' | 'json' {
-    return this.#key === 'arguments' ? 'json' : 'plain'
-  }
-
-  get whole(): boolean {
-    return this.#key === 'name'
-  }
-
-  replace(text: string): void {
-    setMember(this.#object, this.#key, text)
-  }
-}
 
 const indexOf = (item: JsonObject, fallback: number): number =>
   Number.isSafeInteger(item['index']) ? (item['index'] as number) : fallback
@@ -279,6 +249,13 @@ const indexOf = (item: JsonObject, fallback: number): number =>
 export function finishReason(choice: JsonObject): string | null {
   const reason = choice['finish_reason']
   return typeof reason === 'string' && reason !== '' && reason !== 'null' ? reason : null
+}
+
+/** The finish reason of the first choice of an answer; null without one. */
+export function firstFinishReason({ choices }: JsonObject): string | null {
+  const first = Array.isArray(choices) ? choices[0] : undefined
+  const reason = isObject(first) ? first['finish_reason'] : null
+  return typeof reason === 'string' ? reason : null
 }
 
 /** Removes and returns the finish reason of a choice. */

@@ -1,7 +1,7 @@
 // Joins the events of a stream into one answer, for a client that asked for a whole answer.
 
 import type { JsonObject } from '../core/json.ts'
-import { Assembler } from './assembler.ts'
+import type { StreamReader } from './api-format.ts'
 import { isHeartbeat } from './heartbeat.ts'
 import { DONE, MAX_EVENT_BYTES, type SseEvent, SseParser } from './sse.ts'
 import {
@@ -18,12 +18,16 @@ export class StreamCollector {
   /** True when no more events are read: after `[DONE]` or an error. */
   done = false
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
-  readonly #assembler = new Assembler()
+  readonly #reader: StreamReader
   #error: JsonObject | null = null
 
-  /** Size of the answer so far, see Assembler. */
+  constructor(reader: StreamReader) {
+    this.#reader = reader
+  }
+
+  /** Size of the answer so far, see StreamAssembler. */
   get characters(): number {
-    return this.#assembler.characters
+    return this.#reader.assembler.characters
   }
 
   /**
@@ -43,9 +47,10 @@ export class StreamCollector {
   finish(): JsonObject {
     this.#addAll(this.#parser.finish())
     if (this.#error !== null) return this.#error
-    const isWhole = this.done ? this.#assembler.begun : this.#assembler.complete
+    const { assembler } = this.#reader
+    const isWhole = this.done ? assembler.begun : assembler.complete
     if (!isWhole) throw incompleteAnswer()
-    return this.#assembler.result()
+    return assembler.result()
   }
 
   #addAll(events: readonly SseEvent[]): void {
@@ -56,7 +61,7 @@ export class StreamCollector {
     const { data, otherLines } = withErrorInData(received)
     if (data === null) return
     if (data.trimEnd() === DONE) {
-      this.done = true
+      this.done = this.#reader.closing !== null
       return
     }
     const body = isTooDeep(data) ? null : parseObject(data)
@@ -65,6 +70,6 @@ export class StreamCollector {
     if (isErrorBody(body)) {
       this.#error = inErrorForm(body)
       this.done = true
-    } else this.#assembler.add(body)
+    } else this.#reader.assembler.add(body)
   }
 }

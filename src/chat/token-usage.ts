@@ -29,11 +29,13 @@ const MAX_PLAUSIBLE_TOKENS = 1_000_000_000
 const whole = (value: JsonValue | undefined, maximum: number): number | null =>
   typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maximum ? value : null
 
-const count = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
+/** A count of tokens; null for anything else. */
+export const readCount = (value: JsonValue | undefined): number | null => whole(value, MAX_PLAUSIBLE_TOKENS)
 
 /** Places of counts outside the choices, the best first. */
 const PLACES = [
   ['usage'],
+  ['response', 'usage'],
   ['x_groq', 'usage'],
   ['usageMetadata'],
   ['usage_metadata'],
@@ -82,10 +84,10 @@ export function readUsage(body: JsonObject): Usage | null {
 }
 
 function readCounts(usage: JsonObject): Usage | null {
-  const promptTokens = count(firstOf(usage, PROMPT_NAMES))
-  const completionTokens = count(firstOf(usage, COMPLETION_NAMES) ?? 0)
+  const promptTokens = readCount(firstOf(usage, PROMPT_NAMES))
+  const completionTokens = readCount(firstOf(usage, COMPLETION_NAMES) ?? 0)
   if (promptTokens === null || completionTokens === null) return null
-  const totalTokens = count(firstOf(usage, TOTAL_NAMES)) ?? promptTokens + completionTokens
+  const totalTokens = readCount(firstOf(usage, TOTAL_NAMES)) ?? promptTokens + completionTokens
   const cost = usage['cost']
   const micros = typeof cost === 'number' ? Math.round(cost * MICROS) : null
   const costMicros = whole(micros, Number.MAX_SAFE_INTEGER)
@@ -156,8 +158,8 @@ function withText(message: JsonValue): JsonValue {
 /** Fields outside `messages` that become part of the prompt. */
 const PROMPT_FIELDS = ['tools', 'functions', 'response_format', 'prediction', 'prompt', 'input'] as const
 
-/** The parser bounds the depth. */
-function estimateValue(value: JsonValue | undefined, key: string): number {
+/** Estimates the tokens of a value with all that is in it. The parser bounds the depth. */
+export function estimateValue(value: JsonValue | undefined, key: string): number {
   if (typeof value === 'string') return isPayload(value, key) ? TOKENS_A_PAYLOAD : estimateTokens(value)
   let tokens = 0
   if (Array.isArray(value)) {

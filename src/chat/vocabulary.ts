@@ -12,9 +12,41 @@ export const REQUEST_FIELDS: ReadonlySet<string> = new Set(
   prompt_token_ids`.split(/\s+/),
 )
 
+/** As REQUEST_FIELDS, for the Responses API. */
+export const RESPONSES_FIELDS: ReadonlySet<string> = new Set(
+  `model models input instructions previous_response_id conversation stream stream_options store include background
+  tools tool_choice parallel_tool_calls max_tool_calls max_output_tokens temperature top_p top_logprobs text reasoning
+  metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier truncation prompt
+  context_management extra_body provider plugins`.split(/\s+/),
+)
+
+/** As REQUEST_FIELDS, for completions. */
+export const COMPLETIONS_FIELDS: ReadonlySet<string> = new Set(
+  `model models prompt suffix stream stream_options n best_of echo logprobs max_tokens temperature top_p top_k min_p
+  stop seed presence_penalty frequency_penalty repetition_penalty logit_bias user extra_body provider`.split(
+    /\s+/,
+  ),
+)
+
+/** As REQUEST_FIELDS, for embeddings and moderations. */
+export const INPUT_FIELDS: ReadonlySet<string> = new Set(
+  'model models input dimensions encoding_format user input_type truncate extra_body provider'.split(' '),
+)
+
+/** As REQUEST_FIELDS, for Anthropic's messages and their count. */
+export const MESSAGES_FIELDS: ReadonlySet<string> = new Set(
+  `model models messages system max_tokens stream temperature top_p top_k stop_sequences tools tool_choice thinking
+  output_config output_format metadata service_tier container context_management mcp_servers cache_control
+  inference_geo`.split(/\s+/),
+)
+
 /** Member names of the wire format. Names that people choose are scanned. */
 const WIRE_NAMES: ReadonlySet<string> = new Set([
   ...REQUEST_FIELDS,
+  ...RESPONSES_FIELDS,
+  ...COMPLETIONS_FIELDS,
+  ...INPUT_FIELDS,
+  ...MESSAGES_FIELDS,
   ...`role content name tool_calls tool_call_id refusal reasoning_content reasoning_details thinking type text
   image_url video_url audio_url input_audio file url detail data format file_data file_id filename cache_control ttl
   function arguments custom id index include_usage
@@ -30,7 +62,14 @@ const WIRE_NAMES: ReadonlySet<string> = new Set([
   upstream_inference_prompt_cost upstream_inference_completions_cost prompt_cache_hit_tokens
   prompt_cache_miss_tokens error code param obfuscation token_ids x_groq prompt_logprobs kv_transfer_params
   content_filter_results content_filter_offsets prompt_filter_results prompt_index filtered severity hate self_harm
-  sexual violence jailbreak detected protected_material_text protected_material_code`.split(/\s+/),
+  sexual violence jailbreak detected protected_material_text protected_material_code
+  item item_id part response output_index content_index summary_index sequence_number output output_text status
+  call_id incomplete_details reason completed_at created_at input_tokens output_tokens input_tokens_details
+  output_tokens_details content_part annotation queries results action query obfuscated
+  source media_type input_schema tool_use_id is_error budget_tokens partial_json citation content_block
+  stop_sequence cache_creation_input_tokens cache_read_input_tokens cache_creation ephemeral_5m_input_tokens
+  ephemeral_1h_input_tokens server_tool_use web_search_requests
+  embedding embeddings categories category_scores category_applied_input_types flagged`.split(/\s+/),
 ])
 
 /** Containers whose member names people choose. */
@@ -65,10 +104,13 @@ const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   [
     'type',
     words(
-      `text input_text output_text reference image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
+      `text input_text output_text reference image_url input_audio file video_url refusal thinking redacted_thinking function custom grammar content json_object json_schema ephemeral url_citation message function_call function_call_output custom_tool_call custom_tool_call_output item_reference reasoning summary_text reasoning_text input_image input_file output_audio web_search_call file_search_call code_interpreter_call image_generation_call computer_call mcp_call mcp_list_tools compaction tool_use tool_result server_tool_use document image base64 url enabled disabled adaptive any auto tool text_delta input_json_delta thinking_delta signature_delta citations_delta content_block_start content_block_delta content_block_stop message_start message_delta message_stop ping error reasoning.text reasoning.summary reasoning.encrypted string number integer boolean object array null invalid_request_error`,
     ),
   ],
-  ['object', words('chat.completion chat.completion.chunk')],
+  ['object', words('chat.completion chat.completion.chunk text_completion response list embedding model')],
+  ['status', words('completed in_progress incomplete failed queued cancelled searching')],
+  ['encoding_format', words('float base64')],
+  ['truncation', words('auto disabled')],
   ['finish_reason', FINISH_REASONS],
   ['native_finish_reason', FINISH_REASONS],
   ['stop_reason', FINISH_REASONS],
@@ -84,9 +126,12 @@ const WIRE_VALUES: ReadonlyMap<string | number, ReadonlySet<string>> = new Map([
   ['severity', words('safe low medium high')],
 ])
 
+/** Types of the events of the Responses API, which gets new ones. */
+const EVENT_TYPE = /^response(?:\.[a-z_]{1,40}){1,4}$/
+
 /** @param field name of the member or, for an item, of the list */
 export const isWireValue = (field: string | number, value: string): boolean =>
-  WIRE_VALUES.get(field)?.has(value) === true
+  WIRE_VALUES.get(field)?.has(value) === true || (field === 'type' && EVENT_TYPE.test(value))
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 const PREFIXED_ID =

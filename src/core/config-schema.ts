@@ -1,55 +1,8 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
-
-const secret = (description: string) =>
-  reference(
-    `${description} A reference, never the value: {env: NAME} or {file: PATH}. A changed file is read again.`,
-  )
-
-const reference = (description: string) => ({
-  description,
-  type: 'object',
-  additionalProperties: false,
-  minProperties: 1,
-  maxProperties: 1,
-  properties: {
-    env: {
-      description: 'Name of the environment variable.',
-      type: 'string',
-      pattern: '^[A-Za-z_][A-Za-z0-9_]*$',
-    },
-    file: {
-      description: 'Path of a file, relative to the folder of the configuration file.',
-      type: 'string',
-      minLength: 1,
-    },
-  },
-})
-
-const integer = (description: string, minimum: number, maximum: number, value: number) => ({
-  description,
-  type: 'integer',
-  minimum,
-  maximum,
-  default: value,
-})
-
-/** Parts of JSON Schema that the reader of the configuration uses. */
-export interface SchemaNode {
-  readonly [keyword: string]: unknown
-  readonly default?: unknown
-  readonly properties?: Readonly<Record<string, SchemaNode>>
-}
-
-const section = (description: string, properties: Record<string, SchemaNode>, required: string[] = []) => ({
-  description,
-  type: 'object',
-  additionalProperties: false,
-  default: {},
-  properties,
-  ...(required.length > 0 ? { required } : {}),
-})
+import { integer, reference, secret, section } from './schema-parts.ts'
+import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
 const address = (description: string, value: string) => ({
   description: `${description} \`host:port\`. Port 0 picks a free port; the first log line names it.`,
@@ -58,7 +11,6 @@ const address = (description: string, value: string) => ({
   default: value,
 })
 
-const HOUR_MS = 3_600_000
 const GIB = 1024 ** 3
 
 export const CONFIG_SCHEMA = {
@@ -66,51 +18,13 @@ export const CONFIG_SCHEMA = {
   title: 'Sidegate configuration',
   type: 'object',
   additionalProperties: false,
-  required: ['upstream'],
   properties: {
     listen: section('Addresses on which the gateway listens.', {
       gateway: address('Chat and management API. With 127.0.0.1 it also listens on [::1].', '127.0.0.1:8484'),
       ops: address('Metrics and health.', '127.0.0.1:9484'),
     }),
-    upstream: section(
-      'The OpenAI-compatible API that receives the calls.',
-      {
-        baseUrl: {
-          description: 'Base URL without `/chat/completions`.',
-          type: 'string',
-          pattern: '^https?://[^\\s?#]+$',
-        },
-        apiKey: secret(
-          "The provider's credential, sent as a bearer token. Omit it for an upstream without one. Answers that repeat a credential of 8 or more characters are redacted.",
-        ),
-        proxy: reference(
-          'URL of an HTTP proxy, used with CONNECT: `http://` or `https://`, with name and password if it requires them. A reference, read at start: {env: HTTPS_PROXY} or {file: PATH}. Without it no proxy is used, even if HTTPS_PROXY is set.',
-        ),
-        timeouts: section('Time limits for the upstream.', {
-          connectMs: integer('Time to open a connection, milliseconds.', 100, HOUR_MS, 5000),
-          headersMs: integer(
-            'Time to the response headers, milliseconds. Reasoning models are silent for minutes.',
-            100,
-            HOUR_MS,
-            600_000,
-          ),
-          idleMs: integer('Time between two chunks of a response, milliseconds.', 100, HOUR_MS, 600_000),
-        }),
-        retries: section(
-          'Retries after connect errors and statuses 502, 503 and 504, before any byte of an answer was delivered. A 429 is passed on at once.',
-          {
-            attempts: integer('Retries per call, at most; 0 disables them.', 0, 5, 2),
-          },
-        ),
-        streamUsage: {
-          description:
-            'Whether the gateway adds `stream_options.include_usage` to streams, to count their tokens. auto: adds it, and sends the request once more without it when the upstream answers 400 or 422; always: adds it; never: does not, and estimates the tokens.',
-          enum: ['auto', 'always', 'never'],
-          default: 'auto',
-        },
-      },
-      ['baseUrl'],
-    ),
+    upstream: UPSTREAM_SCHEMA,
+    upstreams: UPSTREAMS_SCHEMA,
     rules: section('Policy rules.', {
       path: {
         description: 'A rule file or a folder of rule files. Changes take effect at once.',

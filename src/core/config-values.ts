@@ -28,7 +28,7 @@ export interface Context {
 
 const UPSTREAM_HINT = 'set it to your provider key, or try the product without an account: npm run demo'
 const TOKEN_HINT = 'set it to a long random string, such as the output of: openssl rand -hex 32'
-const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove upstream.proxy'
+const PROXY_HINT = 'set it to a URL like http://proxy.example:3128, or remove the proxy'
 
 /** Read from the environment, because all Pods share one file. */
 const INSTANCE_VARIABLE = 'SIDEGATE_INSTANCE'
@@ -50,12 +50,13 @@ export function readAddress(context: Context, path: Path, text: string): Address
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port }
 }
 
-export function readBaseUrl(context: Context, text: string): string {
+/** @param upstream path of the upstream in the file */
+export function readBaseUrl(context: Context, upstream: Path, text: string): string {
   const url = URL.parse(text)
-  const path = ['upstream', 'baseUrl']
+  const path = [...upstream, 'baseUrl']
   if (url === null) context.add(path, 'is not a URL; use a URL like https://host/v1')
   else if (url.username !== '' || url.password !== '') {
-    context.add(path, 'must not carry a credential; put it in upstream.apiKey')
+    context.add(path, 'must not carry a credential; put it in apiKey')
   }
   const baseUrl = text.replace(/\/+$/, '')
   if (baseUrl.endsWith('/chat/completions')) {
@@ -67,16 +68,24 @@ export function readBaseUrl(context: Context, text: string): string {
 /** Visible ASCII (RFC 9110 §5.5): a bearer token has no white space. */
 const HEADER_SAFE = /^[\x21-\x7e]+$/
 
-export function readCredential(context: Context, reference: SecretReference | undefined): Secret | null {
-  const path = ['upstream', 'apiKey']
+export function readCredential(
+  context: Context,
+  upstream: Path,
+  reference: SecretReference | undefined,
+): Secret | null {
+  const path = [...upstream, 'apiKey']
   const secret = readSecret(context, path, reference, UPSTREAM_HINT, whyNotInHeader)
   const problem = secret === null ? null : whyNotInHeader(secret.current())
   if (problem !== null) context.add(path, problem)
   return secret
 }
 
-export function readProxy(context: Context, reference: SecretReference | undefined): Secret | null {
-  const path = ['upstream', 'proxy']
+export function readProxy(
+  context: Context,
+  upstream: Path,
+  reference: SecretReference | undefined,
+): Secret | null {
+  const path = [...upstream, 'proxy']
   const secret = readSecret(context, path, reference, PROXY_HINT)
   if (secret !== null && !isProxyUrl(secret.current())) {
     context.add(path, `is not the URL of an HTTP proxy; ${PROXY_HINT}`)

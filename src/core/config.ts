@@ -2,17 +2,14 @@
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Clock, Milliseconds } from './clock.ts'
-import { CONFIG_SCHEMA, type SchemaNode } from './config-schema.ts'
+import type { Clock } from './clock.ts'
+import { CONFIG_SCHEMA } from './config-schema.ts'
 import {
   type Address,
   type Context,
   readAddress,
   readAdminToken,
-  readBaseUrl,
-  readCredential,
   readInstance,
-  readProxy,
   readSecret,
   rejectHosts,
   type SecretReference,
@@ -20,8 +17,10 @@ import {
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
 import type { Problem } from './problem.ts'
+import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
 import { decodeText } from './text-file.ts'
+import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
 import { soundPart } from './valid-part.ts'
 
 export interface FileKey {
@@ -30,29 +29,12 @@ export interface FileKey {
   readonly sha256: string
 }
 
-/**
- * Whether a stream asks the upstream for its usage: `auto` asks, and gives in when that is refused.
- */
-export type StreamUsage = 'auto' | 'always' | 'never'
-
 /** The configuration with defaults filled in, paths absolute and secrets ready to read. */
 export interface Config {
   readonly file: string
   readonly listen: { readonly gateway: Address; readonly ops: Address }
-  readonly upstream: {
-    /** Without a trailing slash. */
-    readonly baseUrl: string
-    readonly apiKey: Secret | null
-    /** URL of the HTTP proxy to connect through; null without one. */
-    readonly proxy: Secret | null
-    readonly timeouts: {
-      readonly connectMs: Milliseconds
-      readonly headersMs: Milliseconds
-      readonly idleMs: Milliseconds
-    }
-    readonly retries: { readonly attempts: number }
-    readonly streamUsage: StreamUsage
-  }
+  /** In order; at least one when there are no problems. */
+  readonly upstreams: readonly UpstreamConfig[]
   readonly rules: {
     readonly path: string
     /** Candidate rules for shadow evaluation; null without any. */
@@ -87,14 +69,11 @@ export interface Config {
 }
 
 /** The value of the file, with defaults. */
-type Declared = Omit<Config, 'file' | 'listen' | 'upstream' | 'rules' | 'audit' | 'instance' | 'admin'> & {
+type Declared = Omit<Config, 'file' | 'listen' | 'upstreams' | 'rules' | 'audit' | 'instance' | 'admin'> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
-  upstream: Omit<Config['upstream'], 'apiKey' | 'baseUrl' | 'proxy'> & {
-    baseUrl?: string
-    apiKey?: SecretReference
-    proxy?: SecretReference
-  }
+  upstream?: DeclaredUpstream
+  upstreams?: readonly DeclaredUpstream[]
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
@@ -159,20 +138,15 @@ export function parseConfig(
       if (!isAmong(found, path)) problems.push(problemAt(path, message))
     },
   }
-  const { listen, upstream, rules, audit, admin } = declared
+  const { listen, upstream, upstreams, rules, audit, admin, ...others } = declared
   const config: Config = {
-    ...declared,
+    ...others,
     file,
     listen: {
       gateway: readAddress(context, ['listen', 'gateway'], listen.gateway),
       ops: readAddress(context, ['listen', 'ops'], listen.ops),
     },
-    upstream: {
-      ...upstream,
-      baseUrl: readBaseUrl(context, upstream.baseUrl ?? ''),
-      apiKey: readCredential(context, upstream.apiKey),
-      proxy: readProxy(context, upstream.proxy),
-    },
+    upstreams: readUpstreams(context, upstream, upstreams),
     rules: {
       ...rules,
       path: resolve(folder, rules.path),
@@ -221,6 +195,10 @@ const KEY_HINT = 'create a key with: openssl genpkey -algorithm ed25519'
 
 /** Returns a copy of the value with the schema's default for every absent key. */
 function withDefaults(schema: SchemaNode, value: unknown): unknown {
+  if (Array.isArray(value) && schema.items !== undefined) {
+    const { items } = schema
+    return value.map((item) => withDefaults(items, item))
+  }
   if (schema.properties === undefined || typeof value !== 'object' || value === null) return value
   const filled: Record<string, unknown> = { ...value }
   for (const [key, child] of Object.entries(schema.properties)) {

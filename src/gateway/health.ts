@@ -9,6 +9,7 @@ import type { AdmissionControl } from '../pipeline/admission.ts'
 import type { EffectiveRules } from '../rules/effective.ts'
 import type { Health } from '../server/ops.ts'
 import type { Store } from '../store/store.ts'
+import type { Upstreams } from '../upstream/upstreams.ts'
 import type { Attestation } from './attestation.ts'
 
 interface HealthParts {
@@ -42,6 +43,7 @@ interface StateParts {
   readonly attestation: Pick<Attestation, 'state'>
   readonly rules: EffectiveRules
   readonly admission: Pick<AdmissionControl, 'auditable' | 'inFlight'>
+  readonly upstreams: Pick<Upstreams, 'open'>
   readonly quarantines: number
 }
 
@@ -58,7 +60,7 @@ export class StateReader {
   /** @throws Error before `connect` */
   read(): GatewayState {
     if (this.#parts === null) throw new Error('the parts of the gateway are not connected yet')
-    const { config, clock, store, attestation, rules, admission, quarantines } = this.#parts
+    const { config, clock, store, attestation, rules, admission, upstreams, quarantines } = this.#parts
     return {
       ...rulesState(rules, clock.now()),
       ...attestation.state(),
@@ -71,6 +73,7 @@ export class StateReader {
       storeBytes: store.size().usedBytes,
       storeLimitBytes: config.audit.maxBytes,
       callsInFlight: admission.inFlight,
+      upstreamsOpen: upstreams.open.length,
     }
   }
 }

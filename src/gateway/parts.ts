@@ -19,7 +19,7 @@ import { opsHandler } from '../server/ops.ts'
 import { Gatekeeper } from '../server/session.ts'
 import { SignInJournal } from '../server/sign-in-journal.ts'
 import type { Store } from '../store/store.ts'
-import { Upstream } from '../upstream/forward.ts'
+import { type UpstreamEvents, Upstreams } from '../upstream/upstreams.ts'
 import { Attestation } from './attestation.ts'
 import type { DataFolder } from './datafolder.ts'
 import { healthOf, StateReader } from './health.ts'
@@ -42,7 +42,7 @@ export interface GatewayParts {
   readonly attestation: Attestation
   readonly journal: Journal
   readonly rules: LiveRules
-  readonly upstream: Upstream
+  readonly upstreams: Upstreams
   readonly admission: AdmissionControl
   readonly memory: IdleCollector | null
   readonly shadowRules: ShadowRules | null
@@ -88,15 +88,26 @@ export function buildParts(
     signatures: attestation.signatures,
     onAvailable: () => rules.storeAvailable(),
   })
-  const upstream = new Upstream(config.upstream, config.limits.concurrentRequests)
+  const upstreams = new Upstreams(
+    config.upstreams,
+    config.limits.concurrentRequests,
+    clock,
+    countedBy(metrics),
+  )
   const admission = buildAdmission(config, store, folder)
   const memory = collectorOf(admission)
-  const parts = { config, logger, folder, metrics, store, attestation, journal, rules, upstream, admission }
+  const parts = { config, logger, folder, metrics, store, attestation, journal, rules, upstreams, admission }
   state.connect({ ...parts, rules: rules.effective, quarantines: folder.quarantines, clock })
   const { pipeline, shadowRules } = buildPipeline(parts)
   const handlers = buildHandlers({ ...parts, pipeline, shadowRules })
   return { ...parts, memory, shadowRules, pipeline, handlers, failed: failed.promise }
 }
+
+/** Counts the calls of each upstream. */
+const countedBy = ({ upstreamCalls }: Metrics): UpstreamEvents => ({
+  asked: (upstream, result) => upstreamCalls.inc({ upstream, result }),
+  passedOver: (upstream) => upstreamCalls.inc({ upstream, result: 'passed_over' }),
+})
 
 const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFolder): AdmissionControl =>
   new AdmissionControl(
@@ -107,11 +118,11 @@ const buildAdmission = ({ limits }: Config, { log }: Store, { intents }: DataFol
 
 type PipelineParts = Pick<
   GatewayParts,
-  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'upstream' | 'admission'
+  'config' | 'logger' | 'folder' | 'metrics' | 'store' | 'rules' | 'upstreams' | 'admission'
 >
 
 function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 'shadowRules'> {
-  const { config, logger, folder, metrics, store, upstream, admission } = parts
+  const { config, logger, folder, metrics, store, upstreams, admission } = parts
   const { rules } = parts
   const shared = {
     clock: systemClock,
@@ -133,9 +144,8 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     intents: folder.intents,
     keys: store.keys,
     counters: store.counters,
-    upstream,
+    upstreams,
     bodyBytes: config.limits.bodyBytes,
-    streamUsage: config.upstream.streamUsage,
     admission,
     rules: () => rules.current(),
     newId,

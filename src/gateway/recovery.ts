@@ -27,7 +27,11 @@ export async function sealInterrupted(
     const missing = !store.log.has(intent.id)
     if (missing) {
       await store.log.append(draftOf(intent), { counters: chargesOf(intent, store, rules()) })
-      metrics.requests.inc({ outcome: 'interrupted', stream: String(intent.stream) })
+      metrics.requests.inc({
+        api: intent.api ?? 'chat',
+        outcome: 'interrupted',
+        stream: String(intent.stream),
+      })
     }
     intents.sealed(open)
     return Number(missing)
@@ -61,10 +65,20 @@ function chargesOf(intent: Intent, store: Recovered, rules: RuleSet): CounterCha
 
 /** Counts the prompt, which the upstream may have read. Nothing of the answer was captured. */
 function draftOf(intent: Intent): RequestDraft {
-  const { id, created_at, model, key_id, key_name, stream, policy_revision, prompt_tokens } = intent
+  const {
+    id,
+    api = 'chat',
+    created_at,
+    model,
+    key_id,
+    key_name,
+    stream,
+    policy_revision,
+    prompt_tokens,
+  } = intent
   return {
     type: 'request',
-    ...{ id, created_at, model, prompt_tokens },
+    ...{ id, api, created_at, model, prompt_tokens },
     completion_tokens: 0,
     total_tokens: prompt_tokens,
     latency_ms: 0,

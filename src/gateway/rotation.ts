@@ -1,12 +1,16 @@
 // Logs when the content of a secret's file changes, so that the operator can revoke the old secret.
 
 import type { Config } from '../core/config.ts'
+import type { Secret } from '../core/secret.ts'
 import type { GatewayLogger } from './logger.ts'
 
 /** Logs every new value and every unusable one by the name of its setting, never the value. */
-export function logRotations({ upstream, admin }: Config, logger: GatewayLogger): void {
-  const secrets = { 'upstream.apiKey': upstream.apiKey, 'admin.token': admin.token }
-  for (const [setting, secret] of Object.entries(secrets)) {
+export function logRotations({ upstreams, admin }: Config, logger: GatewayLogger): void {
+  const secrets: [string, Secret | null][] = [
+    ...upstreams.map(({ name, apiKey }): [string, Secret | null] => [`apiKey of upstream ${name}`, apiKey]),
+    ['admin.token', admin.token],
+  ]
+  for (const [setting, secret] of secrets) {
     secret?.onTurn((problem) => {
       if (problem === null) logger.info({ setting }, 'the value in the secret’s file is in force')
       else logger.warn({ setting, problem }, 'the secret’s file cannot be used; the last good value stays')

@@ -25,6 +25,8 @@ export interface GatewayState {
   readonly storeBytes: number
   readonly storeLimitBytes: number
   readonly callsInFlight: number
+  /** Upstreams whose breaker is open. */
+  readonly upstreamsOpen: number
 }
 
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120]
@@ -107,12 +109,21 @@ export const GAUGES: readonly (readonly [name: string, help: string, read: Read]
   ],
   ['store_bytes', 'Bytes that the store uses.', ({ storeBytes }) => storeBytes],
   ['store_limit_bytes', 'Maximum size of the store.', ({ storeLimitBytes }) => storeLimitBytes],
-  ['calls_in_flight', 'Chat calls in flight.', ({ callsInFlight }) => callsInFlight],
+  ['calls_in_flight', 'Calls in flight.', ({ callsInFlight }) => callsInFlight],
+  [
+    'upstreams_open',
+    'Upstreams that calls pass over, because their breaker is open.',
+    ({ upstreamsOpen }) => upstreamsOpen,
+  ],
 ]
 
 /** Counters by the name that the code uses. */
 export const COUNTERS = {
-  requests: { name: 'requests_total', help: 'Sealed chat calls by outcome.', labels: ['outcome', 'stream'] },
+  requests: {
+    name: 'requests_total',
+    help: 'Sealed calls by API and outcome.',
+    labels: ['api', 'outcome', 'stream'],
+  },
   refusals: {
     name: 'refusals_total',
     help: 'Requests answered with an error, by its code.',
@@ -133,6 +144,16 @@ export const COUNTERS = {
     name: 'binary_parts_total',
     help: 'Payloads that could not be scanned.',
     labels: ['decision'],
+  },
+  upstreamCalls: {
+    name: 'upstream_calls_total',
+    help: 'Calls by upstream: answered, failed, or passed over because its breaker is open.',
+    labels: ['upstream', 'result'],
+  },
+  upstreamListsFailed: {
+    name: 'upstream_lists_failed_total',
+    help: 'Lists of models that an upstream did not give.',
+    labels: ['upstream'],
   },
   ruleDecisions: {
     name: 'rule_decisions_total',

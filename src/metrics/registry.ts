@@ -4,6 +4,7 @@
 
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import type { Outcome } from '../audit/entry.ts'
+import { API_NAMES } from '../chat/api-format.ts'
 import { ERRORS } from '../core/errors.ts'
 import { MONITORING_PRECISION, registerEventLoopDelay } from './event-loop.ts'
 import { COUNTERS, GAUGES, type GatewayState, HISTOGRAMS } from './metric-table.ts'
@@ -154,7 +155,8 @@ function boundedModelLabels(): (model: string) => string {
 /** Creates series with fixed labels at 0, because no query sees the increase of a new series. */
 function createFirstSeries(metrics: Metrics): void {
   for (const stream of ['true', 'false'])
-    for (const outcome of OUTCOMES) metrics.requests.inc({ outcome, stream }, 0)
+    for (const api of API_NAMES)
+      for (const outcome of OUTCOMES) metrics.requests.inc({ api, outcome, stream }, 0)
   for (const code of Object.keys(ERRORS)) metrics.refusals.inc({ code }, 0)
   for (const result of ['ok', 'wrong_token', 'throttled', 'off']) metrics.signIns.inc({ result }, 0)
   for (const result of ['ok', 'error']) metrics.ruleReloads.inc({ result }, 0)

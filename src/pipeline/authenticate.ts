@@ -12,17 +12,22 @@ export interface KeyRing {
 }
 
 const MESSAGE =
-  'Incorrect API key provided. Send a Sidegate key as `authorization: Bearer sgate_live_…`; an administrator can create one.'
+  'Incorrect API key provided. Send a Sidegate key as `authorization: Bearer sgate_live_…` or in `x-api-key`; an administrator can create one.'
 
 /** RFC 6750 §2.1; the scheme's name in any case (RFC 9110 §11.1). */
 const BEARER = /^bearer +([^\s]+)$/i
 
+function keyHeader({ 'x-api-key': key }: IncomingHttpHeaders): string | undefined {
+  return typeof key === 'string' && key !== '' ? key : undefined
+}
+
 /**
- * The owner of the bearer token (RFC 6750 §2.1).
+ * The owner of the bearer token (RFC 6750 §2.1), or without one of `x-api-key`, which Anthropic's
+ * clients send.
  * @throws GatewayError `invalid_api_key`
  */
 export function authenticate(keys: KeyRing, headers: IncomingHttpHeaders): KeyIdentity {
-  const token = BEARER.exec(headers.authorization ?? '')?.[1]
+  const token = BEARER.exec(headers.authorization ?? '')?.[1] ?? keyHeader(headers)
   const identity = token === undefined ? null : keys.authenticate(token)
   if (identity !== null) return identity
   throw new GatewayError('invalid_api_key', MESSAGE, { headers: { 'www-authenticate': 'Bearer' } })

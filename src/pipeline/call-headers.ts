@@ -10,7 +10,7 @@ const MAX_POLICY_CHARACTERS = 4096
 
 /**
  * `x-request-id`, `server-timing`, and where they apply `x-sidegate-policy`, `x-ratelimit-*`,
- * `x-sidegate-attempts` and `x-upstream-request-id`.
+ * `x-sidegate-upstream`, `x-sidegate-attempts` and `x-upstream-request-id`.
  */
 export function callHeaders(call: Call): Record<string, string> {
   const { hits, limit } = call.record
@@ -28,11 +28,16 @@ export function callHeaders(call: Call): Record<string, string> {
   return headers
 }
 
-/** `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if there is one. */
+/**
+ * `x-sidegate-upstream` and `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if
+ * there is one.
+ */
 export const forwardedHeaders = ({
   attempts,
+  upstream,
   upstreamRequestId: id,
-}: Pick<CallRecord, 'attempts' | 'upstreamRequestId'>): Record<string, string> => ({
+}: Pick<CallRecord, 'attempts' | 'upstream' | 'upstreamRequestId'>): Record<string, string> => ({
+  ...(upstream !== null && { 'x-sidegate-upstream': upstream }),
   ...(attempts > 0 && { 'x-sidegate-attempts': String(attempts) }),
   ...(id !== null && { 'x-upstream-request-id': id }),
 })

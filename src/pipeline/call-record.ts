@@ -64,6 +64,8 @@ export class CallRecord {
   /** True once the upstream may have read the call; only then tokens were used. */
   forwarded = false
   finishReason: string | null = null
+  /** Name of the upstream that was asked last; null before. */
+  upstream: string | null = null
   /** Number of requests sent to the upstream, retries included. */
   attempts = 0
   /** Status of the upstream's answer; 0 when there was none. */

@@ -1,5 +1,6 @@
 // One call: its identity, its timing, its record, and what must be released when it ends.
 
+import type { Api } from '../chat/api-format.ts'
 import type { KeyIdentity } from '../core/apikey.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import { inSlices, type Steps } from '../core/steps.ts'
@@ -17,8 +18,15 @@ export interface DeferredScore {
   withoutRules(): void
 }
 
+/** What a call is known by from its beginning. */
+export interface CallIdentity extends Pick<Call, 'id' | 'api' | 'key' | 'arrivedMs'> {
+  /** Revision of the rules in force. */
+  readonly policyRevision: string
+}
+
 export class Call {
   readonly id: string
+  readonly api: Api
   readonly key: KeyIdentity
   readonly createdAtMs: Milliseconds
   /** The same, RFC 3339 with milliseconds. */
@@ -36,9 +44,10 @@ export class Call {
   readonly #clock: Clock
   readonly #releases: (() => void)[] = []
 
-  constructor(clock: Clock, id: string, key: KeyIdentity, arrivedMs: Milliseconds, policyRevision: string) {
+  constructor(clock: Clock, { id, api, key, arrivedMs, policyRevision }: CallIdentity) {
     this.#clock = clock
     this.id = id
+    this.api = api
     this.key = key
     this.createdAtMs = clock.now() - (clock.monotonic() - arrivedMs)
     this.createdAt = isoTime(this.createdAtMs)

@@ -1,6 +1,8 @@
 // A dry run: inspects and judges a request without forwarding, counting, logging or sealing it.
 
-import { upstreamBodies } from '../chat/request.ts'
+import type { Api } from '../chat/api-format.ts'
+import { CHAT } from '../chat/chat-api.ts'
+import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -31,10 +33,10 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
-  const request = readCleanRequest(body)
+  const request = readCleanRequest(CHAT, body)
   const { clock, kinds, injection, searches } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
-  const steps = inspect(request.body, selection, {
+  const steps = inspect(CHAT.requestTexts(request.body), selection, {
     kinds,
     injection,
     scored: true,
@@ -47,9 +49,12 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
-    redacted: parseReceived(upstreamBodies(request)[0].toString('utf8')),
+    redacted: parseReceived(String(bodyToSend(CHAT, request))),
   }
 }
+
+const bodyToSend = (api: Api, request: ModelRequest): Buffer =>
+  api.upstreamBodies(request, Buffer.from(JSON.stringify(request.body)), 'auto')[0]
 
 function describeInjection(
   { score, path, span, reasons }: InjectionEvidence,

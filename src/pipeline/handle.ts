@@ -1,8 +1,7 @@
-// One chat call, step by step, in the order of the specification. Nothing else knows this order.
+// One call, step by step, in the order of the specification. Nothing else knows this order.
 
-import { upstreamBodies } from '../chat/request.ts'
+import type { Api } from '../chat/api-format.ts'
 import { parseJson } from '../chat/strict-json.ts'
-import { estimatePromptTokens } from '../chat/token-usage.ts'
 import { settledWith } from '../core/deadline.ts'
 import { toGatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
@@ -21,21 +20,17 @@ import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
 import { countKinds, type Inspection, inspect } from './prompt/inspect.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
-import { demandOf, Quota } from './prompt/quota.ts'
+import { permittedRequests } from './prompt/permitted-requests.ts'
+import { demandOf, NO_DEMAND, Quota } from './prompt/quota.ts'
 import { type Delivered, formatReceipt, record, recordIntent } from './record.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
-/** Path of the chat API below an upstream's base URL. */
-const CHAT_TARGET = '/chat/completions'
-
-const toChatTarget = (body: Buffer): PermittedRequest => ({ target: CHAT_TARGET, body })
-
 const DONE = Promise.resolve()
 
-/** Handles one chat call from its head to the last byte of its answer. Never rejects. */
-export async function handle(pipeline: Pipeline, client: Client): Promise<void> {
+/** Handles one call of an API from its head to the last byte of its answer. Never rejects. */
+export async function handle(pipeline: Pipeline, client: Client, api: Api): Promise<void> {
   // Admit and authenticate: without a log, a key and a place nothing is read and no entry is made.
-  const admitted = admit(pipeline, client)
+  const admitted = admit(pipeline, client, api)
   if (admitted === null) return
   const { call } = admitted
   let delivered: Delivered
@@ -71,13 +66,15 @@ export async function handle(pipeline: Pipeline, client: Client): Promise<void> 
 }
 
 /** Gives the call its key and its place, or answers why not; null then. */
-function admit(pipeline: Pipeline, client: Client): Admitted | null {
+function admit(pipeline: Pipeline, client: Client, api: Api): Admitted | null {
   const { admission: control, clock } = pipeline
   try {
     control.assertAuditable()
     const startMs = clock.monotonic()
     const key = authenticate(pipeline.keys, client.headers)
-    const call = new Call(clock, pipeline.newId(), key, client.arrivedMs, pipeline.rules().revision)
+    const { arrivedMs } = client
+    const { revision: policyRevision } = pipeline.rules()
+    const call = new Call(clock, { id: pipeline.newId(), api, key, arrivedMs, policyRevision })
     call.addPhase('key', clock.monotonic() - startMs)
     const admission = control.enter(client)
     call.hold(() => control.leave(admission))
@@ -88,10 +85,13 @@ function admit(pipeline: Pipeline, client: Client): Admitted | null {
   }
 }
 
-/** @throws GatewayError without room for the call, and for a body that is not a chat request */
+/**
+ * @throws GatewayError without room for the call, for a body that is not a request of the API, and
+ *   for a model that no upstream serves
+ */
 async function read(pipeline: Pipeline, { call, client, admission }: Admitted): Promise<Received> {
   if (admission.refusal !== null) throw admission.refusal
-  const { admission: control, bodyBytes, clock, rules, searches } = pipeline
+  const { admission: control, bodyBytes, clock, rules, searches, upstreams } = pipeline
   const keep = (bytes: number) => control.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBody(bodyBytes, keep))
   await endOfTurn()
@@ -99,13 +99,14 @@ async function read(pipeline: Pipeline, { call, client, admission }: Admitted): 
   const isLong = isLongBody(bytes.length)
   const release = isLong ? call.hold(await waitToScan(searches, bytes)) : () => {}
   assertWaiting(client)
-  const request = readCleanRequest(parseJson(bytes))
+  const request = readCleanRequest(call.api, parseJson(bytes))
   // One rule set for the whole call: a reload does not judge the answer by another policy.
   const selection = rules().select(request.models, call.key.name)
   const { model, models, stream, asksForJson } = request
   Object.assign(call.record, { model, models, stream, asksForJson, policyRevision: selection.revision })
+  const routes = upstreams.routesFor(call.api.family, model)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { request, selection, isLong, release }
+  return { request, routes, selection, isLong, release }
 }
 
 /** @throws GatewayError when the client leaves, or for more findings than a call may hold */
@@ -126,7 +127,7 @@ function* inspectAndCapture(
   { request, selection, isLong, release }: Received,
 ): Steps<Inspection> {
   const noted = call.record
-  const inspection = yield* inspect(request.body, selection, {
+  const inspection = yield* inspect(call.api.requestTexts(request.body), selection, {
     kinds,
     injection: model,
     scanOf: (text) => scanCache.lookUp(call.key.id, text),
@@ -147,26 +148,23 @@ function* inspectAndCapture(
   yield
   noted.request = Buffer.from(json)
   yield
-  noted.estimatedPromptTokens = estimatePromptTokens(request.body)
+  noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
   return inspection
 }
 
 /** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
-  const { counters, clock, streamUsage } = pipeline
-  const { request, selection, inspection, release } = inspected
+  const { counters, clock } = pipeline
+  const { request, routes, selection, inspection, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
-    const demand = demandOf(request, noted.estimatedPromptTokens)
+    const demand = call.api.usesTokens ? demandOf(request, noted.estimatedPromptTokens) : NO_DEMAND
     noted.quota = new Quota(counters, selection, call.key, demand, clock.now())
     noted.limit = noted.quota.tightest
     return noted.quota.evidence
   }
-  const requests = (): PermittedRequests => {
-    const [first, ...rest] = upstreamBodies(request, noted.request!, streamUsage).map(toChatTarget)
-    return [first!, ...rest]
-  }
+  const requests = () => permittedRequests(call.api, request, routes, noted.request!)
   const decision = decidePrompt(inspection, selection, pipeline, reserve, requests)
   call.addPhase('policy', clock.monotonic() - startMs)
   noted.hits.push(...decision.hits)
@@ -186,11 +184,11 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
  * @throws GatewayError `upstream_unavailable` or `upstream_timeout`
  */
 async function forward(
-  { upstream, kinds }: Pipeline,
+  { upstreams, kinds }: Pipeline,
   { call, client }: Admitted,
   { permit }: Permitted,
 ): Promise<UpstreamResponse> {
-  const forwarding = call.waitForUpstream(upstream.forward(permit, client.headers, client, call.record))
+  const forwarding = call.waitForUpstream(upstreams.forward(permit, client.headers, client, call.record))
   const scoring = call.deferredScore?.finish() ?? DONE
   // Both end first: the entry of a call that fails upstream holds the score too.
   const response = await settledWith(forwarding, scoring)

@@ -1,8 +1,7 @@
-// Lists the upstream's models, after the same key check as a call. Counts and seals nothing.
+// Lists the models of the upstreams, after the same key check as a call. Counts and seals nothing.
 
-import { isTooDeep } from '../chat/strict-json.ts'
 import { errorBody, GatewayError, toGatewayError } from '../core/errors.ts'
-import { isObject, type JsonObject } from '../core/json.ts'
+import type { JsonObject } from '../core/json.ts'
 import { detect } from '../detect/pii/detect.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import { clientHeaders, retryHeaders } from '../upstream/headers.ts'
@@ -13,12 +12,18 @@ import { readAll } from './answer/whole-answer.ts'
 import { authenticate } from './authenticate.ts'
 import { forwardedHeaders } from './call-headers.ts'
 import type { Client } from './client.ts'
+import { findModel, type ModelSource, mergeModels, modelsIn } from './model-list.ts'
 import type { Pipeline } from './pipeline.ts'
 import { removeFromJson } from './scan/credential-filter.ts'
 
+/** Largest list of one upstream, bytes. */
+const MAX_LIST_BYTES = 16 * 1024 * 1024
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
 /** Answers `GET /v1/models`. Never rejects. */
 export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
-  answer(pipeline, client, (list) => list)
+  answer(pipeline, client, null)
 
 /**
  * Answers `GET /v1/models/{model}` from the list. Not every upstream has that path, and the name in
@@ -26,17 +31,20 @@ export const listModels = (pipeline: Pipeline, client: Client): Promise<void> =>
  * @param model as in the path, percent-encoded or not
  */
 export const retrieveModel = (pipeline: Pipeline, client: Client, model: string): Promise<void> =>
-  answer(pipeline, client, (list) => JSON.stringify(findModel(list, model)))
+  answer(pipeline, client, model)
 
-/** @param choose selects what to send of the list, when the upstream answers with 200 */
-async function answer(
-  pipeline: Pipeline,
-  client: Client,
-  choose: (list: Buffer) => string | Buffer,
-): Promise<void> {
-  const { admission, kinds, metrics } = pipeline
+/** A request for a list, as its headers report it. */
+const newRequest = () => ({
+  attempts: 0,
+  upstream: null as string | null,
+  upstreamRequestId: null as string | null,
+})
+
+/** @param model the only one to send; null for all */
+async function answer(pipeline: Pipeline, client: Client, model: string | null): Promise<void> {
+  const { admission, metrics, upstreams } = pipeline
   const id = pipeline.newId()
-  const sent = { model: '', attempts: 0, upstreamRequestId: null as string | null }
+  const sent = newRequest()
   const headers = () => ({ 'x-request-id': id, ...forwardedHeaders(sent) })
   let place: Admission | null = null
   try {
@@ -45,23 +53,13 @@ async function answer(
     // A list uses one of the upstream connections, so it counts as a call in flight.
     place = admission.enter(client)
     if (place.refusal !== null) throw place.refusal
-    const response = await pipeline.upstream.models(client.headers, client, sent)
-    sent.upstreamRequestId = upstreamRequestId(response, kinds)
-    if (isFailed(response)) {
-      const reason = await reasonOf(response, kinds)
-      metrics.refusals.inc({ code: 'upstream_unavailable' })
-      const body = errorBody(new GatewayError('upstream_unavailable', reason))
-      const type = { 'content-type': 'application/json' }
-      client.respond(
-        failureStatus(response.status),
-        { ...retryHeaders(response.headers), ...type, ...headers() },
-        body,
-      )
-      return
+    const [only, ...others] = upstreams.names
+    if (others.length === 0) await passOn(pipeline, client, { name: only!, model, sent, headers })
+    else {
+      const merged = await mergeLists(pipeline, client)
+      const body = model === null ? merged : findModel(merged['data'] as JsonObject[], model)
+      client.respond(200, { ...JSON_TYPE, ...headers() }, JSON.stringify(body))
     }
-    const list = removeFromJson(await readAll(response), response.credential)
-    const body = response.status === 200 ? choose(list) : list
-    client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
   } catch (error) {
     const failure = client.interrupted ? drainingError() : toGatewayError(error)
     metrics.refusals.inc({ code: failure.code })
@@ -73,42 +71,65 @@ async function answer(
   }
 }
 
+/** Passes on the list of the only upstream, or one model of it, byte for byte. */
+async function passOn(
+  { kinds, metrics, upstreams }: Pipeline,
+  client: Client,
+  {
+    name,
+    model,
+    sent,
+    headers,
+  }: {
+    readonly name: string
+    readonly model: string | null
+    readonly sent: ReturnType<typeof newRequest>
+    readonly headers: () => Record<string, string>
+  },
+): Promise<void> {
+  sent.upstream = name
+  const response = await upstreams.models(name, client.headers, client, sent)
+  sent.upstreamRequestId = upstreamRequestId(response, kinds)
+  if (isFailed(response)) {
+    const reason = await reasonOf(response, kinds)
+    metrics.refusals.inc({ code: 'upstream_unavailable' })
+    const body = errorBody(new GatewayError('upstream_unavailable', reason))
+    const status = failureStatus(response.status)
+    client.respond(status, { ...retryHeaders(response.headers), ...JSON_TYPE, ...headers() }, body)
+    return
+  }
+  const list = removeFromJson(await readAll(response), response.credential)
+  const isFound = response.status === 200 && model !== null
+  const body = isFound ? JSON.stringify(findModel(modelsIn(list), model)) : list
+  client.respond(response.status, { ...clientHeaders(response.headers), ...headers() }, body)
+}
+
+/**
+ * Merges the lists of all upstreams. One that fails is left out and counted.
+ * @throws GatewayError `upstream_unavailable` when all of them fail
+ */
+async function mergeLists({ metrics, upstreams }: Pipeline, client: Client): Promise<JsonObject> {
+  const sources = await Promise.all(
+    upstreams.names.map(async (name): Promise<ModelSource | null> => {
+      try {
+        const response = await upstreams.models(name, client.headers, client, newRequest())
+        const list = removeFromJson(await readAll(response, () => {}, MAX_LIST_BYTES), response.credential)
+        if (response.status !== 200) throw new Error(unusableStatus(response.status))
+        return { models: modelsIn(list), clientNames: (model) => upstreams.clientNames(name, model) }
+      } catch {
+        metrics.upstreamListsFailed.inc({ upstream: name })
+        return null
+      }
+    }),
+  )
+  const found = sources.filter((source) => source !== null)
+  if (found.length === 0) throw new GatewayError('upstream_unavailable', 'No upstream could list its models.')
+  return mergeModels(found)
+}
+
 /** Why the upstream failed, without personal data: with some, its status alone. */
 async function reasonOf(response: UpstreamResponse, kinds: KindSet): Promise<string> {
   const received = removeFromJson(await readFailure(response), response.credential)
   const reason = failureReason(response.status, received)
   return detect(reason, kinds).length === 0 ? reason : unusableStatus(response.status)
-}
-
-/** @throws GatewayError `model_not_found` (404) or `upstream_unavailable` (502) */
-function findModel(list: Buffer, inPath: string): JsonObject {
-  const names = new Set([inPath, decoded(inPath)])
-  const found = modelsIn(list).find((model) => isObject(model) && names.has(String(model['id'])))
-  if (found !== undefined) return found as JsonObject
-  throw new GatewayError(
-    'model_not_found',
-    'The upstream has no model of this name; GET /v1/models lists all.',
-    {
-      param: 'model',
-    },
-  )
-}
-
-function modelsIn(list: Buffer): readonly unknown[] {
-  try {
-    const text = String(list)
-    const { data } = JSON.parse(text) as JsonObject
-    if (Array.isArray(data) && !isTooDeep(text)) return data
-  } catch {
-    // Not a list; the error below says so.
-  }
-  throw new GatewayError('upstream_unavailable', "The upstream's list of models could not be read.")
-}
-
-function decoded(inPath: string): string {
-  try {
-    return decodeURIComponent(inPath)
-  } catch {
-    return inPath
-  }
 }

@@ -1,15 +1,14 @@
 // The parts that every call passes through, and the values that its steps hand on. Each value is
 // immutable; only `Call` keeps state.
 
-import type { ChatRequest } from '../chat/request.ts'
+import type { ModelRequest } from '../chat/model-request.ts'
 import type { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
-import type { StreamUsage } from '../core/config.ts'
 import type { KindSet } from '../detect/pii/kinds.ts'
 import type { RuleSet, Selection } from '../policy/compile.ts'
 import type { Permit } from '../policy/decide.ts'
 import type { Counters } from '../store/counters.ts'
-import type { Upstream } from '../upstream/forward.ts'
+import type { Route, Upstreams } from '../upstream/upstreams.ts'
 import type { Admission, AdmissionControl } from './admission.ts'
 import type { KeyRing } from './authenticate.ts'
 import type { Call } from './call.ts'
@@ -24,12 +23,11 @@ export interface Pipeline extends RecordParts, DecisionParts {
   readonly clock: Clock
   readonly keys: KeyRing
   readonly counters: Counters
-  readonly upstream: Upstream
+  readonly upstreams: Upstreams
   readonly kinds: KindSet
   /** Remembers scans with these kinds and this injection model. */
   readonly scanCache: ScanCache
   readonly bodyBytes: number
-  readonly streamUsage: StreamUsage
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: Budget
   readonly admission: AdmissionControl
@@ -48,7 +46,9 @@ export interface Admitted {
 
 /** A parsed request, with the rules for it. */
 export interface Received {
-  readonly request: ChatRequest
+  readonly request: ModelRequest
+  /** Where the call may go, in order. */
+  readonly routes: readonly [Route, ...Route[]]
   readonly selection: Selection
   /** True when the prompt is scanned in slices, so that other calls run meanwhile. */
   readonly isLong: boolean

@@ -87,8 +87,11 @@ export const formatReceipt = ({ log, seq, hash }: Receipt): string => `${log};se
 interface UsedTokens {
   readonly prompt: number
   readonly completion: number
+  readonly total: number
   readonly source: 'upstream' | 'estimated'
 }
+
+const NO_TOKENS: UsedTokens = { prompt: 0, completion: 0, total: 0, source: 'estimated' }
 
 /** Outcomes that an operator should see without asking for debug logs. */
 const FAILED: ReadonlySet<Outcome> = new Set(['upstream_error', 'interrupted', 'overloaded'])
@@ -106,6 +109,7 @@ export async function recordIntent(
   call.hold(log.reserve(noted.request?.length ?? 0))
   noted.intent = await intents.begin({
     id: call.id,
+    api: call.api.name,
     key_id: call.key.id,
     key_name: call.key.name,
     model: noted.model,
@@ -124,7 +128,7 @@ export async function recordIntent(
  */
 export async function record(parts: RecordParts, call: Call, ending: Ending): Promise<Receipt> {
   const { record: noted } = call
-  const tokens = usedTokens(noted, ending)
+  const tokens = call.api.usesTokens ? usedTokens(noted, ending) : NO_TOKENS
   const draft = draftEntry(call, tokens, ending)
   const counters = noted.quota?.settle(draft.total_tokens, draft.completion_tokens) ?? []
   const startMs = parts.clock.monotonic()
@@ -170,18 +174,16 @@ const isAnswered = ({ upstreamStatus }: CallRecord): boolean => upstreamStatus >
 /** Tokens as the upstream counted them, else estimated; none when it refused or was not asked. */
 function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   if (noted.usage !== null) {
-    const { promptTokens, completionTokens, isEstimated = false } = noted.usage
+    const { promptTokens, completionTokens, totalTokens, isEstimated = false } = noted.usage
     const source = isEstimated ? 'estimated' : 'upstream'
-    return { prompt: promptTokens, completion: completionTokens, source }
+    return { prompt: promptTokens, completion: completionTokens, total: totalTokens, source }
   }
   // An upstream that was at work when the call ended has read the prompt.
   const left = ending.outcome === 'client_aborted' || ending.outcome === 'interrupted'
   const used = isAnswered(noted) || (noted.forwarded && noted.upstreamStatus === 0 && left)
-  return {
-    prompt: used ? noted.estimatedPromptTokens : 0,
-    completion: used ? noted.estimatedCompletionTokens : 0,
-    source: 'estimated',
-  }
+  if (!used) return NO_TOKENS
+  const { estimatedPromptTokens: prompt, estimatedCompletionTokens: completion } = noted
+  return { prompt, completion, total: prompt + completion, source: 'estimated' }
 }
 
 /** Nested members are in canonical order (RFC 8785 §3.2.3), which seals faster. */
@@ -192,10 +194,13 @@ function draftEntry(call: Call, tokens: UsedTokens, ending: Ending): RequestDraf
     type: 'request',
     id: call.id,
     created_at: call.createdAt,
+    api: call.api.name,
+    attempts: noted.attempts,
+    ...(noted.upstream !== null && { upstream: noted.upstream }),
     model: noted.model,
     prompt_tokens: tokens.prompt,
     completion_tokens: tokens.completion,
-    total_tokens: noted.usage?.totalTokens ?? tokens.prompt + tokens.completion,
+    total_tokens: tokens.total,
     latency_ms: Math.round(latencyMs),
     ttft_ms: call.firstTokenMs === null ? null : Math.round(call.firstTokenMs),
     overhead_ms: Math.max(0, Math.round(latencyMs - call.upstreamMs - call.clientMs)),
@@ -244,7 +249,8 @@ function sealedRules({ hits, injection }: CallRecord): SealedRule[] {
 }
 
 /** The part of a path without names that the client chose. */
-const PATH_WITHOUT_NAMES = /^messages\[\d+\](?:\.content(?:\[\d+\](?:\.text)?)?)?/
+const PATH_WITHOUT_NAMES =
+  /^(?:system|instructions|prompt|(?:messages|input)(?:\[\d+\])?(?:\.(?:content|output))?)(?:\[\d+\](?:\.(?:content|text))?(?:\[\d+\](?:\.text)?)?)?/
 
 const sealedInjection = ({
   score,
@@ -276,7 +282,7 @@ function count(metrics: Metrics, call: Call, draft: RequestDraft, commitMs: numb
   // A client can name any model; only those that an upstream served become labels.
   const isServed = isAnswered(noted) && draft.outcome !== 'upstream_error'
   const model = isServed ? metrics.modelLabel(noted.model) : 'other'
-  metrics.requests.inc({ outcome: draft.outcome, stream: String(draft.stream) })
+  metrics.requests.inc({ api: call.api.name, outcome: draft.outcome, stream: String(draft.stream) })
   metrics.duration.observe({ outcome: draft.outcome }, call.elapsedMs() / 1000)
   metrics.auditCommit.observe(commitMs / 1000)
   if (draft.prompt_tokens > 0) metrics.tokens.inc({ direction: 'prompt', model }, draft.prompt_tokens)

@@ -6,10 +6,8 @@
 // a value that they replaced is judged as a finding. Token limits are left out; they would need
 // counters of their own.
 
-import { readAnswerTexts } from '../chat/answer-texts.ts'
 import { decodeView } from '../chat/json-text.ts'
 import { parseReceived } from '../chat/strict-json.ts'
-import { responseTexts } from '../chat/texts.ts'
 import { Budget } from '../core/budget.ts'
 import type { Clock, Milliseconds } from '../core/clock.ts'
 import type { Direction, PiiKind } from '../core/finding.ts'
@@ -194,10 +192,9 @@ export class Shadow {
     if (call.record.request === null) return []
     const seen = (direction: Direction) =>
       call.record.findings.filter((finding) => finding.direction === direction)
-    const inspection = yield* inspect(parseReceived(String(call.record.request)) as JsonObject, selection, {
-      kinds,
-      injection,
-    })
+    const { api } = call
+    const body = parseReceived(String(call.record.request)) as JsonObject
+    const inspection = yield* inspect(api.requestTexts(body), selection, { kinds, injection })
     const findings = [...seen('request'), ...inspection.findings]
     const request = judgePrompt({ ...inspection, findings }, selection, this.#parts)
     // A prompt that the candidate denies has no answer.
@@ -205,7 +202,8 @@ export class Shadow {
     const found: { readonly kind: PiiKind }[] = seen('response')
     const words = new Set<RuleReference>()
     const keywords = selection.keywords('response')
-    for (const text of readAnswerTexts(responseTexts(call.record.response).texts, call.record.asksForJson)) {
+    const { texts } = api.answer.texts(call.record.response)
+    for (const text of api.answer.group(texts, call.record.asksForJson)) {
       const view = yield* decodeView(text, 'response')
       for (const finding of yield* detectSteps(view, kinds)) found.push(finding)
       if (keywords === null) continue

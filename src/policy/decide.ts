@@ -22,15 +22,21 @@ export interface PolicyEvidence {
 
 /** One request that may be sent. */
 export interface PermittedRequest {
+  /** Name of the upstream that receives it. */
+  readonly upstream: string
+  /** The model by the name that the upstream knows. */
+  readonly model: string
   /** Path below the upstream's base URL, for example `/chat/completions`. */
   readonly target: string
   /** The serialised body, sent byte for byte. */
   readonly body: Buffer
+  /** Headers of the API that a client may leave out, by their lower-case names. */
+  readonly defaults: Readonly<Record<string, string>>
 }
 
 /**
- * Everything that a permit lets through, in order: the next one is for an upstream that refuses the
- * one before. Never empty.
+ * Everything that a permit lets through, in order. The next request to the same upstream is for
+ * when it refuses the one before; one to another upstream is for when it fails. Never empty.
  */
 export type PermittedRequests = readonly [PermittedRequest, ...PermittedRequest[]]
 

@@ -2,6 +2,7 @@
 // Token limits are left out: they depend on traffic.
 
 import { Assembler } from '../chat/assembler.ts'
+import { CHAT } from '../chat/chat-api.ts'
 import { SseParser } from '../chat/sse.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { Budget } from '../core/budget.ts'
@@ -58,10 +59,17 @@ export async function runCase(
 ): Promise<CaseOutcome> {
   // Parsed anew, because inspection rewrites the body in place.
   const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
-  const request = readCleanRequest(received)
+  const request = readCleanRequest(CHAT, received)
   const selection = rules.select(request.models, keyName)
-  const inspection = atOnce(inspect(request.body, selection, environment))
-  const call = new Call(STOPPED_CLOCK, 'test', { id: 'test', name: keyName }, 0, rules.revision)
+  const inspection = atOnce(inspect(CHAT.requestTexts(request.body), selection, environment))
+  const key = { id: 'test', name: keyName }
+  const call = new Call(STOPPED_CLOCK, {
+    id: 'test',
+    api: CHAT,
+    key,
+    arrivedMs: 0,
+    policyRevision: rules.revision,
+  })
   call.record.addFindings(countKinds(inspection.findings), selection, 'request')
   const decision = judgePrompt(inspection, selection, environment)
   call.record.hits.push(...decision.hits)

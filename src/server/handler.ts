@@ -2,6 +2,8 @@
 // management API with its origin check, session and strict JSON.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ErrorShape } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
@@ -38,13 +40,20 @@ type DataPlane = (
 ) => Promise<void>
 
 interface DataRoute {
+  /** OpenAI's shape by default. */
+  readonly errors?: ErrorShape
   readonly method: string
   readonly path: string
   readonly data: DataPlane
 }
 
 const DATA_ROUTES: readonly DataRoute[] = [
-  { method: 'POST', path: '/v1/chat/completions', data: handle },
+  ...APIS.map((api) => ({
+    method: 'POST',
+    path: `/v1${api.target}`,
+    errors: api.errors,
+    data: (pipeline: Pipeline, client: SocketClient) => handle(pipeline, client, api),
+  })),
   { method: 'GET', path: '/v1/models', data: listModels },
   // Model names contain slashes, which some clients do not encode.
   {
@@ -66,7 +75,7 @@ export function gatewayHandler(parts: HandlerParts): Handler {
     try {
       const { route, params } = router.find(request.method ?? 'GET', path)
       if ('data' in route) {
-        void route.data(pipeline, new SocketClient(request, response, arrivedMs), params)
+        void route.data(pipeline, new SocketClient(request, response, arrivedMs, route.errors), params)
         return
       }
       const search = mark < 0 ? '' : url.slice(mark + 1)

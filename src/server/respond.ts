@@ -2,9 +2,11 @@
 
 import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
-import { encodeComment, encodeData } from '../chat/sse.ts'
+import type { ErrorShape } from '../chat/api-format.ts'
+import { openAiErrors } from '../chat/error-shapes.ts'
+import { withComment } from '../chat/sse.ts'
 import type { Milliseconds } from '../core/clock.ts'
-import { ERRORS, errorBody, type GatewayError } from '../core/errors.ts'
+import { ERRORS, type GatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
 
 /** Headers of the gateway's own answers, which must not be cached or sniffed. */
@@ -61,25 +63,24 @@ export function respondJson(
   )
 }
 
-const FIRST_DATA = /^data(?::|$)/m
-
 /**
  * Ends a failed event stream: the error, the receipt directly above its data if the call is sealed,
  * and no `[DONE]`.
  */
-export function errorEvent(error: GatewayError, receipt: string | undefined): string {
-  const comment = receipt === undefined ? '' : encodeComment(`sidegate-audit ${receipt}`)
-  const event = error.event ?? encodeData(errorBody(error))
-  const data = event.search(FIRST_DATA)
-  return event.slice(0, data) + comment + event.slice(data)
+export function errorEvent(error: GatewayError, shape: ErrorShape, receipt: string | undefined): string {
+  const event = error.event ?? shape.event(error)
+  return receipt === undefined ? event : withComment(event, `sidegate-audit ${receipt}`)
 }
 
-/** Sends an error, unless another answer has begun. */
+/** Sends an error, in OpenAI's shape by default, unless another answer has begun. */
 export function respondError(
   response: ServerResponse,
   error: GatewayError,
   headers: Readonly<Record<string, string>> = {},
-  stallMs = STALL_MS,
+  {
+    shape = openAiErrors,
+    stallMs = STALL_MS,
+  }: { readonly shape?: ErrorShape; readonly stallMs?: Milliseconds } = {},
 ): void {
   respond(
     response,
@@ -91,7 +92,7 @@ export function respondError(
       ...error.headers,
       ...(ERRORS[error.code].closes ? { connection: 'close' } : {}),
     },
-    errorBody(error),
+    shape.body(error),
     stallMs,
   )
 }

@@ -1,6 +1,8 @@
 // Implements the pipeline's Client on a request and a response of Node.
 
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { ErrorShape } from '../chat/api-format.ts'
+import { openAiErrors } from '../chat/error-shapes.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
 import type { Client } from '../pipeline/client.ts'
@@ -16,6 +18,7 @@ export class SocketClient implements Client {
   readonly #request: IncomingMessage
   readonly #response: ServerResponse
   readonly #stallMs: Milliseconds
+  readonly #errors: ErrorShape
   readonly #cancelListeners: (() => void)[] = []
   /** Not null once the answer is a stream. */
   #stream: EventStream | null = null
@@ -30,6 +33,7 @@ export class SocketClient implements Client {
     request: IncomingMessage,
     response: ServerResponse,
     arrivedMs: Milliseconds,
+    errors: ErrorShape = openAiErrors,
     stallMs: Milliseconds = STALL_MS,
   ) {
     this.headers = request.headers
@@ -37,6 +41,7 @@ export class SocketClient implements Client {
     this.#request = request
     this.#response = response
     this.#stallMs = stallMs
+    this.#errors = errors
     response.on('close', () => {
       if (!response.writableFinished) this.#cancel()
       for (const listener of this.#deliveryListeners) listener()
@@ -114,11 +119,11 @@ export class SocketClient implements Client {
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
     const stream = this.#stream
     if (stream === null) {
-      respondError(this.#response, error, headers, this.#stallMs)
+      respondError(this.#response, error, headers, { shape: this.#errors, stallMs: this.#stallMs })
       return
     }
     if (!this.#response.writableEnded && !this.#response.destroyed)
-      stream.end(errorEvent(error, headers['x-sidegate-audit']))
+      stream.end(errorEvent(error, this.#errors, headers['x-sidegate-audit']))
     watchDelivery(this.#response, this.#stallMs)
   }
 }

@@ -1,9 +1,9 @@
-// Sends calls to the upstream, with retries. A chat call needs a Permit, which only decide() makes.
+// Sends calls to one upstream, with retries.
 
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Config } from '../core/config.ts'
 import { GatewayError } from '../core/errors.ts'
-import { type Permit, usePermit } from '../policy/decide.ts'
+import type { UpstreamConfig } from '../core/upstream-config.ts'
+import type { PermittedRequest } from '../policy/decide.ts'
 import { retryHeaders, upstreamHeaders } from './headers.ts'
 import { type ConnectionOptions, Connections } from './pool.ts'
 import {
@@ -16,6 +16,7 @@ import {
   upstreamError,
 } from './response.ts'
 import { isConnectFailure, isDeadConnection, isRetried, RetryBudget, retryDelayMs } from './retry.ts'
+import { UpstreamAddress } from './upstream-address.ts'
 
 /**
  * Shorter credentials are placeholders such as `none` and `ollama`, which also are common words.
@@ -39,8 +40,6 @@ const MAX_REFUSING_MODELS = 256
 
 /** The call that is forwarded, as far as forwarding knows it. */
 export interface ForwardedCall {
-  /** Empty for a list of models. */
-  readonly model: string
   /** Number of requests sent to the upstream, retries included. Forwarding counts them. */
   attempts: number
 }
@@ -65,45 +64,43 @@ interface Attempt {
 /** One upstream and its connections. Serves any number of concurrent calls. */
 export class Upstream {
   readonly #connections: Connections
-  readonly #origin: string
-  readonly #basePath: string
-  readonly #apiKey: Config['upstream']['apiKey']
+  readonly #address: UpstreamAddress
+  readonly #config: UpstreamConfig
   readonly #attempts: number
   readonly #budget = new RetryBudget()
+  /** Anthropic's list needs its version. */
+  readonly #listDefaults: Readonly<Record<string, string>>
   readonly #refusingModels = new Set<string>()
 
   /** @param connections maximum number of sockets, see Connections */
-  constructor(config: Config['upstream'], connections: number, options?: ConnectionOptions) {
-    const url = new URL(config.baseUrl)
-    this.#origin = url.origin
-    this.#basePath = url.pathname.replace(/\/+$/, '')
-    this.#apiKey = config.apiKey
+  constructor(config: UpstreamConfig, connections: number, options?: ConnectionOptions) {
+    this.#address = new UpstreamAddress(config)
+    this.#config = config
+    this.#listDefaults = config.apis.includes('openai') ? {} : { 'anthropic-version': '2023-06-01' }
     this.#attempts = config.retries.attempts
     this.#connections = new Connections(config, connections, options)
   }
 
   /**
-   * Sends what a permit holds: its first request, and the next one when the upstream refuses a
-   * request (400, 422). Resolves with the head of the answer for any status; 3xx and
+   * Sends the first of some requests, and the next one when the upstream refuses a request
+   * (400, 422). Resolves with the head of the answer for any status; 3xx and
    * content encodings become errors. All requests of a call share its retries. A model for which
    * only a later request succeeds is remembered: its next calls begin with their last request.
    * @throws GatewayError `upstream_unavailable` (502) or `upstream_timeout` (504)
-   * @throws Error for a permit that was used before
    */
   async forward(
-    permit: Permit,
+    requests: readonly PermittedRequest[],
     client: IncomingHttpHeaders,
     cancellation: Cancellation,
     call: ForwardedCall,
   ): Promise<UpstreamResponse> {
-    const requests = usePermit(permit)
     const retries = this.#retries()
     const last = requests.length - 1
-    for (let number = this.#refusingModels.has(call.model) ? last : 0; ; number++) {
-      const { target, body } = requests[number]!
-      const attempt = { method: 'POST', ...this.#target(target, client), body } as const
+    for (let number = this.#refusingModels.has(requests[0]!.model) ? last : 0; ; number++) {
+      const request = requests[number]!
+      const attempt = { method: 'POST', ...this.#target(request, client), body: request.body } as const
       const response = await this.#send(attempt, cancellation, call, retries)
-      if (number > 0 && response.status < 400) this.#remember(call.model)
+      if (number > 0 && response.status < 400) this.#remember(request.model)
       if (number === last || !REFUSED_STATUSES.has(response.status)) return response
       response.discard()
     }
@@ -120,18 +117,25 @@ export class Upstream {
     cancellation: Cancellation,
     call: ForwardedCall,
   ): Promise<UpstreamResponse> {
-    const attempt = { method: 'GET', ...this.#target('/models', client), body: null } as const
+    const attempt = {
+      method: 'GET',
+      ...this.#target({ target: '/models', model: '', defaults: this.#listDefaults }, client),
+      body: null,
+    } as const
     return this.#send(attempt, cancellation, call, this.#retries())
   }
 
   /** Reads the credential once per call, because it may change before the response arrives. */
-  #target(path: string, client: IncomingHttpHeaders): Omit<Attempt, 'method' | 'body'> {
-    const credential = this.#apiKey?.current() ?? null
+  #target(
+    { target, model, defaults }: Pick<PermittedRequest, 'target' | 'model' | 'defaults'>,
+    client: IncomingHttpHeaders,
+  ): Omit<Attempt, 'method' | 'body'> {
+    const credential = this.#config.apiKey?.current() ?? null
     const isSecret = credential !== null && credential.length >= MIN_CREDENTIAL_CHARACTERS
     return {
-      origin: this.#origin,
-      path: this.#basePath + path,
-      headers: upstreamHeaders(client, credential),
+      origin: this.#address.origin,
+      path: this.#address.path(target, model),
+      headers: upstreamHeaders(client, { ...this.#config, credential, defaults }),
       credential: isSecret ? credential : null,
     }
   }

@@ -2,6 +2,7 @@
 // The client's credential, cookies and hop-by-hop fields (RFC 9110 §7.6.1) are not on them.
 
 import type { IncomingHttpHeaders } from 'node:http'
+import type { UpstreamConfig } from '../core/upstream-config.ts'
 
 /** Request headers that the upstream receives. */
 const FORWARDED = [
@@ -15,6 +16,9 @@ const FORWARDED = [
   'x-openrouter-title',
   'x-openrouter-categories',
   'openai-beta',
+  'anthropic-beta',
+  'anthropic-version',
+  'x-session-id',
 ] as const
 
 /** Response headers about retries. */
@@ -30,21 +34,61 @@ function namedInConnection(headers: IncomingHttpHeaders): ReadonlySet<string> | 
   return new Set(value.split(',').map((name) => name.trim().toLowerCase()))
 }
 
+/** What an upstream's requests carry besides the allowed headers of the client. */
+export interface OwnHeaders extends Pick<UpstreamConfig, 'auth' | 'forwardHeaders' | 'headers'> {
+  /** The upstream's API key; null for an upstream without one. */
+  readonly credential: string | null
+  /** Headers that a client may leave out. */
+  readonly defaults?: Readonly<Record<string, string>> | undefined
+}
+
 /**
  * Returns the raw headers (name, value, …) for the upstream: allowed client headers and our own.
- * @param credential the upstream's API key, or null for an upstream without one
+ * The configured ones replace those of the client.
  */
-export function upstreamHeaders(client: IncomingHttpHeaders, credential: string | null): string[] {
+export function upstreamHeaders(client: IncomingHttpHeaders, own: OwnHeaders): string[] {
+  const { auth, credential, defaults = {}, forwardHeaders } = own
   const dropped = namedInConnection(client)
   // A compressed answer could not be scanned.
   const headers = ['content-type', 'application/json', 'accept-encoding', 'identity']
-  for (const name of FORWARDED) {
+  const isOwn = (name: string) => Object.hasOwn(own.headers, name) || isCredentialHeader(auth, name)
+  const forward = (name: string) => {
     const value = client[name]
-    if (typeof value === 'string' && dropped?.has(name) !== true) headers.push(name, value)
+    const isAllowed = typeof value === 'string' && dropped?.has(name) !== true && !isOwn(name)
+    if (isAllowed) headers.push(name, value)
+    else if (Object.hasOwn(defaults, name) && !isOwn(name)) headers.push(name, defaults[name]!)
   }
-  if (credential !== null) headers.push('authorization', `Bearer ${credential}`)
+  for (const name of FORWARDED) forward(name)
+  for (const name of forwardHeaders) if (!NEVER_FORWARDED.has(name)) forward(name)
+  for (const name in own.headers) headers.push(name, own.headers[name]!.current())
+  if (credential === null || auth === 'none') return headers
+  if (auth === 'bearer') headers.push('authorization', `Bearer ${credential}`)
+  else headers.push(auth.header, credential)
   return headers
 }
+
+const isCredentialHeader = (auth: UpstreamConfig['auth'], name: string): boolean =>
+  typeof auth === 'object' && auth.header === name
+
+/** The client's credentials for the gateway, and headers that HTTP itself sets. */
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  ...FORWARDED,
+  'authorization',
+  'proxy-authorization',
+  'x-api-key',
+  'cookie',
+  'host',
+  'connection',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'accept-encoding',
+  'expect',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
 
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/
 const MEDIA_TYPE = /^[a-z]{1,16}\/[a-z.+-]{1,40}(?:\s*;\s*charset="?[a-z0-9-]{1,16}"?)?$/i

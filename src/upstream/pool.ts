@@ -10,7 +10,7 @@ import Client from 'undici/lib/dispatcher/client.js'
 import Pool from 'undici/lib/dispatcher/pool.js'
 import ProxyAgent from 'undici/lib/dispatcher/proxy-agent.js'
 import type { Milliseconds } from '../core/clock.ts'
-import type { Config } from '../core/config.ts'
+import type { UpstreamConfig } from '../core/upstream-config.ts'
 import { PendingResponse } from './response.ts'
 
 /**
@@ -45,7 +45,7 @@ export class Connections {
    * @param connections maximum number of sockets. Each stream occupies one, so use the maximum
    *   number of calls in flight. Sockets that were replaced and finish their calls do not count.
    */
-  constructor(upstream: Config['upstream'], connections: number, options: ConnectionOptions = {}) {
+  constructor(upstream: UpstreamConfig, connections: number, options: ConnectionOptions = {}) {
     this.#open = () => openConnections(upstream, connections, options)
     this.#current = this.#open()
   }
@@ -91,12 +91,13 @@ const newPool = (origin: string | URL, options: object): UndiciPool =>
   new Pool(origin, { ...options, factory: (url, settings) => new KeptClient(url, settings) })
 
 function openConnections(
-  { baseUrl, proxy, timeouts }: Config['upstream'],
+  { baseUrl, proxy, timeouts, tls }: UpstreamConfig,
   connections: number,
   { maxAgeMs = MAX_AGE_MS, lookup }: ConnectionOptions,
 ): Dispatcher {
   const { connectMs, headersMs, idleMs } = timeouts
-  const { origin, protocol } = new URL(baseUrl)
+  const { origin, protocol } = new URL(baseUrl.replaceAll('{model}', 'model'))
+  const certificates = { ca: tls.ca, cert: tls.certificate, key: tls.key }
   const settings = {
     connections,
     pipelining: 1,
@@ -108,7 +109,10 @@ function openConnections(
     clientTtl: maxAgeMs,
   }
   if (proxy === null) {
-    return newPool(origin, { ...settings, connect: { timeout: connectMs, ...(lookup && { lookup }) } })
+    return newPool(origin, {
+      ...settings,
+      connect: { timeout: connectMs, ...certificates, ...(lookup && { lookup }) },
+    })
   }
   return new ProxyAgent({
     ...settings,
@@ -117,6 +121,7 @@ function openConnections(
     proxyTunnel: true,
     connectTimeout: connectMs,
     factory: newPool,
+    requestTls: certificates,
     // The package's entry would add this method.
     clientFactory: (origin, options) =>
       Object.assign(new Pool(origin, { ...options, headersTimeout: connectMs }), { connect }),

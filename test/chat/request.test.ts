@@ -1,12 +1,17 @@
 import t from 'tap'
+import type { ModelRequest } from '../../src/chat/model-request.ts'
 import { readChatRequest, upstreamBodies } from '../../src/chat/request.ts'
 import { type JsonObject, type JsonValue, parseExactly } from '../../src/core/json.ts'
+import type { StreamUsage } from '../../src/core/upstream-config.ts'
 
 const messages = [{ role: 'user', content: 'hi' }]
 
+const bodiesOf = (request: ModelRequest, streamUsage: StreamUsage = 'auto') =>
+  upstreamBodies(request, Buffer.from(JSON.stringify(request.body)), streamUsage)
+
 t.test('a stream that asks for usage has a second body for upstreams that refuse it', async (t) => {
   const bodies = (more: object) =>
-    upstreamBodies(readChatRequest({ model: 'm', messages, ...more })).map((body) => JSON.parse(String(body)))
+    bodiesOf(readChatRequest({ model: 'm', messages, ...more })).map((body) => JSON.parse(String(body)))
   const stream = { model: 'm', messages, stream: true }
   t.same(bodies({ stream: true }), [{ ...stream, stream_options: { include_usage: true } }, stream])
   const own = { ...stream, stream_options: { x: 1 } }
@@ -17,10 +22,9 @@ t.test('a stream that asks for usage has a second body for upstreams that refuse
 
 t.test('the configuration may ask for the usage of a stream always or never', async (t) => {
   const request = readChatRequest({ model: 'm', messages, stream: true })
-  const json = Buffer.from(JSON.stringify(request.body))
-  const [auto = '', plain = ''] = upstreamBodies(request, json).map(String)
-  t.same(upstreamBodies(request, json, 'always').map(String), [auto])
-  t.same(upstreamBodies(request, json, 'never').map(String), [plain])
+  const [auto = '', plain = ''] = bodiesOf(request).map(String)
+  t.same(bodiesOf(request, 'always').map(String), [auto])
+  t.same(bodiesOf(request, 'never').map(String), [plain])
 })
 
 t.test('reads the fields that the gateway needs', async (t) => {
@@ -67,7 +71,7 @@ t.test('values that the gateway does not need pass as they are', async (t) => {
   const passes = (more: object) => {
     const body = { model: 'm', messages, ...more } as JsonObject
     const request = readChatRequest(body)
-    t.equal(String(upstreamBodies(request)[0]), JSON.stringify(body))
+    t.equal(String(bodiesOf(request)[0]), JSON.stringify(body))
     return request
   }
   for (const value of [2.5, -1, 'hot', {}, null]) {
@@ -148,7 +152,7 @@ t.test('a refusal names the path of the field', async (t) => {
 })
 
 t.test('the forwarded body is the parsed one, and a stream asks for usage', async (t) => {
-  const sent = (body: JsonValue) => JSON.parse(String(upstreamBodies(readChatRequest(body))[0]))
+  const sent = (body: JsonValue) => JSON.parse(String(bodiesOf(readChatRequest(body))[0]))
   t.same(sent({ model: 'm', messages, x: [1, { y: null }] }), { model: 'm', messages, x: [1, { y: null }] })
   t.same(sent({ model: 'm', messages, stream: true }).stream_options, { include_usage: true })
   t.same(sent({ model: 'm', messages, stream: true, stream_options: { other: 1 } }).stream_options, {
@@ -158,10 +162,10 @@ t.test('the forwarded body is the parsed one, and a stream asks for usage', asyn
   const inBothWays = sent({ model: 'm', messages, stream: true, usage: { include: true } })
   t.match(inBothWays, { usage: { include: true }, stream_options: { include_usage: true } })
   t.equal(
-    String(upstreamBodies(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))[0]),
+    String(bodiesOf(readChatRequest({ model: 'm', messages, stream: true, z: '}' }))[0]),
     JSON.stringify({ model: 'm', messages, stream: true, z: '}', stream_options: { include_usage: true } }),
   )
   const body = { model: 'm', messages, stream: true }
-  upstreamBodies(readChatRequest(body))
+  bodiesOf(readChatRequest(body))
   t.notOk('stream_options' in body, 'the log has what the client sent')
 })

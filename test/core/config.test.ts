@@ -18,14 +18,22 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
   const { config } = parse('upstream: { baseUrl: "https://host/v1/" }')
   t.match(config, {
     listen: { gateway: { host: '127.0.0.1', port: 8484 }, ops: { host: '127.0.0.1', port: 9484 } },
-    upstream: {
-      baseUrl: 'https://host/v1',
-      apiKey: null,
-      proxy: null,
-      timeouts: { connectMs: 5000, headersMs: 600_000, idleMs: 600_000 },
-      retries: { attempts: 2 },
-      streamUsage: 'auto',
-    },
+    upstreams: [
+      {
+        name: 'default',
+        apis: ['openai', 'anthropic'],
+        baseUrl: 'https://host/v1',
+        apiKey: null,
+        auth: 'bearer',
+        models: ['*'],
+        fallback: [],
+        breaker: null,
+        proxy: null,
+        timeouts: { connectMs: 5000, headersMs: 600_000, idleMs: 600_000 },
+        retries: { attempts: 2 },
+        streamUsage: 'auto',
+      },
+    ],
     rules: { path: '/etc/sidegate/rules', apiWrites: 'overlay' },
     keys: [],
     pii: { kinds: DEFAULT_PII_KINDS, binaryParts: 'pass' },
@@ -35,6 +43,62 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
     limits: { bodyBytes: 10 * 1024 ** 2, concurrentRequests: 1024, drainSeconds: 25 },
     log: { level: 'info' },
   })
+})
+
+t.test('several upstreams have defaults of their own', async (t) => {
+  const { config, problems: found } = parse(
+    `upstreams:
+  - { name: azure, baseUrl: "https://h/deployments/{model}", auth: { header: api-key }, apiKey: { env: KEY }, fallback: [rest], headers: { x-team: search } }
+  - { name: claude, api: anthropic, baseUrl: https://c/v1, breaker: { failures: 2 } }
+  - { name: rest, baseUrl: https://r/v1, models: ["*"] }
+`,
+    { KEY: 'secret' },
+  )
+  t.same(found, [])
+  t.match(config?.upstreams, [
+    {
+      name: 'azure',
+      apis: ['openai'],
+      auth: { header: 'api-key' },
+      models: ['*'],
+      breaker: { failures: 5, openSeconds: 30 },
+    },
+    { name: 'claude', apis: ['anthropic'], breaker: { failures: 2, openSeconds: 30 } },
+    { name: 'rest', breaker: null, retries: { attempts: 2 } },
+  ])
+  t.equal(config?.upstreams[0]?.headers['x-team']?.current(), 'search')
+})
+
+t.test('each mistake in upstreams is reported where it is made', async (t) => {
+  const two = (first: string, second: string) =>
+    `upstreams:\n  - { name: a, baseUrl: http://a, ${first} }\n  - { name: b, baseUrl: http://b, ${second} }`
+  const cases: [string, RegExp][] = [
+    ['log: {}', /upstream: is required; declare upstream\.baseUrl, or upstreams/],
+    [
+      `upstream: { baseUrl: http://h }\n${two('models: [x]', 'models: [y]')}`,
+      /1:\d+ upstream: must not be next to upstreams/,
+    ],
+    [
+      two('models: [x], fallback: [c]', ''),
+      /2:\d+ upstreams\[0\]\.fallback\[0\]: names no upstream; the names are a, b/,
+    ],
+    [two('models: [x], fallback: [b]', 'fallback: [a]'), /upstreams\[0\]\.fallback\[0\]: leads back to a/],
+    [two('models: [x], fallback: [a]', ''), /upstreams\[0\]\.fallback\[0\]: leads back to a/],
+    [two('fallback: [b]', 'api: anthropic'), /upstreams\[0\]\.fallback\[0\]: serves another api than a/],
+    [two('', 'models: [gpt-*]'), /3:\d+ upstreams\[1\]\.models\[0\]: never matches, because a comes first/],
+    [two('', '').replace('name: b', 'name: a'), /upstreams\[1\]\.name: is also the name of upstreams\[0\]/],
+    [two('models: [], api: openai', ''), /upstreams\[0\]\.models: /],
+    [two('tls: { key: missing.pem }', 'api: anthropic'), /tls\.key: file missing\.pem cannot be read/],
+    [
+      two('tls: { ca: missing.pem, certificate: c.pem }', 'api: anthropic'),
+      /tls: needs both certificate and key/,
+    ],
+    [
+      two('headers: { x-a: { env: NONE } }', 'api: anthropic'),
+      /headers\.x-a: environment variable NONE is not set/,
+    ],
+  ]
+  for (const [text, problem] of cases) t.match(problems(text).join('\n'), problem, text)
 })
 
 t.test('a written value replaces its default', async (t) => {
@@ -50,7 +114,7 @@ t.test('a written value replaces its default', async (t) => {
 
 t.test('a secret is read by reference and rejected as a value', async (t) => {
   const { config } = parse('upstream: { baseUrl: http://h, apiKey: { env: KEY } }', { KEY: ' value\n' })
-  t.equal(config?.upstream.apiKey?.current(), 'value')
+  t.equal(config?.upstreams[0]?.apiKey?.current(), 'value')
   const folder = t.testdir({ token: 'a token from a file\n', empty: '\n' })
   const file = parse(`upstream: { baseUrl: http://h }\nadmin: { token: { file: ${folder}/token } }`)
   t.equal(file.config?.admin.token?.current(), 'a token from a file')
@@ -137,7 +201,7 @@ t.test('a proxy URL may contain a password, and errors do not repeat it', async 
     'http://[::1]:1',
   ]) {
     t.same(read(url).problems, [], url)
-    t.equal(read(url).config?.upstream.proxy?.current(), url)
+    t.equal(read(url).config?.upstreams[0]?.proxy?.current(), url)
   }
   for (const url of [
     'proxy:3128',
@@ -153,7 +217,7 @@ t.test('a proxy URL may contain a password, and errors do not repeat it', async 
     t.same(others, [])
   }
   t.match(problems('upstream: { baseUrl: https://h, proxy: { env: NONE } }'), [
-    /NONE is not set; .*remove upstream\.proxy/,
+    /NONE is not set; .*remove the proxy/,
   ])
   t.match(problems('upstream: { baseUrl: https://h, proxy: "http://proxy:3128" }'), [
     /upstream\.proxy: must be an object/,
@@ -190,7 +254,7 @@ t.test('the sample configuration is valid, and config/sidegate.schema.json is th
   const env = { OPENROUTER_API_KEY: 'k', SIDEGATE_ADMIN_TOKEN: 'sixteen letters!' }
   const { config, problems: found } = readConfig(resolve(CONFIG, 'sidegate.yaml'), env, clock)
   t.same(found, [])
-  t.equal(config?.upstream.baseUrl, 'https://openrouter.ai/api/v1')
+  t.equal(config?.upstreams[0]?.baseUrl, 'https://openrouter.ai/api/v1')
   t.same(
     JSON.parse(readFileSync(resolve(CONFIG, 'sidegate.schema.json'), 'utf8')),
     JSON.parse(JSON.stringify(CONFIG_SCHEMA)),

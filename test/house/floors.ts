@@ -61,7 +61,7 @@ const NESTED_GENERATOR = /^\s.*\bfunction\*/
 const PERMIT_CAST = /\bas\s+Permit\b|<Permit>/
 const PERMIT_USE = /\busePermit\b/
 const PERMIT_MAKER = 'src/policy/decide.ts'
-const PERMIT_USER = 'src/upstream/forward.ts'
+const PERMIT_USER = 'src/upstream/upstreams.ts'
 
 const FORBIDDEN_NAMES = /(?:^|\/)(?:utils?|helpers?|common|services?|managers?)(?:\/|\.ts$)/
 const MAX_LINES = 300

@@ -22,4 +22,5 @@ export const STATE: GatewayState = {
   storeBytes: 1024,
   storeLimitBytes: 4096,
   callsInFlight: 1,
+  upstreamsOpen: 0,
 }

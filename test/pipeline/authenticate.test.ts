@@ -16,6 +16,11 @@ t.test('reads the bearer token as RFC 6750 and clients write it', async (t) => {
     t.equal(authenticate(keys, { authorization }), OWNER, authorization)
 })
 
+t.test('reads x-api-key, as clients of Anthropic send it', async (t) => {
+  t.equal(authenticate(keys, { 'x-api-key': 'right' }), OWNER)
+  t.equal(authenticate(keys, { 'x-api-key': 'right', authorization: 'Basic x' }), OWNER)
+})
+
 t.test('every kind of bad key gets the same error', async (t) => {
   const headers: IncomingHttpHeaders[] = [
     {},
@@ -30,7 +35,9 @@ t.test('every kind of bad key gets the same error', async (t) => {
     { authorization: 'Bearer right, Bearer right' },
     { authorization: 'Basic right' },
     { authorization: 'XBearer right' },
-    { 'x-api-key': 'right' },
+    { 'x-api-key': 'wrong' },
+    { 'x-api-key': 'Bearer right' },
+    { authorization: 'Bearer wrong', 'x-api-key': 'right' },
     { cookie: 'authorization=Bearer right' },
   ]
   const messages = new Set<string>()

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CHAT } from '../../src/chat/chat-api.ts'
 import { Call } from '../../src/pipeline/call.ts'
 import { callHeaders, formatDuration } from '../../src/pipeline/call-headers.ts'
 import type { RuleHit } from '../../src/policy/rule.ts'
@@ -20,7 +21,13 @@ t.test('formats durations as OpenAI does', async (t) => {
 t.test('a call has its response headers', async (t) => {
   let nowMs = 5
   const clock = { now: () => 1_700_000_000_000 + nowMs, monotonic: () => nowMs }
-  const call = new Call(clock, 'id', { id: 'k', name: 'key' }, 2, 'revision')
+  const call = new Call(clock, {
+    id: 'id',
+    api: CHAT,
+    key: { id: 'k', name: 'key' },
+    arrivedMs: 2,
+    policyRevision: 'revision',
+  })
   t.equal(call.createdAtMs, 1_700_000_000_002)
   t.same(callHeaders(call), { 'x-request-id': 'id', 'server-timing': '' })
   call.measure('inspect', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { ChatStream } from '../../src/chat/chat-stream.ts'
 import { readStreamChunk } from '../../src/chat/stream-chunk.ts'
 import { EventTemplateMatcher, writeEvent } from '../../src/pipeline/answer/event-template.ts'
 
@@ -15,7 +16,7 @@ const event = (text: string, more: object = {}, delta: object = {}) =>
 
 /** A matcher that has learned these events in order. */
 function matcherOf(...events: readonly string[]): EventTemplateMatcher {
-  const matcher = new EventTemplateMatcher()
+  const matcher = new EventTemplateMatcher(new ChatStream(false))
   for (const data of events) {
     const chunk = readStreamChunk(data)
     if (chunk !== null) matcher.learn(data, chunk)

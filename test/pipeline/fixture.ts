@@ -1,5 +1,7 @@
 // Calls, clients, upstream responses, scans and random cuts that the tests of the pipeline share.
 
+import type { Api } from '../../src/chat/api-format.ts'
+import { CHAT } from '../../src/chat/chat-api.ts'
 import { Budget } from '../../src/core/budget.ts'
 import type { Clock } from '../../src/core/clock.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
@@ -26,8 +28,8 @@ export const STILL_CLOCK: Pick<Clock, 'now' | 'monotonic'> = { now: () => 0, mon
 /** The rules for model `m` and key `k`. */
 export const selectRules = (rules: readonly Rule[]): Selection => compileRules(rules, 'r').select(['m'], 'k')
 
-export const newCall = (clock = STILL_CLOCK, revision = 'r'): Call =>
-  new Call(clock as Clock, 'id', { id: 'k', name: 'k' }, 0, revision)
+export const newCall = (clock = STILL_CLOCK, policyRevision = 'r', api = CHAT): Call =>
+  new Call(clock as Clock, { id: 'id', api, key: { id: 'k', name: 'k' }, arrivedMs: 0, policyRevision })
 
 /** A response with status 200 that arrives in these pieces. */
 export function responseOf(
@@ -80,6 +82,7 @@ const STREAM_RULES = selectRules([
 ])
 
 interface RelayOptions {
+  readonly api?: Api
   readonly credential?: string | null
   readonly clock?: typeof STILL_CLOCK
   readonly keep?: (bytes: number) => void
@@ -91,9 +94,9 @@ interface RelayOptions {
  */
 export async function relay(
   events: readonly string[],
-  { credential = null, clock = STILL_CLOCK, keep = () => {} }: RelayOptions = {},
+  { api = CHAT, credential = null, clock = STILL_CLOCK, keep = () => {} }: RelayOptions = {},
 ) {
-  const call = newCall(clock)
+  const call = newCall(clock, 'r', api)
   const sent: string[] = []
   const client = {
     startStream: () => {},
@@ -126,7 +129,7 @@ export async function relay(
     delivered.finish({ log: 'l', seq: 0, hash: 'h' })
   } catch (error) {
     failure = (error as GatewayError).code
-    end = errorEvent(error as GatewayError, 'l;seq=0;hash=h')
+    end = errorEvent(error as GatewayError, api.errors, 'l;seq=0;hash=h')
     // An error of the upstream is part of its answer.
     if ((error as GatewayError).event !== null) sent.push(end)
   }

@@ -1,6 +1,7 @@
 // URLs of pictures, sound, video and files: a rule may refuse them, and nothing alters them.
 
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -40,7 +41,7 @@ const PARTS: Record<string, (url: string) => JsonObject> = {
 function look(content: JsonObject[], action: RuleAction) {
   const body: JsonObject = { model: 'm', messages: [{ role: 'user', content }] }
   const selection = selectRules([rule('data', '*', { type: 'pii', action }), rule('word', 'bucket')])
-  const inspection = atOnce(inspect(body, selection, { kinds: ALL_KINDS, injection: model }))
+  const inspection = atOnce(inspect(requestTexts(body), selection, { kinds: ALL_KINDS, injection: model }))
   return { ...inspection, sent: JSON.stringify(body) }
 }
 
@@ -76,7 +77,7 @@ t.test('a text that is no such URL is redacted', async (t) => {
   ]
   for (const part of texts) t.notMatch(look([part], 'redact').sent, 'bob@')
   const body: JsonObject = { model: 'm', messages: [], metadata: { image_url: address } }
-  atOnce(inspect(body, selectRules([]), { kinds: ALL_KINDS, injection: model }))
+  atOnce(inspect(requestTexts(body), selectRules([]), { kinds: ALL_KINDS, injection: model }))
   t.notMatch(JSON.stringify(body), 'bob@')
 })
 

@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -17,7 +18,7 @@ const AURORA = ruleOf('aurora', 'keyword_block', 'project aurora', 'block')
 
 function look(body: JsonObject, rules: readonly Rule[] = [AURORA]) {
   const selection = selectRules(rules)
-  const inspection = atOnce(inspect(body, selection, { kinds: ALL_KINDS, injection: model }))
+  const inspection = atOnce(inspect(requestTexts(body), selection, { kinds: ALL_KINDS, injection: model }))
   return { ...inspection, hits: inspection.keywordHits.map(({ name }) => name), sent: JSON.stringify(body) }
 }
 

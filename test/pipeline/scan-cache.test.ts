@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { type InjectionModel, loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -41,7 +42,7 @@ function look(
     keywordHits,
     injection: evidence,
   } = atOnce(
-    inspect(body, selection, {
+    inspect(requestTexts(body), selection, {
       kinds: DEFAULT_KINDS,
       injection,
       ...(cache === null ? {} : { scanOf: (text: string) => cache.lookUp(key, text) }),

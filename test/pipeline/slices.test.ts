@@ -2,6 +2,7 @@
 
 import fc from 'fast-check'
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce, STEP_UNITS } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -53,7 +54,7 @@ const bodyOf = (texts: readonly string[]) =>
   }) as JsonObject
 
 const search = (body: JsonObject, cache = new ScanCache()) =>
-  inspect(body, selection, {
+  inspect(requestTexts(body), selection, {
     kinds: DEFAULT_KINDS,
     injection: model,
     scanOf: (text) => cache.lookUp('key', text),

@@ -334,7 +334,8 @@ t.test('an error of the upstream keeps its reason, redacted, in the form that cl
   ]
   for (const [body, message] of cases) {
     const { text, ending } = await whole(body, { status: 503 })
-    t.same(JSON.parse(text).error, { message, type: 'upstream_error', param: null, code: null }, body)
+    const code = 'upstream_unavailable'
+    t.same(JSON.parse(text).error, { message, type: 'upstream_error', param: null, code }, body)
     t.equal(ending.outcome, 'upstream_error')
   }
   const list = '[{"error":{"message":"for bob@example.com"}}]'

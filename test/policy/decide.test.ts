@@ -36,7 +36,9 @@ const limitTrial = reference('limit-trial', 'monitor')
 
 const finding = (kind: 'email' | 'us_ssn' | 'phone' | 'ip_address' | 'iban', count = 1) => ({ kind, count })
 
-const REQUESTS: PermittedRequests = [{ target: '/chat/completions', body: Buffer.from('{}') }]
+const REQUESTS: PermittedRequests = [
+  { upstream: 'u', model: 'm', target: '/chat/completions', body: Buffer.from('{}'), defaults: {} },
+]
 const NOTHING_FOUND: PolicyEvidence = {
   selection,
   findings: [],

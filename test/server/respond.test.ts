@@ -19,7 +19,8 @@ t.test('any answer that the client does not read is dropped after the stall time
   const ways: Record<string, (response: ServerResponse) => void> = {
     text: (response) => respond(response, 200, {}, LONG, STALL_MS),
     JSON: (response) => respondJson(response, 200, LONG, {}, STALL_MS),
-    'a refusal': (response) => respondError(response, new GatewayError('not_found', LONG), {}, STALL_MS),
+    'a refusal': (response) =>
+      respondError(response, new GatewayError('not_found', LONG), {}, { stallMs: STALL_MS }),
   }
   for (const [name, answer] of Object.entries(ways)) {
     const server = createServer((_request, response) => answer(response))

@@ -5,6 +5,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { openAiErrors } from '../../src/chat/error-shapes.ts'
 import { GatewayError } from '../../src/core/errors.ts'
 import { SocketClient } from '../../src/server/socket-client.ts'
 
@@ -32,7 +33,9 @@ async function call(
     server.closeAllConnections()
   })
   const client = new Promise<SocketClient>((resolve) =>
-    server.once('request', (request, response) => resolve(new SocketClient(request, response, 0, stallMs))),
+    server.once('request', (request, response) =>
+      resolve(new SocketClient(request, response, 0, openAiErrors, stallMs)),
+    ),
   )
   socket.write(
     `POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${2 + missingBytes}\r\n\r\n{}`,

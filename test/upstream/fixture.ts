@@ -9,17 +9,18 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 import type { Test } from 'tap'
-import type { Config } from '../../src/core/config.ts'
 import type { GatewayError } from '../../src/core/errors.ts'
 import { fixedSecret } from '../../src/core/secret.ts'
+import type { UpstreamConfig } from '../../src/core/upstream-config.ts'
 import {
   decide,
   type Permit,
   type PermittedRequest,
   type PermittedRequests,
 } from '../../src/policy/decide.ts'
-import { type Cancellation, type ForwardedCall, Upstream } from '../../src/upstream/forward.ts'
+import { type Cancellation, Upstream } from '../../src/upstream/forward.ts'
 import { type UpstreamResponse, upstreamCause } from '../../src/upstream/response.ts'
+import type { RoutedCall } from '../../src/upstream/upstreams.ts'
 import { select } from '../policy/rules.ts'
 import { type Answer, startUpstream } from '../process/upstream.ts'
 
@@ -51,8 +52,11 @@ export class Client implements Cancellation {
 }
 
 export const requestTo = (body: string, target = '/chat/completions'): PermittedRequest => ({
+  upstream: 'default',
+  model: 'm',
   target,
   body: Buffer.from(body),
+  defaults: {},
 })
 
 /** A permit for the requests. */
@@ -71,16 +75,27 @@ export function permit(...requests: PermittedRequests): Permit {
 }
 
 /** A call that is not forwarded yet. */
-export const newCall = (model = 'm'): ForwardedCall => ({ model, attempts: 0 })
+export const newCall = (): RoutedCall => ({ attempts: 0, upstream: null })
 
 const HEADERS = { 'x-title': 'app', cookie: 'c' }
 
 /** Forwards one chat call with the body `{"model":"m"}`. */
 export const chat = (upstream: Upstream, client: Cancellation = new Client()): Promise<UpstreamResponse> =>
-  upstream.forward(permit(requestTo('{"model":"m"}')), HEADERS, client, newCall())
+  upstream.forward([requestTo('{"model":"m"}')], HEADERS, client, newCall())
 
-export const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}): Config['upstream'] => ({
+export const settings = (baseUrl: string, more: Partial<UpstreamConfig> = {}): UpstreamConfig => ({
+  name: 'default',
+  apis: ['openai', 'anthropic'],
   baseUrl,
+  query: {},
+  auth: 'bearer',
+  models: ['*'],
+  rename: {},
+  headers: {},
+  forwardHeaders: [],
+  tls: {},
+  fallback: [],
+  breaker: null,
   apiKey: fixedSecret('credential'),
   proxy: null,
   timeouts: { connectMs: 500, headersMs: 500, idleMs: 500 },
@@ -90,19 +105,14 @@ export const settings = (baseUrl: string, more: Partial<Config['upstream']> = {}
 })
 
 /** Opens an Upstream until the end of the test. */
-export function open(t: Test, config: Config['upstream'], connections = 1): Upstream {
+export function open(t: Test, config: UpstreamConfig, connections = 1): Upstream {
   const upstream = new Upstream(config, connections)
   t.teardown(() => upstream.close())
   return upstream
 }
 
 /** Starts a scripted server and an Upstream in front of it, until the end of the test. */
-export async function deploy(
-  t: Test,
-  answer?: Answer,
-  more: Partial<Config['upstream']> = {},
-  connections = 4,
-) {
+export async function deploy(t: Test, answer?: Answer, more: Partial<UpstreamConfig> = {}, connections = 4) {
   const server = await startUpstream(answer)
   t.teardown(() => server.close())
   const upstream = open(t, settings(server.baseUrl, more), connections)
@@ -136,7 +146,7 @@ export const inTurn = (...answers: Answer[]): Answer => {
 }
 
 /** Returns the answer to one call, or the cause of its failure as the log shows it. */
-export async function outcomeOf(baseUrl: string, more: Partial<Config['upstream']> = {}): Promise<string> {
+export async function outcomeOf(baseUrl: string, more: Partial<UpstreamConfig> = {}): Promise<string> {
   const upstream = new Upstream(settings(baseUrl, more), 4)
   try {
     return await readAll(await chat(upstream))

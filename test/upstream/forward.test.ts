@@ -2,19 +2,7 @@
 
 import t from 'tap'
 import { type Answer, json, startUpstream } from '../process/upstream.ts'
-import {
-  Client,
-  chat,
-  deploy,
-  inTurn,
-  newCall,
-  open,
-  permit,
-  readAll,
-  requestTo,
-  settings,
-  soon,
-} from './fixture.ts'
+import { Client, chat, deploy, inTurn, newCall, open, readAll, requestTo, settings, soon } from './fixture.ts'
 
 t.test('a chat call is sent with the credential and allowed headers, and its answer returned', async (t) => {
   const { server, upstream, forward } = await deploy(t, json({ ok: 1 }, 200, { 'x-a': 'b' }))
@@ -118,7 +106,7 @@ t.test('the requests of a call are counted, and share its retries', async (t) =>
     inTurn(json({}, 503), json({}, 400), json({}, 503), json({}, 503)),
   )
   const call = newCall()
-  const both = permit(requestTo('1'), requestTo('2'))
+  const both = [requestTo('1'), requestTo('2')]
   t.equal((await upstream.forward(both, {}, new Client(), call)).status, 503)
   t.same(
     server.received.map(({ body }) => body),

@@ -1,8 +1,17 @@
 import t from 'tap'
-import { clientHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
+import { fixedSecret } from '../../src/core/secret.ts'
+import { clientHeaders, type OwnHeaders, upstreamHeaders } from '../../src/upstream/headers.ts'
 
 const pairs = (raw: string[]) =>
   Object.fromEntries(raw.flatMap((name, i) => (i % 2 === 0 ? [[name, raw[i + 1]]] : [])))
+
+const own = (credential: string | null, more: Partial<OwnHeaders> = {}): OwnHeaders => ({
+  credential,
+  auth: 'bearer',
+  headers: {},
+  forwardHeaders: [],
+  ...more,
+})
 
 t.test('only allowed request headers are sent, with the credential of the upstream', async (t) => {
   const sent = pairs(
@@ -19,7 +28,7 @@ t.test('only allowed request headers are sent, with the credential of the upstre
         'transfer-encoding': 'chunked',
         'proxy-authorization': 'x',
       },
-      'upstream-secret',
+      own('upstream-secret'),
     ),
   )
   t.same(sent, {
@@ -33,11 +42,13 @@ t.test('only allowed request headers are sent, with the credential of the upstre
 })
 
 t.test('no authorization header is sent to an upstream without a credential', async (t) => {
-  t.notOk('authorization' in pairs(upstreamHeaders({ authorization: 'Bearer x' }, null)))
+  t.notOk('authorization' in pairs(upstreamHeaders({ authorization: 'Bearer x' }, own(null))))
 })
 
 t.test('headers named in Connection are not forwarded', async (t) => {
-  const sent = pairs(upstreamHeaders({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, null))
+  const sent = pairs(
+    upstreamHeaders({ connection: 'close, X-Title', 'x-title': 'app', accept: '*/*' }, own(null)),
+  )
   t.notOk('x-title' in sent)
   t.equal(sent['accept'], '*/*')
 })
@@ -83,4 +94,33 @@ t.test('only allowed response headers are returned', async (t) => {
     }),
     { 'content-type': 'application/json', 'retry-after': '3' },
   )
+})
+
+t.test('configured headers replace those of the client, and credentials never pass', async (t) => {
+  const client = {
+    'api-key': 'client',
+    'x-team': 'client',
+    'openai-project': 'p',
+    cookie: 'c',
+    'x-api-key': 'k',
+  }
+  const sent = upstreamHeaders(
+    client,
+    own('secret', {
+      auth: { header: 'api-key' },
+      headers: { 'x-team': fixedSecret('search') },
+      forwardHeaders: ['openai-project', 'x-team', 'api-key', 'cookie', 'x-api-key'],
+    }),
+  )
+  t.match(pairs(sent), { 'api-key': 'secret', 'x-team': 'search', 'openai-project': 'p' })
+  for (const name of ['authorization', 'cookie', 'x-api-key']) t.notOk(name in pairs(sent), name)
+  t.equal(sent.filter((name) => name === 'x-team').length, 1)
+  t.notOk('authorization' in pairs(upstreamHeaders({}, own('secret', { auth: 'none' }))))
+})
+
+t.test('a default header is sent when the client leaves it out', async (t) => {
+  const defaults = { 'anthropic-version': '2023-06-01' }
+  t.equal(pairs(upstreamHeaders({}, own(null, { defaults })))['anthropic-version'], '2023-06-01')
+  const newer = { 'anthropic-version': '2026-01-01' }
+  t.equal(pairs(upstreamHeaders(newer, own(null, { defaults })))['anthropic-version'], '2026-01-01')
 })

@@ -1,8 +1,6 @@
 // Chooses how an answer reaches the client: by the form in which it arrives and the one that the
 // client asked for. Neither depends on the content type.
 
-import { answerChunks, hasChoices } from '../../chat/answer-chunks.ts'
-import { DONE, encodeData } from '../../chat/sse.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { StreamCollector } from '../../chat/stream-collector.ts'
 import { isTooDeep } from '../../chat/strict-json.ts'
@@ -54,7 +52,7 @@ async function deliverWhole(answer: Answer): Promise<Delivered> {
   // Most answers do not have the word, so few are parsed for it.
   const mayBeError = received.length <= MAX_REASON_BYTES && received.includes('"error"')
   const body = mayBeError ? parseShallow(received) : null
-  return body !== null && isErrorBody(body) && !hasChoices(body)
+  return body !== null && isErrorBody(body) && !answer.call.api.answer.isAnswer(body)
     ? deliverReportedError(answer, body)
     : deliverBytes(answer, received, answer.response.status)
 }
@@ -64,8 +62,9 @@ async function deliverAsStream(answer: Answer, includeUsage: boolean): Promise<D
   const body = await readBody(answer)
   if (body === null)
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
-  if (!hasChoices(body)) return deliverReportedError(answer, body)
-  const response = resumed(answer.response, encodedChunks(body))
+  const format = answer.call.api.answer
+  if (!format.isAnswer(body)) return deliverReportedError(answer, body)
+  const response = resumed(answer.response, encoded(format.toEvents(body)))
   return deliverStreamedAnswer({ ...answer, response }, includeUsage)
 }
 
@@ -81,15 +80,14 @@ async function readBody(answer: Answer): Promise<JsonObject | null> {
   }
 }
 
-function* encodedChunks(body: JsonObject): Generator<Buffer> {
-  for (const chunk of answerChunks(body)) yield Buffer.from(encodeData(JSON.stringify(chunk)))
-  yield Buffer.from(encodeData(DONE))
+function* encoded(events: Iterable<string>): Generator<Buffer> {
+  for (const event of events) yield Buffer.from(event)
 }
 
 /** Delivers a stream to a client that asked for a whole answer. */
 async function deliverCollectedAnswer(answer: Answer): Promise<Delivered> {
   const { call, response, scan, keep } = answer
-  const collector = new StreamCollector()
+  const collector = new StreamCollector(call.api.readStream(call.record.asksForJson))
   let counted = 0
   while (!collector.done) {
     const piece = await call.waitForUpstream(response.read())

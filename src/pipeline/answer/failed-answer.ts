@@ -1,6 +1,7 @@
 // Delivers failures of the upstream: a status of 5xx, or an error in an answer with a status of
 // success. The client gets the reason, scanned, in the form of our own errors.
 
+import type { ErrorShape } from '../../chat/api-format.ts'
 import { inErrorForm, isErrorBody } from '../../chat/stream-chunk.ts'
 import { isTooDeep } from '../../chat/strict-json.ts'
 import { GatewayError } from '../../core/errors.ts'
@@ -22,7 +23,7 @@ const PASSED_ON: ReadonlySet<number> = new Set([503, 504, 529])
 const EMPTY = Buffer.alloc(0)
 
 const REPORTED = 'The upstream reported an error in an answer with a status of success.'
-const NO_CHOICES = "The upstream's answer has no choices."
+const NO_ANSWER = "The upstream's JSON is neither an answer of this API nor an error."
 const UNREADABLE = "The upstream's answer is neither an event stream nor a JSON object."
 
 /** One line without the marks of JSON and markup. */
@@ -66,21 +67,21 @@ export async function deliverUnreadableAnswer(answer: Answer): Promise<Delivered
 
 /**
  * Scans and prepares the error in an answer with a status of success. The client gets the status in
- * the error, if there is one. An answer without error and choices counts as one.
+ * the error, if there is one. A body that is neither an error nor an answer counts as one.
  * @throws GatewayError as `deliverFailedAnswer`
  */
 export function deliverReportedError(answer: Answer, answered: JsonObject): Promise<Delivered> {
   const isError = isErrorBody(answered)
   const body = isError ? inErrorForm(answered) : answered
   const received = removeFromBytes(reasonBytes(body, isError), answer.scan.credential)
-  const summary = isError ? REPORTED : NO_CHOICES
+  const summary = isError ? REPORTED : NO_ANSWER
   return deliverFailure(answer, received, { status: reportedStatus(body), summary })
 }
 
 /** As `deliverReportedError`, for an error that was scanned. */
 export function deliverScannedError(answer: Answer, body: JsonObject): Delivered {
   const failure = { status: reportedStatus(body), summary: REPORTED }
-  const sent = JSON.stringify(failureBody(reasonBytes(body, true), failure))
+  const sent = JSON.stringify(failureBody(answer.call.api.errors, reasonBytes(body, true), failure))
   answer.call.record.estimatedCompletionTokens = 0
   return {
     ending: endingWith(failure),
@@ -94,7 +95,7 @@ function reasonBytes({ error, message, detail }: JsonObject, isError: boolean): 
 }
 
 async function deliverFailure(answer: Answer, received: Buffer, failure: Failure): Promise<Delivered> {
-  const body = Buffer.from(JSON.stringify(failureBody(received, failure)))
+  const body = Buffer.from(JSON.stringify(failureBody(answer.call.api.errors, received, failure)))
   const { finish } = await deliverBytes(answer, body, failure.status)
   return { ending: endingWith(failure), finish }
 }
@@ -138,17 +139,11 @@ export async function readFailure(
   return EMPTY
 }
 
-/**
- * The body of a failure for the client. Further members of the upstream's `error` stay; so do its
- * type and code when the client is to blame (4xx).
- */
-function failureBody(received: Buffer, { status, summary }: Failure): JsonObject {
+/** The body of a failure for the client. Further members of the upstream's `error` stay. */
+function failureBody(errors: ErrorShape, received: Buffer, { status, summary }: Failure): JsonObject {
   const body = parseFailure(received)
   const error = body?.['error']
-  const own = isObject(error) ? error : {}
-  const { type = 'upstream_error', param = null, code = null } = own
-  const kind = status < 500 ? { type, code } : { type: 'upstream_error', code: 'upstream_unavailable' }
-  return { error: { ...own, message: reasonOf(body, received, summary), ...kind, param } }
+  return errors.failure(isObject(error) ? error : {}, reasonOf(body, received, summary), status)
 }
 
 /** Why the upstream failed, from its body; a sentence with its status when it does not say. */

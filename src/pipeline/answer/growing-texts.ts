@@ -2,9 +2,9 @@
 
 import { type Channel, isToolCall } from '../../chat/channel.ts'
 import type { Delta } from '../../chat/stream-chunk.ts'
+import type { TextProgress } from '../../chat/token-probabilities.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type ScanResult, TextScanner } from '../scan/text-scanner.ts'
-import type { TextProgress } from './logprobs.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** Most growing texts of one answer, counted over all choices and channels. */
@@ -48,12 +48,7 @@ export class GrowingTexts {
           'upstream_unavailable',
           `The upstream's answer has more than ${MAX_TEXTS} growing texts.`,
         )
-      const isJson = channel === 'content' && this.#answer.call.record.asksForJson
-      scanner = new TextScanner(
-        this.#answer.scan,
-        this.#answer.placeholders.fork(),
-        isJson ? 'json' : encoding,
-      )
+      scanner = new TextScanner(this.#answer.scan, this.#answer.placeholders.fork(), encoding)
       texts.set(channel, scanner)
       this.#results.push(scanner)
     }

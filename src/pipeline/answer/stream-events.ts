@@ -1,15 +1,17 @@
 // Relays the events of one stream: parses each, scans its texts and returns what is safe to send.
 // Events without changes pass unchanged.
 
-import type { Assembler } from '../../chat/assembler.ts'
+import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
 import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
+import { stripUsage } from '../../chat/chunk-forms.ts'
+import { isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
 import { DONE, encodeEvent, MAX_EVENT_BYTES, type SseEvent, SseParser } from '../../chat/sse.ts'
 import {
   type Delta,
   incompleteAnswer,
+  isErrorBody,
   notAnObject,
-  readStreamChunk,
   type StreamChunk,
   toErrorEvent,
   withErrorInData,
@@ -28,15 +30,8 @@ import {
 } from '../scan/scan-output.ts'
 import type { ScanResult } from '../scan/text-scanner.ts'
 import { ChoiceEnds } from './choice-ends.ts'
-import {
-  type EventTemplate,
-  EventTemplateMatcher,
-  isDroppable,
-  stripUsage,
-  writeEvent,
-} from './event-template.ts'
+import { type EventTemplate, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts } from './growing-texts.ts'
-import { LogprobGate } from './logprobs.ts'
 import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, type IsText, textIn } from './text-boundaries.ts'
@@ -45,8 +40,12 @@ import type { Answer } from './whole-answer.ts'
 /** What lines without data cost besides their length, in UTF-16 units. */
 const LINE_UNITS = 512
 
+/** Reports whether an event has nothing worth sending besides its data. */
+const isBare = (otherLines: string): boolean => otherLines === '' || isEventName(otherLines)
+
 export class StreamEvents {
-  readonly #writer = new StreamWriter()
+  readonly #reader: StreamReader
+  readonly #writer: StreamWriter
   /** Results of the scans so far. */
   readonly results: ScanResult[]
   readonly #standalone: StandaloneTexts
@@ -56,13 +55,14 @@ export class StreamEvents {
   failure: GatewayError | null = null
   /** The error that came before any part of the answer, scanned. */
   firstError: JsonObject | null = null
+  /** The last event of a whole answer, which waits for the receipt; '' until it is known. */
+  last = ''
   readonly #answer: Answer
   readonly #includeUsage: boolean
   readonly #credential: string | null
   readonly #parser = new SseParser(MAX_EVENT_BYTES)
   readonly #texts: GrowingTexts
-  readonly #logprobs = new LogprobGate()
-  readonly #templates = new EventTemplateMatcher()
+  readonly #templates: EventTemplateMatcher
   readonly #pace = new Pace()
   #blocked = false
   /** Deltas of the current chunk that may be released inside that chunk only. */
@@ -70,6 +70,9 @@ export class StreamEvents {
 
   constructor(answer: Answer, includeUsage: boolean) {
     this.#answer = answer
+    this.#reader = answer.call.api.readStream(answer.call.record.asksForJson)
+    this.#writer = new StreamWriter(this.#reader)
+    this.#templates = new EventTemplateMatcher(this.#reader)
     this.#standalone = new StandaloneTexts(answer)
     this.results = [this.#standalone.result]
     this.#texts = new GrowingTexts(answer, this.results)
@@ -78,7 +81,7 @@ export class StreamEvents {
   }
 
   /** The logged answer so far. */
-  get assembler(): Assembler {
+  get assembler(): StreamAssembler {
     return this.#writer.assembler
   }
 
@@ -129,7 +132,9 @@ export class StreamEvents {
   *#relayEvent(received: SseEvent): Steps<string> {
     const event = received.otherLines === '' ? received : withErrorInData(received)
     const { data: written } = event
-    const otherLines = event.otherLines === '' ? '' : yield* this.#standalone.scanLines(event.otherLines)
+    const otherLines = isEventName(event.otherLines)
+      ? event.otherLines
+      : yield* this.#scanLines(event.otherLines)
     if (this.#standalone.blocked) this.#block()
     const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
@@ -137,14 +142,16 @@ export class StreamEvents {
     const { template } = this.#templates
     const text = template === null ? null : this.#templates.match(written)
     const quotesCredential = this.#credential !== null && written.includes(this.#credential)
-    if (template !== null && text !== null && !quotesCredential && !this.#logprobs.hasTokens) {
+    const isTemplated = template !== null && text !== null && !this.#reader.holdsProbabilities
+    if (isTemplated && !quotesCredential) {
       return this.#relayTemplated(template, text, { raw, otherLines })
     }
     const data = quotesCredential ? removeFromText(written, this.#credential) : written
-    const chunk = readStreamChunk(data)
-    if (isHeartbeat(data, chunk?.body ?? null, otherLines)) return encodeEvent(otherLines, null)
+    const chunk = this.#reader.read(data)
+    if (isHeartbeat(data, chunk?.body ?? null, otherLines))
+      return isPing(data) && isEventName(otherLines) ? raw : encodeEvent(otherLines, null)
     if (chunk === null) throw notAnObject()
-    if (chunk.error && chunk.body['error'] == null)
+    if (isErrorBody(chunk.body) && chunk.body['error'] == null)
       return yield* this.#relayEvent(toErrorEvent(chunk.body, otherLines))
     this.#answer.call.record.addUsage(chunk.usage)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
@@ -159,12 +166,17 @@ export class StreamEvents {
     return yield* this.#relayChunk(chunk, data, { raw: out, otherLines })
   }
 
+  *#scanLines(lines: string): Steps<string> {
+    return lines === '' ? '' : yield* this.#standalone.scanLines(lines)
+  }
+
   #relayDone(): string {
-    if (!this.assembler.begun) {
+    if (this.#reader.closing === null || !this.assembler.begun) {
       this.#fail(incompleteAnswer())
       return ''
     }
     const out = this.#sendPostponedEnds() + this.#flush(this.#texts.choices())
+    this.last = this.#reader.closing
     this.done = true
     return out
   }
@@ -182,7 +194,7 @@ export class StreamEvents {
     const { sent, logged } = output
     this.#writer.log(choice, channel, logged)
     if (sent === text) return raw
-    const isDropped = sent === '' && template.droppable && otherLines === ''
+    const isDropped = sent === '' && template.droppable && isBare(otherLines)
     return isDropped ? '' : encodeEvent(otherLines, writeEvent(template, sent))
   }
 
@@ -200,7 +212,13 @@ export class StreamEvents {
     for (const delta of chunk.deltas) deltas.push(yield* this.#scanDelta(delta, last.has(delta)))
     const others = withRepeats(chunk, alone, deltas)
     let changed = replaceTexts(chunk.others, others, 'sent')
-    const logged = loggedChunk(chunk, data, others, deltas)
+    const logged = loggedChunk(
+      { answer: this.#answer.call.api.answer, reader: this.#reader },
+      chunk,
+      data,
+      others,
+      deltas,
+    )
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
     for (const choice of early) {
       if (!this.#texts.holdsBack(choice)) continue
@@ -209,20 +227,37 @@ export class StreamEvents {
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
-    out += this.#flush(final, isHere)
+    out += this.#flush(chunk.isLast ? this.#texts.choices() : final, isHere)
     // Flushing may have blocked the answer. A finish reason would make it look complete.
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
     for (const choice of final) this.#ends.end(choice)
-    changed = this.#logprobs.apply(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
+    changed =
+      this.#reader.releaseProbabilities(chunk.body, this.#texts.progress, textIn(chunk), final) || changed
     this.#writer.envelope = logged
     if (chunk.error && !this.assembler.begun) this.firstError = chunk.body
     this.assembler.add(logged)
-    if (changed && !chunk.error && otherLines === '' && isDroppable(chunk, deltas)) return out
+    if (changed && !chunk.error && isBare(otherLines) && this.#isEmpty(chunk, deltas)) return out
+    changed = this.#reader.number(chunk.body) || changed
     const event = changed ? encodeEvent(otherLines, JSON.stringify(chunk.body)) : raw
-    if (!chunk.error) return out + event
+    if (!chunk.error && !chunk.isLast) return out + event
     // It ends the stream, so it waits for the receipt.
-    this.#fail(incompleteAnswer({ event }))
+    if (chunk.error) this.#fail(incompleteAnswer({ event }))
+    else {
+      this.last = event
+      this.done = true
+    }
     return out
+  }
+
+  /** Reports whether a chunk holds only texts, and all of these are held back. */
+  #isEmpty(chunk: StreamChunk, deltas: readonly ScanOutput[]): boolean {
+    const isTextOnly = chunk.finished.length === 0 && chunk.usage === null && chunk.others.length === 0
+    return (
+      isTextOnly &&
+      deltas.length > 0 &&
+      deltas.every(({ sent }) => sent === '') &&
+      this.#reader.isEmpty(chunk.body)
+    )
   }
 
   /** Flushes the texts that end before this chunk: where the next begins, or by a signature. */
@@ -254,7 +289,7 @@ export class StreamEvents {
       out += this.#flush([choice])
       if (this.#blocked) break
       out += this.#writer.sendEnd(choice, reason, (chunk) =>
-        this.#logprobs.apply(chunk, this.#texts.progress, () => '', [choice]),
+        this.#reader.releaseProbabilities(chunk, this.#texts.progress, () => '', [choice]),
       )
       this.#ends.end(choice)
     }

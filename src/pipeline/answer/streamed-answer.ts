@@ -1,7 +1,7 @@
 // Delivers a streamed answer as it arrives. Only its end waits for the entry.
 
-import { DONE, encodeComment, encodeData } from '../../chat/sse.ts'
-import { responseTexts } from '../../chat/texts.ts'
+import type { AnswerFormat } from '../../chat/api-format.ts'
+import { withComment } from '../../chat/sse.ts'
 import { estimateTokens } from '../../chat/token-usage.ts'
 import type { JsonObject } from '../../core/json.ts'
 import type { RuleReference } from '../../policy/rule.ts'
@@ -33,7 +33,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
     if (!call.record.isAnswerCounted)
-      call.record.estimatedCompletionTokens = estimateAnswer(call.record.response)
+      call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)
     call.record.completeUsage()
   }
   if (blocking !== null) throw responseBlockedBy(blocking)
@@ -46,7 +46,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
   return {
     ending: { outcome: 'ok', status: response.status, errorCode: null },
     finish: (receipt) =>
-      answer.client.end(encodeComment(`sidegate-audit ${formatReceipt(receipt)}`) + encodeData(DONE)),
+      answer.client.end(withComment(relay.last, `sidegate-audit ${formatReceipt(receipt)}`)),
   }
 }
 
@@ -54,9 +54,9 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
  * Estimates the tokens of an answer without usage. An answer with too many texts counts by its
  * length.
  */
-function estimateAnswer(response: JsonObject): number {
+function estimateAnswer(format: AnswerFormat, response: JsonObject): number {
   try {
-    return responseTexts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
+    return format.texts(response).texts.reduce((sum, { text }) => sum + estimateTokens(text), 0)
   } catch {
     return estimateTokens(JSON.stringify(response))
   }

@@ -2,16 +2,16 @@
 // entry is sealed.
 
 import { isUtf8 } from 'node:buffer'
-import { readAnswerTexts } from '../../chat/answer-texts.ts'
+import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/json-text.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
-import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
-import { estimateTokens, readUsage } from '../../chat/token-usage.ts'
+import type { Text } from '../../chat/texts.ts'
+import { estimateTokens } from '../../chat/token-usage.ts'
 import type { Budget } from '../../core/budget.ts'
 import { Pieces } from '../../core/chunks.ts'
 import { GatewayError } from '../../core/errors.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import type { JsonObject, JsonValue } from '../../core/json.ts'
 import { atOnce, endOfTurn, Pace, type Steps } from '../../core/steps.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
 import type { Selection } from '../../policy/compile.ts'
@@ -75,7 +75,7 @@ export async function deliverBytes(answer: Answer, received: Buffer, status: num
   const sent = isLongBody(received.length)
     ? await scanLong(answer, received, steps)
     : call.measure('response', () => atOnce(steps))
-  const ok = response.status < 400 && !isFailure(call.record.response)
+  const ok = response.status < 400 && !isFailure(call.api.answer, call.record.response)
   return {
     ending: { outcome: ok ? 'ok' : 'upstream_error', status, errorCode: null },
     finish: (receipt) => respondWhole(answer, status, sent, receipt),
@@ -139,19 +139,23 @@ export async function readAll(
 /** Scans the answer and returns the bytes for the client, values restored. */
 function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { call, response, selection } = answer
+  const format = call.api.answer
   const { body: parsed, isList } = parseAnswer(received)
   if ((parsed === null || isList) && response.status < 400) {
     throw new GatewayError('upstream_unavailable', "The upstream's answer is not a JSON object.")
   }
-  const body = parsed ?? { error: plainError(response.status, reasonIn(received)) }
-  call.record.usage = response.status < 400 ? readUsage(body) : null
+  const { status } = response
+  const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
+  call.record.usage = response.status < 400 ? format.usage(body) : null
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
-  if (scanners.some(({ redacted, blocked }) => redacted || blocked)) dropLogprobs(body)
-  if (isFailure(body)) call.record.estimatedCompletionTokens = 0
+  if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
+  if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
   call.record.completeUsage()
   yield
-  call.record.response = isRestored(outputs) ? loggedBody(parseAnswer(received).body ?? {}, outputs) : body
-  call.record.finishReason = finishReason(call.record.response)
+  call.record.response = isRestored(outputs)
+    ? loggedBody(format, parseAnswer(received).body ?? {}, outputs)
+    : body
+  call.record.finishReason = format.finishReason(call.record.response)
   const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
   yield
@@ -173,11 +177,14 @@ function* scanTexts(answer: Answer, body: JsonObject) {
   const { call, placeholders } = answer
   // Placeholders in errors are not restored, with any status.
   const rules = isErrorBody(body) ? { ...answer.scan, restoration: null } : answer.scan
-  const walk = responseTexts(body)
+  const walk = call.api.answer.texts(body)
   const scanners: TextScanner[] = []
   const outputs = new Array<ScanOutput>(walk.texts.length)
   const pace = new Pace()
-  for (const { parts, text, encoding, isFollowed } of readAnswerTexts(walk.texts, call.record.asksForJson)) {
+  for (const { parts, text, encoding, isFollowed } of call.api.answer.group(
+    walk.texts,
+    call.record.asksForJson,
+  )) {
     if (pace.isOver(text.length)) yield
     if (!call.record.isAnswerCounted) call.record.estimatedCompletionTokens += estimateTokens(text)
     // Most texts are clean; one look at the whole text costs a fraction of a scan.
@@ -256,22 +263,12 @@ const isOneLine = (json: Buffer): boolean =>
 const isDoubled = (received: Buffer, body: JsonValue): boolean =>
   hasDuplicateKeys(received.toString('utf8'), body)
 
-const plainError = (status: number, reason: string): JsonObject => ({
-  message: reason === '' ? unusableStatus(status) : reason,
-  type: 'upstream_error',
-  param: null,
-  code: null,
-})
+/** Finish reasons of aggregators and of the Responses API. */
+const FAILURES: ReadonlySet<string | null> = new Set(['error', 'failed'])
 
 /**
  * Reports whether a body describes a failure. Aggregators may answer 200 and report a provider's
  * failure in the body.
  */
-const isFailure = (body: JsonObject | null): boolean =>
-  body !== null && (isErrorBody(body) || finishReason(body) === 'error')
-
-function finishReason(body: JsonObject): string | null {
-  const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined
-  const reason = isObject(first) ? first['finish_reason'] : null
-  return typeof reason === 'string' ? reason : null
-}
+const isFailure = (format: AnswerFormat, body: JsonObject | null): boolean =>
+  body !== null && (isErrorBody(body) || FAILURES.has(format.finishReason(body)))

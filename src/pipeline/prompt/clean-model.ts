@@ -1,7 +1,8 @@
 // Refuses names of models that the log must not keep. A name is sealed in its entry, which an
 // erasure leaves as it is, and it becomes a label of metrics.
 
-import { type ChatRequest, readChatRequest } from '../../chat/request.ts'
+import type { Api } from '../../chat/api-format.ts'
+import type { ModelRequest } from '../../chat/model-request.ts'
 import { GatewayError } from '../../core/errors.ts'
 import type { JsonValue } from '../../core/json.ts'
 import { kindInName } from '../../detect/pii/clean-name.ts'
@@ -9,11 +10,11 @@ import { kindInName } from '../../detect/pii/clean-name.ts'
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
 
 /**
- * Reads a chat request whose names of models may be sealed.
- * @throws GatewayError as readChatRequest and checkModels
+ * Reads a request whose names of models may be sealed.
+ * @throws GatewayError as `api.readRequest` and checkModels
  */
-export function readCleanRequest(body: JsonValue): ChatRequest {
-  const request = readChatRequest(body)
+export function readCleanRequest(api: Api, body: JsonValue): ModelRequest {
+  const request = api.readRequest(body)
   checkModels(request.models)
   return request
 }

@@ -2,10 +2,9 @@
 // the redacted texts, because rules judge what would be forwarded.
 
 import { decodeSteps, decodeView } from '../../chat/json-text.ts'
-import { requestTexts, type Text } from '../../chat/texts.ts'
+import type { Text, Texts } from '../../chat/texts.ts'
 import { GatewayError } from '../../core/errors.ts'
 import { type Finding, PII_KINDS, type PiiKind } from '../../core/finding.ts'
-import type { JsonObject } from '../../core/json.ts'
 import { Pace, STEP_UNITS, type Steps } from '../../core/steps.ts'
 import type { InjectionModel } from '../../detect/injection/score.ts'
 import { detectSteps } from '../../detect/pii/detect.ts'
@@ -80,12 +79,12 @@ interface Replacement {
 }
 
 /**
- * Redacts a request body in place, in steps. Time is linear in the size of the body.
+ * Redacts the texts of a request in its body, in steps. Time is linear in the size of the body.
  * @throws GatewayError `invalid_body` for more than MAX_FINDINGS findings, `body_too_large` for
  *   more than a lower `maxFindings`
  */
 export function* inspect(
-  body: JsonObject,
+  walk: Texts,
   selection: Selection,
   {
     kinds,
@@ -95,7 +94,6 @@ export function* inspect(
     maxFindings = MAX_FINDINGS,
   }: InspectOptions,
 ): Steps<Inspection> {
-  const walk = requestTexts(body)
   const placeholders = new Placeholders()
   const answered = walk.texts.findIndex(({ role }) => role === 'assistant')
   // Without an assistant message this is a first turn, whose texts no earlier turn has cached.

@@ -1,7 +1,7 @@
 // Token limits of one call: reserved before it is forwarded, settled to the real usage when it is
 // sealed. Parallel calls cannot exceed a limit that the same calls in sequence would meet.
 
-import type { ChatRequest } from '../../chat/request.ts'
+import type { ModelRequest } from '../../chat/model-request.ts'
 import type { KeyIdentity } from '../../core/apikey.ts'
 import type { Milliseconds } from '../../core/clock.ts'
 import type { Selection } from '../../policy/compile.ts'
@@ -30,7 +30,10 @@ export interface Demand {
   readonly unlimitedChoices: number
 }
 
-export const demandOf = ({ maxTokens, choices }: ChatRequest, promptTokens: number): Demand => ({
+/** What a call asks for that uses no tokens. */
+export const NO_DEMAND: Demand = { tokens: 0, unlimitedChoices: 0 }
+
+export const demandOf = ({ maxTokens, choices }: ModelRequest, promptTokens: number): Demand => ({
   tokens: promptTokens + (maxTokens ?? 0),
   unlimitedChoices: maxTokens === null ? choices : 0,
 })

@@ -1,8 +1,9 @@
 // Holds released text in two forms: as sent to the client, with restored values, and as logged,
 // with placeholders. The forms differ in nothing else.
 
-import { type Delta, readStreamChunk, type StreamChunk } from '../../chat/stream-chunk.ts'
-import { dropLogprobs, responseTexts, type Text } from '../../chat/texts.ts'
+import type { AnswerFormat, StreamReader } from '../../chat/api-format.ts'
+import type { Delta, StreamChunk } from '../../chat/stream-chunk.ts'
+import type { Text } from '../../chat/texts.ts'
 import type { JsonObject } from '../../core/json.ts'
 
 /** A released part of one text. */
@@ -42,11 +43,15 @@ export function replaceTexts(
  * Returns a whole answer in its logged form.
  * @param body parsed anew from the same bytes, so that it has the same texts in the same order
  */
-export function loggedBody(body: JsonObject, outputs: readonly ScanOutput[]): JsonObject {
-  const walk = responseTexts(body)
+export function loggedBody(
+  format: AnswerFormat,
+  body: JsonObject,
+  outputs: readonly ScanOutput[],
+): JsonObject {
+  const walk = format.texts(body)
   replaceTexts(walk.texts, outputs, 'logged')
   walk.commit()
-  dropLogprobs(body)
+  format.dropProbabilities(body)
   return body
 }
 
@@ -55,17 +60,18 @@ export function loggedBody(body: JsonObject, outputs: readonly ScanOutput[]): Js
  * @param data parsed anew, for the same texts in the same order
  */
 export function loggedChunk(
+  { answer, reader }: { readonly answer: AnswerFormat; readonly reader: StreamReader },
   chunk: StreamChunk,
   data: string,
   others: readonly ScanOutput[],
   deltas: readonly ScanOutput[],
 ): JsonObject {
-  const anew = isRestored(others) || isRestored(deltas) ? readStreamChunk(data) : null
+  const anew = isRestored(others) || isRestored(deltas) ? reader.read(data) : null
   if (anew === null) return chunk.body
   replaceTexts(anew.others, others, 'logged')
   replaceTexts(anew.deltas, deltas, 'logged')
   anew.commit()
-  dropLogprobs(anew.body)
+  answer.dropProbabilities(anew.body)
   return anew.body
 }
 

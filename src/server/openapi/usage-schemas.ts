@@ -53,11 +53,16 @@ const USAGE_ENTRY = {
   ),
   policy_revision: text('Revision of the rule set that decided on the call.'),
   content_hash: orNull(text('Salted commitment to the captured exchange; null when nothing was captured.')),
+  api: text(
+    'Name of the API: chat, responses, completions, embeddings, moderations, messages or count_tokens.',
+  ),
+  attempts: whole('Requests sent upstream, retries included; left out when it was not counted.'),
+  upstream: text('Name of the upstream that answered, or was asked last; left out when none was.'),
   upstream_request_id: text('`x-request-id` of the upstream; left out when it sent none.'),
 } satisfies Record<string, JsonObject>
 
 /** Members that only some entries have. */
-const OPTIONAL: readonly string[] = ['upstream_request_id']
+const OPTIONAL: readonly string[] = ['attempts', 'upstream', 'upstream_request_id']
 
 /** Evidence of a prompt injection, whether or not a rule fires. */
 const INJECTION = {

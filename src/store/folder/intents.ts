@@ -31,6 +31,8 @@ export interface Intent {
   readonly id: string
   readonly key_id: string
   readonly key_name: string
+  /** Name of the API; absent in intents of releases that served only `chat`. */
+  readonly api?: string
   readonly model: string
   /** All candidate models, if there are more than `model`. */
   readonly models?: readonly string[]
@@ -252,7 +254,8 @@ function readIntent(line: string): Intent | null {
   const { id, key_id, key_name, model, created_at, stream, policy_revision, prompt_tokens } = value
   const { models = [model] } = value
   const named = Array.isArray(models) && models.length > 0 && models.every((one) => typeof one === 'string')
-  const texts = [id, key_id, key_name, model, policy_revision].every((text) => typeof text === 'string')
+  const { api = '' } = value
+  const texts = [id, key_id, key_name, model, policy_revision, api].every((text) => typeof text === 'string')
   const timed = typeof created_at === 'string' && !Number.isNaN(Date.parse(created_at))
   const counted = Number.isSafeInteger(prompt_tokens) && Number(prompt_tokens) >= 0
   return texts && named && timed && counted && typeof stream === 'boolean' ? (value as Intent) : null

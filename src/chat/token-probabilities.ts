@@ -1,8 +1,8 @@
 // Releases the log probabilities of a stream. They repeat the text token by token, so each waits
 // for its token's text, and all later ones are dropped once the text was redacted.
 
-import { dropLogprobsOf, dropTokenIds } from '../../chat/texts.ts'
-import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
+import { dropLogprobsOf, dropTokenIds } from './texts.ts'
 
 /** Progress of a text in characters, and whether anything in it was replaced. */
 export interface TextProgress {
@@ -10,6 +10,9 @@ export interface TextProgress {
   readonly sentCharacters: number
   readonly redacted: boolean
 }
+
+/** The progress of a text; null for a text that has not begun. */
+export type ProgressOf = (choice: number, channel: string) => TextProgress | null
 
 /** Lists of `logprobs`, each named after its text. All other members are dropped. */
 const LISTS = ['content', 'refusal'] as const
@@ -95,7 +98,7 @@ export class LogprobGate {
    */
   apply(
     chunk: JsonObject,
-    progress: (choice: number, channel: string) => TextProgress | null,
+    progress: ProgressOf,
     textIn: (choice: number, channel: string) => string,
     finished: readonly number[],
   ): boolean {

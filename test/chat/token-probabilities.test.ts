@@ -1,6 +1,6 @@
 import t from 'tap'
+import { LogprobGate } from '../../src/chat/token-probabilities.ts'
 import type { JsonObject } from '../../src/core/json.ts'
-import { LogprobGate } from '../../src/pipeline/answer/logprobs.ts'
 
 const entry = (token: string) => ({ token, logprob: -0.1, top_logprobs: [] })
 const chunk = (...tokens: string[]): JsonObject => ({

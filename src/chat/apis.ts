@@ -1,0 +1,19 @@
+// Lists the APIs that the gateway serves.
+
+import type { Api } from './api-format.ts'
+import { CHAT } from './chat-api.ts'
+import { COMPLETIONS } from './completions-api.ts'
+import { EMBEDDINGS, MODERATIONS } from './embeddings-api.ts'
+import { COUNT_TOKENS, MESSAGES } from './messages/messages-api.ts'
+import { RESPONSES } from './responses/responses-api.ts'
+
+/** Each is served at `/v1` and its target. */
+export const APIS: readonly Api[] = [
+  CHAT,
+  RESPONSES,
+  COMPLETIONS,
+  EMBEDDINGS,
+  MODERATIONS,
+  MESSAGES,
+  COUNT_TOKENS,
+]

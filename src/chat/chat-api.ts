@@ -1,0 +1,35 @@
+// Describes chat completions: the OpenAI API that most apps use.
+
+import { chunkEvents, hasChoices } from './answer-chunks.ts'
+import { readAnswerTexts } from './answer-texts.ts'
+import type { Api } from './api-format.ts'
+import { ChatStream } from './chat-stream.ts'
+import { openAiErrors } from './error-shapes.ts'
+import { readChatRequest, upstreamBodies } from './request.ts'
+import { firstFinishReason } from './stream-chunk.ts'
+import { dropLogprobs, requestTexts, responseTexts } from './texts.ts'
+import { estimatePromptTokens, readUsage } from './token-usage.ts'
+
+/** `POST /v1/chat/completions` (https://platform.openai.com/docs/api-reference/chat). */
+export const CHAT: Api = {
+  name: 'chat',
+  target: '/chat/completions',
+  usesTokens: true,
+  family: 'openai',
+  headers: {},
+  errors: openAiErrors,
+  readRequest: readChatRequest,
+  requestTexts,
+  estimatePromptTokens,
+  upstreamBodies,
+  answer: {
+    texts: responseTexts,
+    group: readAnswerTexts,
+    isAnswer: hasChoices,
+    toEvents: chunkEvents,
+    dropProbabilities: dropLogprobs,
+    usage: readUsage,
+    finishReason: firstFinishReason,
+  },
+  readStream: (asksForJson) => new ChatStream(asksForJson),
+}

@@ -1,0 +1,76 @@
+// Describes completions: the older OpenAI API, which continues a prompt.
+
+import type { JsonObject, JsonValue } from '../core/json.ts'
+import { hasChoices } from './answer-chunks.ts'
+import { readAnswerTexts } from './answer-texts.ts'
+import type { Api } from './api-format.ts'
+import { CompletionsStream, completionEvents } from './completions-stream.ts'
+import { openAiErrors } from './error-shapes.ts'
+import {
+  type ModelRequest,
+  readBody,
+  readChoices,
+  readModels,
+  readStream,
+  tokensOf,
+  tokensOfAll,
+} from './model-request.ts'
+import { hasUsageOption, upstreamBodies } from './request.ts'
+import { firstFinishReason } from './stream-chunk.ts'
+import { dropLogprobs, responseTexts } from './texts.ts'
+import { checkInput, estimateInput, inputTexts, isTokenList } from './token-input.ts'
+import { estimateTokens, readUsage } from './token-usage.ts'
+import { COMPLETIONS_FIELDS } from './vocabulary.ts'
+
+/** What a call uses that limits its answer by nothing: the API's own default. */
+const DEFAULT_MAX_TOKENS = 16
+
+function readCompletionsRequest(json: JsonValue): ModelRequest {
+  const body = readBody(json, COMPLETIONS_FIELDS)
+  const models = readModels(body)
+  checkInput(body, 'prompt')
+  const choices = promptsIn(body) * Math.max(readChoices(body), bestOf(body))
+  const perChoice = tokensOf(body['max_tokens']) ?? DEFAULT_MAX_TOKENS
+  return {
+    body,
+    ...models,
+    stream: readStream(body),
+    includeUsage: hasUsageOption(body),
+    asksForJson: false,
+    maxTokens: tokensOfAll(perChoice, choices),
+    choices,
+  }
+}
+
+/** Each prompt of a list gets answers of its own. */
+const promptsIn = ({ prompt }: JsonObject): number =>
+  isTokenList(prompt) || !Array.isArray(prompt) ? 1 : prompt.length
+
+/** Answers that are made and not all returned. */
+const bestOf = ({ best_of: made }: JsonObject): number =>
+  typeof made === 'number' && Number.isInteger(made) && made > 0 ? made : 1
+
+/** `POST /v1/completions` (https://platform.openai.com/docs/api-reference/completions). */
+export const COMPLETIONS: Api = {
+  name: 'completions',
+  target: '/completions',
+  usesTokens: true,
+  family: 'openai',
+  headers: {},
+  errors: openAiErrors,
+  readRequest: readCompletionsRequest,
+  requestTexts: (body) => inputTexts(body, 'prompt'),
+  estimatePromptTokens: ({ prompt, suffix }) =>
+    estimateInput(prompt) + (typeof suffix === 'string' ? estimateTokens(suffix) : 0),
+  upstreamBodies,
+  answer: {
+    texts: responseTexts,
+    group: readAnswerTexts,
+    isAnswer: hasChoices,
+    toEvents: completionEvents,
+    dropProbabilities: dropLogprobs,
+    usage: readUsage,
+    finishReason: firstFinishReason,
+  },
+  readStream: () => new CompletionsStream(),
+}

@@ -1,0 +1,69 @@
+// Checks that a JSON value is a request of Anthropic's messages API, and lists its texts.
+
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { BodyWalk } from '../body-walk.ts'
+import type { PathNode } from '../json-path.ts'
+import {
+  type ModelRequest,
+  readBody,
+  readMessages,
+  readModels,
+  readStream,
+  tokensOf,
+} from '../model-request.ts'
+import type { Texts } from '../texts.ts'
+import { estimateValue } from '../token-usage.ts'
+import { MESSAGES_FIELDS } from '../vocabulary.ts'
+
+/**
+ * Reads a request of `POST /v1/messages` or of `/v1/messages/count_tokens`.
+ * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
+ */
+export function readMessagesRequest(json: JsonValue): ModelRequest {
+  const body = readBody(json, MESSAGES_FIELDS)
+  const models = readModels(body)
+  readMessages(body)
+  return {
+    body,
+    ...models,
+    stream: readStream(body),
+    includeUsage: true,
+    asksForJson: asksForJson(body),
+    maxTokens: tokensOf(body['max_tokens']),
+    choices: 1,
+  }
+}
+
+/** As Anthropic defines it, in its present and its first form. */
+const asksForJson = ({ output_config: config, output_format: format }: JsonObject): boolean =>
+  (isObject(config) && isObject(config['format'])) || isObject(format)
+
+/**
+ * Lists the texts of a request in document order.
+ * @throws GatewayError `invalid_body` as BodyWalk
+ */
+export function messagesTexts(body: JsonObject): Texts {
+  const walk = new BodyWalk('request')
+  for (const key of Object.keys(body)) {
+    const value = body[key]
+    if (key === 'system') walk.spoken(body, key, 'system')
+    else if (key === 'messages' && Array.isArray(value)) {
+      const list: PathNode = { parent: null, key }
+      value.forEach((message, index) => {
+        walk.message(message as JsonObject, { parent: list, key: index }, 3)
+      })
+    } else walk.member(body, key, null, 1)
+  }
+  return walk
+}
+
+/** Role and separators of a message. */
+const TOKENS_A_MESSAGE = 4
+/** Fields that become part of the prompt. */
+const PROMPT_FIELDS = ['system', 'messages', 'tools', 'output_config', 'output_format'] as const
+
+export const estimateMessages = (body: JsonObject): number =>
+  PROMPT_FIELDS.reduce(
+    (sum, field) => sum + estimateValue(body[field], field),
+    (Array.isArray(body['messages']) ? body['messages'].length : 0) * TOKENS_A_MESSAGE,
+  )

@@ -1,0 +1,156 @@
+// Checks the fields that requests of all APIs share: model, fallbacks, stream, limits. Unknown
+// fields pass, and so do values that the gateway does not need.
+
+import { GatewayError } from '../core/errors.ts'
+import { isObject, isRawNumber, type JsonObject, type JsonValue } from '../core/json.ts'
+
+/** A checked request of any API. */
+export interface ModelRequest {
+  /** The whole body, from which the forwarded bytes are made. */
+  readonly body: JsonObject
+  /**
+   * Without surrounding white space. Some upstreams trim it, and rules for the model must still
+   * apply.
+   */
+  readonly model: string
+  /** Every model that may answer: `model`, then the fallbacks in `models`. */
+  readonly models: readonly string[]
+  readonly stream: boolean
+  /** Whether the client asked for the usage event, as OpenAI or OpenRouter define it. */
+  readonly includeUsage: boolean
+  /** Whether the client asked for JSON content. */
+  readonly asksForJson: boolean
+  /** Longest answer in tokens, over all choices; null when it is not limited. */
+  readonly maxTokens: number | null
+  /** Number of answers; 0 when the call makes no text. */
+  readonly choices: number
+}
+
+/** Fields that would choose the upstream or its credential; compared without case, `_` and `-`. */
+const REFUSED_FIELDS = new Set(['baseurl', 'apibase', 'apikey', 'extraheaders'])
+
+/** Most answers of one call; the limit of the providers. */
+const MAX_CHOICES = 128
+const MAX_MODEL_CHARACTERS = 256
+/** Most fallback models; aggregators accept a handful. */
+const MAX_FALLBACKS = 64
+const MAX_ROLE_CHARACTERS = 64
+
+export const invalid = (param: string, message: string): GatewayError =>
+  new GatewayError('invalid_body', `${param}: ${message}`, { param })
+export const missing = (param: string): GatewayError =>
+  new GatewayError('missing_required_parameter', `${param} is required.`, { param })
+
+/**
+ * Returns the body as an object whose fields are spelled as the API spells them.
+ * @param fields names of the API's fields, in lower case
+ * @throws GatewayError `invalid_body`
+ */
+export function readBody(body: JsonValue, fields: ReadonlySet<string>): JsonObject {
+  if (!isObject(body)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
+  for (const name of Object.keys(body)) {
+    if (fields.has(name)) continue
+    const folded = fold(name)
+    if (REFUSED_FIELDS.has(folded.replace(/[_-]/g, ''))) {
+      throw invalid(folded, 'is not allowed; the gateway chooses the upstream and its credential.')
+    }
+    // Some upstreams ignore the case of names and would read a field that was not scanned as one.
+    if (fields.has(folded)) throw invalid(folded, 'must be written in lower case.')
+  }
+  return body
+}
+
+/**
+ * Folds a name as upstreams that ignore case do (Go's encoding/json): `ſ` is s, the Kelvin sign k.
+ */
+const fold = (name: string): string => name.toUpperCase().toLowerCase()
+
+const MODEL_NAME = `a string of 1 to ${MAX_MODEL_CHARACTERS} characters`
+
+const isModelName = (value: JsonValue): value is string =>
+  typeof value === 'string' && value.trim() !== '' && value.length <= MAX_MODEL_CHARACTERS
+
+/**
+ * Reads `model` and OpenRouter's `models`. Rules for any of them apply to the call, and the
+ * strictest action on personal data wins; otherwise the list would bypass them.
+ * @param whenMissing the model that the provider uses when the body names none
+ * @throws GatewayError `missing_required_parameter` or `invalid_body`
+ */
+export function readModels(
+  { model = null, models = null }: JsonObject,
+  whenMissing?: string,
+): Pick<ModelRequest, 'model' | 'models'> {
+  const named = model ?? whenMissing ?? null
+  if (named === null) throw missing('model')
+  if (!isModelName(named)) throw invalid('model', `must be ${MODEL_NAME}.`)
+  if (models !== null && !isModelList(models)) {
+    throw invalid('models', `must be an array of at most ${MAX_FALLBACKS} models, each ${MODEL_NAME}.`)
+  }
+  return { model: named.trim(), models: [named, ...(models ?? [])].map((name) => name.trim()) }
+}
+
+const isModelList = (models: JsonValue): models is string[] =>
+  Array.isArray(models) && models.length <= MAX_FALLBACKS && models.every(isModelName)
+
+/** Reads `stream`. @throws GatewayError `invalid_body` */
+export function readStream({ stream = null }: JsonObject): boolean {
+  if (stream !== null && typeof stream !== 'boolean') throw invalid('stream', 'must be true or false.')
+  return stream === true
+}
+
+/** Reads `n`. Token limits reserve for each answer, so that it must be known. */
+export function readChoices({ n = null }: JsonObject): number {
+  if (n === null) return 1
+  if (typeof n !== 'number' || !Number.isInteger(n) || n < 1 || n > MAX_CHOICES) {
+    throw invalid('n', `must be a whole number from 1 to ${MAX_CHOICES}.`)
+  }
+  return n
+}
+
+/** A limit of tokens, rounded up; null for a value that limits nothing, such as -1. */
+export function tokensOf(value: JsonValue | undefined): number | null {
+  const tokens = isRawNumber(value) ? Number(value.rawJSON) : value
+  return typeof tokens === 'number' && tokens > 0
+    ? Math.min(Math.ceil(tokens), Number.MAX_SAFE_INTEGER)
+    : null
+}
+
+/** The limit of one answer, times the number of answers. */
+export const tokensOfAll = (perChoice: number | null, choices: number): number | null =>
+  perChoice === null ? null : Math.min(perChoice * choices, Number.MAX_SAFE_INTEGER)
+
+/**
+ * Reads the list of messages in `field`.
+ * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the message
+ */
+export function readMessages(body: JsonObject, field = 'messages'): readonly JsonObject[] {
+  const messages = body[field] ?? null
+  if (messages === null) throw missing(field)
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid(field, 'must be a non-empty array.')
+  messages.forEach((message, index) => {
+    checkMessage(message, `${field}[${index}]`)
+  })
+  return messages as JsonObject[]
+}
+
+function checkMessage(message: JsonValue, path: string): void {
+  if (!isObject(message)) throw invalid(path, 'must be an object.')
+  const { role, content } = message
+  if (role === undefined) throw missing(`${path}.role`)
+  if (typeof role !== 'string' || role === '' || role.length > MAX_ROLE_CHARACTERS) {
+    throw invalid(`${path}.role`, 'must be a string like user, assistant, system or tool.')
+  }
+  if (!Array.isArray(content)) return
+  for (const [index, part] of content.entries()) refuseTokenId(part, `${path}.content[${index}]`)
+}
+
+/** Refuses token ids in the place of a text: a number, and a list with one. */
+export function refuseTokenIds(value: JsonValue | undefined, param: string): void {
+  if (Array.isArray(value)) for (const item of value) refuseTokenId(item, param)
+}
+
+function refuseTokenId(item: JsonValue, param: string): void {
+  const isNumber = (value: JsonValue) => typeof value === 'number' || isRawNumber(value)
+  if (isNumber(item) || (Array.isArray(item) && item.some(isNumber)))
+    throw invalid(param, 'must be text; token ids cannot be scanned.')
+}

@@ -1,0 +1,96 @@
+// Checks that a JSON value is a request of the Responses API, and lists its texts.
+
+import { isObject, type JsonObject, type JsonValue } from '../../core/json.ts'
+import { BodyWalk } from '../body-walk.ts'
+import type { PathNode } from '../json-path.ts'
+import {
+  invalid,
+  type ModelRequest,
+  readBody,
+  readModels,
+  readStream,
+  refuseTokenIds,
+  tokensOf,
+} from '../model-request.ts'
+import type { Texts } from '../texts.ts'
+import { estimateValue } from '../token-usage.ts'
+import { RESPONSES_FIELDS } from '../vocabulary.ts'
+
+/**
+ * The model of a request that names none: a stored prompt chooses it. Rules for models apply to
+ * this name.
+ */
+const STORED_PROMPT_MODEL = 'stored-prompt'
+
+const JSON_FORMATS: readonly unknown[] = ['json_object', 'json_schema']
+
+/**
+ * Reads a request of `POST /v1/responses`.
+ * @throws GatewayError `missing_required_parameter` or `invalid_body`; `param` names the field
+ */
+export function readResponsesRequest(json: JsonValue): ModelRequest {
+  const body = readBody(json, RESPONSES_FIELDS)
+  const { input = null, prompt, text } = body
+  const models = readModels(body, isObject(prompt) ? STORED_PROMPT_MODEL : undefined)
+  if (input !== null && typeof input !== 'string' && !Array.isArray(input))
+    throw invalid('input', 'must be a text or a list of items.')
+  if (Array.isArray(input)) {
+    refuseTokenIds(input, 'input')
+    input.forEach((item, index) => {
+      if (!isObject(item)) throw invalid(`input[${index}]`, 'must be an object.')
+    })
+  }
+  return {
+    body,
+    ...models,
+    stream: readStream(body),
+    includeUsage: true,
+    asksForJson: isObject(text) && isObject(text['format']) && JSON_FORMATS.includes(text['format']['type']),
+    maxTokens: tokensOf(body['max_output_tokens']),
+    choices: 1,
+  }
+}
+
+/**
+ * Lists the texts of a request in document order.
+ * @throws GatewayError `invalid_body` as BodyWalk
+ */
+export function responsesTexts(body: JsonObject): Texts {
+  const walk = new BodyWalk('request')
+  for (const key of Object.keys(body)) {
+    const value = body[key]
+    if (key === 'instructions') walk.spoken(body, key, 'system')
+    else if (key !== 'input') walk.member(body, key, null, 1)
+    else if (typeof value === 'string') walk.spoken(body, key, 'user')
+    else if (Array.isArray(value)) {
+      const list: PathNode = { parent: null, key }
+      value.forEach((item, index) => {
+        if (isObject(item)) walk.message(item, { parent: list, key: index }, 3, roleOf(item))
+        else walk.value(value, index, list, 2)
+      })
+    } else walk.member(body, key, null, 1)
+  }
+  return walk
+}
+
+const BY_MODEL = /^(?:reasoning|compaction|\w*_?call|mcp_approval_request|mcp_list_tools)$/
+const BY_TOOL = /_output$/
+
+/** Who speaks in an item: its role, the model for its calls and reasoning, a tool for results. */
+function roleOf({ role, type }: JsonObject): string {
+  if (typeof role === 'string') return role
+  if (typeof type !== 'string') return 'user'
+  if (BY_TOOL.test(type)) return 'tool'
+  return BY_MODEL.test(type) ? 'assistant' : 'user'
+}
+
+/** Fields that become part of the prompt. */
+const PROMPT_FIELDS = ['instructions', 'input', 'tools', 'text', 'prompt'] as const
+/** Role and separators of an item. */
+const TOKENS_AN_ITEM = 4
+
+export const estimateResponses = (body: JsonObject): number =>
+  PROMPT_FIELDS.reduce(
+    (sum, field) => sum + estimateValue(body[field], field),
+    (Array.isArray(body['input']) ? body['input'].length : 1) * TOKENS_AN_ITEM,
+  )

@@ -1,0 +1,176 @@
+// Reads and writes the events of the Responses API
+// (https://platform.openai.com/docs/api-reference/responses-streaming). Every text that grows is a
+// choice of its own; later events repeat it whole.
+
+import { isObject, type JsonObject } from '../../core/json.ts'
+import type { StreamReader } from '../api-format.ts'
+import { BodyWalk } from '../body-walk.ts'
+import type { ChannelText } from '../channel.ts'
+import { type Delta, GrowingPiece } from '../growing-piece.ts'
+import { isErrorBody, parseObject, type StreamChunk } from '../stream-chunk.ts'
+import type { ProgressOf } from '../token-probabilities.ts'
+import { readUsage } from '../token-usage.ts'
+import { dropResponseProbabilities } from './response-probabilities.ts'
+import { ResponsesAssembler } from './responses-assembler.ts'
+
+/** The member that holds a piece of a text. */
+const CHANNEL = 'delta'
+
+/** Ends the type of an event that adds to a text, and of the event that repeats it whole. */
+const PIECE = /^(.+)\.delta$/
+const WHOLE = /^(.+)\.done$/
+
+/** Events after which an answer has no more. */
+const LAST: ReadonlySet<unknown> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+])
+
+/** Texts that are JSON: arguments of functions and tools. */
+const JSON_PIECE = /arguments$/
+/** Pieces of sound and pictures, base64. */
+const PAYLOAD_PIECE = /(?:^|\.)(?:audio|image\w*)$/
+
+/** Members that identify a text. */
+const PLACE = ['item_id', 'output_index', 'content_index', 'summary_index'] as const
+
+/** A text that grows, with the last event that added to it. */
+interface GrowingPlace {
+  readonly choice: number
+  readonly item: string
+  like: JsonObject
+}
+
+export class ResponsesStream implements StreamReader {
+  readonly assembler = new ResponsesAssembler()
+  readonly closing = null
+  readonly holdsProbabilities = false
+  readonly #asksForJson: boolean
+  /** Open texts by the kind of their events and their place. */
+  readonly #open = new Map<string, GrowingPlace>()
+  #choices = 0
+  #sequence = 0
+  /** Events like those of the texts that ended last. */
+  #ended = new Map<number, JsonObject>()
+  /** True once the text of the answer was redacted. */
+  #redacted = false
+
+  constructor(asksForJson: boolean) {
+    this.#asksForJson = asksForJson
+  }
+
+  read(data: string): StreamChunk | null {
+    const body = parseObject(data)
+    if (body === null) return null
+    const { response } = body
+    const type = typeof body['type'] === 'string' ? body['type'] : ''
+    const kind = PIECE.exec(type)?.[1]
+    const grows = kind !== undefined && typeof body[CHANNEL] === 'string' && !PAYLOAD_PIECE.test(kind)
+    const walk = new BodyWalk('response', this.#asksForJson)
+    for (const key of Object.keys(body)) {
+      const value = body[key]
+      if (key === 'response' && isObject(value)) walk.object(value, null, 1)
+      else if (key !== CHANNEL || !grows) walk.member(body, key, null, 1)
+    }
+    const isLast = LAST.has(type)
+    return {
+      body,
+      deltas: grows ? [this.#pieceOf(kind, body)] : [],
+      others: walk.texts,
+      commit: () => walk.commit(),
+      finished: this.#finished(type, body, isLast),
+      signed: [],
+      usage: isObject(response) ? readUsage(response) : null,
+      usageOnly: false,
+      error: type === 'error' || isErrorBody(body) || type === 'response.failed',
+      isLast,
+    }
+  }
+
+  #pieceOf(kind: string, body: JsonObject): Delta {
+    const key = placeOf(kind, body)
+    let place = this.#open.get(key)
+    if (place === undefined) {
+      place = { choice: this.#choices++, item: itemOf(body), like: body }
+      this.#open.set(key, place)
+    }
+    place.like = body
+    const isJson = JSON_PIECE.test(kind) || (this.#asksForJson && kind === 'response.output_text')
+    const text = { choice: place.choice, channel: CHANNEL, encoding: isJson ? 'json' : 'plain' } as const
+    return new GrowingPiece(text, body, CHANNEL)
+  }
+
+  /** The texts that an event repeats whole, and that have no later piece. */
+  #finished(type: string, body: JsonObject, isLast: boolean): readonly number[] {
+    const kind = WHOLE.exec(type)?.[1]
+    if (kind === undefined && !isLast) return []
+    const item = type === 'response.output_item.done' ? itemOf(body) : null
+    const key = kind === undefined ? '' : placeOf(kind, body)
+    const ending = [...this.#open].filter(([open, place]) => isLast || open === key || place.item === item)
+    if (ending.length === 0) return []
+    this.#ended = new Map(ending.map(([, { choice, like }]) => [choice, like]))
+    for (const [open] of ending) this.#open.delete(open)
+    return [...this.#ended.keys()]
+  }
+
+  flush(_like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
+    const like = this.#likeOf(choice)
+    const text = pieces.map(([, piece]) => piece).join('')
+    const { logprobs, obfuscation: _obfuscation, ...event } = like
+    return { ...event, [CHANNEL]: text, ...(logprobs === undefined ? {} : { logprobs: [] }) }
+  }
+
+  #likeOf(choice: number): JsonObject {
+    const ended = this.#ended.get(choice)
+    if (ended !== undefined) return ended
+    for (const place of this.#open.values()) if (place.choice === choice) return place.like
+    return {}
+  }
+
+  /** An event ends a text without a piece of it, so that no end waits for one. */
+  end(): JsonObject {
+    return {}
+  }
+
+  /** Its events are numbered, so that each differs. */
+  repeats(): null {
+    return null
+  }
+
+  isEmpty({ type }: JsonObject): boolean {
+    return typeof type === 'string' && PIECE.test(type)
+  }
+
+  eventLine({ type }: JsonObject): string {
+    return typeof type === 'string' ? `event: ${type}` : ''
+  }
+
+  releaseProbabilities(event: JsonObject, progress: ProgressOf): boolean {
+    const type = typeof event['type'] === 'string' ? event['type'] : ''
+    const kind = PIECE.exec(type)?.[1]
+    const choice = kind === undefined ? undefined : this.#open.get(placeOf(kind, event))?.choice
+    const text = choice === undefined ? null : progress(choice, CHANNEL)
+    if (text?.redacted === true) this.#redacted = true
+    const isSent = text === null || text.sentCharacters === text.receivedCharacters
+    return this.#redacted || !isSent ? dropResponseProbabilities(event) : false
+  }
+
+  /** Numbers the events as they are sent: some are held back, and some are new. */
+  number(event: JsonObject): boolean {
+    if (typeof event['sequence_number'] !== 'number') return false
+    const next = this.#sequence++
+    const changed = event['sequence_number'] !== next
+    event['sequence_number'] = next
+    return changed
+  }
+}
+
+const itemOf = ({ item_id: id, item }: JsonObject): string => {
+  const named = id ?? (isObject(item) ? item['id'] : undefined)
+  return typeof named === 'string' ? named : ''
+}
+
+const placeOf = (kind: string, event: JsonObject): string =>
+  JSON.stringify([kind, ...PLACE.map((name) => event[name] ?? null)])

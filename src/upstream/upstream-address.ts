@@ -1,0 +1,33 @@
+// Builds the address of a request to an upstream.
+
+import type { UpstreamConfig } from '../core/upstream-config.ts'
+
+/** Stands for the model in a base URL. */
+const MODEL = '{model}'
+
+export class UpstreamAddress {
+  readonly origin: string
+  /** Path of the base URL without a trailing slash; the model is between the parts. */
+  readonly #parts: readonly string[]
+  /** With its `?`; empty without parameters. */
+  readonly #query: string
+
+  constructor({ baseUrl, query }: Pick<UpstreamConfig, 'baseUrl' | 'query'>) {
+    // The URL parser would encode the braces.
+    const { origin } = new URL(baseUrl.replaceAll(MODEL, 'model'))
+    this.origin = origin
+    const path = baseUrl.slice(baseUrl.indexOf('/', baseUrl.indexOf('://') + 3)).replace(/\/+$/, '')
+    this.#parts = (baseUrl.split('/').length > 3 ? path : '').split(MODEL)
+    const parameters = new URLSearchParams(query).toString()
+    this.#query = parameters === '' ? '' : `?${parameters}`
+  }
+
+  /**
+   * The path of a request, with its query.
+   * @param target path below the base URL
+   * @param model by the name that the upstream knows
+   */
+  path(target: string, model: string): string {
+    return this.#parts.join(encodeURIComponent(model)) + target + this.#query
+  }
+}

@@ -1,0 +1,176 @@
+// Anthropic's official client against the running process.
+
+import Anthropic from '@anthropic-ai/sdk'
+import t from 'tap'
+import { deploy } from './gateway.ts'
+import {
+  MESSAGES_USAGE,
+  message,
+  messageEvents,
+  streamed,
+  streamedText,
+  streamedThinking,
+  streamedTool,
+  textBlock,
+} from './messages-upstream.ts'
+import { fetchInTime } from './until.ts'
+import { json } from './upstream.ts'
+
+const RULES = `
+rules:
+  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
+`
+
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const client = new Anthropic({ apiKey: key, baseURL: gateway.url, maxRetries: 0, fetch: fetchInTime })
+
+const model = 'test/claude'
+const say = (content: string) => [{ role: 'user' as const, content }]
+const request = { model, max_tokens: 100, messages: say('hi') }
+/** What a refused call says. */
+const refusalOf = (call: Promise<unknown>) =>
+  call.then(
+    () => ({}),
+    ({ status, error }: { status: number; error: object }) => ({ status, ...error }),
+  )
+
+const sent = () => JSON.parse(upstream.received.at(-1)?.body ?? '{}')
+
+t.test('a message is redacted both ways and sealed', async (t) => {
+  upstream.answer = json(message(textBlock('Write to bob@example.org.')))
+  const answer = await client.messages.create({
+    ...request,
+    system: 'You are the desk of ann@example.com.',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'My card is 4111 1111 1111 1111.' },
+          { type: 'tool_result', tool_use_id: 'toolu_01', content: '{"to": "carl\\u0040example.com"}' },
+        ],
+      },
+    ],
+  })
+  t.match(answer, { content: [{ type: 'text', text: 'Write to [EMAIL_3].' }], usage: MESSAGES_USAGE })
+  t.match(upstream.received.at(-1), { url: '/v1/messages', method: 'POST' })
+  t.same(sent(), {
+    ...request,
+    system: 'You are the desk of [EMAIL_2].',
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'My card is [CREDIT_CARD_1].' },
+          { type: 'tool_result', tool_use_id: 'toolu_01', content: '{"to": "[EMAIL_1]"}' },
+        ],
+      },
+    ],
+  })
+  t.match(await gateway.newestEntry(), {
+    api: 'messages',
+    outcome: 'ok',
+    finish_reason: 'end_turn',
+    prompt_tokens: 11,
+    completion_tokens: 7,
+    usage_source: 'upstream',
+  })
+})
+
+t.test('a stream is redacted block by block, and ends with its receipt', async (t) => {
+  upstream.answer = streamed(
+    messageEvents(
+      [
+        streamedThinking('EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pk', 'Ask bo', 'b@exam', 'ple.org.'),
+        streamedText('Write to bo', 'b@exam', 'ple.org', ' or ca', 'll +1 415 5', '55 2671 no', 'w.'),
+        streamedTool('mail', '{"to": "bo', 'b@example.org", "card": 41111', '11111111111}'),
+      ],
+      'tool_use',
+    ),
+  )
+  const answer = await client.messages.stream(request).finalMessage()
+  t.match(answer.content, [
+    { type: 'thinking', thinking: 'Ask [EMAIL_1].', signature: /^EqQB/ },
+    { type: 'text', text: 'Write to [EMAIL_1] or call [PHONE_1] now.' },
+    { type: 'tool_use', id: 'toolu_01', name: 'mail', input: { to: '[EMAIL_1]', card: '[CREDIT_CARD_1]' } },
+  ])
+  t.match(answer, { stop_reason: 'tool_use', usage: MESSAGES_USAGE })
+  const entry = await gateway.newestEntry()
+  t.match(entry, {
+    api: 'messages',
+    stream: true,
+    finish_reason: 'tool_use',
+    prompt_tokens: 11,
+    completion_tokens: 7,
+  })
+  const { body } = await gateway.api('GET', `/usage/logs/${entry.id}`)
+  t.same(body.response.content, answer.content)
+})
+
+t.test('the receipt is in the block of the last event', async (t) => {
+  upstream.answer = streamed(messageEvents([streamedText('hi')]))
+  const response = await fetchInTime(`${gateway.url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': key, 'content-type': 'application/json' },
+    body: JSON.stringify({ ...request, stream: true }),
+  })
+  const text = await response.text()
+  t.match(text, /\n\nevent: message_stop\n: sidegate-audit [^\n]+\ndata: \{"type":"message_stop"\}\n\n$/)
+})
+
+t.test('errors have the form of the API', async (t) => {
+  const stranger = new Anthropic({ apiKey: 'no', baseURL: gateway.url, maxRetries: 0, fetch: fetchInTime })
+  await t.rejects(stranger.messages.create(request), Anthropic.AuthenticationError)
+  t.match(await refusalOf(client.messages.create({ ...request, messages: say('about Project Aurora') })), {
+    status: 403,
+    type: 'error',
+    error: { type: 'permission_error', code: 'blocked_by_policy', rule_name: 'no-aurora' },
+  })
+  t.match(await refusalOf(client.messages.create({ ...request, messages: [] })), {
+    status: 400,
+    type: 'error',
+    error: { type: 'invalid_request_error', param: 'messages' },
+  })
+  upstream.answer = json({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, 529)
+  t.match(await refusalOf(client.messages.create(request)), {
+    status: 529,
+    type: 'error',
+    error: { type: 'overloaded_error', message: 'Overloaded' },
+  })
+  upstream.answer = streamed(messageEvents([streamedText('half')]).slice(0, 4))
+  await t.rejects(client.messages.stream(request).finalMessage(), /before its answer was complete/)
+  t.match(await gateway.newestEntry(), { outcome: 'upstream_error' })
+})
+
+t.test('tokens are counted without using any', async (t) => {
+  upstream.answer = json({ input_tokens: 14 })
+  const { max_tokens: _none, ...counted } = request
+  t.same(await client.messages.countTokens({ ...counted, messages: say('I am ann@example.com') }), {
+    input_tokens: 14,
+  })
+  t.match(upstream.received.at(-1), { url: '/v1/messages/count_tokens', body: /I am \[EMAIL_1\]/ })
+  t.match(await gateway.newestEntry(), { api: 'count_tokens', total_tokens: 0, outcome: 'ok' })
+})
+
+t.test('a whole answer and a stream replace each other for clients that asked for the other', async (t) => {
+  const thinking = {
+    type: 'thinking',
+    thinking: 'Ask [EMAIL_1].',
+    signature: 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pk',
+  }
+  const tool = { type: 'tool_use', id: 'toolu_01', name: 'mail', input: { to: '[EMAIL_1]' } }
+  const content = [thinking, textBlock('Write to [EMAIL_1].'), tool]
+  const received = JSON.parse(JSON.stringify(content).replaceAll('[EMAIL_1]', 'bob@example.org'))
+  upstream.answer = json(message(...received))
+  const fromWhole = await client.messages.stream(request).finalMessage()
+  t.match(fromWhole.content, content)
+  t.match(fromWhole, { stop_reason: 'end_turn', usage: MESSAGES_USAGE })
+  upstream.answer = streamed(
+    messageEvents([
+      streamedText('Write to bo', 'b@example.org.'),
+      streamedTool('mail', '{"to":', '"bob@example.org"}'),
+    ]),
+  )
+  const whole = await client.messages.create(request)
+  t.match(whole.content, [textBlock('Write to [EMAIL_1].'), tool])
+  t.match(whole, { type: 'message', stop_reason: 'end_turn', usage: MESSAGES_USAGE })
+})

@@ -1,0 +1,143 @@
+// The Responses API with OpenAI's official client against the running process.
+
+import t from 'tap'
+import { openAi } from './client.ts'
+import { deploy } from './gateway.ts'
+import { streamed } from './messages-upstream.ts'
+import {
+  functionCall,
+  outputText,
+  reasoning,
+  responseEvents,
+  responseOf,
+  streamedCall,
+  streamedMessage,
+  streamedReasoning,
+} from './responses-upstream.ts'
+import { fetchInTime } from './until.ts'
+import { json } from './upstream.ts'
+
+const RULES = `
+rules:
+  - { name: no-aurora, type: keyword_block, pattern: "project aurora", action: block, enabled: true }
+`
+
+const { upstream, gateway, key } = await deploy(t, undefined, { rules: RULES })
+const client = openAi(gateway, key)
+
+const model = 'test/model'
+const sent = () => JSON.parse(upstream.received.at(-1)?.body ?? '{}')
+
+t.test('a response is redacted both ways and sealed', async (t) => {
+  upstream.answer = json(
+    responseOf(outputText('Write to bob@example.org.'), functionCall('{"card": 4111111111111111}')),
+  )
+  const input = [
+    { role: 'user' as const, content: 'I am ann@example.com.' },
+    {
+      type: 'function_call' as const,
+      call_id: 'call_abc',
+      name: 'find',
+      arguments: '{"to":"carl@example.com"}',
+    },
+    { type: 'function_call_output' as const, call_id: 'call_abc', output: '{"phone": "+1 415 555 2671"}' },
+  ]
+  const answer = await client.responses.create({ model, instructions: 'For dora@example.com.', input })
+  t.equal(answer.output_text, 'Write to [EMAIL_4].')
+  t.match(answer.output[1], { type: 'function_call', arguments: '{"card": "[CREDIT_CARD_1]"}' })
+  t.match(upstream.received.at(-1), { url: '/v1/responses', method: 'POST' })
+  t.same(sent(), {
+    model,
+    instructions: 'For [EMAIL_1].',
+    input: [
+      { role: 'user', content: 'I am [EMAIL_2].' },
+      { ...input[1], arguments: '{"to":"[EMAIL_3]"}' },
+      { ...input[2], output: '{"phone": "[PHONE_1]"}' },
+    ],
+  })
+  t.match(await gateway.newestEntry(), {
+    api: 'responses',
+    outcome: 'ok',
+    finish_reason: 'completed',
+    prompt_tokens: 13,
+    completion_tokens: 5,
+    usage_source: 'upstream',
+  })
+})
+
+t.test('a stream shows each text redacted, piece by piece and whole', async (t) => {
+  upstream.answer = streamed(
+    responseEvents([
+      streamedReasoning('Ask bo', 'b@exam', 'ple.org.'),
+      streamedMessage('Write to bo', 'b@exam', 'ple.org', ' or ca', 'll +1 415 5', '55 2671 no', 'w.'),
+      streamedCall('{"to": "bo', 'b@example.org", "card": 41111', '11111111111}'),
+    ]),
+  )
+  const stream = client.responses.stream({ model, input: 'hi' })
+  const numbers: number[] = []
+  let text = ''
+  for await (const event of stream) {
+    numbers.push(event.sequence_number)
+    if (event.type === 'response.output_text.delta') text += event.delta
+    if (event.type === 'response.output_text.done') t.equal(event.text, text)
+  }
+  t.equal(text, 'Write to [EMAIL_1] or call [PHONE_1] now.')
+  t.same(
+    numbers,
+    numbers.map((_number, index) => index),
+    'no number is missing',
+  )
+  const answer = await stream.finalResponse()
+  t.match(answer.output, [
+    { type: 'reasoning', summary: [{ text: 'Ask [EMAIL_1].' }], encrypted_content: /^gAAAA/ },
+    { type: 'message', content: [{ text }] },
+    { type: 'function_call', arguments: '{"to": "[EMAIL_1]", "card": "[CREDIT_CARD_1]"}' },
+  ])
+  const entry = await gateway.newestEntry()
+  t.match(entry, { api: 'responses', stream: true, finish_reason: 'completed', total_tokens: 18 })
+  const { body } = await gateway.api('GET', `/usage/logs/${entry.id}`)
+  t.match(body.response, { output: answer.output.map(({ id, type }) => ({ id, type })) })
+  t.notMatch(JSON.stringify(body), /bob@|4111/)
+})
+
+t.test('the receipt is in the block of the last event', async (t) => {
+  upstream.answer = streamed(responseEvents([streamedMessage('hi')]))
+  const response = await fetchInTime(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, input: 'hi', stream: true }),
+  })
+  t.match(
+    await response.text(),
+    /\n\nevent: response\.completed\n: sidegate-audit [^\n]+\ndata: \{[^\n]+\n\n$/,
+  )
+})
+
+t.test('an answer that breaks off or is blocked ends with an error', async (t) => {
+  upstream.answer = streamed(responseEvents([streamedMessage('half')]).slice(0, 6))
+  await t.rejects(
+    client.responses.stream({ model, input: 'hi' }).finalResponse(),
+    /before its answer was complete/,
+  )
+  upstream.answer = streamed(responseEvents([streamedMessage('about pro', 'ject aurora', ' now')]))
+  await t.rejects(client.responses.stream({ model, input: 'hi' }).finalResponse(), /no-aurora/)
+  t.match(await gateway.newestEntry(), { outcome: 'blocked' })
+  await t.rejects(client.responses.create({ model, input: 'Project Aurora' }), { code: 'blocked_by_policy' })
+  await t.rejects(client.responses.create({ model, input: 1 as never }), { code: 'invalid_body' })
+})
+
+t.test('a whole answer and a stream replace each other for clients that asked for the other', async (t) => {
+  const items = [
+    reasoning('Ask bob@example.org.'),
+    outputText('Write to bob@example.org.'),
+    functionCall('{"to": "bob@example.org"}'),
+  ]
+  const redacted = JSON.parse(JSON.stringify(items).replaceAll('bob@example.org', '[EMAIL_1]'))
+  upstream.answer = json(responseOf(...items))
+  const fromWhole = await client.responses.stream({ model, input: 'hi' }).finalResponse()
+  t.match(fromWhole.output, redacted)
+  t.match(fromWhole, { status: 'completed', usage: { total_tokens: 18 } })
+  upstream.answer = streamed(responseEvents([streamedMessage('Write to bo', 'b@example.org.')]))
+  const whole = await client.responses.create({ model, input: 'hi' })
+  t.equal(whole.output_text, 'Write to [EMAIL_1].')
+})
