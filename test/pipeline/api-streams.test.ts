@@ -1,0 +1,100 @@
+// Streams of every API, cut anywhere: the client reads what redacting the whole text gives.
+
+import fc from 'fast-check'
+import t from 'tap'
+import type { Api } from '../../src/chat/api-format.ts'
+import { CHAT } from '../../src/chat/chat-api.ts'
+import { COMPLETIONS } from '../../src/chat/completions-api.ts'
+import { MESSAGES } from '../../src/chat/messages/messages-api.ts'
+import { RESPONSES } from '../../src/chat/responses/responses-api.ts'
+import { messageEvents, streamedText } from '../process/messages-upstream.ts'
+import { responseEvents, streamedMessage } from '../process/responses-upstream.ts'
+import { cutText, END, event, relay } from './fixture.ts'
+
+const TEXT =
+  'Write to bob@example.org or call +1 415 555 2671, project harbour, card 4111 1111 1111 1111 now.'
+const REDACTED = 'Write to [EMAIL_2] or call [PHONE_1], project harbour, card [CREDIT_CARD_1] now.'
+
+interface Format {
+  readonly api: Api
+  /** The events of an answer whose text has these pieces. */
+  readonly events: (pieces: readonly string[]) => readonly string[]
+  /** The piece of text in an event; '' without one. */
+  readonly textOf: (event: any) => string
+}
+
+const FORMATS: readonly Format[] = [
+  {
+    api: CHAT,
+    events: (pieces) => [...pieces.map((content) => event({ delta: { content } })), ...END],
+    textOf: ({ choices }) => choices?.[0]?.delta?.content ?? '',
+  },
+  {
+    api: COMPLETIONS,
+    events: (pieces) => [
+      ...pieces.map((text) => event({ text, finish_reason: null })),
+      event({ text: '', finish_reason: 'stop' }),
+      'data: [DONE]\n\n',
+    ],
+    textOf: ({ choices }) => choices?.[0]?.text ?? '',
+  },
+  {
+    api: MESSAGES,
+    events: (pieces) => messageEvents([streamedText(...pieces)]),
+    textOf: ({ delta }) => delta?.text ?? '',
+  },
+  {
+    api: RESPONSES,
+    events: (pieces) => responseEvents([streamedMessage(...pieces)]),
+    textOf: ({ type, delta }) => (type === 'response.output_text.delta' ? delta : ''),
+  },
+]
+
+const eventsIn = (stream: string): any[] =>
+  [...stream.matchAll(/^data: (\{.*)$/gm)].map(([, data]) => JSON.parse(data!))
+
+for (const { api, events, textOf } of FORMATS) {
+  const readText = (stream: string) => eventsIn(stream).map(textOf).join('')
+
+  t.test(`a text of ${api.name} is redacted however it is divided into events`, async (t) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), async (cuts) => {
+        const { stream, failure } = await relay(events(cutText(TEXT, cuts)), { api })
+        return failure === '' && readText(stream) === REDACTED
+      }),
+      { numRuns: 60 },
+    )
+    t.pass()
+  })
+
+  t.test(`a stream of ${api.name} is the same for every place where its bytes are cut`, async (t) => {
+    const bytes = events(['Ask bo', 'b@example.org', ' — ü ', 'now']).join('')
+    const whole = await relay([bytes], { api })
+    t.equal(readText(whole.stream), 'Ask [EMAIL_2] — ü now')
+    const received = Buffer.from(bytes)
+    for (let cut = 1; cut < received.length; cut += 3) {
+      const pieces = [received.subarray(0, cut), received.subarray(cut)] as unknown as string[]
+      const { stream, logged } = await relay(pieces, { api })
+      if (stream !== whole.stream || logged !== whole.logged) t.fail(`cut at ${cut}`)
+    }
+  })
+
+  t.test(`a stream of ${api.name} that breaks off is never whole`, async (t) => {
+    const all = events(['Ask bo', 'b@example.org', ' now'])
+    const isOptional = (text: string) => text.includes('[DONE]')
+    const needed = all.filter((text) => !isOptional(text)).length
+    for (let count = 0; count < needed; count++) {
+      const { failure } = await relay(all.slice(0, count), { api })
+      if (failure !== 'upstream_unavailable') t.fail(`whole after ${count} events`)
+    }
+    t.equal((await relay(all, { api })).failure, '')
+  })
+
+  t.test(`a rule that blocks an answer of ${api.name} ends its stream with an error`, async (t) => {
+    const { stream, failure } = await relay(events(['about pro', 'ject aur', 'ora now']), { api })
+    t.equal(failure, 'response_blocked_by_policy')
+    t.equal(readText(stream), 'about ')
+    t.match(eventsIn(stream).at(-1), { error: { code: 'response_blocked_by_policy' } })
+    t.match(stream, /: sidegate-audit l;seq=0;hash=h\ndata: [^\n]+\n\n$/)
+  })
+}
