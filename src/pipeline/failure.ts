@@ -6,9 +6,10 @@ import type { Metrics } from '../metrics/registry.ts'
 import type { RuleReference } from '../policy/rule.ts'
 import { upstreamCause } from '../upstream/response.ts'
 import type { Client } from './client.ts'
+import type { Ending } from './entry-draft.ts'
 import type { PromptDenial } from './prompt/decide-prompt.ts'
 import type { Quota } from './prompt/quota.ts'
-import type { Ending, Logger } from './record.ts'
+import type { Logger } from './record.ts'
 
 /** The status that nginx logs for a client that closed its request. */
 const CLIENT_CLOSED_REQUEST = 499

@@ -90,6 +90,26 @@ const NEVER_FORWARDED: ReadonlySet<string> = new Set([
   'upgrade',
 ])
 
+/** Rate limits of OpenAI's providers: `x-ratelimit-remaining-tokens`. */
+const PROVIDER_LIMIT = /^x-ratelimit-(?:limit|remaining|reset)(?:-[a-z]{1,20}){0,2}$/
+/** A count or a duration, `17`, `1s`, `6m0s`, `350ms`: too short for a number of a person. */
+const LIMIT_VALUE = /^\d{1,8}(?:\.\d{1,3})?(?:(?:ms|[hms])(?:\d{1,3}(?:\.\d{1,3})?(?:ms|[ms])){0,2})?$/
+/** Most such headers that are returned. */
+const MAX_LIMITS = 12
+
+/** The provider's rate limits as the client receives them: `x-upstream-ratelimit-…`. */
+function providerLimits(upstream: IncomingHttpHeaders): Record<string, string> {
+  const limits: Record<string, string> = {}
+  let count = 0
+  for (const name in upstream) {
+    const value = upstream[name]
+    if (!PROVIDER_LIMIT.test(name) || typeof value !== 'string' || !LIMIT_VALUE.test(value)) continue
+    if (count++ === MAX_LIMITS) break
+    limits[name.replace('x-', 'x-upstream-')] = value
+  }
+  return limits
+}
+
 const DECIMAL = /^\d{1,12}(?:\.\d{1,6})?$/
 const MEDIA_TYPE = /^[a-z]{1,16}\/[a-z.+-]{1,40}(?:\s*;\s*charset="?[a-z0-9-]{1,16}"?)?$/i
 const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/
@@ -105,7 +125,7 @@ const FORMATS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
 
 /** Returns the upstream's response headers that the client receives. */
 export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
-  pick(upstream, RETURNED)
+  Object.assign(pick(upstream, RETURNED), providerLimits(upstream))
 
 /** Returns the upstream's headers about retries, for an error that the gateway words itself. */
 export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => pick(upstream, RETRY)

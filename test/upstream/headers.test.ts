@@ -124,3 +124,21 @@ t.test('a default header is sent when the client leaves it out', async (t) => {
   const newer = { 'anthropic-version': '2026-01-01' }
   t.equal(pairs(upstreamHeaders(newer, own(null, { defaults })))['anthropic-version'], '2026-01-01')
 })
+
+t.test("the provider's rate limits come back under names of their own", async (t) => {
+  const sent = clientHeaders({
+    'x-ratelimit-limit-requests': '5000',
+    'x-ratelimit-remaining-tokens': '149984',
+    'x-ratelimit-reset-requests': '1s',
+    'x-ratelimit-reset-tokens': '6m0s',
+    'x-ratelimit-reset': '4111111111111111',
+    'x-ratelimit-reset-project': 'bob@example.com',
+    'x-request-id': 'r',
+  })
+  t.same(sent, {
+    'x-upstream-ratelimit-limit-requests': '5000',
+    'x-upstream-ratelimit-remaining-tokens': '149984',
+    'x-upstream-ratelimit-reset-requests': '1s',
+    'x-upstream-ratelimit-reset-tokens': '6m0s',
+  })
+})
