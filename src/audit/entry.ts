@@ -79,6 +79,15 @@ export interface RequestDraft {
   readonly api?: string
   /** Requests sent upstream, retries included; absent when they were not counted. */
   readonly attempts?: number
+  /** True for a call that was forwarded without a scan; absent for any other. */
+  readonly unscanned?: true
+  /** Of a call that was forwarded without a scan. */
+  readonly method?: string
+  /** As `method`: without the query. */
+  readonly path?: string
+  /** As `method`: sizes of the bodies. */
+  readonly request_bytes?: number
+  readonly response_bytes?: number
   /** Name of the upstream that answered, or was asked last; absent when none was. */
   readonly upstream?: string
   /** As the client requested it; empty when the body was refused. */

@@ -35,9 +35,23 @@ export type UsageView = {
   readonly api: string
   readonly attempts?: number
   readonly upstream?: string
+  /** The next five are of a call that was forwarded without a scan. */
+  readonly unscanned?: true
+  readonly method?: string
+  readonly path?: string
+  readonly request_bytes?: number
+  readonly response_bytes?: number
   /** Absent when the upstream sent none. */
   readonly upstream_request_id?: string
 }
+
+const unscannedView = ({ method, path, request_bytes, response_bytes }: SealedRequest) => ({
+  unscanned: true as const,
+  ...(method !== undefined && { method }),
+  ...(path !== undefined && { path }),
+  ...(request_bytes !== undefined && { request_bytes }),
+  ...(response_bytes !== undefined && { response_bytes }),
+})
 
 /** Sealed costs are in millionths. */
 const COST_UNIT = 1_000_000
@@ -74,6 +88,7 @@ export function toUsageView(sealed: SealedRequest): UsageView {
     api: sealed.api ?? 'chat',
     ...(sealed.attempts !== undefined && { attempts: sealed.attempts }),
     ...(sealed.upstream !== undefined && { upstream: sealed.upstream }),
+    ...(sealed.unscanned && unscannedView(sealed)),
     ...(sealed.upstream_request_id !== undefined && { upstream_request_id: sealed.upstream_request_id }),
   }
 }

@@ -21,6 +21,7 @@ export const API_NAMES = [
   'moderations',
   'messages',
   'count_tokens',
+  'pass_through',
 ] as const
 
 export type ApiName = (typeof API_NAMES)[number]

@@ -1,6 +1,7 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
+import { PASS_METHODS } from './pass-through.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
@@ -25,6 +26,37 @@ export const CONFIG_SCHEMA = {
     }),
     upstream: UPSTREAM_SCHEMA,
     upstreams: UPSTREAMS_SCHEMA,
+    passThrough: {
+      description:
+        'Paths that are forwarded without a scan: key-checked, sealed and counted, and marked as unscanned. By default there are none.',
+      type: 'array',
+      maxItems: 100,
+      default: [],
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['path', 'methods'],
+        properties: {
+          path: {
+            description: 'A path, or a glob of paths: `*` matches any characters, `?` one.',
+            type: 'string',
+            pattern: '^/v1/[\\x21-\\x7e]{1,120}$',
+          },
+          methods: {
+            description: 'Methods to forward.',
+            type: 'array',
+            minItems: 1,
+            uniqueItems: true,
+            items: { enum: [...PASS_METHODS] },
+          },
+          upstream: {
+            description: 'Name of the upstream; the first one of `api: openai` by default.',
+            type: 'string',
+            minLength: 1,
+          },
+        },
+      },
+    },
     rules: section('Policy rules.', {
       path: {
         description: 'A rule file or a folder of rule files. Changes take effect at once.',

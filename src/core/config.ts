@@ -16,6 +16,7 @@ import {
 } from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
+import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './pass-through.ts'
 import type { Problem } from './problem.ts'
 import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
@@ -35,6 +36,7 @@ export interface Config {
   readonly listen: { readonly gateway: Address; readonly ops: Address }
   /** In order; at least one when there are no problems. */
   readonly upstreams: readonly UpstreamConfig[]
+  readonly passThrough: readonly PassThroughRule[]
   readonly rules: {
     readonly path: string
     /** Candidate rules for shadow evaluation; null without any. */
@@ -69,11 +71,15 @@ export interface Config {
 }
 
 /** The value of the file, with defaults. */
-type Declared = Omit<Config, 'file' | 'listen' | 'upstreams' | 'rules' | 'audit' | 'instance' | 'admin'> & {
+type Declared = Omit<
+  Config,
+  'file' | 'listen' | 'passThrough' | 'upstreams' | 'rules' | 'audit' | 'instance' | 'admin'
+> & {
   rules: Omit<Config['rules'], 'candidatePath'> & { candidatePath?: string }
   listen: { gateway: string; ops: string }
   upstream?: DeclaredUpstream
   upstreams?: readonly DeclaredUpstream[]
+  passThrough: readonly DeclaredPassThrough[]
   audit: Omit<Config['audit'], 'signingKey'> & { signingKey?: SecretReference }
   admin: Omit<Config['admin'], 'token'> & { token?: SecretReference }
 }
@@ -138,7 +144,8 @@ export function parseConfig(
       if (!isAmong(found, path)) problems.push(problemAt(path, message))
     },
   }
-  const { listen, upstream, upstreams, rules, audit, admin, ...others } = declared
+  const { listen, upstream, upstreams, passThrough, rules, audit, admin, ...others } = declared
+  const known = readUpstreams(context, upstream, upstreams)
   const config: Config = {
     ...others,
     file,
@@ -146,7 +153,8 @@ export function parseConfig(
       gateway: readAddress(context, ['listen', 'gateway'], listen.gateway),
       ops: readAddress(context, ['listen', 'ops'], listen.ops),
     },
-    upstreams: readUpstreams(context, upstream, upstreams),
+    upstreams: known,
+    passThrough: readPassThrough(context, passThrough, known),
     rules: {
       ...rules,
       path: resolve(folder, rules.path),

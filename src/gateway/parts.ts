@@ -168,7 +168,13 @@ function buildHandlers(parts: HandlerSources): GatewayParts['handlers'] {
   })
   const routes = managementRoutes({ gatekeeper, pipeline, store, rules, editor, shadowRules, attestation })
   return {
-    gateway: gatewayHandler({ pipeline, gatekeeper, routes, clock: systemClock }),
+    gateway: gatewayHandler({
+      pipeline,
+      gatekeeper,
+      routes,
+      passThrough: config.passThrough,
+      clock: systemClock,
+    }),
     ops: opsHandler({
       health: () => healthOf({ admission, rules, quarantines }),
       metrics,

@@ -36,6 +36,20 @@ export interface Client extends Cancellation {
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void
 }
 
+/** A caller whose body and answer may have any type. */
+export interface RawClient extends Client {
+  /**
+   * As `readBody`, for a body of any type.
+   * @throws GatewayError as `readBody`, except `unsupported_media_type`
+   */
+  readBytes(limitBytes: number, keep: (bytes: number) => void): Promise<Buffer>
+  /** Sends the head of an answer of any type, once; `writeBytes` and `endBytes` follow. */
+  startBytes(status: number, headers: Readonly<Record<string, string>>): void
+  /** As `write`. */
+  writeBytes(bytes: Buffer): Promise<void> | undefined
+  endBytes(): void
+}
+
 /** @throws GatewayError when the client has left */
 export function assertWaiting({ cancelled }: Client): void {
   if (cancelled) throw new GatewayError('upstream_unavailable', 'The client has left.')

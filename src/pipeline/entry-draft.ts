@@ -64,6 +64,7 @@ export function draftEntry(call: Call, ending: Ending): RequestDraft {
     api: call.api.name,
     attempts: noted.attempts,
     ...(noted.upstream !== null && { upstream: noted.upstream }),
+    ...(noted.unscanned !== null && unscannedMembers(noted)),
     model: noted.model,
     prompt_tokens: tokens.prompt,
     completion_tokens: tokens.completion,
@@ -91,6 +92,14 @@ export function draftEntry(call: Call, ending: Ending): RequestDraft {
     ...(noted.upstreamRequestId !== null && { upstream_request_id: noted.upstreamRequestId }),
   }
 }
+
+const unscannedMembers = ({ unscanned, responseBytes }: CallRecord) => ({
+  unscanned: true as const,
+  method: unscanned!.method,
+  path: unscanned!.path,
+  request_bytes: unscanned!.requestBytes,
+  response_bytes: responseBytes,
+})
 
 const kindsOf = (findings: CallRecord['findings']): PiiKind[] =>
   findings.length === 0 ? [] : [...new Set(findings.map(({ kind }) => kind))].sort()

@@ -3,17 +3,12 @@
 import type { Api } from '../chat/api-format.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { settledWith } from '../core/deadline.ts'
-import { toGatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
-import type { PermittedRequest, PermittedRequests } from '../policy/decide.ts'
-import { type UpstreamResponse, unusableAnswer, wasSent } from '../upstream/response.ts'
-import { drainingError } from './admission.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
-import { authenticate } from './authenticate.ts'
-import { Call } from './call.ts'
-import { callHeaders } from './call-headers.ts'
 import { assertWaiting, type Client } from './client.ts'
-import { denialError, endingOf, refuse, reportUnexpected } from './failure.ts'
+import { conduct } from './conduct.ts'
+import { denialError } from './failure.ts'
 import { isLongBody, maxFindings, waitToScan } from './memory-turn.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
@@ -22,19 +17,14 @@ import { countKinds, type Inspection, inspect } from './prompt/inspect.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
 import { demandOf, NO_DEMAND, Quota } from './prompt/quota.ts'
-import { type Delivered, formatReceipt, record, recordIntent } from './record.ts'
+import { type Delivered, recordIntent } from './record.ts'
 import type { ScanRules } from './scan/text-scanner.ts'
 
 const DONE = Promise.resolve()
 
-/** Handles one call of an API from its head to the last byte of its answer. Never rejects. */
-export async function handle(pipeline: Pipeline, client: Client, api: Api): Promise<void> {
-  // Admit and authenticate: without a log, a key and a place nothing is read and no entry is made.
-  const admitted = admit(pipeline, client, api)
-  if (admitted === null) return
-  const { call } = admitted
-  let delivered: Delivered
-  try {
+/** Handles one governed call of an API from its head to the last byte of its answer. Never rejects. */
+export const handle = (pipeline: Pipeline, client: Client, api: Api): Promise<void> =>
+  conduct(pipeline, client, api, async (admitted) => {
     // Read: the body is parsed once, and what was parsed is what is sent. Chained, so that the
     // prompt's texts are free while the upstream works.
     const permitted = await read(pipeline, admitted)
@@ -43,47 +33,12 @@ export async function handle(pipeline: Pipeline, client: Client, api: Api): Prom
       // Decide: the only maker of a permit, which holds the bytes of everything that may leave.
       .then((inspected) => decide(pipeline, admitted, inspected))
     // Record the intent: a process that is killed from here on leaves a trace of the call.
-    await recordIntent(pipeline, call)
+    await recordIntent(pipeline, admitted.call)
     // Forward: what the permit holds, and nothing else.
     const response = await forward(pipeline, admitted, permitted)
     // Deliver: the answer is scanned by the same rules and sent, except for its end.
-    delivered = await deliver(pipeline, admitted, permitted, response)
-  } catch (error) {
-    // A failure is delivered as an answer is: once its entry is sealed.
-    delivered = await deliverFailure(pipeline, admitted, error)
-  }
-  try {
-    // Seal: the entry is durable before the last byte leaves, so a client can rely on it.
-    const receipt = await record(pipeline, call, delivered.ending)
-    // Finish: the end of the answer leaves, with the receipt.
-    delivered.finish(receipt)
-  } catch (error) {
-    // A call without an entry is never answered as a success.
-    refuse(pipeline, client, error, callHeaders(call))
-  } finally {
-    call.releaseAll()
-  }
-}
-
-/** Gives the call its key and its place, or answers why not; null then. */
-function admit(pipeline: Pipeline, client: Client, api: Api): Admitted | null {
-  const { admission: control, clock } = pipeline
-  try {
-    control.assertAuditable()
-    const startMs = clock.monotonic()
-    const key = authenticate(pipeline.keys, client.headers)
-    const { arrivedMs } = client
-    const { revision: policyRevision } = pipeline.rules()
-    const call = new Call(clock, { id: pipeline.newId(), api, key, arrivedMs, policyRevision })
-    call.addPhase('key', clock.monotonic() - startMs)
-    const admission = control.enter(client)
-    call.hold(() => control.leave(admission))
-    return { call, client, admission }
-  } catch (error) {
-    refuse(pipeline, client, error, { 'x-request-id': pipeline.newId() })
-    return null
-  }
-}
+    return deliver(pipeline, admitted, permitted, response)
+  })
 
 /**
  * @throws GatewayError without room for the call, for a body that is not a request of the API, and
@@ -226,31 +181,5 @@ async function deliver(
     // The rest of the answer is of no use; the upstream need not finish it.
     response.abort()
     throw error
-  }
-}
-
-/** Prepares the error of a call that was denied, failed, or lost its client. Never rejects. */
-async function deliverFailure(
-  pipeline: Pipeline,
-  { call, client }: Admitted,
-  error: unknown,
-): Promise<Delivered> {
-  const cause = toGatewayError(error)
-  const failure = client.interrupted ? drainingError() : cause
-  const noted = call.record
-  if (!wasSent(cause)) noted.forwarded = false
-  const unusable = unusableAnswer(cause)
-  if (unusable !== null) noted.addUpstream(unusable, pipeline.kinds)
-  // The log has no room for the exchange; the entry alone still fits.
-  if (failure.code === 'audit_unavailable') noted.request = null
-  const ending = endingOf(failure, client)
-  // The call is sealed even when its score cannot be made.
-  await call.deferredScore?.finish().catch((scoring) => reportUnexpected(pipeline.logger, call.id, scoring))
-  return {
-    ending,
-    finish(receipt) {
-      const headers = { ...callHeaders(call), 'x-sidegate-audit': formatReceipt(receipt) }
-      refuse(pipeline, client, failure, headers)
-    },
   }
 }

@@ -26,10 +26,11 @@ export interface PermittedRequest {
   readonly upstream: string
   /** The model by the name that the upstream knows. */
   readonly model: string
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** Path below the upstream's base URL, for example `/chat/completions`. */
   readonly target: string
-  /** The serialised body, sent byte for byte. */
-  readonly body: Buffer
+  /** The serialised body, sent byte for byte; null for a request without one. */
+  readonly body: Buffer | null
   /** Headers of the API that a client may leave out, by their lower-case names. */
   readonly defaults: Readonly<Record<string, string>>
 }

@@ -30,15 +30,25 @@ interface BodyOptions {
 export async function readJsonBody(
   request: IncomingMessage,
   limitBytes: number,
-  { setBy, reserve = () => {} }: BodyOptions = {},
+  options: BodyOptions = {},
 ): Promise<Buffer> {
-  const { 'content-type': type, 'content-encoding': encoding, 'content-length': length } = request.headers
+  const { 'content-type': type, 'content-encoding': encoding } = request.headers
   if (type === undefined || !JSON_TYPE.test(type)) {
     throw new GatewayError('unsupported_media_type', 'Send the body with content-type: application/json.')
   }
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new GatewayError('unsupported_media_type', 'Send the body without a content-encoding.')
   }
+  return readBytes(request, limitBytes, options)
+}
+
+/** As `readJsonBody`, for a body of any type and coding. */
+export async function readBytes(
+  request: IncomingMessage,
+  limitBytes: number,
+  { setBy, reserve = () => {} }: BodyOptions = {},
+): Promise<Buffer> {
+  const { 'content-length': length } = request.headers
   let bytes = 0
   const take = (more: number) => {
     bytes += more

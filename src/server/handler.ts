@@ -8,9 +8,11 @@ import { parseJson } from '../chat/strict-json.ts'
 import type { Clock } from '../core/clock.ts'
 import { toGatewayError } from '../core/errors.ts'
 import type { JsonValue } from '../core/json.ts'
+import type { PassThroughRule } from '../core/pass-through.ts'
 import { handle } from '../pipeline/handle.ts'
 import { waitToScan } from '../pipeline/memory-turn.ts'
 import { listModels, retrieveModel } from '../pipeline/models.ts'
+import { passThrough, passThroughFor } from '../pipeline/pass-through.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { ApiAnswer, ApiRoute } from './api.ts'
 import { BODY_LIMIT, readJsonBody } from './body.ts'
@@ -30,6 +32,8 @@ export interface HandlerParts {
   readonly pipeline: Pipeline
   readonly gatekeeper: Gatekeeper
   readonly routes: readonly ApiRoute[]
+  /** Paths that are forwarded without a scan. */
+  readonly passThrough: readonly PassThroughRule[]
   readonly clock: Clock
 }
 
@@ -67,18 +71,25 @@ const DATA_ROUTES: readonly DataRoute[] = [
 export function gatewayHandler(parts: HandlerParts): Handler {
   const { pipeline, clock } = parts
   const router = new Router<ApiRoute | DataRoute>([...DATA_ROUTES, ...parts.routes])
+  const findPassed = passThroughFor(parts.passThrough)
   return (request, response) => {
     const arrivedMs = clock.monotonic()
     const url = request.url ?? '/'
     const mark = url.indexOf('?')
     const path = mark < 0 ? url : url.slice(0, mark)
     try {
-      const { route, params } = router.find(request.method ?? 'GET', path)
+      const method = request.method ?? 'GET'
+      const search = mark < 0 ? '' : url.slice(mark + 1)
+      const passed = path.startsWith('/v1/') ? findPassed(method, path, search) : null
+      if (passed !== null && !router.has(method, path)) {
+        void passThrough(pipeline, new SocketClient(request, response, arrivedMs), passed)
+        return
+      }
+      const { route, params } = router.find(method, path)
       if ('data' in route) {
         void route.data(pipeline, new SocketClient(request, response, arrivedMs, route.errors), params)
         return
       }
-      const search = mark < 0 ? '' : url.slice(mark + 1)
       void answer(parts, route, request, response, { params, search })
     } catch (error) {
       fail(parts, response, error)

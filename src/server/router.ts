@@ -31,6 +31,13 @@ export class Router<T extends { readonly method: string; readonly path: string }
     this.#entries = routes.map((route) => ({ method: route.method, segments: route.path.split('/'), route }))
   }
 
+  /** Reports whether a route answers a method at a path. */
+  has(method: string, path: string): boolean {
+    if (this.#literal.get(path)?.has(method) === true) return true
+    const segments = path.split('/')
+    return this.#entries.some((entry) => entry.method === method && match(entry.segments, segments) !== null)
+  }
+
   /**
    * @param path without its query
    * @throws GatewayError `not_found`, or `method_not_allowed` with `allow`
@@ -47,10 +54,7 @@ export class Router<T extends { readonly method: string; readonly path: string }
       allowed.push(entry.method)
     }
     if (allowed.length === 0) {
-      throw new GatewayError(
-        'not_found',
-        'There is nothing at this path. The base URL of an SDK ends in /v1, and chat calls are POST /v1/chat/completions; other endpoints, such as /v1/responses, are not served. GET /openapi.json lists all paths.',
-      )
+      throw new GatewayError('not_found', nothingAt(method, path))
     }
     const allow = [...new Set(allowed)].join(', ')
     throw new GatewayError('method_not_allowed', `The method is not allowed here; use ${allow}.`, {
@@ -58,6 +62,15 @@ export class Router<T extends { readonly method: string; readonly path: string }
     })
   }
 }
+
+const nothingAt = (method: string, path: string): string =>
+  path.startsWith('/v1/')
+    ? `The gateway does not scan this path, so it does not forward it. An administrator can let it pass unscanned: passThrough: [{path: "${shown(path)}", methods: [${method}]}]. GET /openapi.json lists the paths that are served.`
+    : 'There is nothing at this path. The base URL of an SDK ends in /v1. GET /openapi.json lists all paths.'
+
+/** Letters and words only: a path may hold anything. */
+const shown = (path: string): string =>
+  /^[\w/.*-]{1,80}$/.test(path) && !/\d{4}/.test(path) ? path : '/v1/…'
 
 function match(pattern: readonly string[], segments: readonly string[]): Record<string, string> | null {
   const params: Record<string, string> = {}

@@ -5,12 +5,12 @@ import type { ErrorShape } from '../chat/api-format.ts'
 import { openAiErrors } from '../chat/error-shapes.ts'
 import type { Milliseconds } from '../core/clock.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { Client } from '../pipeline/client.ts'
-import { BODY_LIMIT, readJsonBody } from './body.ts'
+import type { RawClient } from '../pipeline/client.ts'
+import { BODY_LIMIT, readBytes, readJsonBody } from './body.ts'
 import { EventStream } from './eventstream.ts'
 import { errorEvent, respond, respondError, STALL_MS, watchDelivery } from './respond.ts'
 
-export class SocketClient implements Client {
+export class SocketClient implements RawClient {
   readonly headers: IncomingHttpHeaders
   readonly arrivedMs: Milliseconds
   cancelled = false
@@ -20,6 +20,8 @@ export class SocketClient implements Client {
   readonly #stallMs: Milliseconds
   readonly #errors: ErrorShape
   readonly #cancelListeners: (() => void)[] = []
+  /** True once an answer of any type has begun. */
+  #isRaw = false
   /** Not null once the answer is a stream. */
   #stream: EventStream | null = null
   /** Resolves a write that waits for the buffer of the socket. */
@@ -71,17 +73,41 @@ export class SocketClient implements Client {
   }
 
   readBody(limitBytes: number, reserve: (bytes: number) => void): Promise<Buffer> {
+    return this.#read(readJsonBody(this.#request, limitBytes, { setBy: BODY_LIMIT, reserve }))
+  }
+
+  #read(body: Promise<Buffer>): Promise<Buffer> {
     return new Promise((resolve, reject) => {
       const stop = () => reject(new GatewayError('bad_request', 'The call ended before its body was read.'))
       if (this.cancelled) stop()
       // Not a cancel listener: those live as long as the call, and this one holds the promise of
       // the body.
       else this.#stopReading = stop
-      readJsonBody(this.#request, limitBytes, { setBy: BODY_LIMIT, reserve }).then((body) => {
+      body.then((bytes) => {
         this.#stopReading = null
-        resolve(body)
+        resolve(bytes)
       }, reject)
     })
+  }
+
+  readBytes(limitBytes: number, reserve: (bytes: number) => void): Promise<Buffer> {
+    return this.#read(readBytes(this.#request, limitBytes, { setBy: BODY_LIMIT, reserve }))
+  }
+
+  startBytes(status: number, headers: Readonly<Record<string, string>>): void {
+    this.#isRaw = true
+    this.#response.writeHead(status, headers)
+    this.#response.flushHeaders()
+  }
+
+  writeBytes(bytes: Buffer): Promise<void> | undefined {
+    if (this.#response.destroyed || this.#response.write(bytes)) return undefined
+    return this.#roomForMore()
+  }
+
+  endBytes(): void {
+    this.#response.end()
+    watchDelivery(this.#response, this.#stallMs)
   }
 
   respond(status: number, headers: Readonly<Record<string, string>>, body: string | Buffer): void {
@@ -94,6 +120,10 @@ export class SocketClient implements Client {
 
   write(text: string): Promise<void> | undefined {
     if (this.#response.destroyed || this.#stream?.write(text) !== false) return undefined
+    return this.#roomForMore()
+  }
+
+  #roomForMore(): Promise<void> | undefined {
     if (this.cancelled) return undefined
     return new Promise((resolve) => {
       const response = this.#response
@@ -118,6 +148,11 @@ export class SocketClient implements Client {
 
   fail(error: GatewayError, headers: Readonly<Record<string, string>>): void {
     const stream = this.#stream
+    if (this.#isRaw) {
+      // No form of an error is known to the client, but a connection that breaks is one.
+      this.#response.destroy()
+      return
+    }
     if (stream === null) {
       respondError(this.#response, error, headers, { shape: this.#errors, stallMs: this.#stallMs })
       return

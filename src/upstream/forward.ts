@@ -53,7 +53,7 @@ interface CallRetries {
 
 interface Attempt {
   readonly origin: string
-  readonly method: 'GET' | 'POST'
+  readonly method: PermittedRequest['method']
   readonly path: string
   readonly headers: string[]
   readonly body: Buffer | null
@@ -98,7 +98,8 @@ export class Upstream {
     const last = requests.length - 1
     for (let number = this.#refusingModels.has(requests[0]!.model) ? last : 0; ; number++) {
       const request = requests[number]!
-      const attempt = { method: 'POST', ...this.#target(request, client), body: request.body } as const
+      const { method, body } = request
+      const attempt = { method, ...this.#target(request, client), body }
       const response = await this.#send(attempt, cancellation, call, retries)
       if (number > 0 && response.status < 400) this.#remember(request.model)
       if (number === last || !REFUSED_STATUSES.has(response.status)) return response

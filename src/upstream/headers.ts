@@ -50,7 +50,12 @@ export function upstreamHeaders(client: IncomingHttpHeaders, own: OwnHeaders): s
   const { auth, credential, defaults = {}, forwardHeaders } = own
   const dropped = namedInConnection(client)
   // A compressed answer could not be scanned.
-  const headers = ['content-type', 'application/json', 'accept-encoding', 'identity']
+  const headers = [
+    'content-type',
+    defaults['content-type'] ?? 'application/json',
+    'accept-encoding',
+    'identity',
+  ]
   const isOwn = (name: string) => Object.hasOwn(own.headers, name) || isCredentialHeader(auth, name)
   const forward = (name: string) => {
     const value = client[name]
@@ -126,6 +131,29 @@ const FORMATS: Readonly<Record<(typeof RETURNED)[number], RegExp>> = {
 /** Returns the upstream's response headers that the client receives. */
 export const clientHeaders = (upstream: IncomingHttpHeaders): Record<string, string> =>
   Object.assign(pick(upstream, RETURNED), providerLimits(upstream))
+
+/** Response headers of an answer that is passed on unscanned. */
+const PASSED = [
+  ...RETURNED,
+  'content-disposition',
+  'content-encoding',
+  'content-range',
+  'etag',
+  'last-modified',
+] as const
+
+const VISIBLE = /^[\x20-\x7e]{1,512}$/
+
+/** Returns the headers of an answer that is passed on unscanned. */
+export function passedHeaders(upstream: IncomingHttpHeaders): Record<string, string> {
+  const dropped = namedInConnection(upstream)
+  const headers: Record<string, string> = providerLimits(upstream)
+  for (const name of PASSED) {
+    const value = upstream[name]
+    if (typeof value === 'string' && dropped?.has(name) !== true && VISIBLE.test(value)) headers[name] = value
+  }
+  return headers
+}
 
 /** Returns the upstream's headers about retries, for an error that the gateway words itself. */
 export const retryHeaders = (upstream: IncomingHttpHeaders): Record<string, string> => pick(upstream, RETRY)

@@ -37,7 +37,14 @@ const limitTrial = reference('limit-trial', 'monitor')
 const finding = (kind: 'email' | 'us_ssn' | 'phone' | 'ip_address' | 'iban', count = 1) => ({ kind, count })
 
 const REQUESTS: PermittedRequests = [
-  { upstream: 'u', model: 'm', target: '/chat/completions', body: Buffer.from('{}'), defaults: {} },
+  {
+    upstream: 'u',
+    model: 'm',
+    method: 'POST',
+    target: '/chat/completions',
+    body: Buffer.from('{}'),
+    defaults: {},
+  },
 ]
 const NOTHING_FOUND: PolicyEvidence = {
   selection,

@@ -54,6 +54,7 @@ export class Client implements Cancellation {
 export const requestTo = (body: string, target = '/chat/completions'): PermittedRequest => ({
   upstream: 'default',
   model: 'm',
+  method: 'POST',
   target,
   body: Buffer.from(body),
   defaults: {},

@@ -27,5 +27,12 @@ function requestsTo(
   const body = isRenamed ? { ...request.body, model } : request.body
   const written = isRenamed ? Buffer.from(JSON.stringify(body)) : json
   const bodies = api.upstreamBodies({ ...request, body }, written, streamUsage)
-  return bodies.map((bytes) => ({ upstream, model, target, body: bytes, defaults }))
+  return bodies.map((bytes) => ({
+    upstream,
+    model,
+    method: 'POST',
+    target,
+    body: bytes,
+    defaults,
+  }))
 }

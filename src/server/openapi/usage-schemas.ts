@@ -58,11 +58,25 @@ const USAGE_ENTRY = {
   ),
   attempts: whole('Requests sent upstream, retries included; left out when it was not counted.'),
   upstream: text('Name of the upstream that answered, or was asked last; left out when none was.'),
+  unscanned: flag('The call was forwarded without a scan (passThrough); left out for any other.'),
+  method: text('Method of a call without a scan.'),
+  path: text('Path of a call without a scan, without its query.'),
+  request_bytes: whole('Size of the body of a call without a scan.'),
+  response_bytes: whole('Size of the answer to a call without a scan.'),
   upstream_request_id: text('`x-request-id` of the upstream; left out when it sent none.'),
 } satisfies Record<string, JsonObject>
 
 /** Members that only some entries have. */
-const OPTIONAL: readonly string[] = ['attempts', 'upstream', 'upstream_request_id']
+const OPTIONAL: readonly string[] = [
+  'attempts',
+  'upstream',
+  'unscanned',
+  'method',
+  'path',
+  'request_bytes',
+  'response_bytes',
+  'upstream_request_id',
+]
 
 /** Evidence of a prompt injection, whether or not a rule fires. */
 const INJECTION = {
