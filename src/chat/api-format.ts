@@ -94,6 +94,8 @@ export interface AnswerFormat {
 export interface StreamReader {
   /** The logged answer so far. */
   readonly assembler: StreamAssembler
+  /** Signed reasoning so far, as the provider wrote it. */
+  readonly thoughts: readonly SignedText[]
   /** The event after every answer; null where the last event is part of the answer. */
   readonly closing: string | null
   /** True while token probabilities wait for their text. */
@@ -103,6 +105,8 @@ export interface StreamReader {
    * @throws GatewayError `upstream_unavailable` for an event that is too deep or has too many texts
    */
   read(data: string): StreamChunk | null
+  /** Takes note of a chunk that is relayed, once. */
+  note(chunk: JsonObject): void
   /** Builds a chunk with texts of one choice only. @param like a chunk of the same stream */
   flush(like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject
   /** Builds a chunk that ends a choice and has nothing else. */
@@ -130,6 +134,13 @@ export interface StreamReader {
   ): boolean
   /** Updates what counts the events that are sent. @returns whether the chunk changed */
   number(chunk: JsonObject): boolean
+}
+
+/** A signed text, and the choice that holds it. */
+export interface SignedText {
+  readonly choice: number
+  readonly signature: string
+  readonly text: string
 }
 
 /** Builds one answer from the chunks of a stream. */

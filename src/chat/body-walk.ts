@@ -33,7 +33,7 @@ const MEDIA_PARTS = [
 
 /** Signed or encrypted members of reasoning, and the types of the objects around them. */
 const OPAQUE = keys('signature encrypted_content data')
-const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)/
+const THOUGHT = /^(?:redacted_)?thinking$|^reasoning(?:$|\.)|^(?:signature_delta|compaction)$/
 const SIGNATURE = 'thought_signature'
 
 /** Top-level members of an answer that the provider fills in. */

@@ -11,6 +11,8 @@ import { LogprobGate, type ProgressOf } from './token-probabilities.ts'
 
 export class ChatStream implements StreamReader {
   readonly assembler: StreamAssembler
+  /** Clients of chat send reasoning back by its id. */
+  readonly thoughts = []
   readonly closing = encodeData(DONE)
   readonly #asksForJson: boolean
   readonly #probabilities = new LogprobGate()
@@ -27,6 +29,8 @@ export class ChatStream implements StreamReader {
   read(data: string): StreamChunk | null {
     return readStreamChunk(data, this.#asksForJson)
   }
+
+  note(): void {}
 
   flush(like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
     return flushChunk(like, choice, pieces)

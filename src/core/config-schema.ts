@@ -117,6 +117,14 @@ export const CONFIG_SCHEMA = {
         default: 'pass',
       },
     }),
+    tools: section('Tools that the provider itself runs.', {
+      servers: {
+        description:
+          'Calls that name tool servers (`mcp` tools, `mcp_servers`), to which the provider connects: `pass` or `refuse` them. Addresses and credentials of such servers are forwarded unaltered, and are `[CREDENTIAL]` in the log.',
+        enum: ['pass', 'refuse'],
+        default: 'pass',
+      },
+    }),
     audit: section('The usage log.', {
       retainDays: integer(
         'Days to keep an entry and its content. Checked every hour. A `prune` entry records what was deleted.',

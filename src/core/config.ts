@@ -45,6 +45,7 @@ export interface Config {
   }
   readonly keys: readonly FileKey[]
   readonly pii: { readonly kinds: readonly PiiKind[]; readonly binaryParts: 'pass' | 'block' }
+  readonly tools: { readonly servers: 'pass' | 'refuse' }
   readonly audit: {
     readonly retainDays: number
     readonly maxBytes: number

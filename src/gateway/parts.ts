@@ -12,6 +12,7 @@ import { createMetrics, type Metrics } from '../metrics/registry.ts'
 import { AdmissionControl } from '../pipeline/admission.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import { ScanCache } from '../pipeline/prompt/scan-cache.ts'
+import { ThoughtMemory } from '../pipeline/thought-memory.ts'
 import type { RuleSnapshot } from '../rules/load.ts'
 import { gatewayHandler } from '../server/handler.ts'
 import type { Handler } from '../server/listener.ts'
@@ -146,6 +147,8 @@ function buildPipeline(parts: PipelineParts): Pick<GatewayParts, 'pipeline' | 's
     counters: store.counters,
     upstreams,
     bodyBytes: config.limits.bodyBytes,
+    toolServers: config.tools.servers,
+    thoughts: new ThoughtMemory(),
     admission,
     rules: () => rules.current(),
     newId,

@@ -145,6 +145,11 @@ export const COUNTERS = {
     help: 'Payloads that could not be scanned.',
     labels: ['decision'],
   },
+  thoughtsDropped: {
+    name: 'thoughts_dropped_total',
+    help: 'Signed blocks of reasoning left out of requests, because their original is not remembered.',
+    labels: [],
+  },
   upstreamCalls: {
     name: 'upstream_calls_total',
     help: 'Calls by upstream: answered, failed, or passed over because its breaker is open.',

@@ -1,8 +1,11 @@
 // One call, step by step, in the order of the specification. Nothing else knows this order.
 
 import type { Api } from '../chat/api-format.ts'
+import { signedThoughts } from '../chat/signed-thoughts.ts'
 import { parseJson } from '../chat/strict-json.ts'
+import { takeServerSecrets } from '../chat/tool-servers.ts'
 import { settledWith } from '../core/deadline.ts'
+import { GatewayError } from '../core/errors.ts'
 import { atOnce, endOfTurn, inSlices, type Steps } from '../core/steps.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { deliverAnswer } from './answer/deliver-answer.ts'
@@ -13,7 +16,7 @@ import { isLongBody, maxFindings, waitToScan } from './memory-turn.ts'
 import type { Admitted, Inspected, Permitted, Pipeline, Received } from './pipeline.ts'
 import { readCleanRequest } from './prompt/clean-model.ts'
 import { decidePrompt, injectionJudgement } from './prompt/decide-prompt.ts'
-import { countKinds, type Inspection, inspect } from './prompt/inspect.ts'
+import { countKinds, inspect } from './prompt/inspect.ts'
 import { MonitoredScore } from './prompt/monitored-score.ts'
 import { permittedRequests } from './prompt/permitted-requests.ts'
 import { demandOf, NO_DEMAND, Quota } from './prompt/quota.ts'
@@ -71,17 +74,20 @@ async function inspectPrompt(pipeline: Pipeline, admitted: Admitted, received: R
   const startMs = clock.monotonic()
   const steps = inspectAndCapture(pipeline, admitted, received)
   const check = () => assertWaiting(client)
-  const inspection = received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
+  const inspected = received.isLong ? await inSlices(steps, clock, check) : atOnce(steps)
   call.addPhase('inspect', clock.monotonic() - startMs)
-  return { ...received, inspection }
+  return { ...received, ...inspected }
 }
 
 function* inspectAndCapture(
-  { kinds, injection: model, scanCache, metrics, binaryParts, searches }: Pipeline,
+  { kinds, injection: model, scanCache, metrics, binaryParts, thoughts, toolServers, searches }: Pipeline,
   { call, client }: Admitted,
   { request, selection, isLong, release }: Received,
-): Steps<Inspection> {
+): Steps<Pick<Inspected, 'inspection' | 'json'>> {
   const noted = call.record
+  const servers = takeServerSecrets(request.body)
+  if (servers.servers > 0 && toolServers === 'refuse') throw serversRefused()
+  const received = signedThoughts(request.body).map(({ text }) => text)
   const inspection = yield* inspect(call.api.requestTexts(request.body), selection, {
     kinds,
     injection: model,
@@ -104,13 +110,24 @@ function* inspectAndCapture(
   noted.request = Buffer.from(json)
   yield
   noted.estimatedPromptTokens = call.api.estimatePromptTokens(request.body)
-  return inspection
+  // The log has the redacted form. What only the provider reads goes back as it was.
+  servers.putBack()
+  const restored = thoughts.restore(call.key.id, received, request.body)
+  metrics.thoughtsDropped.inc(restored.dropped)
+  const isCaptured = servers.servers === 0 && !restored.changed
+  return { inspection, json: isCaptured ? noted.request : Buffer.from(JSON.stringify(request.body)) }
 }
+
+const serversRefused = (): GatewayError =>
+  new GatewayError('blocked_by_policy', 'Tool servers are not allowed (tools.servers).', {
+    param: 'tools',
+    headers: { 'x-should-retry': 'false' },
+  })
 
 /** @throws GatewayError `blocked_by_policy` or `rate_limit_exceeded` */
 function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): Permitted {
   const { counters, clock } = pipeline
-  const { request, routes, selection, inspection, release } = inspected
+  const { request, routes, selection, inspection, json, release } = inspected
   const noted = call.record
   const startMs = clock.monotonic()
   const reserve = () => {
@@ -119,7 +136,7 @@ function decide(pipeline: Pipeline, { call }: Admitted, inspected: Inspected): P
     noted.limit = noted.quota.tightest
     return noted.quota.evidence
   }
-  const requests = () => permittedRequests(call.api, request, routes, noted.request!)
+  const requests = () => permittedRequests(call.api, request, routes, json)
   const decision = decidePrompt(inspection, selection, pipeline, reserve, requests)
   call.addPhase('policy', clock.monotonic() - startMs)
   noted.hits.push(...decision.hits)
@@ -157,7 +174,7 @@ async function forward(
 
 /** @throws GatewayError `upstream_*`, `response_blocked_by_policy`, or when the client leaves */
 async function deliver(
-  { admission: control, kinds, searches, metrics }: Pipeline,
+  { admission: control, kinds, searches, metrics, thoughts }: Pipeline,
   { call, client, admission }: Admitted,
   { selection, placeholders, restoration, stream, includeUsage }: Permitted,
   response: UpstreamResponse,
@@ -171,7 +188,7 @@ async function deliver(
     restoration: response.status >= 400 ? null : restoration,
   }
   const keep = (bytes: number) => control.keep(admission, bytes)
-  const answer = { call, client, response, scan, selection, placeholders, searches, keep }
+  const answer = { call, client, response, scan, selection, placeholders, thoughts, searches, keep }
   try {
     const delivered = await deliverAnswer(answer, { stream, includeUsage })
     assertWaiting(client)

@@ -17,6 +17,7 @@ import type { DecisionParts } from './prompt/decide-prompt.ts'
 import type { Inspection } from './prompt/inspect.ts'
 import type { ScanCache } from './prompt/scan-cache.ts'
 import type { RecordParts } from './record.ts'
+import type { ThoughtMemory } from './thought-memory.ts'
 
 /** Everything a call passes through, built once by the composition root. */
 export interface Pipeline extends RecordParts, DecisionParts {
@@ -28,6 +29,8 @@ export interface Pipeline extends RecordParts, DecisionParts {
   /** Remembers scans with these kinds and this injection model. */
   readonly scanCache: ScanCache
   readonly bodyBytes: number
+  readonly toolServers: 'pass' | 'refuse'
+  readonly thoughts: ThoughtMemory
   /** Memory for long prompts and answers under scan, bytes. */
   readonly searches: Budget
   readonly admission: AdmissionControl
@@ -59,6 +62,8 @@ export interface Received {
 /** A request whose body is redacted. */
 export interface Inspected extends Received {
   readonly inspection: Inspection
+  /** The body to forward, serialised. Equals the captured one but for what only providers read. */
+  readonly json: Buffer
 }
 
 /** A call that may leave. Holds nothing of the prompt but the permit's bytes. */

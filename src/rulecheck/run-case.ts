@@ -18,6 +18,7 @@ import { Call } from '../pipeline/call.ts'
 import { readCleanRequest } from '../pipeline/prompt/clean-model.ts'
 import { type DecisionParts, judgePrompt } from '../pipeline/prompt/decide-prompt.ts'
 import { countKinds, inspect } from '../pipeline/prompt/inspect.ts'
+import { ThoughtMemory } from '../pipeline/thought-memory.ts'
 import type { RuleSet } from '../policy/compile.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import type { CaseDecision, RuleCase } from './cases.ts'
@@ -92,6 +93,7 @@ export async function runCase(
     },
     selection,
     placeholders: inspection.placeholders,
+    thoughts: new ThoughtMemory(),
     searches: UNBOUNDED,
     keep: () => {},
   }

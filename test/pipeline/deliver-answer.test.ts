@@ -11,6 +11,7 @@ import type { JsonObject } from '../../src/core/json.ts'
 import { deliverAnswer } from '../../src/pipeline/answer/deliver-answer.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
+import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { UpstreamResponse } from '../../src/upstream/response.ts'
 import { rule } from '../policy/rules.ts'
@@ -53,6 +54,7 @@ async function deliver(
         },
         selection: SELECTION,
         placeholders,
+        thoughts: new ThoughtMemory(),
         searches: new Budget(1 << 20),
         keep,
       },

@@ -14,6 +14,7 @@ import type { Client } from '../../src/pipeline/client.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import { type ScanRules, TextScanner } from '../../src/pipeline/scan/text-scanner.ts'
+import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import type { Selection } from '../../src/policy/compile.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { errorEvent } from '../../src/server/respond.ts'
@@ -119,6 +120,7 @@ export async function relay(
     },
     selection: STREAM_RULES,
     placeholders,
+    thoughts: new ThoughtMemory(),
     searches: new Budget(0),
     keep,
   }

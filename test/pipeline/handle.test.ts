@@ -15,6 +15,7 @@ import { AdmissionControl } from '../../src/pipeline/admission.ts'
 import { handle } from '../../src/pipeline/handle.ts'
 import type { Pipeline } from '../../src/pipeline/pipeline.ts'
 import { ScanCache } from '../../src/pipeline/prompt/scan-cache.ts'
+import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import type { Rule } from '../../src/policy/rule.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import type { Upstreams } from '../../src/upstream/upstreams.ts'
@@ -115,6 +116,8 @@ async function call(
     kinds: DEFAULT_KINDS,
     scanCache: new ScanCache(),
     bodyBytes: 1e9,
+    toolServers: 'pass',
+    thoughts: new ThoughtMemory(),
     searches,
     rules: () => ruleSet,
     admission: new AdmissionControl(1, bodies, () => true),

@@ -13,6 +13,7 @@ import type { Call } from '../../src/pipeline/call.ts'
 import { Placeholders } from '../../src/pipeline/scan/placeholders.ts'
 import { Restoration } from '../../src/pipeline/scan/restore.ts'
 import type { ScanRules } from '../../src/pipeline/scan/text-scanner.ts'
+import { ThoughtMemory } from '../../src/pipeline/thought-memory.ts'
 import { CollectingClient } from '../../src/rulecheck/collecting-client.ts'
 import { rule } from '../policy/rules.ts'
 import { newCall, responseOf, scanPieces, selectRules } from './fixture.ts'
@@ -56,6 +57,7 @@ async function whole(
     scan: { ...scan, restoration },
     selection,
     placeholders,
+    thoughts: new ThoughtMemory(),
     searches: new Budget(STEP_UNITS),
     keep: () => {},
   })

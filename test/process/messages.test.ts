@@ -106,6 +106,86 @@ t.test('a stream is redacted block by block, and ends with its receipt', async (
   t.same(body.response.content, answer.content)
 })
 
+const SIGNATURE = 'EqQBCgIYAhIM1gbcDa9GJwZA2b3hGgxBdjrkzLoky3dl1pkiMOYds'
+const SECRET_THOUGHT = 'Bob is bob@example.org.'
+
+/** Sends a block of reasoning back, as clients do with tools; returns what the upstream gets. */
+async function sendBack(block: object): Promise<unknown> {
+  upstream.answer = json(message(textBlock('ok')))
+  await client.messages.create({
+    ...request,
+    messages: [
+      ...say('hi'),
+      { role: 'assistant', content: [block as never, textBlock('hm') as never] },
+      ...say('go on'),
+    ],
+  })
+  return sent().messages[1].content
+}
+
+t.test('signed reasoning is redacted for the client, and whole again for the provider', async (t) => {
+  const original = { type: 'thinking', thinking: SECRET_THOUGHT, signature: SIGNATURE }
+  const redacted = { ...original, thinking: 'Bob is [EMAIL_1].' }
+  for (const streams of [false, true]) {
+    const signature = `${SIGNATURE}${streams ? 'stream' : 'whole'}A1`
+    upstream.answer = streams
+      ? streamed(messageEvents([streamedThinking(signature, 'Bob is bo', 'b@example.org.')]))
+      : json(message({ ...original, signature }))
+    const answer = streams
+      ? await client.messages.stream(request).finalMessage()
+      : await client.messages.create(request)
+    t.match(answer.content, [{ ...redacted, signature }])
+    t.same(await sendBack(answer.content[0]!), [{ ...original, signature }, textBlock('hm')])
+    const { body } = await gateway.api('GET', `/usage/logs/${(await gateway.newestEntry()).id}`)
+    t.notMatch(JSON.stringify(body), /bob@/, 'the log has the redacted form')
+  }
+})
+
+t.test('signed reasoning without its original is left out, and any other passes', async (t) => {
+  const unknown = { type: 'thinking', thinking: 'Bob is [EMAIL_1].', signature: `${SIGNATURE}unknown1` }
+  t.same(await sendBack(unknown), [textBlock('hm')])
+  const forged = { type: 'thinking', thinking: 'Bob is bob@example.org.', signature: `${SIGNATURE}forged1` }
+  t.same(await sendBack(forged), [textBlock('hm')], 'what would be altered leaves too')
+  t.match(await gateway.metrics(), /sidegate_thoughts_dropped_total 2/)
+  const plain = { type: 'thinking', thinking: 'Nothing to hide.', signature: `${SIGNATURE}plain1` }
+  t.same(await sendBack(plain), [plain, textBlock('hm')])
+  const other = await gateway.createKey('other')
+  const stranger = new Anthropic({
+    apiKey: other.key,
+    baseURL: gateway.url,
+    maxRetries: 0,
+    fetch: fetchInTime,
+  })
+  const known = { type: 'thinking', thinking: 'Bob is [EMAIL_1].', signature: `${SIGNATURE}wholeA1` }
+  await stranger.messages.create({
+    ...request,
+    messages: [
+      ...say('hi'),
+      { role: 'assistant', content: [known as never, textBlock('hm') as never] },
+      ...say('go on'),
+    ],
+  })
+  t.same(sent().messages[1].content, [textBlock('hm')], "another key's originals stay its own")
+})
+
+t.test('addresses and credentials of tool servers reach the provider, and not the log', async (t) => {
+  upstream.answer = json(message(textBlock('ok')))
+  const mcp_servers = [
+    {
+      type: 'url',
+      url: 'https://mcp.example/?u=bob@example.com',
+      name: 'docs',
+      authorization_token: 'ghp_16C7e42F292c6912E7710c838347Ae178B4a',
+    },
+  ]
+  await client.messages.create({ ...request, mcp_servers } as never)
+  t.same(sent().mcp_servers, mcp_servers)
+  const { body } = await gateway.api('GET', `/usage/logs/${(await gateway.newestEntry()).id}`)
+  t.match(body.request.mcp_servers, [
+    { url: '[CREDENTIAL]', name: 'docs', authorization_token: '[CREDENTIAL]' },
+  ])
+})
+
 t.test('the receipt is in the block of the last event', async (t) => {
   upstream.answer = streamed(messageEvents([streamedText('hi')]))
   const response = await fetchInTime(`${gateway.url}/v1/messages`, {

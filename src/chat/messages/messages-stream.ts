@@ -2,7 +2,7 @@
 // (https://docs.anthropic.com/en/docs/build-with-claude/streaming). Each content block is a choice.
 
 import { isObject, type JsonObject } from '../../core/json.ts'
-import type { StreamReader } from '../api-format.ts'
+import type { SignedText, StreamReader } from '../api-format.ts'
 import { BodyWalk } from '../body-walk.ts'
 import type { ChannelText } from '../channel.ts'
 import { isChannelName, isReplacedString } from '../delta-fields.ts'
@@ -24,9 +24,12 @@ const DELTA_TYPES: Readonly<Record<string, string>> = {
 
 export class MessagesStream implements StreamReader {
   readonly assembler = new MessagesAssembler()
+  readonly thoughts: SignedText[] = []
   readonly closing = null
   readonly holdsProbabilities = false
   readonly #asksForJson: boolean
+  /** Reasoning of open blocks as received, bounded by the logged answer. */
+  readonly #thinking = new Map<number, string>()
   /** Blocks that have begun and not ended. */
   readonly #open = new Set<number>()
 
@@ -61,6 +64,17 @@ export class MessagesStream implements StreamReader {
       usageOnly: false,
       error: type === 'error' || isErrorBody(body),
       isLast: type === 'message_stop',
+    }
+  }
+
+  note({ index: choice, delta }: JsonObject): void {
+    if (!isObject(delta) || typeof choice !== 'number') return
+    const { thinking, signature } = delta
+    const text = this.#thinking.get(choice) ?? ''
+    if (typeof thinking === 'string') this.#thinking.set(choice, text + thinking)
+    if (typeof signature === 'string') {
+      this.thoughts.push({ choice, signature, text })
+      this.#thinking.delete(choice)
     }
   }
 
@@ -107,7 +121,12 @@ export class MessagesStream implements StreamReader {
   }
 
   repeats({ body, deltas, others }: StreamChunk): { readonly isDroppable: boolean } | null {
-    const isOnlyText = body['type'] === 'content_block_delta' && deltas.length === 1 && others.length === 0
+    // Each piece of reasoning is read, because it is remembered until it is signed.
+    const isOnlyText =
+      body['type'] === 'content_block_delta' &&
+      deltas.length === 1 &&
+      deltas[0]!.channel !== 'thinking' &&
+      others.length === 0
     return isOnlyText && body['usage'] === undefined ? { isDroppable: true } : null
   }
 

@@ -45,6 +45,8 @@ interface GrowingPlace {
 
 export class ResponsesStream implements StreamReader {
   readonly assembler = new ResponsesAssembler()
+  /** Reasoning that returns is encrypted. */
+  readonly thoughts = []
   readonly closing = null
   readonly holdsProbabilities = false
   readonly #asksForJson: boolean
@@ -114,6 +116,8 @@ export class ResponsesStream implements StreamReader {
     for (const [open] of ending) this.#open.delete(open)
     return [...this.#ended.keys()]
   }
+
+  note(): void {}
 
   flush(_like: JsonObject, choice: number, pieces: readonly ChannelText[]): JsonObject {
     const like = this.#likeOf(choice)

@@ -80,6 +80,11 @@ export class StreamEvents {
     this.#credential = answer.scan.credential
   }
 
+  /** Signed reasoning so far. */
+  get thoughts(): StreamReader['thoughts'] {
+    return this.#reader.thoughts
+  }
+
   /** The logged answer so far. */
   get assembler(): StreamAssembler {
     return this.#writer.assembler
@@ -154,6 +159,7 @@ export class StreamEvents {
     if (isErrorBody(chunk.body) && chunk.body['error'] == null)
       return yield* this.#relayEvent(toErrorEvent(chunk.body, otherLines))
     this.#answer.call.record.addUsage(chunk.usage)
+    this.#reader.note(chunk.body)
     const hasDuplicates = hasDuplicateKeys(data, chunk.body)
     if (!quotesCredential && !hasDuplicates) this.#templates.learn(data, chunk)
     let out = quotesCredential ? encodeEvent(otherLines, data) : raw

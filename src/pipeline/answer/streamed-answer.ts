@@ -12,7 +12,7 @@ import { responseBlockedBy } from '../failure.ts'
 import { type Delivered, formatReceipt } from '../record.ts'
 import { deliverScannedError } from './failed-answer.ts'
 import { StreamEvents } from './stream-events.ts'
-import { type Answer, decideOnAnswer } from './whole-answer.ts'
+import { type Answer, decideOnAnswer, keepThoughts } from './whole-answer.ts'
 
 /**
  * Relays a stream up to `[DONE]`, which `finish` sends after the entry is sealed. The answer to the
@@ -32,6 +32,7 @@ export async function deliverStreamedAnswer(answer: Answer, includeUsage: boolea
     blocking = decideOnAnswer(call, selection, relay.results)
     call.record.response = relay.assembler.result()
     call.record.finishReason = relay.assembler.finishReason
+    keepThoughts(answer, relay.thoughts)
     if (!call.record.isAnswerCounted)
       call.record.estimatedCompletionTokens = estimateAnswer(call.api.answer, call.record.response)
     call.record.completeUsage()

@@ -4,6 +4,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { AnswerFormat } from '../../chat/api-format.ts'
 import { decodeView } from '../../chat/json-text.ts'
+import { type SignedThought, signedThoughts } from '../../chat/signed-thoughts.ts'
 import { isErrorBody } from '../../chat/stream-chunk.ts'
 import { hasDuplicateKeys } from '../../chat/strict-json.ts'
 import type { Text } from '../../chat/texts.ts'
@@ -31,6 +32,7 @@ import { rulesFor } from '../scan/followed-rules.ts'
 import type { Placeholders } from '../scan/placeholders.ts'
 import { isRestored, joinOutputs, loggedBody, replaceTexts, type ScanOutput } from '../scan/scan-output.ts'
 import { type ScanResult, type ScanRules, TextScanner } from '../scan/text-scanner.ts'
+import type { ThoughtMemory } from '../thought-memory.ts'
 import { parseAnswer, reasonIn } from './received-body.ts'
 
 /** Largest answer that is read into memory. */
@@ -44,6 +46,8 @@ export interface Answer {
   readonly scan: ScanRules
   readonly selection: Selection
   readonly placeholders: Placeholders
+  /** As in Pipeline. */
+  readonly thoughts: ThoughtMemory
   /** As in Pipeline. */
   readonly searches: Budget
   /** Takes bytes of the call's memory budget. @throws GatewayError `overloaded` without room */
@@ -147,6 +151,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   const { status } = response
   const body = parsed ?? call.api.errors.failure({}, reasonIn(received) || unusableStatus(status), status)
   call.record.usage = response.status < 400 ? format.usage(body) : null
+  const thoughts = received.includes('"signature"') ? signedThoughts(body) : []
   const { scanners, outputs, changed } = yield* scanTexts(answer, body)
   if (scanners.some(({ redacted, blocked }) => redacted || blocked)) format.dropProbabilities(body)
   if (isFailure(format, body)) call.record.estimatedCompletionTokens = 0
@@ -155,6 +160,7 @@ function* scanAnswer(answer: Answer, received: Buffer): Steps<Buffer> {
   call.record.response = isRestored(outputs)
     ? loggedBody(format, parseAnswer(received).body ?? {}, outputs)
     : body
+  keepThoughts(answer, thoughts)
   call.record.finishReason = format.finishReason(call.record.response)
   const blocking = decideOnAnswer(call, selection, scanners)
   if (blocking !== null) throw responseBlockedBy(blocking)
@@ -204,6 +210,16 @@ function* scanTexts(answer: Answer, body: JsonObject) {
 }
 
 const unchanged = ({ text }: Text): ScanOutput => ({ sent: text, logged: text })
+
+/** Remembers the signed reasoning of an answer whose logged form is complete. */
+export function keepThoughts(
+  { call, thoughts: memory }: Pick<Answer, 'call' | 'thoughts'>,
+  received: readonly Pick<SignedThought, 'signature' | 'text'>[],
+): void {
+  if (received.length === 0) return
+  const logged = new Map(signedThoughts(call.record.response).map(({ signature, text }) => [signature, text]))
+  for (const thought of received) memory.keep(call.key.id, thought, logged.get(thought.signature) ?? '')
+}
 
 /** Reports whether a scan of the text would find nothing, at a fraction of its cost. */
 export function* isClean(
