@@ -101,6 +101,27 @@ t.test('each mistake in upstreams is reported where it is made', async (t) => {
   for (const [text, problem] of cases) t.match(problems(text).join('\n'), problem, text)
 })
 
+t.test('paths without a scan go to a known upstream', async (t) => {
+  const read = (rules: string, upstreams = 'upstream: { baseUrl: http://h }') =>
+    parse(`${upstreams}\npassThrough: [${rules}]`)
+  const first = 'upstreams: [{ name: c, baseUrl: http://c, api: anthropic }, { name: o, baseUrl: http://o }]'
+  t.same(read('{ path: "/v1/images/*", methods: [POST] }').config?.passThrough, [
+    { path: '/v1/images/*', methods: ['POST'], upstream: 'default' },
+  ])
+  t.match(read('{ path: /v1/x, methods: [GET] }', first).config?.passThrough, [{ upstream: 'o' }])
+  const cases: [string, RegExp][] = [
+    [
+      '{ path: /v1/x, methods: [GET], upstream: none }',
+      /passThrough\[0\]\.upstream: names no upstream; the names are default/,
+    ],
+    ['{ path: /api/v1/keys, methods: [GET] }', /passThrough\[0\]\.path/],
+    ['{ path: /v1/x, methods: [HEAD] }', /passThrough\[0\]\.methods\[0\]/],
+    ['{ path: /v1/x, methods: [] }', /passThrough\[0\]\.methods/],
+  ]
+  for (const [rules, problem] of cases)
+    t.match(problems(`upstream: { baseUrl: http://h }\npassThrough: [${rules}]`).join('\n'), problem, rules)
+})
+
 t.test('a written value replaces its default', async (t) => {
   const { config } = parse(
     'upstream: { baseUrl: http://h }\nlimits: { drainSeconds: 3 }\nlisten: { gateway: "[::1]:0" }',
