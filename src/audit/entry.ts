@@ -66,7 +66,8 @@ export interface SealedFindings {
 }
 
 /**
- * One call of an API. Times are whole milliseconds; `cost` is in millionths of the upstream's currency
+ * One call of an API. Times are whole milliseconds; `cost` is in millionths of the upstream's
+ * currency
  * unit.
  */
 export interface RequestDraft {
@@ -81,11 +82,11 @@ export interface RequestDraft {
   readonly attempts?: number
   /** True for a call that was forwarded without a scan; absent for any other. */
   readonly unscanned?: true
-  /** Of a call that was forwarded without a scan. */
+  /** Method of a call that was forwarded without a scan. */
   readonly method?: string
-  /** As `method`: without the query. */
+  /** Path of such a call, without its query. */
   readonly path?: string
-  /** As `method`: sizes of the bodies. */
+  /** Sizes of the bodies of such a call. */
   readonly request_bytes?: number
   readonly response_bytes?: number
   /** Name of the upstream that answered, or was asked last; absent when none was. */

@@ -124,11 +124,13 @@ async function checkConfig(file: string) {
   })
   for (const problem of config === null ? [] : findUnfitKeyNames(reading, config))
     remarks.push({ severity: 'error', problem })
-  const atBaseUrl = ['upstream', 'baseUrl'] as const
-  const noPath = isAmong(problems, atBaseUrl) ? null : missingPath(config?.upstream.baseUrl ?? '')
-  if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(atBaseUrl, noPath) })
+  for (const { baseUrl, declaredAt } of config?.upstreams ?? []) {
+    const at = [...declaredAt, 'baseUrl']
+    const noPath = isAmong(problems, at) ? null : missingPath(baseUrl)
+    if (noPath !== null) remarks.push({ severity: 'warning', problem: problemAt(at, noPath) })
+  }
   const settings = { env: process.env, options: process.execArgv }
-  for (const { path, message } of config === null ? [] : unsafeSettings(config.upstream, settings))
+  for (const { path, message } of config === null ? [] : unsafeSettings(config.upstreams, settings))
     remarks.push({ severity: 'error', problem: problemAt(path, message) })
   const paths: string[] = []
   for (const key of ['path', 'candidatePath'] as const) {

@@ -1,8 +1,8 @@
 // JSON Schema (2020-12) of the configuration. Documents every key: description, unit and default.
 
 import { DEFAULT_PII_KINDS, PII_KINDS } from './finding.ts'
-import { PASS_METHODS } from './pass-through.ts'
 import { integer, reference, secret, section } from './schema-parts.ts'
+import { PASS_METHODS } from './unscanned-paths.ts'
 import { UPSTREAM_SCHEMA, UPSTREAMS_SCHEMA } from './upstream-schema.ts'
 
 const address = (description: string, value: string) => ({

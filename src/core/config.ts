@@ -16,11 +16,11 @@ import {
 } from './config-values.ts'
 import { formatPath, type Path, readDocument } from './document.ts'
 import type { PiiKind } from './finding.ts'
-import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './pass-through.ts'
 import type { Problem } from './problem.ts'
 import type { SchemaNode } from './schema-parts.ts'
 import type { Secret } from './secret.ts'
 import { decodeText } from './text-file.ts'
+import { type DeclaredPassThrough, type PassThroughRule, readPassThrough } from './unscanned-paths.ts'
 import { type DeclaredUpstream, readUpstreams, type UpstreamConfig } from './upstream-config.ts'
 import { soundPart } from './valid-part.ts'
 

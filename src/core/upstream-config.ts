@@ -23,6 +23,8 @@ export type ApiFamily = 'openai' | 'anthropic'
 export type StreamUsage = 'auto' | 'always' | 'never'
 
 export interface UpstreamConfig {
+  /** Where the file declares it. */
+  readonly declaredAt: Path
   readonly name: string
   readonly apis: readonly ApiFamily[]
   /** Without a trailing slash. May hold `{model}`. */
@@ -54,7 +56,10 @@ export interface UpstreamConfig {
 
 /** An upstream as declared, with defaults. */
 export interface DeclaredUpstream
-  extends Omit<UpstreamConfig, 'apis' | 'apiKey' | 'baseUrl' | 'breaker' | 'headers' | 'proxy'> {
+  extends Omit<
+    UpstreamConfig,
+    'apis' | 'declaredAt' | 'apiKey' | 'baseUrl' | 'breaker' | 'headers' | 'proxy'
+  > {
   readonly api?: ApiFamily
   readonly baseUrl?: string
   readonly apiKey?: SecretReference
@@ -101,6 +106,7 @@ function readUpstream(context: Context, path: Path, declared: DeclaredUpstream):
     context.add([...path, 'tls'], 'needs both certificate and key, or neither')
   return {
     ...declared,
+    declaredAt: path,
     apis: api === undefined ? ['openai', 'anthropic'] : [api],
     baseUrl: readBaseUrl(context, path, declared.baseUrl ?? ''),
     apiKey: readCredential(context, path, declared.apiKey),

@@ -29,8 +29,8 @@ export function callHeaders(call: Call): Record<string, string> {
 }
 
 /**
- * `x-sidegate-upstream` and `x-sidegate-attempts` once there was one, and `x-upstream-request-id` if
- * there is one.
+ * `x-sidegate-upstream` and `x-sidegate-attempts` once there was one, and `x-upstream-request-id`
+ * if there is one.
  */
 export const forwardedHeaders = ({
   attempts,

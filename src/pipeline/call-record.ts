@@ -66,7 +66,7 @@ export class CallRecord {
   finishReason: string | null = null
   /** Name of the upstream that was asked last; null before. */
   upstream: string | null = null
-  /** Of a call that is forwarded without a scan; null for any other. */
+  /** Set for a call that is forwarded without a scan; null for any other. */
   unscanned: { readonly method: string; readonly path: string; requestBytes: number } | null = null
   /** Number of requests sent to the upstream, retries included. */
   attempts = 0

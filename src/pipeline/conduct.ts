@@ -1,5 +1,4 @@
-// Conducts a call: gives it a key and a place, and seals what came of it before its answer ends.
-// The steps in between are those of its kind.
+// Conducts a call: gives it a key and a place, runs its steps, and seals it before its answer ends.
 
 import type { Api } from '../chat/api-format.ts'
 import { toGatewayError } from '../core/errors.ts'

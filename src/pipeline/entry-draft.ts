@@ -52,7 +52,10 @@ function usedTokens(noted: CallRecord, ending: Ending): UsedTokens {
   return { prompt, completion, total: prompt + completion, source: 'estimated' }
 }
 
-/** The entry of a call. Nested members are in canonical order (RFC 8785 §3.2.3), which seals faster. */
+/**
+ * Makes the entry of a call. Nested members are in canonical order (RFC 8785 §3.2.3), which seals
+ * faster.
+ */
 export function draftEntry(call: Call, ending: Ending): RequestDraft {
   const { record: noted } = call
   const tokens = call.api.usesTokens ? usedTokens(noted, ending) : NO_TOKENS

@@ -25,7 +25,7 @@ import type { ScanRules } from './scan/text-scanner.ts'
 
 const DONE = Promise.resolve()
 
-/** Handles one governed call of an API from its head to the last byte of its answer. Never rejects. */
+/** Handles one call of an API from its head to the last byte of its answer. Never rejects. */
 export const handle = (pipeline: Pipeline, client: Client, api: Api): Promise<void> =>
   conduct(pipeline, client, api, async (admitted) => {
     // Read: the body is parsed once, and what was parsed is what is sent. Chained, so that the

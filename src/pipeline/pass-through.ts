@@ -4,7 +4,7 @@
 import type { Api } from '../chat/api-format.ts'
 import { MODERATIONS } from '../chat/embeddings-api.ts'
 import { GatewayError } from '../core/errors.ts'
-import type { PassMethod, PassThroughRule } from '../core/pass-through.ts'
+import type { PassMethod, PassThroughRule } from '../core/unscanned-paths.ts'
 import { kindInName } from '../detect/pii/clean-name.ts'
 import { decide, type Permit, type PermittedRequest } from '../policy/decide.ts'
 import { compileGlob } from '../policy/glob.ts'
@@ -49,7 +49,7 @@ export const passThrough = (pipeline: Pipeline, client: RawClient, request: Pass
   conduct(pipeline, client, PASS_THROUGH, async (admitted) => {
     const { call } = admitted
     checkPath(request.path)
-    const permit = await read(pipeline, client, admitted, request)
+    const permit = permitUnscanned(pipeline, call, await read(pipeline, client, admitted, request))
     await recordIntent(pipeline, call)
     const { upstreams } = pipeline
     const response = await call.waitForUpstream(
@@ -76,7 +76,7 @@ async function read(
   client: RawClient,
   { call, admission }: Admitted,
   { method, path, search, upstream }: PassedRequest,
-): Promise<Permit> {
+): Promise<PermittedRequest> {
   if (admission.refusal !== null) throw admission.refusal
   const keep = (bytes: number) => pipeline.admission.keep(admission, bytes)
   const bytes = await call.waitForClient(client.readBytes(pipeline.bodyBytes, keep))
@@ -86,10 +86,10 @@ async function read(
   const type = client.headers['content-type']
   const defaults: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   const body = bytes.length === 0 ? null : bytes
-  return permitUnscanned(pipeline, call, { upstream, model: '', method, target, body, defaults })
+  return { upstream, model: '', method, target, body, defaults }
 }
 
-/** The configuration allows the call, whatever is in it: no rule has anything to judge. */
+/** The configuration allows the call, so that no rule has anything to judge. */
 function permitUnscanned({ rules }: Pipeline, call: Call, request: PermittedRequest): Permit {
   const evidence = {
     selection: rules().select([], call.key.name),

@@ -2,7 +2,9 @@
 // texts. They are refused, because each one looks harmless where it is set.
 
 import { accessSync, constants } from 'node:fs'
-import type { Config } from '../core/config.ts'
+import type { Path } from '../core/document.ts'
+import type { Secret } from '../core/secret.ts'
+import type { UpstreamConfig } from '../core/upstream-config.ts'
 
 /** An option of Node and what it does. */
 type UnsafeOption = readonly [option: RegExp, effect: string]
@@ -26,28 +28,31 @@ export interface ProcessSettings {
 
 /** A problem at a key of the configuration. */
 export interface UnsafeSetting {
-  readonly path: readonly string[]
+  readonly path: Path
   readonly message: string
 }
 
-/** Returns every setting that a gateway with this upstream must not start with. */
+type CheckedUpstream = Pick<UpstreamConfig, 'declaredAt' | 'baseUrl' | 'proxy'>
+
+/** Returns every setting that a gateway with these upstreams must not start with. */
 export function unsafeSettings(
-  { baseUrl, proxy }: Pick<Config['upstream'], 'baseUrl' | 'proxy'>,
+  upstreams: readonly CheckedUpstream[],
   { env, options }: ProcessSettings,
 ): UnsafeSetting[] {
   const found: UnsafeSetting[] = []
-  const add = (path: readonly string[], message: string) => found.push({ path, message })
+  const add = (path: Path, message: string) => found.push({ path, message })
   if (env['NODE_TLS_REJECT_UNAUTHORIZED'] === '0') {
     const remedy = 'would send the credential to a stranger; unset it and name the CA in NODE_EXTRA_CA_CERTS'
-    if (!isLoopback(baseUrl))
-      add(['upstream', 'baseUrl'], `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`)
-    else if (proxy !== null && !isLoopback(proxyOf(proxy)))
-      add(['upstream', 'proxy'], `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`)
+    const message = `environment variable NODE_TLS_REJECT_UNAUTHORIZED=0 ${remedy}`
+    for (const { declaredAt, baseUrl, proxy } of upstreams) {
+      if (!isLoopback(baseUrl)) add([...declaredAt, 'baseUrl'], message)
+      else if (proxy !== null && !isLoopback(proxyOf(proxy))) add([...declaredAt, 'proxy'], message)
+    }
   }
   const certificates = env['NODE_EXTRA_CA_CERTS'] ?? ''
   if (certificates !== '' && !isReadable(certificates))
     add(
-      ['upstream', 'baseUrl'],
+      [...(upstreams[0]?.declaredAt ?? []), 'baseUrl'],
       'the file in environment variable NODE_EXTRA_CA_CERTS cannot be read; Node would ignore it. Correct the path or unset it',
     )
   if ((env['NODE_DEBUG'] ?? '') !== '')
@@ -68,7 +73,7 @@ export function unsafeSettings(
 /** NODE_OPTIONS as Node splits it: at spaces, with double quotes around an option that has some. */
 const splitOptions = (text: string): string[] => text.split(/[\s"]+/).filter((part) => part.startsWith('-'))
 
-function proxyOf(proxy: NonNullable<Config['upstream']['proxy']>): string {
+function proxyOf(proxy: Secret): string {
   try {
     return proxy.current()
   } catch {

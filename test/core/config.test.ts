@@ -20,6 +20,7 @@ t.test('a configuration with only a base URL gets every default', async (t) => {
     listen: { gateway: { host: '127.0.0.1', port: 8484 }, ops: { host: '127.0.0.1', port: 9484 } },
     upstreams: [
       {
+        declaredAt: ['upstream'],
         name: 'default',
         apis: ['openai', 'anthropic'],
         baseUrl: 'https://host/v1',

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { isLoopback, unsafeSettings } from '../../src/upstream/environment.ts'
 
-const REMOTE = { baseUrl: 'https://api.example.com/v1', proxy: null }
-const LOCAL = { baseUrl: 'https://localhost:8443/v1', proxy: null }
+const REMOTE = { declaredAt: ['upstream'], baseUrl: 'https://api.example.com/v1', proxy: null }
+const LOCAL = { declaredAt: ['upstream'], baseUrl: 'https://localhost:8443/v1', proxy: null }
 
 const messages = (upstream: typeof REMOTE, env: Record<string, string>, options: string[] = []) =>
-  unsafeSettings(upstream, { env, options }).map(({ message }) => message)
+  unsafeSettings([upstream], { env, options }).map(({ message }) => message)
 
 t.test('a loopback name or address is recognised in each spelling, and nothing else is', (t) => {
   for (const host of ['localhost', 'LOCALHOST.', '127.0.0.1', '127.1', '127.8.9.1', '[::1]', '[0:0::1]'])

@@ -85,6 +85,7 @@ export const chat = (upstream: Upstream, client: Cancellation = new Client()): P
   upstream.forward([requestTo('{"model":"m"}')], HEADERS, client, newCall())
 
 export const settings = (baseUrl: string, more: Partial<UpstreamConfig> = {}): UpstreamConfig => ({
+  declaredAt: ['upstream'],
   name: 'default',
   apis: ['openai', 'anthropic'],
   baseUrl,
