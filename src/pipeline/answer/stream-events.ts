@@ -2,7 +2,6 @@
 // Events without changes pass unchanged.
 
 import type { StreamAssembler, StreamReader } from '../../chat/api-format.ts'
-import { type Channel, groupCompatible, isReasoning, isToolCall } from '../../chat/channel.ts'
 import { stripUsage } from '../../chat/chunk-forms.ts'
 import { isEventName, isPing } from '../../chat/event-names.ts'
 import { isHeartbeat } from '../../chat/heartbeat.ts'
@@ -32,9 +31,10 @@ import type { ScanResult } from '../scan/text-scanner.ts'
 import { ChoiceEnds } from './choice-ends.ts'
 import { type EventTemplate, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts } from './growing-texts.ts'
+import { HeldTexts } from './held-texts.ts'
 import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
-import { beginsNextText, finalDeltas, growsIn, type IsText, textIn } from './text-boundaries.ts'
+import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
 
 /** What lines without data cost besides their length, in UTF-16 units. */
@@ -49,8 +49,7 @@ export class StreamEvents {
   /** Results of the scans so far. */
   readonly results: ScanResult[]
   readonly #standalone: StandaloneTexts
-  /** True when no more events are read: after `[DONE]` or a failure. */
-  done = false
+  #done = false
   readonly #ends = new ChoiceEnds()
   failure: GatewayError | null = null
   /** The error that came before any part of the answer, scanned. */
@@ -64,7 +63,7 @@ export class StreamEvents {
   readonly #texts: GrowingTexts
   readonly #templates: EventTemplateMatcher
   readonly #pace = new Pace()
-  #blocked = false
+  readonly #held: HeldTexts
   /** Deltas of the current chunk that may be released inside that chunk only. */
   #bound: ReadonlySet<Delta> = new Set()
 
@@ -76,6 +75,7 @@ export class StreamEvents {
     this.#standalone = new StandaloneTexts(answer)
     this.results = [this.#standalone.result]
     this.#texts = new GrowingTexts(answer, this.results)
+    this.#held = new HeldTexts(this.#reader, this.#writer, this.#texts, this.#ends)
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
   }
@@ -119,19 +119,19 @@ export class StreamEvents {
     for (const event of this.#parser.finish()) if (!this.done) out += yield* this.#relayEvent(event)
     if (this.done) return out
     // Some servers end with the last choice and send no `[DONE]`.
-    out += this.#sendPostponedEnds()
+    out += this.#held.sendPostponedEnds()
     if (!this.assembler.complete) this.#fail(incompleteAnswer())
     return this.done ? out : out + this.#relayDone()
   }
 
-  #block(): void {
-    this.#blocked = true
-    this.done = true
+  /** True when no more events are read: after the last one, a failure or a rule that blocks. */
+  get done(): boolean {
+    return this.#done || this.#held.blocked
   }
 
   #fail(error: GatewayError): void {
     this.failure ??= error
-    this.done = true
+    this.#done = true
   }
 
   *#relayEvent(received: SseEvent): Steps<string> {
@@ -140,7 +140,7 @@ export class StreamEvents {
     const otherLines = isEventName(event.otherLines)
       ? event.otherLines
       : yield* this.#scanLines(event.otherLines)
-    if (this.#standalone.blocked) this.#block()
+    if (this.#standalone.blocked) this.#held.blocked = true
     const raw = otherLines === event.otherLines ? event.raw : encodeEvent(otherLines, written)
     if (written === null || this.done) return this.done ? '' : raw
     if (written.trimEnd() === DONE) return encodeEvent(otherLines, null) + this.#relayDone()
@@ -166,7 +166,7 @@ export class StreamEvents {
     // Only the last of duplicate keys was scanned, so only that is sent.
     if (hasDuplicates) out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     if (chunk.usageOnly && !this.#includeUsage) {
-      if (!stripUsage(chunk.body)) return encodeEvent(otherLines, null) + this.#sendPostponedEnds()
+      if (!stripUsage(chunk.body)) return encodeEvent(otherLines, null) + this.#held.sendPostponedEnds()
       out = encodeEvent(otherLines, JSON.stringify(chunk.body))
     }
     return yield* this.#relayChunk(chunk, data, { raw: out, otherLines })
@@ -181,9 +181,9 @@ export class StreamEvents {
       this.#fail(incompleteAnswer())
       return ''
     }
-    const out = this.#sendPostponedEnds() + this.#flush(this.#texts.choices())
+    const out = this.#held.sendPostponedEnds() + this.#held.flush(this.#texts.choices())
     this.last = this.#reader.closing
-    this.done = true
+    this.#done = true
     return out
   }
 
@@ -194,7 +194,7 @@ export class StreamEvents {
     const output = scanner.push(text)
     this.#writer.envelope = envelope
     if (scanner.blocked) {
-      this.#block()
+      this.#held.blocked = true
       return this.#writer.send(choice, [[channel, output]])
     }
     const { sent, logged } = output
@@ -206,11 +206,11 @@ export class StreamEvents {
 
   *#relayChunk(chunk: StreamChunk, data: string, { raw, otherLines }: Written): Steps<string> {
     const alone = yield* this.#standalone.scanChunk(chunk)
-    if (this.#standalone.blocked) this.#block()
-    let out = chunk.usageOnly ? this.#sendPostponedEnds() : ''
+    if (this.#standalone.blocked) this.#held.blocked = true
+    let out = chunk.usageOnly ? this.#held.sendPostponedEnds() : ''
     const starting = chunk.deltas.filter((delta) => beginsNextText(delta, this.#texts.ofChoice(delta.choice)))
     const isHere = growsIn(chunk)
-    out += this.#flushEnded(chunk, starting, isHere)
+    out += this.#held.flushEnded(chunk, starting, isHere)
     const { early, final } = this.#ends.findIn(chunk)
     const last = finalDeltas(chunk, final, starting)
     this.#bound = deltasUnderNewNames(chunk, alone)
@@ -233,7 +233,7 @@ export class StreamEvents {
     }
     changed = replaceTexts(chunk.deltas, deltas, 'sent') || changed
     chunk.commit()
-    out += this.#flush(chunk.isLast ? this.#texts.choices() : final, isHere)
+    out += this.#held.flush(chunk.isLast ? this.#texts.choices() : final, isHere)
     // Flushing may have blocked the answer. A finish reason would make it look complete.
     if (this.done) return out + this.#sendTexts(chunk, logged, deltas)
     for (const choice of final) this.#ends.end(choice)
@@ -250,7 +250,7 @@ export class StreamEvents {
     if (chunk.error) this.#fail(incompleteAnswer({ event }))
     else {
       this.last = event
-      this.done = true
+      this.#done = true
     }
     return out
   }
@@ -266,16 +266,6 @@ export class StreamEvents {
     )
   }
 
-  /** Flushes the texts that end before this chunk: where the next begins, or by a signature. */
-  #flushEnded({ signed }: StreamChunk, starting: readonly Delta[], isHere: IsText): string {
-    const begun = new Set(starting.map(({ choice }) => choice))
-    const continues: IsText = (...text) => isHere(...text) || this.#texts.holdsValue(...text, starting)
-    return (
-      this.#flush(begun, (choice, channel) => isToolCall(channel) || continues(choice, channel)) +
-      this.#flush(new Set(signed), (choice, channel) => !isReasoning(channel) || isHere(choice, channel))
-    )
-  }
-
   /**
    * Scans a delta and returns what may be released.
    * @param isLast whether its text ends here
@@ -284,44 +274,8 @@ export class StreamEvents {
     const scanner = this.#texts.scannerOf(delta)
     let output = yield* scanner.pushSteps(delta.text)
     if (isLast || delta.whole || this.#bound.has(delta)) output = joinOutputs(output, scanner.finish())
-    if (scanner.blocked) this.#block()
+    if (scanner.blocked) this.#held.blocked = true
     return output
-  }
-
-  /** Sends the postponed ends, each after the held-back text of its choice. */
-  #sendPostponedEnds(): string {
-    let out = ''
-    for (const [choice, reason] of this.#ends.takePostponed()) {
-      out += this.#flush([choice])
-      if (this.#blocked) break
-      out += this.#writer.sendEnd(choice, reason, (chunk) =>
-        this.#reader.releaseProbabilities(chunk, this.#texts.progress, () => '', [choice]),
-      )
-      this.#ends.end(choice)
-    }
-    return out
-  }
-
-  /**
-   * Flushes the texts of some choices, each in an event of its own. Reasoning shares one event
-   * where possible: some servers write it under two names, and clients read either.
-   */
-  #flush(choices: Iterable<number>, except: IsText = () => false): string {
-    let out = ''
-    for (const choice of choices) {
-      const reasoning: [Channel, ScanOutput][] = []
-      let answer = ''
-      for (const [channel, scanner] of this.#texts.ofChoice(choice) ?? []) {
-        if (except(choice, channel) || this.#blocked) continue
-        const rest = scanner.finish()
-        if (scanner.blocked) this.#block()
-        if (isReasoning(channel)) reasoning.push([channel, rest])
-        else answer += this.#writer.send(choice, [[channel, rest]])
-      }
-      for (const group of groupCompatible(reasoning)) out += this.#writer.send(choice, group)
-      out += answer
-    }
-    return out
   }
 
   /**
