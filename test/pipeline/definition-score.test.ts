@@ -1,6 +1,7 @@
 // Scores of what is no message of a user: tool definitions, schemas, history and arguments.
 
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject, JsonValue } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { type InjectionModel, loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -18,7 +19,7 @@ const ASKED = { role: 'user', content: 'Good morning!' }
 function look(body: JsonObject, cache?: ScanCache, injection: InjectionModel = model) {
   const scanOf = cache === undefined ? {} : { scanOf: (text: string) => cache.lookUp('key', text) }
   const options = { kinds: DEFAULT_KINDS, injection, ...scanOf }
-  return atOnce(inspect(structuredClone(body), selection, options)).injection!
+  return atOnce(inspect(requestTexts(structuredClone(body)), selection, options)).injection!
 }
 
 const withTools = (...tools: JsonValue[]): JsonObject => ({ model: 'm', messages: [ASKED], tools })

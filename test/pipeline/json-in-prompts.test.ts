@@ -1,6 +1,7 @@
 // JSON in a prompt hides nothing, however it is escaped, and stays JSON when it is redacted.
 
 import t from 'tap'
+import { requestTexts } from '../../src/chat/texts.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { atOnce } from '../../src/core/steps.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -12,7 +13,7 @@ const selection = selectRules([rule('aurora', 'project\\saurora')])
 const model = loadInjectionModel()
 
 function look(body: JsonObject) {
-  const inspection = atOnce(inspect(body, selection, { kinds: ALL_KINDS, injection: model }))
+  const inspection = atOnce(inspect(requestTexts(body), selection, { kinds: ALL_KINDS, injection: model }))
   return {
     hits: inspection.keywordHits.map(({ name }) => name),
     kinds: countKinds(inspection.findings),
