@@ -16,7 +16,6 @@ import {
   listen,
   newCall,
   open,
-  permit,
   readAll,
   requestTo,
   settings,
@@ -78,7 +77,7 @@ t.test(
         for (let count = 0; count < 3; count++) {
           const counted = newCall()
           const response = await soon(
-            upstream.forward(permit(requestTo('{"model":"m"}')), {}, new Client(), counted),
+            upstream.forward([requestTo('{"model":"m"}')], {}, new Client(), counted),
             `${name} ${way}`,
           )
           t.equal(await readAll(response), '{"ok":1}', `${name} ${way}`)
