@@ -26,6 +26,8 @@ export interface StreamChunk {
   /** Choices whose reasoning ends in this chunk, because the provider signed it. */
   readonly signed: readonly number[]
   readonly usage: Usage | null
+  /** True for an event whose texts earlier events had, whole or in pieces. */
+  readonly isRepeat: boolean
   /** True for the last event of an answer, of which nothing follows. */
   readonly isLast: boolean
   /** True for the extra event of `stream_options.include_usage`: usage without choices. */
@@ -59,6 +61,7 @@ export function readStreamChunk(data: string, asksForJson = false): StreamChunk 
     usage,
     usageOnly: usage !== null && Array.isArray(choices) && choices.length === 0,
     error: isErrorBody(body),
+    isRepeat: false,
     isLast: false,
   }
 }

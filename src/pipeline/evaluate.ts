@@ -1,6 +1,7 @@
 // A dry run: inspects and judges a request without forwarding, counting, logging or sealing it.
 
 import type { Api } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
 import type { ModelRequest } from '../chat/model-request.ts'
 import { parseReceived } from '../chat/strict-json.ts'
@@ -19,24 +20,30 @@ import { inspect } from './prompt/inspect.ts'
 const DEFAULT_KEY_NAME = 'evaluate'
 
 /**
- * Judges a chat request body, with an optional `key_name` among its fields, as the chat endpoint
- * would. Token limits are left out: they depend on traffic, not on the request. The injection score
- * is reported even when no rule asks for it, so that people can see it before they write the rule.
+ * Judges a request body as its endpoint would. `api` among its fields names the API, `chat` by
+ * default, and `key_name` the key. Token limits are left out: they depend on traffic, not on the
+ * request. The injection score is reported even when no rule asks for it, so that people can see it
+ * before they write the rule.
  *
  * Offsets of findings refer to the strings in `input`. The injection span refers to the strings in
  * `redacted`, which are the ones that are scored.
- * @throws GatewayError (rejects) as the chat endpoint would
+ * @throws GatewayError (rejects) as the endpoint would, and for an unknown API
  */
 export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<JsonObject> {
   if (!isObject(input)) throw new GatewayError('invalid_body', 'The body must be a JSON object.')
-  const { key_name: keyName = DEFAULT_KEY_NAME, ...body } = input
+  const { key_name: keyName = DEFAULT_KEY_NAME, api: name = CHAT.name, ...body } = input
   if (typeof keyName !== 'string') {
     throw new GatewayError('invalid_body', 'key_name must be a string.', { param: 'key_name' })
   }
-  const request = readCleanRequest(CHAT, body)
+  const api = APIS.find((one) => one.name === name)
+  if (api === undefined) {
+    const names = APIS.map((one) => one.name).join(', ')
+    throw new GatewayError('invalid_body', `api: must be one of ${names}.`, { param: 'api' })
+  }
+  const request = readCleanRequest(api, body)
   const { clock, kinds, injection, searches } = pipeline
   const selection = pipeline.rules().select(request.models, keyName)
-  const steps = inspect(CHAT.requestTexts(request.body), selection, {
+  const steps = inspect(api.requestTexts(request.body), selection, {
     kinds,
     injection,
     scored: true,
@@ -49,7 +56,7 @@ export async function evaluate(pipeline: Pipeline, input: JsonValue): Promise<Js
     rules: decision.hits.map(({ rule, direction }) => ({ ...rule, direction })),
     findings: inspection.findings.map((finding) => ({ ...finding, direction: 'request' })),
     injection: describeInjection(inspection.injection!, selection, pipeline),
-    redacted: parseReceived(String(bodyToSend(CHAT, request))),
+    redacted: parseReceived(String(bodyToSend(api, request))),
   }
 }
 

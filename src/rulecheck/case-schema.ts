@@ -1,6 +1,7 @@
 // Describes files of rule tests as a JSON Schema (2020-12). config/rules-test.schema.json is its
 // copy for editors.
 
+import { APIS } from '../chat/apis.ts'
 import { PII_KINDS } from '../core/finding.ts'
 
 /** Most cases in one file. */
@@ -39,11 +40,13 @@ const EXPECT_SCHEMA = {
       items: { description: 'Name of a rule.', type: 'string' },
     },
     redacted: {
-      description: 'The text the model would see: the texts of all messages, separated by line breaks.',
+      description:
+        'The text the model would see: the texts of all messages, separated by line breaks. For other APIs than chat, all texts that have a speaker.',
       type: 'string',
     },
     answer: {
-      description: 'The text the client would see: the content of the first choice.',
+      description:
+        'The text the client would see: the content of the first choice; for other APIs than chat, all texts of the answer, separated by line breaks.',
       type: 'string',
     },
     findings: {
@@ -92,7 +95,12 @@ export const CASES_SCHEMA = {
             maxLength: 256,
           },
           text: { description: 'The content of one user message.', type: 'string' },
-          request: { description: 'A whole chat request body.', type: 'object' },
+          request: { description: 'A whole request body of the API.', type: 'object' },
+          api: {
+            description: 'The API that is called. For any but chat, `request` and `answer` are whole bodies.',
+            enum: APIS.map(({ name }) => name),
+            default: 'chat',
+          },
           key: {
             description: 'Name of the API key that makes the call.',
             type: 'string',
@@ -107,7 +115,7 @@ export const CASES_SCHEMA = {
           },
           answer: {
             description:
-              'The answer of the model: a text, or a whole chat completion. The test also streams it, cut at random, and expects the same outcome.',
+              'The answer of the model: a text, or a whole answer of the API. The test also streams it, cut at random, and expects the same outcome.',
             type: ['string', 'object'],
           },
           expect: EXPECT_SCHEMA,

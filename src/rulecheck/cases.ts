@@ -3,6 +3,7 @@
 
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import type { ApiName } from '../chat/api-format.ts'
 import { formatPath, type Path, readDocument } from '../core/document.ts'
 import type { PiiKind } from '../core/finding.ts'
 import type { JsonObject } from '../core/json.ts'
@@ -29,6 +30,7 @@ interface WrittenCase {
   readonly name: string
   readonly text?: string
   readonly request?: JsonObject
+  readonly api?: ApiName
   readonly key?: string
   readonly model?: string
   readonly answer?: string | JsonObject
@@ -40,6 +42,7 @@ export interface RuleCase {
   readonly file: string
   /** 1-based. */
   readonly line: number
+  readonly api: ApiName
   readonly request: JsonObject
   readonly keyName: string
   readonly answer: string | JsonObject | null
@@ -126,6 +129,12 @@ export function readCases(
     if (names.has(written.name))
       add([...path, 'name'], 'is the name of an earlier case; names are unique in a file')
     names.add(written.name)
+    if (written.api !== undefined && written.api !== 'chat') {
+      if (written.text !== undefined)
+        add([...path, 'text'], `is for chat; write the request of ${written.api}`)
+      if (typeof written.answer === 'string')
+        add([...path, 'answer'], `is for chat; write the whole answer of ${written.api}`)
+    }
     if (written.expect.answer !== undefined && written.answer === undefined) {
       add([...path, 'expect', 'answer'], 'needs an answer of the model; add `answer` to the case')
     }
@@ -133,6 +142,7 @@ export function readCases(
       name: written.name,
       file,
       line: reading.locate(path).line,
+      api: written.api ?? 'chat',
       request: requestOf(written),
       keyName: written.key ?? 'test',
       answer: written.answer ?? null,

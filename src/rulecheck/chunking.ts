@@ -1,7 +1,9 @@
 // Turns an answer into the byte chunks of an upstream's stream, cut at random. The same seed gives
 // the same cuts.
 
-import { encodeData } from '../chat/sse.ts'
+import type { Api } from '../chat/api-format.ts'
+import { CHAT } from '../chat/chat-api.ts'
+import { DONE, encodeData } from '../chat/sse.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
 
 /**
@@ -22,17 +24,21 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** The chunks of an event stream that carries the answer. */
-export function streamOf(answer: JsonObject, random: () => number): Buffer[] {
+/** The chunks of an event stream that carries the answer; none for an API without streams. */
+export function streamOf(api: Api, answer: JsonObject, random: () => number): Buffer[] {
+  const text = api === CHAT ? chatEvents(answer, random) : [...api.answer.toEvents(answer)].join('')
+  return cut([...Buffer.from(text)], MAX_BYTE_CHUNK, random).map((piece) => Buffer.from(piece))
+}
+
+/** The events of a chat completion, its texts cut too. */
+function chatEvents(answer: JsonObject, random: () => number): string {
   const choices = Array.isArray(answer['choices']) ? answer['choices'].filter(isObject) : []
   const events = choices.flatMap((choice, place) => choiceEvents(choice, place, random))
   const { choices: _choices, ...envelope } = answer
   const text = events.map((choice) =>
     encodeData(JSON.stringify({ ...envelope, object: 'chat.completion.chunk', choices: [choice] })),
   )
-  return cut([...Buffer.from(`${text.join('')}${encodeData('[DONE]')}`)], MAX_BYTE_CHUNK, random).map(
-    (piece) => Buffer.from(piece),
-  )
+  return `${text.join('')}${encodeData(DONE)}`
 }
 
 function choiceEvents(choice: JsonObject, place: number, random: () => number): JsonObject[] {

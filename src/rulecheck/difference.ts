@@ -41,7 +41,9 @@ export interface ExchangeDifference {
 }
 
 /** An exchange to run both rule sets on. */
-export type RecordedExchange = Pick<RuleCase, 'request' | 'keyName' | 'answer'> & { readonly where: string }
+export type RecordedExchange = Pick<RuleCase, 'api' | 'request' | 'keyName' | 'answer'> & {
+  readonly where: string
+}
 
 export interface RuleSetDifference {
   readonly rules: readonly RuleDifference[]

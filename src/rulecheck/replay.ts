@@ -1,5 +1,5 @@
 // Reads recorded exchanges from JSON Lines. A line is a chat request body, or an object with
-// `request` and optional `key_name` and `response`, or a line of an export of the usage log.
+// `request` and optional `api`, `key_name` and `response`, or a line of an export of the usage log.
 // Problems name lines, never texts.
 
 import { isUtf8 } from 'node:buffer'
@@ -7,6 +7,8 @@ import { createReadStream } from 'node:fs'
 import { type DumpedExchange, readLine } from '../audit/dump.ts'
 import { LineSplitter, LongLineError } from '../audit/lines.ts'
 import { parseObject } from '../audit/survey.ts'
+import type { ApiName } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { GatewayError } from '../core/errors.ts'
 import { isObject, type JsonObject, type JsonValue } from '../core/json.ts'
@@ -42,6 +44,7 @@ type ExchangeContent = Omit<RecordedExchange, 'where'>
 
 /** The call of an entry in an export. */
 interface SealedCall {
+  readonly api: ApiName
   readonly seq: number
   readonly id: string
   readonly keyName: string
@@ -129,7 +132,7 @@ class Recorder {
       return
     }
     this.#call = null
-    const recorded = readCaptured(content, call.keyName)
+    const recorded = readCaptured(content, call)
     if (recorded === null) this.#refuse('is not a captured exchange')
     else this.#add(recorded, CALL_ID.test(call.id) ? ` ${call.id}` : '', content.length)
   }
@@ -161,18 +164,20 @@ function readEntry(bytes: Uint8Array): JsonObject | null {
 /** Null for an entry of another type. */
 function callOf(entry: JsonObject): SealedCall | null {
   if (entry['type'] !== 'request') return null
-  return { seq: entry['seq'] as number, id: String(entry['id']), keyName: String(entry['key_name']) }
+  const api = apiOf(entry['api'])
+  const { seq, id, key_name: keyName } = entry
+  return api === null ? null : { api, seq: seq as number, id: String(id), keyName: String(keyName) }
 }
 
 /** The request as forwarded, and the answer if a whole completion was captured. */
-function readCaptured(content: Uint8Array, keyName: string): ExchangeContent | null {
+function readCaptured(content: Uint8Array, { api, keyName }: SealedCall): ExchangeContent | null {
   if (!isUtf8(content)) return null
   const captured = parseObject(content)
   if (captured === null || !isShallow(captured, MAX_DEPTH)) return null
   // Parsed as strictly as the gateway parses requests. Answers of upstreams need not pass that.
   const written = writeJson(captured['request'] ?? null)
   const request = written === null ? null : readJson(written)
-  return isObject(request) ? { request, keyName, answer: answerOf(captured['response']) } : null
+  return isObject(request) ? { api, request, keyName, answer: answerOf(api, captured['response']) } : null
 }
 
 const isShallow = (value: JsonValue, levels: number): boolean =>
@@ -185,8 +190,10 @@ function readRequest(bytes: Buffer): ExchangeContent | null {
   if (!isObject(value)) return null
   const request = value['request'] ?? value
   const keyName = value['key_name'] ?? 'replay'
-  if (!isObject(request) || !Array.isArray(request['messages']) || typeof keyName !== 'string') return null
-  return { request: withoutKeyName(request), keyName, answer: answerOf(value['response']) }
+  const api = apiOf(value['api'])
+  if (api === null || !isObject(request) || typeof keyName !== 'string') return null
+  if (api === 'chat' && !Array.isArray(request['messages'])) return null
+  return { api, request: withoutKeyName(request), keyName, answer: answerOf(api, value['response']) }
 }
 
 /** Null when the text would be longer than a string can be, because numbers grow when written. */
@@ -209,7 +216,14 @@ function readJson(bytes: Buffer): JsonValue {
   }
 }
 
-const withoutKeyName = ({ key_name: _keyName, ...request }: JsonObject): JsonObject => request
+const withoutKeyName = ({ key_name: _keyName, api: _api, ...request }: JsonObject): JsonObject => request
 
-const answerOf = (response: unknown): JsonObject | null =>
-  isObject(response) && Array.isArray(response['choices']) ? response : null
+/** The name of an API with bodies; chat without one, and null for any other text. */
+function apiOf(name: unknown = 'chat'): ApiName | null {
+  return APIS.find((api) => api.name === name)?.name ?? null
+}
+
+function answerOf(name: ApiName, response: unknown): JsonObject | null {
+  const format = APIS.find((api) => api.name === name)!.answer
+  return isObject(response) && format.isAnswer(response) ? response : null
+}

@@ -1,9 +1,10 @@
 // Runs one exchange through the pipeline's inspection, decision and answer scan, without a gateway.
 // Token limits are left out: they depend on traffic.
 
-import { Assembler } from '../chat/assembler.ts'
+import type { Api } from '../chat/api-format.ts'
+import { APIS } from '../chat/apis.ts'
 import { CHAT } from '../chat/chat-api.ts'
-import { SseParser } from '../chat/sse.ts'
+import { DONE, SseParser } from '../chat/sse.ts'
 import { parseJson } from '../chat/strict-json.ts'
 import { Budget } from '../core/budget.ts'
 import type { Clock } from '../core/clock.ts'
@@ -53,20 +54,28 @@ const MAX_EVENT_BYTES = 16 * 1024 * 1024
  * @throws GatewayError for a request or an answer that the gateway refuses under any rules
  */
 export async function runCase(
-  { request: written, keyName, answer: writtenAnswer }: Pick<RuleCase, 'request' | 'keyName' | 'answer'>,
+  {
+    api: name,
+    request: written,
+    keyName,
+    answer: writtenAnswer,
+  }: Pick<RuleCase, 'api' | 'request' | 'keyName' | 'answer'>,
   rules: RuleSet,
   environment: CaseEnvironment,
   seed: number | null = null,
 ): Promise<CaseOutcome> {
+  const api = APIS.find((one) => one.name === name)!
   // Parsed anew, because inspection rewrites the body in place.
-  const received = parseJson(Buffer.from(JSON.stringify({ ...written, stream: seed !== null })))
-  const request = readCleanRequest(CHAT, received)
+  const received = parseJson(
+    Buffer.from(JSON.stringify(name === 'chat' ? { ...written, stream: seed !== null } : written)),
+  )
+  const request = readCleanRequest(api, received)
   const selection = rules.select(request.models, keyName)
-  const inspection = atOnce(inspect(CHAT.requestTexts(request.body), selection, environment))
+  const inspection = atOnce(inspect(api.requestTexts(request.body), selection, environment))
   const key = { id: 'test', name: keyName }
   const call = new Call(STOPPED_CLOCK, {
     id: 'test',
-    api: CHAT,
+    api,
     key,
     arrivedMs: 0,
     policyRevision: rules.revision,
@@ -74,16 +83,18 @@ export async function runCase(
   call.record.addFindings(countKinds(inspection.findings), selection, 'request')
   const decision = judgePrompt(inspection, selection, environment)
   call.record.hits.push(...decision.hits)
-  const redacted = textOf(request.body)
+  const redacted = redactedText(api, request.body)
   const refusedBy = decision.outcome === 'denial' ? (decision.rule?.name ?? 'pii.binaryParts') : null
   if (refusedBy !== null || writtenAnswer === null) return outcomeOf(call, redacted, refusedBy, null)
   const body = wholeAnswer(writtenAnswer)
-  const random = seed === null ? null : seededRandom(seed)
+  const pieces = seed === null ? [] : streamOf(api, body, seededRandom(seed))
+  // Not every API streams.
+  const isStream = pieces.length > 0
   const client = new CollectingClient()
   const answer: Answer = {
     call,
     client,
-    response: upstreamAnswer(random === null ? [Buffer.from(JSON.stringify(body))] : streamOf(body, random)),
+    response: upstreamAnswer(isStream ? pieces : [Buffer.from(JSON.stringify(body))]),
     scan: {
       kinds: environment.kinds,
       piiAction: (kind) => selection.pii(kind, 'response').action,
@@ -98,15 +109,13 @@ export async function runCase(
     keep: () => {},
   }
   try {
-    const delivery = await (random === null
-      ? deliverWholeAnswer(answer)
-      : deliverStreamedAnswer(answer, false))
+    const delivery = await (isStream ? deliverStreamedAnswer(answer, false) : deliverWholeAnswer(answer))
     delivery.finish(RECEIPT)
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'response_blocked_by_policy') throw error
     return outcomeOf(call, redacted, error.extra['rule_name'] ?? '', null)
   }
-  return outcomeOf(call, redacted, null, random === null ? client.text : assembled(client.text))
+  return outcomeOf(call, redacted, null, isStream ? assembled(api, client.text) : client.text)
 }
 
 function outcomeOf(
@@ -123,7 +132,7 @@ function outcomeOf(
     refusedBy,
     rules: [...new Set(call.record.hits.map(({ rule }) => rule.name))].sort(),
     redacted,
-    answer: delivered === null ? null : answerText(JSON.parse(delivered)),
+    answer: delivered === null ? null : answerText(call.api, JSON.parse(delivered)),
     findings,
   }
 }
@@ -150,13 +159,22 @@ function upstreamAnswer(pieces: readonly Buffer[]): UpstreamResponse {
 }
 
 /** The answer that a client assembles from an event stream. */
-function assembled(stream: string): string {
-  const assembler = new Assembler()
+function assembled(api: Api, stream: string): string {
+  const { assembler } = api.readStream(false)
   for (const { data } of new SseParser(MAX_EVENT_BYTES).push(Buffer.from(stream))) {
-    if (data !== null && data !== '[DONE]') assembler.add(JSON.parse(data) as JsonObject)
+    if (data !== null && data !== DONE) assembler.add(JSON.parse(data) as JsonObject)
   }
   return JSON.stringify(assembler.result())
 }
+
+/** The text that a model would see. */
+const redactedText = (api: Api, body: JsonObject): string =>
+  api === CHAT
+    ? textOf(body)
+    : api
+        .requestTexts(body)
+        .texts.flatMap(({ role, text }) => (role === null ? [] : text))
+        .join('\n')
 
 /** The texts of all messages, separated by line breaks. */
 function textOf({ messages }: JsonObject): string {
@@ -172,7 +190,12 @@ function contentText(content: unknown): string {
     .join('\n')
 }
 
-function answerText(body: JsonObject): string {
+function answerText(api: Api, body: JsonObject): string {
+  if (api !== CHAT)
+    return api.answer
+      .texts(body)
+      .texts.map(({ text }) => text)
+      .join('\n')
   const first = Array.isArray(body['choices']) ? body['choices'][0] : undefined
   return isObject(first) && isObject(first['message']) ? contentText(first['message']['content']) : ''
 }

@@ -59,8 +59,10 @@ for (const { api, events, textOf } of FORMATS) {
   t.test(`a text of ${api.name} is redacted however it is divided into events`, async (t) => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(TEXT.length), { maxLength: 12 }), async (cuts) => {
-        const { stream, failure } = await relay(events(cutText(TEXT, cuts)), { api })
-        return failure === '' && readText(stream) === REDACTED
+        const { stream, failure, findings } = await relay(events(cutText(TEXT, cuts)), { api })
+        const counts = findings.map(({ kind, count }) => `${kind} ${count}`).sort()
+        const isCounted = counts.join() === 'credit_card 1,email 1,phone 1'
+        return failure === '' && readText(stream) === REDACTED && isCounted
       }),
       { numRuns: 60 },
     )

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { CHAT } from '../../src/chat/chat-api.ts'
 import { parseJson } from '../../src/chat/strict-json.ts'
 import type { JsonObject } from '../../src/core/json.ts'
 import { loadInjectionModel } from '../../src/detect/injection/score.ts'
@@ -113,7 +114,11 @@ t.test('a request with numbers beyond doubles runs', async (t) => {
     '{"model":"m","seed":12345678901234567890,"messages":[{"role":"user","content":"aurora"}]}',
   )
   const request = parseJson(body) as JsonObject
-  const outcome = await runCase({ request, keyName: 'k', answer: null }, ruleSetOf(rules), ENVIRONMENT)
+  const outcome = await runCase(
+    { api: 'chat', request, keyName: 'k', answer: null },
+    ruleSetOf(rules),
+    ENVIRONMENT,
+  )
   t.match(outcome, { decision: 'block', refusedBy: 'secret' })
 })
 
@@ -123,7 +128,7 @@ t.test('a stream carries the answer, cut in the same way for the same seed', asy
       const answer = {
         choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
       }
-      const stream = () => Buffer.concat(streamOf(answer, seededRandom(seed))).toString()
+      const stream = () => Buffer.concat(streamOf(CHAT, answer, seededRandom(seed))).toString()
       const bytes = stream()
       const events = bytes.split('\n\n').filter((event) => event.startsWith('data: {'))
       const texts = events.map((event) => JSON.parse(event.slice(6)).choices[0].delta.content ?? '')
@@ -159,4 +164,30 @@ t.test('reports mark the first difference and escape names', async (t) => {
     /^::error file=a%3Ab%2Cc%25_test\.yaml,line=2::100%25\\n::x::%0Aredacted:%0A {2}expected {2}one\\ntwo%0A/,
   )
   t.match(formatVerdicts(steering, 'tap'), /^not ok 1 - x_test\.yaml: a\ufffd\[2J\\\\\\# b\\\\nc$/m)
+})
+
+t.test('a case of another API runs whole and streamed', async (t) => {
+  const request = {
+    model: 'm',
+    max_tokens: 9,
+    system: 'For ann@example.com.',
+    messages: [{ role: 'user', content: 'hi' }],
+  }
+  const answer = {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Write to bob@example.com about the weather.' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  }
+  for (const seed of [null, 1, 2, 3]) {
+    const one = { api: 'messages' as const, request, keyName: 'k', answer }
+    const outcome = await runCase(one, ruleSetOf([]), ENVIRONMENT, seed)
+    t.match(outcome, {
+      decision: 'allow',
+      redacted: 'For [EMAIL_1].\nhi',
+      answer: 'Write to [EMAIL_2] about the weather.',
+      findings: { email: 2 },
+    })
+  }
 })

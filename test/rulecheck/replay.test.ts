@@ -52,8 +52,8 @@ t.test('request bodies and objects with a request are read', async (t) => {
   t.strictSame(problems, [])
   t.equal(withoutExchange, 0)
   t.strictSame(exchanges, [
-    { where: `${file}:1`, request: REQUEST, keyName: 'replay', answer: null },
-    { where: `${file}:4`, request: REQUEST, keyName: 'web', answer: ANSWER },
+    { where: `${file}:1`, api: 'chat', request: REQUEST, keyName: 'replay', answer: null },
+    { where: `${file}:4`, api: 'chat', request: REQUEST, keyName: 'web', answer: ANSWER },
   ])
 })
 
@@ -74,14 +74,14 @@ t.test('an export gives keys from entries and content from exchanges', async (t)
   t.strictSame(problems, [])
   t.equal(withoutExchange, 3)
   t.strictSame(exchanges, [
-    { where: `${file}:4 call-1`, request: REQUEST, keyName: 'web', answer: ANSWER },
-    { where: `${file}:7 call-3`, request: REQUEST, keyName: 'batch', answer: null },
-    { where: `${file}:9 call-4`, request: REQUEST, keyName: 'web', answer: null },
+    { where: `${file}:4 call-1`, api: 'chat', request: REQUEST, keyName: 'web', answer: ANSWER },
+    { where: `${file}:7 call-3`, api: 'chat', request: REQUEST, keyName: 'batch', answer: null },
+    { where: `${file}:9 call-4`, api: 'chat', request: REQUEST, keyName: 'web', answer: null },
   ])
 })
 
 t.test('an answer is taken even if a request of its form would be refused', async (t) => {
-  const answer = `{"created":12345678901234567890,"choices":[],"text":"\\ud800"}`
+  const answer = `{"created":12345678901234567890,"choices":[{}],"text":"\\ud800"}`
   const { exchanges, problems } = await record(
     t,
     exported([[request('call'), `{"request":${JSON.stringify(REQUEST)},"response":${answer}}`]]),

@@ -63,6 +63,7 @@ export class MessagesStream implements StreamReader {
       usage: messagesUsage(isObject(message) ? message : body),
       usageOnly: false,
       error: type === 'error' || isErrorBody(body),
+      isRepeat: false,
       isLast: type === 'message_stop',
     }
   }

@@ -87,6 +87,7 @@ export class ResponsesStream implements StreamReader {
       usage: isObject(response) ? readUsage(response) : null,
       usageOnly: false,
       error: type === 'error' || isErrorBody(body) || type === 'response.failed',
+      isRepeat: isLast || WHOLE.test(type),
       isLast,
     }
   }

@@ -3,6 +3,7 @@
 
 import type { StreamChunk } from '../../chat/stream-chunk.ts'
 import { GatewayError } from '../../core/errors.ts'
+import type { PiiKind } from '../../core/finding.ts'
 import type { Steps } from '../../core/steps.ts'
 import { rulesFor } from '../scan/followed-rules.ts'
 import type { ScanOutput } from '../scan/scan-output.ts'
@@ -17,6 +18,8 @@ const SO_FAR = /^choices\[\d+\]\.message\./
 
 export class StandaloneTexts {
   readonly result: ScanResult = { findings: [], keywordHits: [] }
+  /** Findings in the last event, when it repeats the whole answer. */
+  readonly repeated: PiiKind[] = []
   /** True when a rule blocks one of the texts. */
   blocked = false
   readonly #answer: Answer
@@ -35,7 +38,7 @@ export class StandaloneTexts {
     if (yield* isClean({ text: lines, encoding: 'plain' }, rules)) return withoutReceipts(lines)
     const scanner = new TextScanner(rules, this.#answer.placeholders.fork(), 'plain')
     const { sent } = yield* scanner.allSteps(lines)
-    this.#note(scanner)
+    this.#note(scanner, this.result.findings)
     return withoutReceipts(sent)
   }
 
@@ -55,23 +58,41 @@ export class StandaloneTexts {
     // Placeholders in errors are not restored.
     const rules = chunk.error ? { ...this.#answer.scan, restoration: null } : this.#answer.scan
     const outputs: ScanOutput[] = []
+    const findings = findingsOf(chunk, this)
     for (const text of chunk.others) {
       const scanner = new TextScanner(rulesFor(text, rules), this.#answer.placeholders.fork(), text.encoding)
       // Some servers repeat the message so far in each event; its end may continue in the next.
       const continues = chunk.finished.length === 0 && SO_FAR.test(text.path)
       outputs.push(yield* continues ? scanner.pushSteps(text.text) : scanner.allSteps(text.text))
-      this.#note(scanner)
+      this.#note(scanner, findings)
     }
     return outputs
   }
 
-  #note(scanner: TextScanner): void {
-    for (const kind of scanner.findings) this.result.findings.push(kind)
+  #note(scanner: TextScanner, findings: PiiKind[]): void {
+    for (const kind of scanner.findings) findings.push(kind)
     for (const rule of scanner.keywordHits) {
       if (!this.result.keywordHits.includes(rule)) this.result.keywordHits.push(rule)
     }
     this.blocked ||= scanner.blocked
   }
+}
+
+/** Where the findings of an event count. Those of a repeated text count once. */
+function findingsOf({ isRepeat, isLast }: StreamChunk, { result, repeated }: StandaloneTexts): PiiKind[] {
+  if (!isRepeat) return result.findings
+  return isLast ? repeated : []
+}
+
+/** Counts the findings of an answer once when the last event of its stream repeats it whole. */
+export function countedOnce(
+  results: readonly ScanResult[],
+  repeated: readonly PiiKind[],
+): readonly ScanResult[] {
+  const counted = results.reduce((sum, { findings }) => sum + findings.length, 0)
+  if (repeated.length <= counted) return results
+  const hits = results.map(({ keywordHits }) => ({ findings: [], keywordHits }))
+  return [{ findings: [...repeated], keywordHits: [] }, ...hits]
 }
 
 const REPEATING = /(?:content|text)$/

@@ -32,7 +32,7 @@ import { ChoiceEnds } from './choice-ends.ts'
 import { type EventTemplate, EventTemplateMatcher, writeEvent } from './event-template.ts'
 import { GrowingTexts } from './growing-texts.ts'
 import { HeldTexts } from './held-texts.ts'
-import { StandaloneTexts, withRepeats } from './standalone-texts.ts'
+import { countedOnce, StandaloneTexts, withRepeats } from './standalone-texts.ts'
 import { StreamWriter, type Written } from './stream-writer.ts'
 import { beginsNextText, finalDeltas, growsIn, textIn } from './text-boundaries.ts'
 import type { Answer } from './whole-answer.ts'
@@ -46,8 +46,7 @@ const isBare = (otherLines: string): boolean => otherLines === '' || isEventName
 export class StreamEvents {
   readonly #reader: StreamReader
   readonly #writer: StreamWriter
-  /** Results of the scans so far. */
-  readonly results: ScanResult[]
+  readonly #results: ScanResult[]
   readonly #standalone: StandaloneTexts
   #done = false
   readonly #ends = new ChoiceEnds()
@@ -73,11 +72,16 @@ export class StreamEvents {
     this.#writer = new StreamWriter(this.#reader)
     this.#templates = new EventTemplateMatcher(this.#reader)
     this.#standalone = new StandaloneTexts(answer)
-    this.results = [this.#standalone.result]
-    this.#texts = new GrowingTexts(answer, this.results)
+    this.#results = [this.#standalone.result]
+    this.#texts = new GrowingTexts(answer, this.#results)
     this.#held = new HeldTexts(this.#reader, this.#writer, this.#texts, this.#ends)
     this.#includeUsage = includeUsage
     this.#credential = answer.scan.credential
+  }
+
+  /** Results of the scans so far. */
+  get results(): readonly ScanResult[] {
+    return countedOnce(this.#results, this.#standalone.repeated)
   }
 
   /** Signed reasoning so far. */

@@ -1,6 +1,7 @@
 // Schemas of sessions, keys and rules, and of request bodies, by their names in the description of
 // the API.
 
+import { APIS } from '../../chat/apis.ts'
 import { ERRORS } from '../../core/errors.ts'
 import type { JsonObject } from '../../core/json.ts'
 import { RULE_ACTIONS, RULE_TYPES } from '../../policy/rule.ts'
@@ -158,6 +159,9 @@ export const MANAGEMENT_SCHEMAS: Record<string, JsonObject> = {
   }),
 }
 
+const MODEL: JsonObject = { type: 'string', minLength: 1 }
+const API_NAMES_EVALUATED = APIS.map(({ name }) => name)
+
 export const BODY_SCHEMAS: Record<string, JsonObject> = {
   SignIn: object({ token: text('The admin token.') }),
   KeyName: object({ name: short(1, 128) }),
@@ -177,5 +181,17 @@ export const BODY_SCHEMAS: Record<string, JsonObject> = {
       object({ before: time('All calls that arrived before this time.') }),
     ],
   },
-  ChatRequest: object({ model: { type: 'string', minLength: 1 }, messages: { type: 'array', minItems: 1 } }),
+  ChatRequest: object({ model: MODEL, messages: { type: 'array', minItems: 1 } }),
+  ResponsesRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }, ['model', 'input']),
+  CompletionsRequest: object({ model: MODEL, prompt: { type: ['string', 'array'] } }),
+  InputRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }),
+  ModerationRequest: object({ model: MODEL, input: { type: ['string', 'array'] } }, ['model']),
+  EvaluatedRequest: object(
+    {
+      model: MODEL,
+      api: choice('API of the request.', ...API_NAMES_EVALUATED),
+      key_name: text('Name of a key.'),
+    },
+    ['model', 'api', 'key_name'],
+  ),
 }

@@ -1,22 +1,14 @@
 // The operations of the API. A test compares them with the routes of the running gateway.
 
+import { DATA_OPERATIONS } from './data-operations.ts'
 import { type DescribedOperation, operation } from './operation-builders.ts'
 import { bounded, text, time, whole } from './schema-builders.ts'
 
 const PAGE = { limit: bounded(1, 1000, 50), offset: { ...bounded(0), default: 0 } }
 
 export const OPERATIONS: readonly DescribedOperation[] = [
-  operation(
-    'POST /v1/chat/completions',
-    'Creates a chat completion, whole or streamed, as in the OpenAI API.',
-    {
-      security: 'key',
-      body: 'ChatRequest',
-      passesOn: true,
-      errors: [403, 429, 500],
-    },
-  ),
-  operation('GET /v1/models', "Lists the upstream's models.", { security: 'key', passesOn: true }),
+  ...DATA_OPERATIONS,
+  operation('GET /v1/models', 'Lists the models of the upstreams.', { security: 'key', passesOn: true }),
   operation(
     'GET /v1/models/{model}',
     'Returns one model of the list. Slashes in its name need not be encoded.',
@@ -78,8 +70,8 @@ export const OPERATIONS: readonly DescribedOperation[] = [
   ),
   operation(
     'POST /api/v1/rules/evaluate',
-    'Evaluates a chat request without forwarding it; `key_name` may be given with its fields.',
-    { answer: 'Evaluation', body: 'ChatRequest', errors: [503] },
+    'Evaluates a request without forwarding it. `api` (chat by default) and `key_name` may be given with its fields.',
+    { answer: 'Evaluation', body: 'EvaluatedRequest', errors: [503] },
   ),
   operation('PATCH /api/v1/rules/{id}', 'Switches a rule on or off. A file rule gets an override.', {
     answer: 'Rule',
