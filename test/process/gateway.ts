@@ -96,6 +96,7 @@ export function writeDeployment(options: GatewayOptions): { folder: string; file
     config[key] =
       typeof section === 'object' && !Array.isArray(value) ? { ...section, ...(value as object) } : value
   }
+  if (config['upstreams'] !== undefined) delete config['upstream']
   const file = join(folder, 'sidegate.yaml')
   writeFileSync(file, JSON.stringify(config))
   return { folder, file }
