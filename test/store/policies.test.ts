@@ -113,7 +113,7 @@ t.test('a set whose entries were partly pruned is sealed again', async (t) => {
 t.test('any valid rule can be sealed', async (t) => {
   const { store } = openTestStore(t)
   const declared = (pattern: string) => rule('r', `a|${pattern}`)
-  for (const filler of ['\u0001', '\u6f22|', '\\.x|', 'é|']) {
+  for (const filler of ['\t', '\u6f22|', '\\.x|', 'é|']) {
     const fits = (count: number) => !('problems' in parseRule(declared(`${filler.repeat(count)}z`)))
     let [most, less] = [0, 65_536]
     while (most < less) {
