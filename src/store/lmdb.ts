@@ -17,9 +17,7 @@ import { LmdbTable, type Table } from './table.ts'
  */
 const LAYOUT_VERSION = 2
 
-/**
- * Each sub-database and what it maps. Keys and values are bytes; numbers in keys are big-endian.
- */
+/** Each sub-database and what it maps. Keys and values are bytes; numbers are big-endian. */
 const SUB_DATABASES = [
   /** Name → JSON: the head of the log and its counts. */
   'meta',
@@ -53,6 +51,10 @@ const SUB_DATABASES = [
   'counters',
   /** SHA-256 of a session's id → the session. */
   'sessions',
+  /** SHA-256 of the id of a stored answer → whose it is and where. */
+  'stored',
+  /** Creation time and SHA-256 of the id of a stored answer → nothing. */
+  'storedtimes',
 ] as const
 
 export type SubDatabase = (typeof SUB_DATABASES)[number]

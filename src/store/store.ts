@@ -13,6 +13,7 @@ import { Retention, type RetentionOptions } from './log/retention.ts'
 import { PolicyStore } from './policies.ts'
 import { RuleStore } from './rules.ts'
 import { Sessions } from './sessions.ts'
+import { StoredAnswers } from './stored-answers.ts'
 import { type WatchedEnvironment, watchWrites } from './write-watchdog.ts'
 
 /** Interval of watching commits, and of probes after a failure. */
@@ -52,6 +53,7 @@ export interface Store {
   readonly policies: PolicyStore
   readonly counters: Counters
   readonly sessions: Sessions
+  readonly stored: StoredAnswers
   size(): StoreSize
   /**
    * Finishes accepted work and closes the database; resolves when everything is durable. May be
@@ -88,6 +90,7 @@ class OpenStore implements Store {
   readonly policies: PolicyStore
   readonly counters: Counters
   readonly sessions: Sessions
+  readonly stored: StoredAnswers
   readonly #environment: WatchedEnvironment
   readonly #onHousekeepingError: (error: unknown) => void
   readonly #retention: Retention | null
@@ -122,6 +125,7 @@ class OpenStore implements Store {
     this.policies = new PolicyStore(environment, this.log, clock, maxBytes)
     this.counters = new Counters(environment, clock)
     this.sessions = new Sessions(environment, clock, random)
+    this.stored = new StoredAnswers(environment, clock)
     this.#stopWatch = every(WATCH_MS, () => {
       this.log.tick(environment.pendingMs())
       void this.#retention?.tick()
@@ -166,6 +170,7 @@ class OpenStore implements Store {
     await this.#attempt(() => this.keys.flush())
     await this.#attempt(() => this.sessions.sweep())
     await this.#attempt(() => this.counters.sweep())
+    await this.#attempt(() => this.stored.sweep())
   }
 
   async #attempt(step: () => Promise<void> | void): Promise<void> {

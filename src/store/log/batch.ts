@@ -30,6 +30,7 @@ import {
   writeJson,
 } from '../layout.ts'
 import type { Environment, StoreTables } from '../lmdb.ts'
+import { MAX_STORED_ROWS, type StoredChange, writeStored } from '../stored-answers.ts'
 import type { Commits, Transaction } from './appender.ts'
 import { dropOldest, writeDay } from './prune.ts'
 import { storeNode } from './tree.ts'
@@ -52,6 +53,7 @@ export interface Addition {
   readonly draft: EntryDraft
   readonly captured: Commitment | null
   readonly counters: readonly CounterChange[]
+  readonly stored?: readonly StoredChange[]
   /** Writes the change that the entry records. */
   readonly write?: (seq: number) => void
 }
@@ -77,6 +79,7 @@ export class Batch implements Transaction {
   readonly sealed: EntryType[] = []
   readonly #tables: StoreTables
   readonly #nowMs: Milliseconds
+  readonly #maxStored: number
   readonly #days = new Map<number, DayCounts>()
   readonly #counters = new CounterChanges()
   readonly #frontier: Frontier
@@ -84,14 +87,16 @@ export class Batch implements Transaction {
   #torn = false
 
   /**
+   * @param maxStored most rows of stored answers
    * @throws Error when the log has no genesis entry, RangeError when the tree does not match its
    * length
    */
-  constructor(tables: StoreTables, nowMs: Milliseconds) {
+  constructor(tables: StoreTables, nowMs: Milliseconds, maxStored = MAX_STORED_ROWS) {
     const state = readLogState(tables)
     if (state === null) throw new Error('the log has no genesis entry')
     this.#tables = tables
     this.#nowMs = nowMs
+    this.#maxStored = maxStored
     this.#state = state
     this.#frontier = Frontier.read(state.seq + 1, state.frontier)
   }
@@ -105,7 +110,7 @@ export class Batch implements Transaction {
    * @throws before the first write, when the draft cannot be sealed; the rest of the batch is
    * unaffected
    */
-  add({ draft, captured, counters, write }: Addition): SealedEntry {
+  add({ draft, captured, counters, stored = [], write }: Addition): SealedEntry {
     const request = draft.type === 'request' ? this.#readRequest(draft) : null
     const { entry, bytes, hash } = seal(this.#state, draft, this.#nowMs, captured?.hash ?? null)
     if (bytes.length > MAX_ENTRY_BYTES)
@@ -120,6 +125,7 @@ export class Batch implements Transaction {
     if (request !== null && entry.type === 'request') this.#index(entry, request, nextRequest++)
     this.#state = { ...this.#state, seq: entry.seq, hash, nextRequest }
     this.#counters.add(counters)
+    writeStored(this.#tables, stored, this.#maxStored)
     write?.(entry.seq)
     this.#torn = false
     this.sealed.push(entry.type)
@@ -195,14 +201,22 @@ export interface CommitEvents {
   onSealed(types: readonly EntryType[]): void
 }
 
-/** Returns the appender's transactions: each is one batch on the head at its beginning. */
-export function commitsOf(environment: Environment, clock: Clock, events: CommitEvents): Commits<Batch> {
+/**
+ * Returns the appender's transactions: each is one batch on the head at its beginning.
+ * @param maxStored most rows of stored answers
+ */
+export function commitsOf(
+  environment: Environment,
+  clock: Clock,
+  maxStored: number,
+  events: CommitEvents,
+): Commits<Batch> {
   const { tables } = environment
   return {
     commit: async (work, bytes) => {
       const batch = await environment.transaction(() => {
         // Read here because another process may have appended.
-        const begun = new Batch(tables, clock.now())
+        const begun = new Batch(tables, clock.now(), maxStored)
         work(begun)
         begun.finish()
         return begun

@@ -11,6 +11,7 @@ import { uuidv7 } from '../../core/ids.ts'
 import type { CounterChange } from '../counters.ts'
 import { readU64, u64, unpackEntry } from '../layout.ts'
 import type { Environment, StoreSize } from '../lmdb.ts'
+import { type StoredChange, storedRows } from '../stored-answers.ts'
 import { Appender, type AppenderEvents, unavailable } from './appender.ts'
 import { type Batch, beginLog, type Change, type CommitEvents, commitsOf, readLogState } from './batch.ts'
 import { type EraseSelection, type Erasure, eraseContent } from './erase.ts'
@@ -42,6 +43,8 @@ export interface AppendOptions {
   readonly content?: Content
   /** Token counts of the call; committed with the entry. */
   readonly counters?: readonly CounterChange[]
+  /** Changes to the answers that providers keep; committed with the entry. */
+  readonly stored?: readonly StoredChange[]
 }
 
 export type WhenFull = 'refuse' | 'drop-content'
@@ -95,7 +98,7 @@ export class UsageLog {
       beginLog(environment, uuidv7(clock.now(), random(ID_RANDOM_BYTES)), clock.now())
     })
     this.#size = environment.size()
-    this.#appender = new Appender(commitsOf(environment, clock, events), clock, {
+    this.#appender = new Appender(commitsOf(environment, clock, storedRows(maxBytes), events), clock, {
       ...events,
       onCommit: (jobs, bytes, spentMs) => {
         this.#writtenBytes += bytes
@@ -152,12 +155,15 @@ export class UsageLog {
    */
   append(draft: RequestDraft, options?: AppendOptions): Promise<SealedRequest>
   append(draft: EntryDraft, options?: AppendOptions): Promise<SealedEntry>
-  async append(draft: EntryDraft, { content, counters = [] }: AppendOptions = {}): Promise<SealedEntry> {
+  async append(
+    draft: EntryDraft,
+    { content, counters = [], stored = [] }: AppendOptions = {},
+  ): Promise<SealedEntry> {
     if (this.#full && draft.type === 'request') {
       throw unavailable('The usage log has reached its size limit (audit.maxBytes).')
     }
     const captured = content === undefined ? null : this.#capture(content)
-    const addition = { draft: wellFormed(draft), captured, counters }
+    const addition = { draft: wellFormed(draft), captured, counters, stored }
     const bytes = ENTRY_BYTES + (captured?.salted.length ?? 0)
     this.#pendingBytes += bytes
     try {
